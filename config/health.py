@@ -14,9 +14,9 @@ from django.urls import path
 from django.utils.module_loading import import_string
 from redis.exceptions import RedisError
 
-from config.api import probe
 from config.api.limits.client_address import client_address
 from config.api.methods import only_read
+from config.server import probe
 
 _HEARTBEAT = "worker-heartbeat"
 HEARTBEAT_SECONDS = 60

@@ -254,7 +254,7 @@ logging.captureWarnings(True)
 know_secrets(env.secrets)
 report_errors(env.SENTRY_DSN, ENVIRONMENT)
 METRICS_TOKEN = env.METRICS_TOKEN
-METRICS = ["chains.metrics.collect", "payments.metrics.collect", "webhooks.metrics.collect"]
+METRICS = ["chains.monitoring.metrics.collect", "payments.metrics.collect", "webhooks.metrics.collect"]
 READINESS_CHECKS = {"partitions": "webhooks.storage.partitions.are_ready"}
 READINESS_DETAILS = {"chains": "chains.health.summary"}
 DOCTOR_CHECKS = {
@@ -266,8 +266,8 @@ DOCTOR_CHECKS = {
     "queues": "payments.doctor.check_queues",
     "deliveries": "webhooks.doctor.check_queue",
     "secrets": "webhooks.doctor.check_secrets",
-    "nodes": "chains.doctor.check",
-    "switches": "chains.doctor.check_switches",
+    "nodes": "chains.monitoring.doctor.check",
+    "switches": "chains.monitoring.doctor.check_switches",
     "routing": "payments.doctor.check_providers",
     "rates": "payments.doctor.check_rates",
     "egress": "webhooks.doctor.check_egress",

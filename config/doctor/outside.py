@@ -1,6 +1,6 @@
 """Check of the addresses that customers and merchants use: TLS, and what the proxy makes of a request.
 
-Each address is called as a browser does. The response to a call with a proof (`config.api.probe`) says how the
+Each address is called as a browser does. The response to a call with a proof (`config.server.probe`) says how the
 service saw it, so that wrong proxy headers are found, among them a client address that anyone can invent.
 """
 
@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import certifi
 from django.conf import settings
 
-from config.api import probe
 from config.doctor.finding import Finding, by_limits, failed, fine, warning
+from config.server import probe
 
 _SECONDS = 10.0
 _MOST_BYTES = 256 * 1024

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from chains import doctor
 from chains.models import Chain
+from chains.monitoring import doctor
 from config.doctor.finding import Level
 from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, FaultProxy, proxying

@@ -6,8 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from chains import doctor
 from chains.models import Chain, Switch, Token
+from chains.monitoring import doctor
 from chains.switches import Feature, is_offered, is_on
 from config.doctor.finding import Level
 from merchants.models import AuditEntry

@@ -9,7 +9,8 @@ from tests.support.operations.findings import found
 
 
 @pytest.fixture
-def production(settings: Settings) -> Settings:
+def production(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.delenv("DJANGO_ALLOW_ASYNC_UNSAFE", raising=False)  # as the browser tests set it
     settings.ENVIRONMENT = "production"
     settings.METRICS_TOKEN = "a-token-for-monitoring"
     settings.COLLECTED = True

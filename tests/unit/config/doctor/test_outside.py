@@ -11,8 +11,7 @@ from django.test import Client
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from config.api import probe
-from config.doctor import outside
+from config.doctor import outside, probe
 from config.doctor.finding import Level
 from tests.loopback import listening
 from tests.support.operations.findings import found, levels

@@ -36,6 +36,12 @@ TABLE: dict[tuple[str, str], tuple[str, int, bool, list[str]] | None] = {
         False,
         ["payment.succeeded: completed", "payment.reorged: completed"],
     ),
+    ("active", "refunded"): (
+        "completed",
+        AMOUNT,
+        False,
+        ["payment.succeeded: completed", "refund.completed: completed"],
+    ),
     ("active", "bridge_refunded"): ("active", 0, False, ["payment.failed: active"]),
     ("expired", "paid"): ("completed", AMOUNT, True, ["payment.succeeded: completed"]),
     ("expired", "paid_late"): ("expired", AMOUNT, False, ["payment.partially_paid: expired"]),
