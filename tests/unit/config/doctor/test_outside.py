@@ -11,8 +11,8 @@ from django.test import Client
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from config.doctor import outside, probe
 from config.doctor.finding import Level
+from config.server import probe
 from tests.loopback import listening
 from tests.support.operations.findings import found, levels
 from tests.support.operations.tls_proxy import (
