@@ -192,6 +192,7 @@ def test_the_commands_that_the_page_names_are_in_the_security_log(
         "create_merchant": ("Shop",),
         "create_api_key": ("Shop",),
         "set_merchant": ("Shop", "--references", "off"),
+        "switch": ("off", "swaps"),
         "reset_two_factor": ("root",),
     }
     assert set(re.findall(r"\w+(?=`)", named)) == calls.keys()
@@ -209,6 +210,7 @@ def test_each_command_of_our_own_is_recorded_or_changes_nothing_of_merchants() -
         "create_merchant",
         "create_api_key",
         "set_merchant",
+        "switch",
         "reset_two_factor",
         "createsuperuser",
         "changepassword",
