@@ -11,6 +11,7 @@ from django.test import Client
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
+from config.doctor import outside
 from config.doctor.finding import Level
 from config.server import probe
 from tests.loopback import listening
