@@ -19,7 +19,7 @@ from webhooks.models import Delivery, Endpoint, Event
 from webhooks.storage import partitions
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_partitions_that_run_out_are_named() -> None:
     now = timezone.now()
     partitions.make_ahead(now)
