@@ -96,7 +96,7 @@ def with_demo_wallet(
         if path in nodes and method == "POST":
             status, body = _ask_node(environ, *nodes[path])
             return _answer(start_response, status, "application/json", json.dumps(body).encode())
-        if path.startswith("/pay/") and method == "GET":
+        if path.startswith(("/pay/", "/refunds/")) and method == "GET":
             return _inject(product, environ, start_response)
         return product(environ, start_response)
 

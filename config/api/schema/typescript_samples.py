@@ -9,7 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _WIDTH = 60  # what fits beside the reference's text
-_LISTS = ("payment_requests.list", "payments.list", "webhook_deliveries.list", "events.list")
+_LISTS = (
+    "payment_requests.list",
+    "payments.list",
+    "refunds.list",
+    "refunds.list_of_request",
+    "webhook_deliveries.list",
+    "events.list",
+)
 
 
 def with_client(
