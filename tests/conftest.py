@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core.cache import cache
+from django.db import connections
 from django.test import Client
 
 from chains.models import Chain, Token
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
 # Fixtures of every test.
 __all__ = ["browser", "browser_without_scripts", "empty_tables_quickly", "playwright"]
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Let a test's transaction wait longer than a request's: a chain under load takes its time to mine."""
+    options = connections["default"].settings_dict["OPTIONS"]
+    assert "idle_in_transaction_session_timeout=30s" in options["options"]
+    options["options"] = options["options"].replace("session_timeout=30s", "session_timeout=300s")
 
 
 @pytest.fixture(scope="session")
