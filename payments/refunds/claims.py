@@ -90,7 +90,11 @@ def signing_chain(refund: Refund) -> Chain:
 
 
 def payers(refund: Refund, *, client: Client = get_client) -> list[Payer]:
-    """Return the wallets that may sign: those that paid what is refunded. Raises ApiError `node_unavailable`."""
+    """Return the wallet that may sign: the one that paid all of what is refunded.
+
+    It is none if several did. Anyone who sees the reference can add a coin to a request, even by the same relayer, and
+    must not get to name the address of what another wallet paid. Raises ApiError `node_unavailable`.
+    """
     found: list[Payer] = []
     for payment in _payments(refund):
         if payment.is_simulated:
@@ -99,7 +103,7 @@ def payers(refund: Refund, *, client: Client = get_client) -> list[Payer]:
             found += _swapper(payment)
         else:
             found += [Payer(payment.chain, sender, True) for sender in _senders(payment, client)]
-    return found
+    return found[:1] if len({payer.address for payer in found}) == 1 else []
 
 
 def _payments(refund: Refund) -> list[Payment]:

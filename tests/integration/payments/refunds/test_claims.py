@@ -227,3 +227,26 @@ def test_a_contract_account_signs_by_its_owner_and_the_one_who_relayed_its_call_
     assert post(sign_path, signature=signed(safe.key, text)).status_code == 303
     refund.refresh_from_db()
     assert (refund.recipient_address, refund.address_source) == (CUSTOMER, "customer")
+
+
+def test_a_stranger_whose_coin_the_same_relayer_brought_names_no_address(
+    api: Api, order: Callable[..., dict[str, Any]], world: World, local_chain: LocalChain
+) -> None:
+    created = api.post("/api/payment-requests", order()).json()
+    request, customers, strangers = (
+        PaymentRequest.objects.get(pk=created["id"]),
+        *(world.look_alike_safe() for _ in range(2)),
+    )
+    browser = Bare(created)
+    for safe, units in ((strangers, 1), (customers, request.amount)):
+        page, text = browser.text_for(safe.address)
+        assert browser.send(page, signature=sign(text, safe.key)).status_code == 303
+        sent = safe.send(safe.execution(local_chain.usdc, transfer_data(local_chain.recipient, units)))
+        assert look_until_decided(browser.paste(sent), Clock()).status == "completed"
+    api.post(f"/api/payment-requests/{request.id}/refunds", {})
+    refund = Refund.objects.select_related("request__token", "request__chain", "request__merchant").get()
+    for key in (strangers.key, customers.key):
+        sign_path = chosen(refund)
+        text = text_on(Client().get(sign_path))
+        assert post(sign_path, signature=signed(key, text)).status_code == 400
+        unchanged(refund)
