@@ -22,7 +22,7 @@ def troubles() -> list[str]:
 def page(request: pytest.FixtureRequest, browser: Browser, troubles: list[str]) -> Iterator[Page]:
     """A fresh page at desktop and at phone width."""
     context = browser.new_context(viewport=request.param)
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(60_000)
     opened = context.new_page()
     opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
     opened.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
