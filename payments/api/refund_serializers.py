@@ -9,7 +9,6 @@ from chains.amounts import AmountError, parse_amount
 from chains.api.serializers import AddressField
 from chains.families import AddressError, HashError
 from config.api.errors import ApiError, ErrorCode
-from config.api.paging import ListQuery
 from config.api.schema.operations import described
 from config.api.serializers import StrictSerializer, TextField
 from payments.api import examples
@@ -110,10 +109,6 @@ class SubmitRefundSerializer(StrictSerializer):
             return request.chain.family.normalise_transaction_hash(self.validated_data["transaction_hash"])
         except HashError as error:
             raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
-
-
-class RefundListQuery(ListQuery):
-    """The query of GET /api/refunds and of GET /api/payment-requests/{id}/refunds."""
 
 
 def _detail(code: ErrorCode, error: Exception) -> list[serializers.ErrorDetail]:

@@ -9,13 +9,13 @@ from rest_framework.response import Response
 from chains.switches import Feature, require_on
 from config.api.errors import ApiError, ErrorCode
 from config.api.objects import find_object
-from config.api.paging import Page, edge_of, list_answer, page_by, read_query
+from config.api.paging import ListQuery, Page, edge_of, list_answer, page_by, read_query
 from config.api.schema.operations import list_of, operation
 from config.api.serializers import demand_no_parameters
 from merchants.keys.authentication import actor_of, merchant_of
 from merchants.keys.idempotency import Effect, idempotent
 from payments.api.refund_objects import RefundObject
-from payments.api.refund_serializers import CreateRefundSerializer, RefundListQuery, SubmitRefundSerializer
+from payments.api.refund_serializers import CreateRefundSerializer, SubmitRefundSerializer
 from payments.api.views import OwnRequestsViewSet
 from payments.models import Refund
 from payments.refunds.reading import now, with_request
@@ -43,7 +43,7 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="List refunds",
         description="Your refunds, newest first.",
-        query=RefundListQuery,
+        query=ListQuery,
         answers={200: OpenApiResponse(_LIST, "One page.")},
     )
     def list(self, request: Request) -> Response:
@@ -56,7 +56,7 @@ class RefundViewSet(OwnRequestsViewSet):
         summary="List a request's refunds",
         description="The refunds of one payment request, newest first.",
         path=_REQUEST,
-        query=RefundListQuery,
+        query=ListQuery,
         answers={200: OpenApiResponse(_LIST, "One page.")},
     )
     def of_request(self, request: Request, id: str) -> Response:
@@ -64,7 +64,7 @@ class RefundViewSet(OwnRequestsViewSet):
         return self._page(request, self.own().filter(request=self.find(id)))
 
     def _page(self, request: Request, refunds: QuerySet[Refund]) -> Response:
-        query = read_query(RefundListQuery, request)
+        query = read_query(ListQuery, request)
         page: Page[Refund] = page_by(
             lambda cut: [*cut.of(refunds, "created_at")], query, edge=edge_of(refunds, query)
         )
