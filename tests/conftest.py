@@ -29,10 +29,11 @@ __all__ = ["browser", "browser_without_scripts", "empty_tables_quickly", "playwr
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """Let a test's transaction wait longer than a request's: a chain under load takes its time to mine."""
+    """Let a test wait longer than a request: for a chain that mines under load, or for one of few connections."""
     options = connections["default"].settings_dict["OPTIONS"]
     assert "idle_in_transaction_session_timeout=30s" in options["options"]
     options["options"] = options["options"].replace("session_timeout=30s", "session_timeout=300s")
+    options["pool"] |= {"timeout": 120}
 
 
 @pytest.fixture(scope="session")
