@@ -180,13 +180,14 @@ def test_an_older_list_serves_while_a_new_one_is_fetched(
     lister.tokens_now = [usdc("2")]
     lister.may_answer.clear()
     age(token_list.FRESH_SECONDS, monkeypatch)
+    monkeypatch.setattr(token_list, "MAX_WAIT_SECONDS", 60)
     began = time.monotonic()
     for _ in range(20):
         assert token_list.price(HERE, USDC) == 1
-    assert time.monotonic() - began < 1
-    assert len(lister.asked) == 2  # by the first who found it old, and by nobody else
+    assert time.monotonic() - began < 10, "no call waits for the provider, which does not answer"
     lister.may_answer.set()
     until(lambda: token_list.price(HERE, USDC) == 2)
+    assert len(lister.asked) == 2, "the first who found it old asked, and nobody else"
 
 
 def test_lists_are_renewed_before_a_customer_finds_them_old(
