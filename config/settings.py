@@ -11,6 +11,7 @@ from django.templatetags.static import static
 
 from config.api.schema.settings import spectacular_settings
 from config.beat.schedule import SCHEDULE, TRANSPORT
+from config.database.keepalives import PEER_OPTIONS
 from config.environment import load
 from config.environment.declared import PROVIDERS, SOURCES
 from config.environment.rate_sources import FEEDS, url_setting
@@ -110,7 +111,8 @@ DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # A lost connection, a forgotten lock or a runaway query ends by itself instead of holding payments up.
     pool={"min_size": 1, "max_size": env.DATABASE_POOL_SIZE, "timeout": 10},
-    options="-c statement_timeout=50s -c lock_timeout=10s -c idle_in_transaction_session_timeout=30s",
+    options="-c statement_timeout=50s -c lock_timeout=10s -c idle_in_transaction_session_timeout=30s "
+    + PEER_OPTIONS,
 )
 
 # --- Redis and Celery ---------------------------------------------------------------------------------------------

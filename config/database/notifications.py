@@ -18,6 +18,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from config.backoff import doubled
+from config.database.keepalives import OURS
 
 logger = logging.getLogger(__name__)
 
@@ -26,14 +27,6 @@ PROOF_SECONDS = 0.4
 CURRENT_SECONDS = 1.0
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 5.0
-# A connection whose other end is gone without a word is given up after about ten seconds.
-_ALIVE: dict[str, Any] = {
-    "connect_timeout": 3,
-    "keepalives_idle": 4,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
-}
 
 
 class Channel(StrEnum):
@@ -154,5 +147,5 @@ class Listener:
 def connect() -> psycopg.Connection[Any]:
     """Connect past any pooler: one that works by transaction would drop what a session listens to."""
     if settings.DATABASE_LISTEN_URL:
-        return psycopg.connect(settings.DATABASE_LISTEN_URL, autocommit=True, **_ALIVE)
-    return psycopg.connect(**{**connection.get_connection_params(), **_ALIVE, "autocommit": True})
+        return psycopg.connect(settings.DATABASE_LISTEN_URL, autocommit=True, **OURS)
+    return psycopg.connect(**{**connection.get_connection_params(), "autocommit": True})
