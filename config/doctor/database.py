@@ -1,4 +1,4 @@
-"""Checks of PostgreSQL: version, migrations, clock, locks, dead rows, connections and notifications."""
+"""Checks of PostgreSQL: version, migrations, clock, timeouts, locks, dead rows, connections and notifications."""
 
 import secrets
 import time
@@ -36,6 +36,7 @@ def check() -> Iterator[Finding]:
     yield version_of(version // 10_000)
     yield from check_migrations()
     yield check_clock()
+    yield check_timeouts()
     yield from check_locks()
     yield from check_dead_rows()
     yield check_connections()
@@ -75,6 +76,16 @@ def check_clock(now: Callable[[], float] = time.time) -> Finding:
     skew = abs(theirs - (asked_at + now()) / 2)
     summary = f"differs from the database's by {skew:.1f} s"
     return by_limits("clock", skew, SKEW_SECONDS, summary, "Run a time service (NTP) on both machines.")
+
+
+def check_timeouts() -> Finding:
+    """Return whether statements, locks and idle transactions end by themselves, as a pooler may prevent."""
+    names = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"]
+    without = [name for name in names if _one("SELECT current_setting(%s)", [name]) == "0"]
+    if without:
+        summary = f"a pooler drops {', '.join(without)}: a forgotten lock holds payments up for good"
+        return warning("timeouts", summary, "Set them for the database's user (docs/scaling.md).")
+    return fine("timeouts", "statements, locks and idle transactions end by themselves")
 
 
 def check_locks(

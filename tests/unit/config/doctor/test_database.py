@@ -49,6 +49,19 @@ def test_a_database_of_a_newer_version_is_named() -> None:
     assert "payments.9999_of_tomorrow" in summary
 
 
+def test_timeouts_that_a_pooler_dropped_are_named() -> None:
+    assert database.check_timeouts().level is Level.OK
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = 0")
+        try:
+            finding = database.check_timeouts()
+        finally:
+            cursor.execute("RESET lock_timeout")
+    assert finding.level is Level.WARNING
+    assert "lock_timeout" in finding.summary
+    assert "statement_timeout" not in finding.summary
+
+
 @pytest.mark.parametrize(("ahead", "level"), [(0.0, Level.OK), (10.0, Level.WARNING), (-90.0, Level.FAILED)])
 def test_a_clock_that_differs_from_the_databases_is_named(ahead: float, level: Level) -> None:
     import time
