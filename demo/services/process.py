@@ -134,7 +134,7 @@ def stop_all() -> None:
 
 def tail(log: Path, lines: int = 15) -> str:
     """The last `lines` lines of a log file, indented; a placeholder for an empty or missing one."""
-    text = log.read_text(errors="replace") if log.exists() else ""
+    text = log.read_text(errors="replace") if log.is_file() else ""
     return "\n".join(f"  {line}" for line in text.splitlines()[-lines:]) or "  (the log is empty)"
 
 
