@@ -17,7 +17,19 @@ from pathlib import Path
 
 from tests.integration.chaos import checker
 from tests.integration.chaos.customers import Crowd
-from tests.integration.chaos.world import FLUSH, KILLABLE, ROLLING, SECOND_BEAT, STALL, World
+from tests.integration.chaos.world import (
+    CLOCKS,
+    CLOCKS_BACK,
+    FLUSH,
+    FULL_DISK,
+    KILLABLE,
+    ROLLING,
+    SECOND_BEAT,
+    STALL,
+    VANISHED,
+    VANISHED_REDIS,
+    World,
+)
 from tests.support.webhooks.receiver import Receiver, running_receiver
 
 COMPLETE_WITHIN = 20.0
@@ -33,6 +45,7 @@ _AFTERWARDS_SECONDS = 120.0
 SCHEDULE: tuple[tuple[float, tuple[str, ...]], ...] = (
     (0.05, ("worker 1",)),
     (0.08, (FLUSH,)),
+    (0.10, (CLOCKS,)),
     (0.12, ("PostgreSQL",)),
     (0.16, (STALL,)),
     (0.20, ("web",)),
@@ -41,11 +54,16 @@ SCHEDULE: tuple[tuple[float, tuple[str, ...]], ...] = (
     (0.36, ("beat",)),
     (0.40, (ROLLING,)),
     (0.44, ("worker 1", "worker 2")),
+    (0.48, (VANISHED,)),
+    (0.50, (CLOCKS_BACK,)),
     (0.52, ("PostgreSQL", "worker 2")),
     (0.56, (STALL,)),
+    (0.58, (VANISHED_REDIS,)),
     (0.60, ("Redis", "beat")),
     (0.64, (ROLLING,)),
+    (0.66, (FULL_DISK,)),
     (0.68, ("web", "worker 1", "PostgreSQL")),
+    (0.72, (VANISHED,)),
     (0.76, KILLABLE),
     (0.84, (FLUSH,)),
     (0.92, ("worker 1", "PostgreSQL", "Redis")),
@@ -55,6 +73,7 @@ SHORT: tuple[tuple[float, tuple[str, ...]], ...] = (
     (0.2, (FLUSH,)),
     (0.3, ("worker 1", "web", "Redis")),
     (0.5, (STALL,)),
+    (0.6, (FULL_DISK,)),
     (0.7, (ROLLING,)),
     (0.9, ("worker 1", "beat", "PostgreSQL")),
 )

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,20 @@ from demo.commands import Commands
 from demo.services import anvil, postgres, redis
 from demo.services.process import REPOSITORY, Child, ServiceError, free_port, spawn
 from tests.chain import LocalChain
+from tests.support.wire import running_wire
 
 PROGRAMS = Path(sys.executable).parent
 KILLABLE = ("worker 1", "worker 2", "web", "beat", "PostgreSQL", "Redis")
-# Other faults than SIGKILL, each over before `make` returns, except the second beat, which stays.
+# Other faults than SIGKILL, each over before `make` returns. A second beat, a full disk and wrong clocks stay.
 FLUSH, STALL, SECOND_BEAT, ROLLING = "flushed Redis", "stalled node", "second beat", "rolling restart"
+VANISHED = "all connections to PostgreSQL vanished, and none was closed"
+VANISHED_REDIS = "all connections to Redis vanished, and none was closed"
+FULL_DISK = "full disk under the logs of worker 2 and beat"
+CLOCKS, CLOCKS_BACK = "clocks step: worker 1 five minutes ahead, web two behind", "clocks step back"
 STALLED_SECONDS = 4.0
+_FULL = Path("/dev/full")
+_CLOCK = Path(__file__).parent / "clock"
+_STEPS = {"worker 1": "300", "web": "-120"}
 _STARTS_SECONDS = 60.0
 # A platform sends SIGKILL after as long (gunicorn's own grace is 25 s).
 _STOPS_SECONDS = 30.0
@@ -43,6 +52,7 @@ class World:
         self._code = code
         self._data = folder / "pg"
         self._children: dict[str, Child] = {}
+        self._without_log: set[str] = set()
         self._redis_port, web_port = free_port(), free_port()
         self.url = f"http://127.0.0.1:{web_port}"
         self._node = anvil.start(block_time=1, log=folder / "anvil.log")
@@ -70,8 +80,13 @@ class World:
             "PORT": str(web_port),
             "WEB_CONCURRENCY": "2",
             "WORKER_CONCURRENCY": "2",
-            "REDIS_URL": f"redis://127.0.0.1:{self._redis_port}/0",
         }
+        # An address of this machine for this world alone: PostgreSQL's port is then free for it.
+        self._database_address = f"127.100.{web_port >> 8}.{web_port & 255}"
+        self._open = ExitStack()
+        self._wire = self._open.enter_context(running_wire((self._database_address, 5432)))
+        self._redis_wire = self._open.enter_context(running_wire(("127.0.0.1", self._redis_port)))
+        self.environment["REDIS_URL"] = f"redis://127.0.0.1:{self._redis_wire.port}/0"
         self._start_back_ends()
         self._procfile = dict(
             line.split(": ", 1) for line in (code / "Procfile").read_text().splitlines() if line
@@ -88,8 +103,8 @@ class World:
 
     @property
     def database_url(self) -> str:
-        """Where PostgreSQL is reached; the same after each restart."""
-        return self.environment["DATABASE_URL"]
+        """Where PostgreSQL is reached past the wire over which the service reaches it; the same after each restart."""
+        return self._database_url
 
     def kill(self, *names: str) -> None:
         """SIGKILL these at the same moment, each with all that it started."""
@@ -111,6 +126,17 @@ class World:
             self.start("beat 2")
         elif fault == ROLLING:
             for name in ("worker 1", "worker 2", "beat", "web"):
+                self.replace(name)
+        elif fault == VANISHED:
+            self._wire.vanish()
+        elif fault == VANISHED_REDIS:
+            self._redis_wire.vanish()
+        elif fault in (CLOCKS, CLOCKS_BACK):
+            for name, seconds in _STEPS.items():
+                self._set_clock(name, seconds if fault == CLOCKS else "0")
+        elif fault == FULL_DISK:
+            self._without_log |= {"worker 2", "beat"}
+            for name in sorted(self._without_log):
                 self.replace(name)
         else:
             raise ValueError(fault)
@@ -174,10 +200,22 @@ class World:
             self._children[name] = spawn(
                 name,
                 ["/bin/sh", "-c", f"exec {command}"],
-                self._folder / f"{name}.log",
-                env=self.environment,
+                _FULL if name in self._without_log else self._folder / f"{name}.log",
+                env=self.environment | self._clock_of(name),
                 cwd=self._code,
             )
+
+    def _clock_of(self, name: str) -> dict[str, str]:
+        """Return the environment of a process whose clock may step."""
+        if name not in _STEPS:
+            return {}
+        file = self._folder / f"{name}.clock"
+        if not file.exists():
+            self._set_clock(name, "0")
+        return {"PYTHONPATH": str(_CLOCK), "CLOCK_FILE": str(file)}
+
+    def _set_clock(self, name: str, seconds: str) -> None:
+        (self._folder / f"{name}.clock").write_text(seconds)
 
     def stop(self) -> None:
         """Kill all of it; nothing that is written from now on counts."""
@@ -186,6 +224,7 @@ class World:
                 os.killpg(child.pid, signal.SIGKILL)
                 child.popen.wait()
         self._node.stop()
+        self._open.close()
 
     def _start_back_ends(self) -> None:
         self.start("PostgreSQL")
@@ -196,13 +235,16 @@ class World:
         deadline = time.monotonic() + _STARTS_SECONDS
         while True:
             try:
-                running = postgres.start(self._data)
+                running = postgres.start(self._data, settings={"listen_addresses": self._database_address})
             except ServiceError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.1)
             else:
-                self.environment["DATABASE_URL"] = running.url
+                self._database_url = running.url
+                self.environment["DATABASE_URL"] = (
+                    f"postgresql://postgres@127.0.0.1:{self._wire.port}/quittance"
+                )
                 return running.child
 
     def _set_up(self, manage: Callable[..., str]) -> str:
