@@ -23,7 +23,8 @@ _RETRY_AFTER_SECONDS = 5
 class PagePolicyMiddleware:
     """Add a restrictive Content-Security-Policy to each page that sets none: no scripts, loads or framing.
 
-    The portal's pages are left to themselves.
+    The portal's pages run their own script files. Their theme needs more than strict: Alpine.js makes functions of
+    attributes, and styles are in the page. A merchant's page previews a logo from the merchant's host.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -39,14 +40,31 @@ class PagePolicyMiddleware:
             )
         )
 
+        logos = "https: http:" if settings.ALLOW_HTTP_URLS else "https:"
+        self._portal_policy = "; ".join(
+            (
+                "default-src 'none'",
+                "script-src 'self' 'unsafe-eval'",
+                "style-src 'self' 'unsafe-inline'",
+                f"img-src 'self' data: {logos}",
+                "font-src 'self'",
+                "connect-src 'self'",
+                "base-uri 'none'",
+                "form-action 'self'",
+                "frame-ancestors 'none'",
+            )
+        )
+
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         is_page = response.get("Content-Type", "").startswith("text/html")
         # Django's own error pages use inline styles.
         is_for_developers = settings.DEBUG and response.status_code in (404, 500)
-        if is_page and not is_for_developers and not request.path.startswith(_PORTAL):
-            response.headers.setdefault("Content-Security-Policy", self._policy)
-            if response.status_code >= 400:
+        is_portal = request.path.startswith(_PORTAL)
+        if is_page and not is_for_developers:
+            policy = self._portal_policy if is_portal else self._policy
+            response.headers.setdefault("Content-Security-Policy", policy)
+            if response.status_code >= 400 and not is_portal:
                 response.headers.setdefault("X-Frame-Options", "DENY")
                 response.headers.setdefault("Cache-Control", "no-store")
         return response

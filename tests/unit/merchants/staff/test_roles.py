@@ -1,5 +1,6 @@
 """Each page of the portal opens to the roles that its row in these tables names, and to nobody else."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -229,3 +230,22 @@ def test_a_role_replaces_all_rights_one_had(estate: Estate) -> None:
     assert not user.has_perm("merchants.change_merchant")
     assign_role(user, "support")
     assert merchant_of(User.objects.get(pk=user.pk)) is None
+
+
+def test_no_page_has_a_script_or_a_handler_in_its_text(estate: Estate) -> None:
+    """The portal's content security policy would not run them."""
+    client = Client()
+    operator = user_with("operator", estate)
+    assert operator is not None
+    client.force_login(operator)
+    for address in ["/admin/", *(address_of(name, estate) for name in NAMED)]:
+        page = client.get(address)
+        if page.headers["Content-Type"].startswith("text/html") and page.status_code == 200:
+            text = page.content.decode()
+            assert (
+                re.findall(r"<script(?![^>]*\ssrc=)(?![^>]*\stype=\"application/json\")[^>]*>", text) == []
+            ), address
+            assert re.findall(r"\son(?:click|change|submit|load|error|input)=", text) == [], address
+            policy = page.headers["Content-Security-Policy"]
+            assert "default-src 'none'; script-src 'self' 'unsafe-eval'; " in policy, address
+            assert policy.endswith("form-action 'self'; frame-ancestors 'none'"), address
