@@ -36,6 +36,12 @@ class Process:
             start_new_session=True,
         )
 
+    @property
+    def children(self) -> int:
+        """How many processes it has started that still run."""
+        shown = subprocess.run(["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True)
+        return shown.stdout.split().count(str(self._child.pid))
+
     def ask_to_stop(self) -> None:
         """Send SIGTERM to the process itself, as a platform does before it starts a new release."""
         self._child.terminate()
