@@ -17,9 +17,18 @@ def uuid7() -> uuid.UUID:
 
 def prefixed_id(prefix: str) -> str:
     """Return `prefix` and 24 random characters, such as `pay_…` or `evt_…` (140 bits)."""
-    return prefix + "".join(secrets.choice(_BASE58) for _ in range(24))
+    return prefix + _random_text(_BASE58, 24)
 
 
 def shortcode() -> str:
     """Return 12 random characters without look-alikes."""
-    return "".join(secrets.choice(_SHORTCODE) for _ in range(12))
+    return _random_text(_SHORTCODE, 12)
+
+
+def _random_text(alphabet: str, length: int) -> str:
+    """Return that many characters, each as likely as the others, for one question to the system's random source."""
+    number, characters = secrets.randbelow(len(alphabet) ** length), []
+    for _ in range(length):
+        number, place = divmod(number, len(alphabet))
+        characters.append(alphabet[place])
+    return "".join(characters)

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import psycopg
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
 from django.db.models import AutoField, Model, QuerySet
 
 M = TypeVar("M", bound=Model)
@@ -24,21 +24,22 @@ def run(sql: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
 
     Raises Django's database errors. The statement is prepared, unless DATABASE_LISTEN_URL says that there is a pooler.
     """
-    if connection.execute_wrappers or connection.queries_logged:  # for which only Django's cursor calls
-        watched: Any = connection.cursor()
+    ours = connections[DEFAULT_DB_ALIAS]  # `connection` would look this up for each attribute
+    if ours.execute_wrappers or ours.queries_logged:  # for which only Django's cursor calls
+        watched: Any = ours.cursor()
         watched.execute(sql, values)
         return watched  # type: ignore[no-any-return]
-    connection.ensure_connection()
-    connection.validate_no_broken_transaction()
+    ours.ensure_connection()
+    ours.validate_no_broken_transaction()
     try:
-        with connection.wrap_database_errors:
-            cursor: psycopg.Cursor[Any] = psycopg.Cursor(connection.connection)
+        with ours.wrap_database_errors:
+            cursor: psycopg.Cursor[Any] = psycopg.Cursor(ours.connection)
             cursor.execute(sql, values, prepare=not settings.DATABASE_LISTEN_URL)
             return cursor
     except OperationalError:
         # As a transaction does when it ends: the next statement gets a new connection.
-        if not connection.in_atomic_block and connection.connection.closed:
-            connection.close()
+        if not ours.in_atomic_block and ours.connection.closed:
+            ours.close()
         raise
 
 
@@ -117,7 +118,8 @@ class CompiledInsert:
 
     def of(self, row: Model) -> list[Any]:
         """Return the values of `row`, as its fields store them."""
-        return [field.get_db_prep_save(getattr(row, field.attname), connection) for field in self._fields]
+        ours = connections[DEFAULT_DB_ALIAS]
+        return [field.get_db_prep_save(getattr(row, field.attname), ours) for field in self._fields]
 
 
 def _type_of(field: Any) -> str:
