@@ -11,7 +11,15 @@ from datetime import datetime
 
 from chains.amounts import display_amount
 from chains.client import Block, Head, TransactionFacts, Transfer
-from payments.evaluation.binding import AMBIGUOUS_SWAP, UNBOUND, Bound, BoundBy, Evidence, bind
+from payments.evaluation.binding import (
+    AMBIGUOUS_QUOTES,
+    AMBIGUOUS_SWAP,
+    UNBOUND,
+    Bound,
+    BoundBy,
+    Evidence,
+    bind,
+)
 from payments.evaluation.own_money import EXCHANGED, LENT, RETURNED, lent_before, was_exchanged, went_back
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models.payment import FailureCode
@@ -248,6 +256,8 @@ def _refused_swap_start(evidence: Evidence) -> Refused | None:
         return Refused(UNBOUND.code, NOT_OUR_SWAP)
     if evidence.names_others:
         return Refused(AMBIGUOUS_SWAP.code, AMBIGUOUS_SWAP.message)
+    if evidence.names_several:
+        return Refused(AMBIGUOUS_QUOTES.code, AMBIGUOUS_QUOTES.message)
     return None
 
 

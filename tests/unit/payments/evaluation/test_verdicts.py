@@ -332,6 +332,7 @@ def test_an_unmined_transaction_promises_what_its_bytes_bind(
         (BY_SWAP, mined(succeeded=False), Head(latest=100), ("NotYet",)),
         (BY_REFERENCE, mined(), DEEP, no(FailureCode.TRANSACTION_NOT_BOUND)),
         (replace(BY_SWAP, names_others=True), mined(), DEEP, no(FailureCode.TRANSACTION_AMBIGUOUS)),
+        (replace(BY_SWAP, names_several=True), mined(), DEEP, no(FailureCode.TRANSACTION_AMBIGUOUS)),
     ],
 )
 def test_a_swap_begins_with_a_transaction_that_names_it_alone(
