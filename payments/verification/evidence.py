@@ -99,6 +99,7 @@ def _terms(payment: Payment, token: Token, evidence: Evidence, symbols: dict[str
         known_tokens=symbols,
         asked_at=timezone.now(),
         first_block=_first_block(payment),
+        is_refund=request.is_refund,
     )
 
 
