@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from chains.client import ChainError
 from chains.models import Chain
+from config.api.limits.waiting import Busy, waiting_for
 
 logger = logging.getLogger(__name__)
 
@@ -22,10 +23,16 @@ def ask_all(
 ) -> dict[Chain, Result]:
     """Return the chains' results, in their order. A chain that fails or times out is logged and left out.
 
-    `about` describes the query in the log, such as "a wallet's balances".
+    `about` describes the query in the log, such as "a wallet's balances". If too many calls of this process wait for it
+    already, every chain is left out.
     """
-    running = {chain: _threads(chain.pk).submit(ask, chain) for chain in chains}
-    wait(running.values(), timeout=within_seconds)
+    try:
+        with waiting_for(about):
+            running = {chain: _threads(chain.pk).submit(ask, chain) for chain in chains}
+            wait(running.values(), timeout=within_seconds)
+    except Busy:
+        logger.warning("too many calls wait for %s", about)
+        return {}
     results = {chain: _result(chain, answer, about) for chain, answer in running.items()}
     return {chain: result for chain, result in results.items() if result is not None}
 

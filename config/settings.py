@@ -65,6 +65,7 @@ APPEND_SLASH = False
 MIDDLEWARE = [
     "config.api.request_id.RequestIdMiddleware",
     "config.metrics.MeasureMiddleware",
+    "config.api.limits.waiting.AnsweringMiddleware",
     "config.pages.PagePolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.api.cors.PublicCorsMiddleware",

@@ -9,15 +9,17 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
 from chains.client import ChainError, NodeHealth
 from chains.rpc.batches import Batches, Failing, Unread, Why, is_too_large
-from chains.rpc.nodes import Lagging, Limiting, LogLimits, Node, WrongChain
+from chains.rpc.nodes import Lagging, Limiting, LogLimits, Node, TooManyWaiting, WrongChain
 from chains.rpc.transport import BrokenOff, Call, Limits, RpcFault, TooLarge, ask, ask_streamed
+from config.api.limits import waiting
 
 __all__ = [
     "BrokenOff",
@@ -178,7 +180,8 @@ class JsonRpc:
         self._identify(node)
         limits = Limits(CONNECT_SECONDS, STREAMED_READ_SECONDS, STREAMED_SECONDS, MAX_STREAMED_BYTES)
         (id_,) = self._new_ids(1)
-        return ask_streamed(node, id_, call, limits, convert)
+        with _waiting_for(node):
+            return ask_streamed(node, id_, call, limits, convert)
 
     @property
     def log_limits(self) -> LogLimits:
@@ -301,7 +304,7 @@ class JsonRpc:
         node.identified_at = now
 
     def _note_failure(self, node: Node, error: ChainError) -> None:
-        if self._is_quiet:
+        if self._is_quiet or isinstance(error, TooManyWaiting):
             return
         node.failed(self._clock(), error)
         logger.warning("node %s gave no usable answer: %s", node.name, node.last_error)
@@ -330,7 +333,8 @@ class JsonRpc:
             most_bytes=most_bytes,
             isolating=isolating,
         )
-        return batches.results(calls, at_once)
+        with _waiting_for(node):
+            return batches.results(calls, at_once)
 
     def _is_alive(self, node: Node) -> bool:
         """Return whether the node answers a trivial call."""
@@ -343,3 +347,14 @@ class JsonRpc:
     def _new_ids(self, number: int) -> list[int]:
         with self._lock:
             return [next(self._ids) for _ in range(number)]
+
+
+@contextmanager
+def _waiting_for(node: Node) -> Iterator[None]:
+    """Count this thread as waiting for the node. Raises TooManyWaiting."""
+    try:
+        with waiting.waiting_for(f"node {node.url}"):
+            yield
+    except waiting.Busy as error:
+        message = "too many calls wait for the node"
+        raise TooManyWaiting(message, retry_after=waiting.RETRY_AFTER_SECONDS) from error

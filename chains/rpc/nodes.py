@@ -66,6 +66,10 @@ class Contradicted(NodeFault):
     state = NodeState.CONTRADICTED
 
 
+class TooManyWaiting(ChainError):
+    """Too many threads of this process wait for the node already. It was not called, and is not at fault."""
+
+
 _SET_ASIDE = (Lagging, Contradicted)
 
 

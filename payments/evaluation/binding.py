@@ -62,9 +62,10 @@ class Evidence:
     - `elsewhere` are the amounts that providers report as delivered by this transaction for other requests.
     - `is_accepted`: the merchant accepted the transaction.
     - `names_ours`, `names_others`: the transaction names a quote of this request, or of another one.
-    - `our_calls`, `others_calls` are the indexes, among its mentions, of the calls that carry the id of this request's
-      quote, and of other requests' quotes.
-    - `routers` are the pinned contracts of the provider of this request's quote.
+    - `names_several`: it names several quotes of this request.
+    - `our_calls`, `others_calls` are the indexes, among its mentions, of the calls that carry the id of a quote of this
+      request, and of other requests' quotes.
+    - `routers` are the pinned contracts of the providers of the quotes that it names of this request.
     - `delivery`: the transaction is evaluated as a reported delivery.
     """
 
@@ -75,6 +76,7 @@ class Evidence:
     is_accepted: bool = False
     names_ours: bool = False
     names_others: bool = False
+    names_several: bool = False
     our_calls: frozenset[int] = frozenset()
     others_calls: frozenset[int] = frozenset()
     routers: frozenset[str] = frozenset()
@@ -137,6 +139,10 @@ _AMBIGUOUS = Unbound(
 AMBIGUOUS_SWAP = Unbound(
     FailureCode.TRANSACTION_AMBIGUOUS,
     "The transaction carries the ids of several requests' swaps, so it can't be matched to one of them.",
+)
+AMBIGUOUS_QUOTES = Unbound(
+    FailureCode.TRANSACTION_AMBIGUOUS,
+    "The transaction carries the ids of several swaps for this request, so it can't be matched to one delivery.",
 )
 AMBIGUOUS_DELIVERY = Unbound(
     FailureCode.TRANSACTION_AMBIGUOUS,

@@ -49,17 +49,22 @@ class BuiltQuote:
 
 @dataclass(frozen=True)
 class Named:
-    """The quotes that a transaction names, relative to one request; `quote` is that request's own, if named.
+    """The quotes that a transaction names, relative to one request; `quotes` are that request's own.
 
-    `calls` are the indexes, among the transaction's mentions, of the calls that carry the id of that quote.
+    `calls` are the indexes, among the transaction's mentions, of the calls that carry the id of one of them.
     `others_calls` are those of calls that carry other requests' ids, unless the payer signs all calls of a transaction
     (`payer_signs_all`). Logs can name a quote too, but no transfer happens within a log.
     """
 
     naming: Naming
-    quote: BuiltQuote | None = None
+    quotes: tuple[BuiltQuote, ...] = ()
     calls: frozenset[int] = frozenset()
     others_calls: frozenset[int] = frozenset()
+
+    @property
+    def quote(self) -> BuiltQuote | None:
+        """The one quote of the request that is named; None if several are, since each may be another payer's."""
+        return self.quotes[0] if len(self.quotes) == 1 else None
 
 
 NOTHING_NAMED = Named(Naming.NONE)
@@ -100,7 +105,8 @@ def quotes_named(
 def naming_for(request_id: UUID, named: Sequence[NamedQuote], *, rules: CallRules) -> Named:
     """Return whose quotes a transaction names, relative to the request.
 
-    If it names several quotes of the request, the newest counts.
+    If it names several quotes of the request, the calls of all of them count: who relays a customer's signed swap can
+    add a call of any quote that the page offers.
     """
     if not named:
         return NOTHING_NAMED
@@ -109,8 +115,9 @@ def naming_for(request_id: UUID, named: Sequence[NamedQuote], *, rules: CallRule
     others_calls = frozenset().union(*(one.calls for one in others if not rules.payer_signs_all))
     if not own:
         return Named(Naming.OTHERS, others_calls=others_calls)
-    last = max(own, key=lambda one: (one.quote.made_at, one.quote.pk))
-    return Named(Naming.SEVERAL if others else Naming.OURS, last.quote, last.calls, others_calls)
+    calls = frozenset().union(*(one.calls for one in own))
+    naming = Naming.SEVERAL if others else Naming.OURS
+    return Named(naming, tuple(one.quote for one in own), calls, others_calls)
 
 
 def _names(mention: Mention, quote: BuiltQuote, *, rules: CallRules) -> bool:

@@ -11,7 +11,15 @@ from datetime import datetime
 
 from chains.amounts import display_amount
 from chains.client import Block, Head, TransactionFacts, Transfer
-from payments.evaluation.binding import AMBIGUOUS_SWAP, UNBOUND, Bound, BoundBy, Evidence, bind
+from payments.evaluation.binding import (
+    AMBIGUOUS_QUOTES,
+    AMBIGUOUS_SWAP,
+    UNBOUND,
+    Bound,
+    BoundBy,
+    Evidence,
+    bind,
+)
 from payments.evaluation.own_money import EXCHANGED, LENT, RETURNED, lent_before, was_exchanged, went_back
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models.payment import FailureCode
@@ -48,6 +56,7 @@ class Terms:
     `known_tokens` are the symbols of the catalogue's tokens by address. `created_at` is when the request was created
     or, for a swap's delivery, the earliest time at which it can have been made. `asked_at` is the time of the
     evaluation: an unmined transaction will be mined after it.
+    `is_refund`: the merchant pays the customer.
     `first_block` is the first block in which our nodes saw the transaction: its time and height count for expiry and
     proofs even if a reorganisation moves the transaction to a later one.
     """
@@ -62,6 +71,7 @@ class Terms:
     known_tokens: Mapping[str, str]
     asked_at: datetime
     first_block: tuple[int, datetime] | None = None
+    is_refund: bool = False
 
 
 @dataclass(frozen=True)
@@ -248,6 +258,8 @@ def _refused_swap_start(evidence: Evidence) -> Refused | None:
         return Refused(UNBOUND.code, NOT_OUR_SWAP)
     if evidence.names_others:
         return Refused(AMBIGUOUS_SWAP.code, AMBIGUOUS_SWAP.message)
+    if evidence.names_several:
+        return Refused(AMBIGUOUS_QUOTES.code, AMBIGUOUS_QUOTES.message)
     return None
 
 
@@ -277,9 +289,16 @@ def _arrived(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[T
 def _exclude_own_money(
     terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer], bound: Bound
 ) -> Bound | Refused:
-    """Return `bound` without what may be the recipient's own money, unless the merchant accepted the payment."""
+    """Return `bound` without what may be the recipient's own money, unless the merchant accepted the payment.
+
+    The recipient of a refund is the customer's contract, which could make it fail by what it sends in the transaction.
+    """
     evidence, refused = terms.evidence, Refused(FailureCode.NOT_VERIFIABLE, LENT, bound.amount)
-    if evidence.is_accepted or (evidence.delivery is not None and not evidence.delivery.is_own):
+    if (
+        terms.is_refund
+        or evidence.is_accepted
+        or (evidence.delivery is not None and not evidence.delivery.is_own)
+    ):
         return bound
     payers = {facts.sender, *(t.sender for t in arrived), *(t.made_by for t in arrived)}
     lent = lent_before(facts.transfers, arrived, terms.token, terms.recipient, payers)

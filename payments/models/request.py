@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chains.fields import BaseUnitsField, base_units_constraint
 from chains.models import Chain, Token
-from chains.switches import is_offered
+from chains.switches import Feature, is_offered, is_on
 from merchants.identifiers import shortcode, uuid7
 from merchants.models import Merchant
 
@@ -171,6 +171,7 @@ class PaymentRequest(models.Model):
             and self.token.is_active
             and self.chain.is_installed
             and is_offered(self.token)
+            and (not self.is_refund or is_on(Feature.REFUNDS))
         )
 
     def is_past_expiry(self, now: datetime) -> bool:

@@ -15,6 +15,7 @@ from importlib import import_module
 from django.conf import settings
 from django.db import connection
 
+from config.api.limits.waiting import Busy, waiting_for
 from payments.prices.rules import Observation
 from payments.prices.sources.base import ANSWER_SECONDS, RateSource
 from payments.providers.base import ProviderDown
@@ -38,10 +39,22 @@ class _Asked:
 
 _lock = threading.Lock()
 _asked: dict[str, _Asked] = {}
+_latest: dict[str, list[Observation]] = {}
 
 
 def observations(bases: Collection[str]) -> dict[str, list[Observation]]:
-    """Return what the sources say each is worth in USD; empty lists where none of them answers."""
+    """Return what the sources say each is worth in USD; empty lists where none of them answers.
+
+    If too many threads of a web process wait already, return what they said last; each answer keeps its own time.
+    """
+    try:
+        with waiting_for("rate sources"):
+            return _observations(bases)
+    except Busy:
+        return {base: _latest.get(base, []) for base in bases}
+
+
+def _observations(bases: Collection[str]) -> dict[str, list[Observation]]:
     with _lock:
         now = time.monotonic()
         mine = {base for base in bases if base not in _asked or _asked[base].is_over(now)}
@@ -59,7 +72,8 @@ def _answer(questions: dict[str, _Asked]) -> None:
     finally:  # those that share the questions must not wait for an answer that never comes
         for base, question in questions.items():
             question.answered_at = time.monotonic()
-            question.answer.set_result(answers.get(base, []))
+            _latest[base] = answers.get(base, [])
+            question.answer.set_result(_latest[base])
 
 
 def _result(question: _Asked) -> list[Observation]:
@@ -118,3 +132,4 @@ def forget() -> None:
     _source.cache_clear()
     with _lock:
         _asked.clear()
+        _latest.clear()

@@ -22,6 +22,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
+from config.api.limits.waiting import RETRY_AFTER_SECONDS, Busy, waiting_for
 from config.api.nesting import is_deeper_than
 from config.bounded_body import BodyTooLarge, BodyTooSlow, BoundedBody
 from payments.providers.base import ProviderDown
@@ -115,6 +116,16 @@ class JsonApi:
         return self._call("POST", path, {"json": dict(body)}, seconds, most_bytes)
 
     def _call(
+        self, method: str, path: str, content: Mapping[str, Any], seconds: float, most_bytes: int
+    ) -> Answer:
+        try:
+            with waiting_for(self._provider):
+                return self._call_now(method, path, content, seconds, most_bytes)
+        except Busy:
+            message = f"too many calls wait for {self._provider}"
+            raise ProviderDown(message, retry_after=RETRY_AFTER_SECONDS) from None
+
+    def _call_now(
         self, method: str, path: str, content: Mapping[str, Any], seconds: float, most_bytes: int
     ) -> Answer:
         circuit = self._circuits.setdefault(path, Circuit(f"{self._provider} {path}"))

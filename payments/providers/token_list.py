@@ -23,6 +23,7 @@ from django.core.cache import cache
 from redis import RedisError
 
 from chains.models import Chain
+from config.api.limits.waiting import Busy, waiting_for
 from payments.providers.base import ListedToken, ProviderDown, RoutingProvider
 from payments.providers.registry import providers_in_order
 
@@ -212,8 +213,8 @@ def _first_ones(tokens: Iterable[ListedToken], chain_id: int) -> dict[str, Liste
 
 
 def _wait(refresh: _Refresh) -> None:
-    """Wait for the refresh until MAX_WAIT_SECONDS after it started."""
-    with suppress(FutureTimeout):
+    """Wait for the refresh until MAX_WAIT_SECONDS after it started, unless too many calls wait already."""
+    with suppress(FutureTimeout, Busy), waiting_for("token lists"):
         refresh.job.result(timeout=max(refresh.waited_for_until - time.monotonic(), 0.0))
 
 

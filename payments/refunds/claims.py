@@ -92,17 +92,22 @@ def signing_chain(refund: Refund) -> Chain:
 def payers(refund: Refund, *, client: Client = get_client) -> list[Payer]:
     """Return the wallet that may sign: the one that paid all of what is refunded.
 
-    It is none if several did. Anyone who sees the reference can add a coin to a request, even by the same relayer, and
-    must not get to name the address of what another wallet paid. Raises ApiError `node_unavailable`.
+    It is none if several did, or if it is unknown who made one of the payments. Anyone who sees the reference can add a
+    coin to a request, even by the same relayer, and must not get to name the address of what another wallet paid.
+    Raises ApiError `node_unavailable`.
     """
     found: list[Payer] = []
     for payment in _payments(refund):
         if payment.is_simulated:
             continue
-        if payment.type == Payment.Type.SWAP:
-            found += _swapper(payment)
+        # With another binding, other wallets' transfers count beside a swap.
+        if payment.type == Payment.Type.SWAP and payment.bound_by == Payment.BoundBy.PROVIDER:
+            paid_by = _swapper(payment)
         else:
-            found += [Payer(payment.chain, sender, True) for sender in _senders(payment, client)]
+            paid_by = [Payer(payment.chain, sender, True) for sender in _senders(payment, client)]
+        if not paid_by:
+            return []
+        found += paid_by
     return found[:1] if len({payer.address for payer in found}) == 1 else []
 
 
@@ -114,13 +119,19 @@ def _payments(refund: Refund) -> list[Payment]:
 
 
 def _swapper(payment: Payment) -> list[Payer]:
-    """Return the wallet for which the route was made, if it sent the transaction itself; only its own key counts."""
+    """Return the wallet for which the route was made, if it sent the transaction itself; only its own key counts.
+
+    A transaction of several quotes has no route: its relayer can have added a quote for a wallet of their own.
+    """
     wallet = payment.route.wallet_address if payment.route else ""
     return [Payer(payment.chain, wallet, False)] if wallet and wallet == payment.from_address else []
 
 
 def _senders(payment: Payment, client: Client) -> list[str]:
-    """Return whose balance fell by the transfers that the payment was credited with, as the chain says now."""
+    """Return whose balance fell by the transfers that the payment was credited with, as the chain says now.
+
+    Empty if the chain doesn't say so of each of them.
+    """
     try:
         snapshot = client(payment.chain).look_up([payment.transaction_hash], with_finality=False)
     except ChainError as error:
@@ -129,8 +140,9 @@ def _senders(payment: Payment, client: Client) -> list[str]:
     if facts is None or payment.transaction_hash in snapshot.contradicted:
         raise _no_node(payment.chain)
     credited = set(payment.consumed_transfers.values_list("slot", flat=True))
-    senders = {transfer.sender for transfer in facts.transfers if transfer.slot in credited}
-    return sorted(senders - {""})
+    senders = {transfer.slot: transfer.sender for transfer in facts.transfers if transfer.slot in credited}
+    is_known = all(senders.get(slot) for slot in credited)
+    return sorted(set(senders.values())) if is_known else []
 
 
 def _has_signed(payer: Payer, message: str, signature: str, client: Client) -> bool:

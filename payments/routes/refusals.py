@@ -30,8 +30,13 @@ def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: b
 
 
 def require_switched_on(request: PaymentRequest, token: Token) -> None:
-    """Raise ApiError (503) if the requested token, the customer's token, or swaps between them are switched off."""
+    """Raise ApiError (503) if the requested token, the customer's token, or swaps between them are switched off.
+
+    A request that carries a refund needs refunds as well: the page of the refund is public.
+    """
     require_offered(request.token)
+    if request.is_refund:
+        require_on(Feature.REFUNDS)
     if token.pk != request.token_id:
         require_on(Feature.SWAPS)
         require_offered(token)

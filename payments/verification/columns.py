@@ -126,11 +126,15 @@ def refusal_columns(
 def paid_columns(
     payment: Payment, request: PaymentRequest, bound: Bound, received: int, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the amount paid, its token and what bound it: from the quote for a swap, else from what arrived."""
+    """Return the amount paid, its token and what bound it: from the quote for a swap, else from what arrived.
+
+    Without a `quote`, one transaction made the swaps of several quotes, each perhaps of another wallet.
+    """
     if payment.has_delivery:
         return {"bound_by": bound.by}
-    if bound.by == Payment.BoundBy.PROVIDER and quote is not None:
-        return swap_columns(quote)
+    if bound.by == Payment.BoundBy.PROVIDER:
+        several = {"type": Payment.Type.SWAP, "quote": None, "route": None, "bound_by": bound.by}
+        return swap_columns(quote) if quote else {**several, "amount": received, "token": request.token}
     return {"amount": received, "token": request.token, "bound_by": bound.by}
 
 

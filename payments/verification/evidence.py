@@ -16,7 +16,6 @@ from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Terms, all_references
 from payments.models import PayerProof, Payment, PaymentRequest, Quote
 from payments.verification.quote_evidence import (
-    contracts_of,
     deliveries_of,
     named_quotes_by_hash,
     quotes_named_in,
@@ -31,7 +30,7 @@ MAX_CLOCK_SKEW = timedelta(minutes=2)
 class EvaluationInput:
     """What a payment is evaluated against.
 
-    `quote` is the quote of its request that its transaction names, if it names one.
+    `quote` is the quote of its request that its transaction names, if it names exactly one.
     """
 
     terms: Terms
@@ -76,9 +75,10 @@ def collect_evidence(
             is_accepted=bool(payment.accepted_by),
             names_ours=named.naming in (Naming.OURS, Naming.SEVERAL),
             names_others=named.naming in (Naming.OTHERS, Naming.SEVERAL),
+            names_several=len(named.quotes) > 1,
             our_calls=named.calls,
             others_calls=named.others_calls,
-            routers=contracts_of(quote.provider, chain) if quote else frozenset(),
+            routers=frozenset().union(*(quote.contracts for quote in named.quotes)),
             delivery=deliveries.get(payment.pk),
         )
         terms = _terms(payment, tokens[request.token_id], evidence, symbols)
@@ -99,6 +99,7 @@ def _terms(payment: Payment, token: Token, evidence: Evidence, symbols: dict[str
         known_tokens=symbols,
         asked_at=timezone.now(),
         first_block=_first_block(payment),
+        is_refund=request.is_refund,
     )
 
 

@@ -23,6 +23,7 @@ import certifi
 from django.conf import settings
 
 from config.api.errors import ApiError, ErrorCode
+from config.api.limits.waiting import Busy, waiting_for
 from merchants.web_addresses import WebAddress, split_web_address
 from webhooks.dispatch.connections import Connection, Kept, Key, connect
 from webhooks.dispatch.public_addresses import is_public
@@ -34,6 +35,9 @@ EXCERPT_BYTES = 1024
 _MAX_INTERIM_ANSWERS = 100
 _MAX_ADDRESSES = 8
 _HEADER = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
+# Merchants choose these servers, and can have them answer slowly: most threads of a web process are left for others.
+_MOST_TESTS_AT_ONCE = 3
+_MOST_NAMES_AT_ONCE = 4
 _kept = Kept()
 # getaddrinfo can't be interrupted: a slow lookup finishes in one of these threads after its caller timed out.
 _lookups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="lookup")
@@ -112,8 +116,22 @@ def post(
     """POST `body` and return the result within `deadline` seconds, whatever the receiver does.
 
     `tls` holds the trusted certificates, by default the public authorities'. `resolve` returns the addresses of a host
-    name, by default from the system resolver.
+    name, by default from the system resolver. Raises Busy if too many threads of a web process send already.
     """
+    with waiting_for("receivers", at_once=_MOST_TESTS_AT_ONCE, queue=0):
+        return _post(url, body, headers, rules=rules, deadline=deadline, tls=tls, resolve=resolve)
+
+
+def _post(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    rules: Rules,
+    deadline: float,
+    tls: ssl.SSLContext | None,
+    resolve: Resolve | None,
+) -> Answer:
     started = time.monotonic()
     call = _Call("POST", ends_at=started + deadline, rules=rules, tls=tls, resolve=resolve)
     error = call.attempt(url, body, headers, deadline)
@@ -314,6 +332,14 @@ def _look_up(address: WebAddress, rules: Rules, ends_at: float, resolve: Resolve
 def _resolve(host: str, ends_at: float, resolve: Resolve) -> list[str]:
     with suppress(ValueError):
         return [str(ipaddress.ip_address(host))]
+    try:
+        with waiting_for("name servers", at_once=_MOST_NAMES_AT_ONCE):
+            return _resolve_in_time(host, ends_at, resolve)
+    except Busy:
+        raise NotResolved("Too many host names are being resolved.") from None
+
+
+def _resolve_in_time(host: str, ends_at: float, resolve: Resolve) -> list[str]:
     lookup = _lookups.submit(resolve, host)
     try:
         return lookup.result(timeout=max(ends_at - time.monotonic(), 0))

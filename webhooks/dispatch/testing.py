@@ -11,6 +11,7 @@ from django.utils import timezone
 from chains.api.objects import AmountObject
 from config.api.answers import builtins
 from config.api.errors import ApiError, ErrorCode
+from config.api.limits.waiting import Busy
 from merchants.identifiers import prefixed_id
 from merchants.models import Merchant
 from webhooks.dispatch.delivery import send_signed
@@ -41,7 +42,7 @@ class SentTestEvent:
 def send_test_event(merchant: Merchant, type_: EventType) -> SentTestEvent:
     """Send a test event of `type_` to the merchant's URL, even if it is disabled. Call `record_test_event` afterwards.
 
-    Raises ApiError `webhook_not_configured` without a URL.
+    Raises ApiError `webhook_not_configured` without a URL, `service_unavailable` while too many are being sent.
     """
     endpoint = Endpoint.objects.filter(merchant=merchant, url__isnull=False).first()
     if endpoint is None or endpoint.url is None:
@@ -50,14 +51,16 @@ def send_test_event(merchant: Merchant, type_: EventType) -> SentTestEvent:
     started = timezone.now()
     event_id = prefixed_id("evt_")
     body = envelope(event_id, type_.value, started, example_object(type_))
-    answer = send_signed(
-        url=endpoint.url,
-        body=body,
-        secrets=signing_secrets(endpoint, started),
-        event_id=event_id,
-        type_=type_.value,
-        now=started,
-    )
+    secrets = signing_secrets(endpoint, started)
+    try:
+        answer = send_signed(
+            url=endpoint.url, body=body, secrets=secrets, event_id=event_id, type_=type_.value, now=started
+        )
+    except Busy as error:
+        message = (
+            "Too many test events wait for their receivers. Nothing was sent. Try again in a few seconds."
+        )
+        raise ApiError(ErrorCode.SERVICE_UNAVAILABLE, message) from error
     return SentTestEvent(endpoint, event_id, type_, body, started, timezone.now(), answer)
 
 

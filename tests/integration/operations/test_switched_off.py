@@ -10,9 +10,10 @@ from chains.switches import RETRY_AFTER_SECONDS
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest, Quote, Route
 from payments.prices import values
+from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.support.payments.fixtures import paying, request_for
-from tests.support.payments.world import Clock, look_until_decided, submit
+from tests.support.payments.world import Clock, look_until_decided, pay, submit
 from tests.support.rates.exchanges import Exchanges
 from tests.support.rates.fixtures import exchanges
 from tests.support.swaps.fixtures import NewCustomer, new_customer
@@ -22,6 +23,8 @@ from tests.support.swaps.world import SwapWorld
 __all__ = ["exchanges", "new_customer", "paying", "request_for"]
 
 Order = Callable[..., dict[str, Any]]
+
+CUSTOMER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 
 
 def off(name: str) -> None:
@@ -184,3 +187,32 @@ def test_no_page_is_framed_while_embedding_is_off(
     assert page["Content-Security-Policy"].endswith("frame-ancestors 'none'")
     assert page["X-Frame-Options"] == "DENY"
     assert b"shop.example" not in page.content
+
+
+def test_no_refund_is_created_or_signed_by_any_way_and_one_that_was_sent_is_completed(
+    api: Api, public: Api, request_for: Callable[..., PaymentRequest], local_chain: LocalChain, usdc: Token
+) -> None:
+    paid = request_for()
+    look_until_decided(submit(paid, pay(local_chain, paid)), Clock())
+    path = f"/api/payment-requests/{paid.id}/refunds"
+    made = api.post(path, {"recipient_address": CUSTOMER, "amount": "1"}).json()
+    carrier = PaymentRequest.objects.get(is_refund=True)
+    wallet = {"wallet_address": local_chain.payer}
+    asked = {**wallet, "chain_id": usdc.chain_id, "token_id": usdc.pk}
+    routes = f"/api/public/payment-requests/{carrier.shortcode}/routes"
+    (route,) = public.post(routes, asked).json()["routes"]
+    sent = local_chain.send(api.post(f"/api/refunds/{made['id']}/build", wallet).json()["transaction"])
+
+    off("refunds")
+    assert_stopped(api.post(path, {"amount": "1"}), "service_unavailable")
+    assert_stopped(api.post(f"/api/refunds/{made['id']}/build", wallet), "service_unavailable")
+    assert_stopped(public.post(routes, asked), "service_unavailable")
+    built = public.post("/api/public/build-transaction", {"route_id": route["id"]})
+    assert_stopped(built, "service_unavailable")
+    page = public.get(f"/api/public/payment-requests/{carrier.shortcode}").json()
+    assert page["is_available"] is False
+    assert public.get(f"/api/public/payment-requests/{paid.shortcode}").json()["is_available"] is True
+
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": sent})
+    look_until_decided(carrier.payments.get(), Clock())
+    assert api.get(f"/api/refunds/{made['id']}").json()["status"] == "completed"

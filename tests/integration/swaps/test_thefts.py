@@ -17,6 +17,8 @@ from demo.aggregator.contracts import ROUTER
 from demo.contracts import deploy
 from payments.evaluation.binding import Bound, Delivery, Evidence, Taken, Unbound, bind
 from payments.models import ConsumedTransfer, FailureCode, PayerProof, Payment, PaymentRequest, Route
+from payments.refunds.claims import payers
+from payments.refunds.services import create_refund
 from payments.submission.merchant_acceptance import accept_payment
 from tests.support.payments.world import look_until_decided, make_request, submit
 from tests.support.swaps.following import assert_nothing_counted
@@ -116,6 +118,76 @@ def test_what_came_outside_the_swaps_own_call_is_not_its_whatever_its_provider_r
     scripted.provider.says(delivered(sent, ASKED))
     assert_nothing_counted(scripted.decide(payment), "transaction_not_bound")
     assert not ConsumedTransfer.objects.exists()
+
+
+def relayed(scripted: Scripted, to: str, *named: tuple[bytes, int]) -> str:
+    """Have a relayer make a call to a pinned contract for each id, and each call pay its amount; the hash."""
+    chain = scripted.world.first
+    relayer, pinned = (deploy.deploy_contract(chain.url, "BatchPayer", key=chain.payer_key) for _ in range(2))
+    deploy.mint(chain.url, chain.usdc, pinned, 10**3 * USDC_UNIT)
+    scripted.world.first_row.routers = {"lifi": [pinned]}
+    scripted.world.first_row.save(update_fields=["routers"])
+    calls = []
+    for bound_by, amount in named:
+        pay = calling("transfer(address,uint256)", ("address", "uint256"), (to, amount))
+        swap = calling(f"run({_MOVES[0]})", _MOVES, ([(chain.usdc, 0, pay, False)],)) + bound_by
+        calls.append((pinned, 0, swap, False))
+    return scripted.send_call(relayer, calling(f"run({_MOVES[0]})", _MOVES, (calls,)))
+
+
+@pytest.mark.parametrize("first", ["the customer's", "the relayer's"])
+def test_a_relayers_unit_by_a_newer_quote_of_the_request_takes_nothing_from_the_customers_swap(
+    scripted: Scripted, here: PaymentRequest, first: str
+) -> None:
+    customers, relayers = (bytes(scripted.quote(here).bound_by) for _ in range(2))
+    calls = [(customers, ASKED), (relayers, 1)]
+    sent = relayed(
+        scripted, here.recipient_address, *(calls if first == "the customer's" else reversed(calls))
+    )
+    payment = scripted.decide(submit(here, sent, scripted.world.first_row))
+    assert (payment.status, payment.bound_by, payment.amount_received) == ("completed", "provider", ASKED + 1)
+    assert (payment.quote, payment.route) == (None, None)
+    assert sorted(ConsumedTransfer.objects.values_list("amount", flat=True)) == [1, ASKED]
+    here.refresh_from_db()
+    assert (here.status, here.amount_paid) == ("completed", ASKED + 1)
+
+
+def test_the_relayer_of_a_customers_swap_names_no_address_of_its_refund(
+    scripted: Scripted, here: PaymentRequest
+) -> None:
+    """The wallet of the newer quote is the relayer's own, which sent the transaction."""
+    quotes = [bytes(scripted.quote(here).bound_by) for _ in range(2)]
+    sent = relayed(scripted, here.recipient_address, (quotes[0], ASKED - 1), (quotes[1], 1))
+    assert scripted.decide(submit(here, sent, scripted.world.first_row)).status == "completed"
+    assert may_name_address(here) == []
+
+
+def test_who_sent_a_swap_alone_names_the_address_of_its_refund(
+    scripted: Scripted, here: PaymentRequest
+) -> None:
+    sent = relayed(scripted, here.recipient_address, (bytes(scripted.quote(here).bound_by), ASKED))
+    assert scripted.decide(submit(here, sent, scripted.world.first_row)).status == "completed"
+    assert may_name_address(here) == [scripted.world.first.payer]
+
+
+def may_name_address(request: PaymentRequest) -> list[str]:
+    """Return the wallets that may name the address of a refund of all that was paid."""
+    create_refund(request.pk, amount=None, recipient_address=None, payment_id=None, reason=None, actor="test")
+    return [payer.address for payer in payers(request.refunds.get())]
+
+
+@pytest.mark.parametrize("newer", ["beside it", "before it"])
+def test_a_swap_to_another_chain_relayed_with_a_newer_quote_of_the_request_waits_for_the_merchant(
+    scripted: Scripted, newer: str
+) -> None:
+    """The provider would be asked for one of the two deliveries only."""
+    request = scripted.request()
+    ids = [bytes(scripted.quote(request).bound_by) for _ in range(2)]
+    sent = scripted.send_naming(*(ids if newer == "beside it" else reversed(ids)))
+    scripted.provider.says(delivered(scripted.deliver(1), 1))
+    payment = scripted.decide(submit(request, sent, scripted.world.first_row))
+    assert_nothing_counted(payment, "transaction_ambiguous")
+    assert not scripted.provider.asked
 
 
 def test_the_reported_amount_that_is_anothers_leaves_nobody_elses_to_take() -> None:

@@ -14,13 +14,13 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 
 from config.api.errors import ApiError
-from payments.models import Payment, PaymentRequest, Refund
-from payments.refunds.claims import claim_address, claim_message
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Route
+from payments.refunds.claims import claim_address, claim_message, payers
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.integration.payments.refunds.conftest import CUSTOMER
 from tests.support.checkout.bare import Bare, sign
-from tests.support.payments.world import Clock, look_until_decided
+from tests.support.payments.world import Clock, look_until_decided, pay, submit
 from tests.support.threats.evm_world import World, transfer_data
 
 pytest_plugins = ["tests.support.threats.evm_fixtures"]
@@ -165,10 +165,75 @@ def test_an_address_that_can_not_be_paid_is_refused_beside_its_field(refund: Ref
     unchanged(refund)
 
 
+def by_swap(paid: PaymentRequest, sender: str, wallet: str | None = None) -> None:
+    """Let the request's payment be a swap that `sender` sent, by a route for `wallet`."""
+    payment = paid.payments.get()
+    if wallet is not None:
+        payment.route = Route.objects.create(
+            request=paid,
+            type="swap",
+            wallet_address=wallet,
+            chain=paid.chain,
+            token=paid.token,
+            amount=paid.amount,
+            expires_at=timezone.now(),
+        )
+    payment.type, payment.bound_by, payment.from_address = "swap", "provider", sender
+    payment.save(update_fields=("type", "bound_by", "from_address", "route"))
+
+
+def test_a_swap_of_several_wallets_is_signed_for_by_none_and_one_of_one_by_that_one(
+    api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refund
+) -> None:
+    by_swap(paid, local_chain.payer, local_chain.payer)
+    assert [payer.address for payer in payers(refund)] == [local_chain.payer]
+    by_swap(paid, CUSTOMER, local_chain.payer)
+    assert payers(refund) == []
+
+
+def test_a_stranger_whose_coin_comes_beside_a_swap_of_an_unknown_wallet_names_no_address(
+    api: Api, local_chain: LocalChain, paid: PaymentRequest
+) -> None:
+    """The same bundler brought the swap of a smart wallet, for which nobody can sign, and the stranger's coin."""
+    by_swap(paid, local_chain.payer, CUSTOMER)
+    stranger = look_until_decided(submit(paid, pay(local_chain, paid, 1)), Clock())
+    assert (stranger.status, stranger.from_address) == ("completed", local_chain.payer)
+    api.post(f"/api/payment-requests/{paid.id}/refunds", {})
+    refund = Refund.objects.select_related("request__token", "request__chain", "request__merchant").get()
+    assert refund.payment_id is None
+    text = text_on(Client().get(sign_path := chosen(refund)))
+    assert post(sign_path, signature=signed(local_chain.payer_key, text)).status_code == 400
+    unchanged(refund)
+
+
+def test_who_relays_a_proved_transfer_beside_a_swap_of_their_own_names_no_address(
+    local_chain: LocalChain, paid: PaymentRequest, refund: Refund
+) -> None:
+    """It began as the relayer's swap, and counts as another wallet's payment since that wallet's proof came."""
+    by_swap(paid, CUSTOMER, CUSTOMER)
+    Payment.objects.filter(request=paid).update(bound_by="payer")
+    assert [payer.address for payer in payers(refund)] == [local_chain.payer]
+
+
+def test_a_payment_of_which_the_chain_does_not_say_who_made_it_all_gives_no_wallet(
+    paid: PaymentRequest, refund: Refund
+) -> None:
+    payment = paid.payments.get()
+    ConsumedTransfer.objects.create(
+        payment=payment,
+        chain=payment.chain,
+        transaction_hash=payment.transaction_hash,
+        slot="7",
+        account=paid.recipient_address,
+        amount=1,
+    )
+    assert payers(refund) == []
+
+
 def test_the_sender_of_a_swap_signs_only_as_the_quoted_wallet(
     local_chain: LocalChain, paid: PaymentRequest, refund: Refund
 ) -> None:
-    Payment.objects.filter(request=paid).update(type="swap", from_address=local_chain.payer)
+    by_swap(paid, local_chain.payer)
     until = timezone.now() + SOON
     signature = signed(local_chain.payer_key, claim_message(refund, CUSTOMER, until))
     with pytest.raises(ApiError) as refused:

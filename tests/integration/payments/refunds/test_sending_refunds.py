@@ -5,9 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from eth_abi.abi import encode
 from eth_account import Account
+from eth_utils.crypto import keccak
 
 from chains.models import Chain, Token
+from demo.contracts import deploy
 from merchants.models import Merchant
 from payments.discovery.search import discover_due
 from payments.models import ConsumedTransfer, DiscoveryCursor, Payment, PaymentRequest, Refund
@@ -16,7 +19,7 @@ from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.integration.payments.refunds.conftest import CUSTOMER
-from tests.support.payments.world import Clock, look, look_until_decided, make_request
+from tests.support.payments.world import Clock, look, look_until_decided, make_request, pay, submit
 from webhooks.models import Event
 
 Make = Callable[..., PaymentRequest]
@@ -282,3 +285,29 @@ def test_its_page_is_open_to_sign(public: Api, refund: Refunding) -> None:
     page = public.get(made["refund_url"].removeprefix("http://testserver"))
     assert page.status_code == 200
     assert "Refund of order-7" in page.content.decode()
+
+
+@pytest.mark.usefixtures("usdc")
+def test_a_customers_contract_makes_no_refund_fail_that_it_received(
+    api: Api, local_chain: LocalChain, merchant: Merchant, ether: Token
+) -> None:
+    """It sends a token of its own when it is paid; the merchant would be asked to refund once more."""
+    paid = make_request(merchant, ether, "0.01", local_chain.recipient)
+    look_until_decided(submit(paid, pay(local_chain, paid)), Clock())
+    customers = deploy.deploy_contract(local_chain.url, "Accomplice", key=local_chain.payer_key)
+    deploy.mint(local_chain.url, local_chain.usdc, customers, 1)
+    move = keccak(text="transfer(address,uint256)")[:4] + encode(["address", "uint256"], [CUSTOMER, 1])
+    load = encode(["address", "bytes"], [local_chain.usdc, move])
+    deploy.send(
+        local_chain.url,
+        local_chain.payer_key,
+        to=customers,
+        data=keccak(text="load(address,bytes)")[:4] + load,
+    )
+    made = api.post(f"/api/payment-requests/{paid.id}/refunds", {"recipient_address": customers}).json()
+    hash_ = sent(api, local_chain, made)
+    assert local_chain.token_balance(local_chain.usdc, customers) == 0
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": hash_})
+    look_until_decided(carrier_of(made).payments.get(), Clock())
+    shown = now(api, made)
+    assert (shown["status"], shown["failure_code"]) == ("completed", None)

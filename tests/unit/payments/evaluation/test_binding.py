@@ -419,6 +419,29 @@ def test_a_swap_on_one_chain_counts_what_its_router_sent_within_the_call_that_ca
         assert refused.may_be_delivery
 
 
+def test_what_several_quotes_of_the_request_brought_in_one_transaction_is_credited_once_each() -> None:
+    """A relayer's unit takes nothing from the customer's swap beside it, wherever it comes."""
+    customers, relayers = (replace(moved(n, slot, within=(at,)), sender=ROUTER) for n, slot, at in _TOGETHER)
+    evidence = Evidence(
+        OURS,
+        names_ours=True,
+        names_several=True,
+        our_calls=frozenset({1, 3}),
+        routers=frozenset({ROUTER}),
+    )
+    assert credited(evidence, customers) == (10, "provider")
+    assert credited(evidence, customers, relayers) == (11, "provider")
+    assert credited(evidence, relayers, customers) == (11, "provider")
+    assert credited(evidence, relayers, replace(customers, within=(2,))) == (1, "provider")
+    in_both = replace(customers, within=(1, 3))
+    assert credited(evidence, in_both, relayers) == (11, "provider")
+    others = replace(evidence, names_others=True, others_calls=frozenset({3}))
+    assert credited(others, customers, relayers) == (10, "provider")
+
+
+_TOGETHER = ((10, "0", 1), (1, "1", 3))
+
+
 def test_another_call_to_a_pinned_contract_within_ours_serves_another_swap() -> None:
     nested = replace(moved(within=(1, 2)), sender=ROUTER)
     assert isinstance(swapping(nested), Unbound)

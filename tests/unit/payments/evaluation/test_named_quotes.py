@@ -119,9 +119,21 @@ def test_the_calls_of_each_are_told_apart() -> None:
     assert on_solana.others_calls == frozenset()
 
 
-def test_of_several_quotes_of_one_request_the_last_made_counts() -> None:
-    first, last = quote(), quote(OTHER_ID, OURS, 2, timedelta(seconds=30))
-    assert seen(mined(call(SELECTOR + ID + OTHER_ID)), last, first) == (Naming.OURS, 2)
+def test_of_several_quotes_of_one_request_all_calls_count_and_none_is_the_one() -> None:
+    """Who relays the transaction of one can add a call of another."""
+    quotes = (quote(), quote(OTHER_ID, OURS, 2, timedelta(seconds=30)))
+    facts = mined(call(SELECTOR + ID), call(SELECTOR + bytes(64)), call(SELECTOR + OTHER_ID))
+    for order in (quotes, quotes[::-1]):
+        named = naming_for(OURS, quotes_named(facts, order, rules=EVM_CALLS), rules=EVM_CALLS)
+        assert (named.naming, named.calls, named.others_calls) == (Naming.OURS, {0, 2}, frozenset())
+        assert (set(named.quotes), named.quote) == (set(quotes), None)
+
+
+def test_another_requests_quote_does_not_make_the_requests_own_several() -> None:
+    facts = mined(call(SELECTOR + ID), call(SELECTOR + OTHER_ID))
+    quotes = (quote(), quote(OTHER_ID, ANOTHERS, 2))
+    named = naming_for(OURS, quotes_named(facts, quotes, rules=EVM_CALLS), rules=EVM_CALLS)
+    assert (named.quotes, named.calls, named.others_calls) == (quotes[:1], {0}, {1})
 
 
 def test_a_transaction_older_than_the_quote_does_not_name_it() -> None:

@@ -238,6 +238,29 @@ def test_it_pays_nothing(evidence: Evidence, facts: TransactionFacts, expected: 
     assert outcome(evaluate(terms(evidence), 1, facts, Head(latest=300), THREE)) == expected
 
 
+OWN_MOVES = {
+    "sends another token": moved(1, "1", token=OTHER_TOKEN, sender=MERCHANT, recipient=STRANGER),
+    "sends a coin first": moved(1, "00", sender=MERCHANT, recipient=STRANGER),
+    "has a coin brought back": moved(1, "1", sender=MERCHANT, recipient=STRANGER),
+}
+
+
+@pytest.mark.parametrize("move", OWN_MOVES)
+def test_who_is_paid_a_refund_does_not_make_it_fail_by_what_they_send_in_the_transaction(move: str) -> None:
+    back = moved(1, "2", sender=STRANGER, recipient=PAYER)
+    facts = (
+        mined(OWN_MOVES[move], REFERENCED, back)
+        if "first" in move
+        else mined(REFERENCED, OWN_MOVES[move], back)
+    )
+    refused = no(FailureCode.NOT_VERIFIABLE, 10)
+    assert outcome(evaluate(terms(BY_REFERENCE), 1, facts, DEEP, THREE)) == refused
+    refund = terms(BY_REFERENCE, is_refund=True)
+    assert outcome(evaluate(refund, 1, facts, DEEP, THREE)) == ("paid", 10, "reference")
+    returned = mined(REFERENCED, moved(4, "1", sender=MERCHANT, recipient=PAYER))
+    assert outcome(evaluate(refund, 1, returned, DEEP, THREE)) == ("paid", 6, "reference")
+
+
 @pytest.mark.parametrize("facts", [mined(REFERENCED), None])
 def test_a_transaction_on_another_chain_is_refused_known_or_not(facts: TransactionFacts | None) -> None:
     assert outcome(evaluate(terms(BY_REFERENCE), 2, facts, DEEP, THREE)) == no(FailureCode.WRONG_CHAIN)
@@ -332,6 +355,7 @@ def test_an_unmined_transaction_promises_what_its_bytes_bind(
         (BY_SWAP, mined(succeeded=False), Head(latest=100), ("NotYet",)),
         (BY_REFERENCE, mined(), DEEP, no(FailureCode.TRANSACTION_NOT_BOUND)),
         (replace(BY_SWAP, names_others=True), mined(), DEEP, no(FailureCode.TRANSACTION_AMBIGUOUS)),
+        (replace(BY_SWAP, names_several=True), mined(), DEEP, no(FailureCode.TRANSACTION_AMBIGUOUS)),
     ],
 )
 def test_a_swap_begins_with_a_transaction_that_names_it_alone(

@@ -1,0 +1,119 @@
+"""How many threads that answer requests may wait for the outside, and for one party of it."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+
+from config import gunicorn
+from config.api.limits import waiting
+from config.api.limits.waiting import MOST_FOR_ONE_PARTY, MOST_WAITING, AnsweringMiddleware, Busy, waiting_for
+
+PATIENCE = 30.0
+
+
+class Callers:
+    """Threads that answer a request each, and wait for a party meanwhile until they are let go."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self.let_go = threading.Event()
+
+    def call(self, party: str, **limits: int) -> "Future[HttpResponse]":
+        """Have a thread wait for the party; return its answer, which is Busy if it may not."""
+        began = threading.Event()
+
+        def answer(_: HttpRequest) -> HttpResponse:
+            try:
+                with waiting_for(party, **limits):
+                    began.set()
+                    assert self.let_go.wait(PATIENCE)
+            finally:
+                began.set()
+            return HttpResponse()
+
+        answered = self._pool.submit(lambda: AnsweringMiddleware(answer)(HttpRequest()))
+        if not limits.get("queue"):
+            assert began.wait(PATIENCE)
+        return answered
+
+    def is_refused(self, party: str, **limits: int) -> bool:
+        return isinstance(self.call(party, **{"queue": 0, **limits}).exception(PATIENCE), Busy)
+
+
+@pytest.fixture
+def callers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callers]:
+    monkeypatch.setattr(waiting, "_threads", waiting._Threads())
+    with ThreadPoolExecutor(32) as pool:
+        callers = Callers(pool)
+        try:
+            yield callers
+        finally:
+            callers.let_go.set()
+
+
+def test_threads_are_left_for_calls_that_need_no_one_outside() -> None:
+    assert MOST_FOR_ONE_PARTY < MOST_WAITING <= gunicorn.threads - 4
+
+
+def test_one_party_takes_no_more_than_its_part(callers: Callers) -> None:
+    for _ in range(MOST_FOR_ONE_PARTY):
+        callers.call("a node that hangs", queue=0)
+    for _ in range(20):
+        assert callers.is_refused("a node that hangs")
+    for _ in range(MOST_WAITING - MOST_FOR_ONE_PARTY):
+        assert not callers.call("another node", queue=0).done()
+
+
+def test_all_parties_together_take_no_more_than_theirs(callers: Callers) -> None:
+    for number in range(MOST_WAITING):
+        callers.call(f"node {number}", queue=0)
+    assert callers.is_refused("one more node")
+
+
+def test_who_ended_makes_room(callers: Callers) -> None:
+    first = callers.call("receivers", at_once=1, queue=0)
+    assert callers.is_refused("receivers", at_once=1)
+    callers.let_go.set()
+    first.result(PATIENCE)
+    callers.let_go.clear()
+    assert not callers.call("receivers", at_once=1, queue=0).done()
+
+
+def test_a_burst_at_a_party_that_answers_waits_its_turn(
+    callers: Callers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_PATIENCE", PATIENCE)
+    burst = [callers.call("a node", at_once=1, queue=2) for _ in range(3)]
+    callers.let_go.set()
+    assert [answer.result(PATIENCE).status_code for answer in burst] == [200] * 3
+
+
+def test_a_turn_that_does_not_come_is_not_waited_for(
+    callers: Callers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_PATIENCE", 0.01)
+    callers.call("a node", at_once=1, queue=0)
+    assert callers.is_refused("a node", at_once=1, queue=1)
+    for number in range(MOST_WAITING - 1):  # the one that was refused is counted no more
+        assert not callers.call(f"node {number}", queue=0).done()
+
+
+def test_a_wait_within_a_wait_counts_once(callers: Callers) -> None:
+    def answer(_: HttpRequest) -> HttpResponse:
+        with waiting_for("balances", at_once=1, queue=0), waiting_for("balances", at_once=1, queue=0):
+            return HttpResponse()
+
+    for _ in range(2):
+        assert AnsweringMiddleware(answer)(HttpRequest()).status_code == 200
+
+
+def test_threads_that_answer_no_request_are_not_counted(callers: Callers) -> None:
+    with ExitStack() as waits:
+        for _ in range(2 * MOST_WAITING):
+            waits.enter_context(waiting_for("a node", at_once=1, queue=0))
+        callers.call("a node", at_once=1, queue=0)
+        assert callers.is_refused("a node", at_once=1)

@@ -1,0 +1,110 @@
+"""What each kind of call does when too many threads wait already: it fails as if the other side were down."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
+from chains.models import Chain
+from checkout.fan_out import ask_all
+from config.api.errors import ApiError
+from config.api.limits import waiting
+from config.api.limits.waiting import MOST_WAITING, AnsweringMiddleware
+from merchants.models import Merchant
+from payments.prices import asking
+from payments.providers.base import ProviderDown
+from payments.providers.http import JsonApi
+from tests.support.rates.exchanges import Exchanges
+from tests.support.rates.fixtures import exchanges
+from webhooks.dispatch.http_client import check_url
+from webhooks.dispatch.testing import send_test_event
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.event_types import EventType
+from webhooks.models import Delivery
+
+__all__ = ["exchanges"]
+
+DEAD = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As many threads wait as may."""
+    monkeypatch.setattr(waiting, "_threads", threads := waiting._Threads())
+    for number in range(MOST_WAITING):
+        threads.enter(f"node {number}", 1, 0)
+    return
+
+
+def answering(do: Callable[[], object]) -> object:
+    """Do it in a thread that answers a request."""
+    found: list[object] = []
+
+    def answer(_: HttpRequest) -> HttpResponse:
+        found.append(do())
+        return HttpResponse()
+
+    AnsweringMiddleware(answer)(HttpRequest())
+    return found[0]
+
+
+def test_a_node_is_not_called_and_not_blamed(full: None) -> None:
+    client = EvmClient((DEAD,), 1)
+    with pytest.raises(ChainError, match="too many calls wait") as refused:
+        answering(lambda: client.look_up([], with_finality=False))
+    assert refused.value.retry_after == waiting.RETRY_AFTER_SECONDS
+    assert {node.state for node in client.health()} == {"unasked"}
+    with pytest.raises(ChainError, match="could not be reached"):  # a worker's call is made
+        client.look_up([], with_finality=False)
+
+
+def test_a_provider_is_not_called_and_its_circuit_stays_closed(full: None) -> None:
+    api = JsonApi("lifi", DEAD)
+    for _ in range(5):
+        with pytest.raises(ProviderDown, match="too many calls wait") as refused:
+            answering(lambda: api.get("/quote", {}))
+        assert refused.value.retry_after == waiting.RETRY_AFTER_SECONDS
+    with pytest.raises(ProviderDown, match="could not be reached"):
+        api.get("/quote", {})
+
+
+@pytest.mark.django_db
+def test_rates_are_what_the_sources_said_last(exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch) -> None:
+    asking.forget()
+    first = asking.observations({"USDC"})
+    assert first["USDC"]
+    monkeypatch.setattr(asking, "SHARED_SECONDS", -1.0)
+    monkeypatch.setattr(waiting, "MOST_WAITING", 0)
+    asked = len(exchanges.asked)
+    assert answering(lambda: asking.observations({"USDC", "EUR"})) == {"USDC": first["USDC"], "EUR": []}
+    assert len(exchanges.asked) == asked
+    asking.forget()
+
+
+def test_of_several_chains_none_is_asked(full: None) -> None:
+    assert answering(lambda: ask_all([Chain(pk=1)], lambda _: 1, within_seconds=1, about="balances")) == {}
+    assert len(ask_all([Chain(pk=1)], lambda _: 1, within_seconds=30, about="balances")) == 1
+
+
+@pytest.mark.django_db
+def test_a_test_event_is_not_sent(full: None, merchant: Merchant) -> None:
+    configure(merchant, Change(url=DEAD))
+    with pytest.raises(ApiError, match="Nothing was sent") as refused:
+        answering(lambda: send_test_event(merchant, EventType.PAYMENT_SUCCEEDED))
+    assert (refused.value.status_code, refused.value.problems[0].code) == (503, "service_unavailable")
+    assert not Delivery.objects.exists()
+
+
+def test_a_webhooks_host_name_is_resolved_when_it_is_called(
+    full: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that isn't resolved at save is accepted; an address without a name is checked all the same."""
+    asked: list[str] = []
+    monkeypatch.setattr("webhooks.dispatch.http_client.system_resolver", asked.append)
+    monkeypatch.setattr("django.conf.settings.WEBHOOK_ALLOW_PRIVATE", False)
+    answering(lambda: check_url("https://slow.example/hook"))
+    assert not asked
+    with pytest.raises(ApiError, match="not on the public Internet"):
+        answering(lambda: check_url("https://127.0.0.1/hook"))
