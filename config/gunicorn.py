@@ -20,6 +20,8 @@ threads = 16
 graceful_timeout = 25
 # Connections; most are idle or wait for the rest of a slow request.
 worker_connections = 1000
+# It would be in the home directory, which can't be written to in deployments, and nothing uses it.
+control_socket_disable = True
 # Files are sent in chunks; the client must receive each one in time.
 sendfile = False
 

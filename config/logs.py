@@ -160,5 +160,7 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
             # The servers' own loggers have handlers of their own, which would write other lines.
             "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},
             "uvicorn": {"handlers": ["console"], "level": "INFO", "propagate": False},
+            # Named, since this configuration would undo uvicorn's --no-access-log for a logger below "uvicorn".
+            "uvicorn.access": {"handlers": [], "propagate": False},
         },
     }

@@ -29,6 +29,7 @@ _SECONDS = {
     "tests/integration/checkout/test_by_hand.py": 68.0,
     "tests/integration/checkout/streams/test_event_streams.py": 64.0,
     "tests/integration/swaps/test_bad_outcomes.py": 56.0,
+    "tests/integration/operations/test_deployment.py": 54.0,
     "tests/integration/threats/deliveries/test_relayed_fills.py": 52.0,
     "tests/integration/nodes/oversized/test_narrow_log_queries.py": 50.0,
     "tests/integration/chaos/test_chaos.py": 48.0,

@@ -2,7 +2,8 @@
 
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -22,6 +23,8 @@ FEWEST_DEAD_ROWS = 100_000
 _MOST_CONNECTIONS_PERCENT = 80
 _NOTIFIED_WITHIN_SECONDS = 2.0
 _MOST_NAMED = 5
+_NO_ANSWER = "Start PostgreSQL, and compare DATABASE_URL with its address, user, password and database."
+_WAITS_ONCE_GONE_SECONDS = 0.1
 
 
 def check() -> Iterator[Finding]:
@@ -30,8 +33,7 @@ def check() -> Iterator[Finding]:
         version = int(_one("SELECT current_setting('server_version_num')::int"))
     except DatabaseError as error:
         summary = f"does not answer ({type(error).__name__})"
-        advice = "Start PostgreSQL, and compare DATABASE_URL with its address, user, password and database."
-        yield failed("PostgreSQL", summary, advice)
+        yield failed("PostgreSQL", summary, _NO_ANSWER)
         return
     yield version_of(version // 10_000)
     yield from check_migrations()
@@ -41,6 +43,22 @@ def check() -> Iterator[Finding]:
     yield from check_dead_rows()
     yield check_connections()
     yield check_notifications()
+
+
+def is_gone(findings: Iterable[Finding]) -> bool:
+    """Whether `check` found that the database doesn't answer."""
+    return any(each.advice == _NO_ANSWER for each in findings)
+
+
+@contextmanager
+def no_waiting() -> Iterator[None]:
+    """Let what needs the database fail at once: each check would wait for a connection as long as a request does."""
+    pool = connection.pool  # type: ignore[attr-defined]  # of PostgreSQL's back end alone
+    before, pool.timeout = pool.timeout, _WAITS_ONCE_GONE_SECONDS
+    try:
+        yield
+    finally:
+        pool.timeout = before
 
 
 def version_of(major: int) -> Finding:

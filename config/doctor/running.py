@@ -4,10 +4,12 @@ import json
 import logging
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 
 from django.utils.module_loading import import_string
 
+from config.doctor import database
 from config.doctor.finding import Finding, Level, failed
 from config.environment import SettingsError
 
@@ -55,7 +57,13 @@ class Report:
 
 def run(checks: Mapping[str, str]) -> Report:
     """Run each check, one after the other: `checks` maps its name to the path of a function."""
-    return Report({name: tuple(_run(path)) for name, path in checks.items()})
+    findings: dict[str, Sequence[Finding]] = {}
+    with ExitStack() as stack:
+        for name, path in checks.items():
+            findings[name] = tuple(_run(path))
+            if database.is_gone(findings[name]):
+                stack.enter_context(database.no_waiting())
+    return Report(findings)
 
 
 def of_settings(error: SettingsError) -> Report:

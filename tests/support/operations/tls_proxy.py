@@ -74,7 +74,7 @@ def tls_proxy(
             self.end_headers()
             self.wfile.write(body)
 
-        do_POST = do_GET
+        do_POST = do_PUT = do_GET
 
         def log_message(self, format: str, *args: object) -> None:
             pass

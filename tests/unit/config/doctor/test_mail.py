@@ -1,7 +1,5 @@
 """Doctor names a mail server that takes no mail, asked over real connections."""
 
-import socketserver
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -10,29 +8,16 @@ from pytest_django import Settings
 from config.doctor import mail
 from config.doctor.finding import Level
 from tests.support.operations.findings import levels
+from tests.support.operations.mail_server import running_mail_server
 
 _SMTP = "django.core.mail.backends.smtp.EmailBackend"
-
-
-class _MailServer(socketserver.StreamRequestHandler):
-    def handle(self) -> None:
-        self.wfile.write(b"220 mail.example ESMTP\r\n")
-        for line in self.rfile:
-            self.wfile.write(b"221 bye\r\n" if line.upper().startswith(b"QUIT") else b"250 ok\r\n")
-            if line.upper().startswith(b"QUIT"):
-                return
 
 
 @pytest.fixture
 def mail_server(settings: Settings) -> Iterator[None]:
     settings.EMAIL_BACKEND, settings.EMAIL_HOST = _SMTP, "127.0.0.1"
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _MailServer) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}).start()
-        settings.EMAIL_PORT = server.server_address[1]
-        try:
-            yield
-        finally:
-            server.shutdown()
+    with running_mail_server() as settings.EMAIL_PORT:
+        yield
 
 
 def test_a_server_that_takes_mail_has_nothing_wrong(mail_server: None) -> None:

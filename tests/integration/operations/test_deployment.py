@@ -1,0 +1,205 @@
+"""A deployment from the files of the image, by `manage.py setup`: it takes a payment, and doctor names what breaks."""
+
+import time
+from collections.abc import Iterator
+
+import certifi
+import psycopg
+import pytest
+import redis
+import requests
+from cryptography.fernet import Fernet
+from django.conf import settings
+from quittance.webhooks import verify
+
+from tests.chain import LocalChain
+from tests.fault_proxy import Exchange
+from tests.integration.chaos.customers import UNITS, Crowd
+from tests.support.operations.deployment import PROCESSES, Deployment, Found, small_disk
+from tests.support.operations.tls_proxy import passing_on
+
+ALLOWED = {"settings": {"ALLOW_HTTP_URLS": "warning", "WEBHOOK_ALLOW_PRIVATE": "warning"}}
+BROKEN = {
+    **ALLOWED,
+    "database": {"migrations": "failed"},
+    "redis": {"eviction policy": "warning"},
+    "processes": {"worker": "failed"},
+    "partitions": {"partitions": "failed"},
+    "queues": {"payments": "failed", "expiry": "failed", "discovery": "failed"},
+    "deliveries": {"deliveries": "failed"},
+    "secrets": {"ENCRYPTION_KEYS": "failed"},
+    "nodes": {"Local Chain, 127.0.0.1": "failed"},
+    "switches": {"refunds": "warning"},
+    "routing": {"LI.FI": "failed"},
+    "rates": {"kraken": "warning", "rate of USDC": "failed"},
+    "egress": {"egress": "failed"},
+    "mail": {"EMAIL_URL": "failed"},
+    "outside": {"BASE_URL": "failed"},
+}
+_HOUR_AGO = "now() - interval '1 hour'"
+# Each changes at least one row.
+_SPOIL = (
+    f"UPDATE payments_payment SET next_check_at = {_HOUR_AGO} WHERE status = 'pending'",
+    f"UPDATE payments_paymentrequest SET expiry_check_at = {_HOUR_AGO} WHERE status = 'active'",
+    "INSERT INTO payments_merchantcursor (chain_id, merchant_id, created_at, is_alone)"
+    f" SELECT chain_id, merchant_id, {_HOUR_AGO}, false FROM payments_paymentrequest WHERE status = 'active'"
+    f" ON CONFLICT (chain_id, merchant_id) DO UPDATE SET created_at = {_HOUR_AGO}, searched_at = {_HOUR_AGO}",
+    f"UPDATE webhooks_delivery SET status = 'pending', due_at = {_HOUR_AGO}, finished_at = NULL",
+    "INSERT INTO chains_switch (name, off_at, actor, reason) VALUES ('refunds', now(), 'olga', 'a test')",
+    "DELETE FROM django_migrations WHERE id = (SELECT max(id) FROM django_migrations WHERE app = 'payments')",
+)
+_PARTITIONS = (
+    "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'webhooks_eventbody'::regclass"
+)
+
+
+def _lagging(exchange: Exchange) -> None:
+    """Answer as a node that has fallen 50 blocks behind."""
+    exchange.reply(
+        [
+            {**answer, "result": hex(int(answer["result"], 16) - 50)}
+            if asked["method"] == "eth_blockNumber"
+            else answer
+            for asked, answer in zip(exchange.questions, exchange.truth(), strict=True)
+        ]
+    )
+
+
+def _of_another_chain(exchange: Exchange) -> None:
+    exchange.reply(
+        [
+            {**answer, "result": hex(424242)} if asked["method"] == "eth_chainId" else answer
+            for asked, answer in zip(exchange.questions, exchange.truth(), strict=True)
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def deployment(local_chain: LocalChain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    deployment = Deployment(tmp_path_factory.mktemp("deployment"), local_chain)
+    try:
+        yield deployment
+    finally:
+        deployment.stop()
+
+
+@pytest.fixture(scope="module")
+def shop(deployment: Deployment) -> Iterator[Crowd]:
+    """A merchant and customers, who call the service through the proxy, once all processes run."""
+    deployment.start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REQUESTS_CA_BUNDLE", str(deployment.certificate))
+        shop = Crowd(deployment.url, deployment.key, deployment.chain, 2, late=0)
+        shop.find_token()
+        yield shop
+
+
+def wrong(findings: list[Found]) -> dict[str, dict[str, str]]:
+    """Return the worst level of what is not in order, by check and subject. This machine's disk is not ours."""
+    bad: dict[str, dict[str, str]] = {}
+    for each in findings:
+        if each["level"] != "ok" and each["check"] != "disk":
+            of_check = bad.setdefault(each["check"], {})
+            of_check[each["subject"]] = min(each["level"], of_check.get(each["subject"], "warning"))
+    return bad
+
+
+def test_setup_prepares_what_the_image_holds_and_doctor_names_the_processes_to_start(
+    deployment: Deployment,
+) -> None:
+    done = deployment.set_up
+    assert done.returncode == 1, done.stderr
+    assert (deployment.folder / "staticfiles/staticfiles.json").exists()
+    report = " ".join(done.stdout.split())
+    assert "FAILED worker: no worker answers" in report
+    assert "FAILED beat: has sent nothing" in report
+    assert "the proxy finds no web process" in report
+    assert "3 failed" in report
+
+
+def test_a_payment_completes_and_its_signed_webhook_arrives(deployment: Deployment, shop: Crowd) -> None:
+    hook = {"url": deployment.receiver.url}
+    headers = {"X-API-Key": deployment.key}
+    configured = requests.put(f"{deployment.url}/api/webhooks", json=hook, headers=headers, timeout=30)
+    customer = shop.customers[0]
+    shop.order(customer)
+    shop.send(customer)
+    shop.submit(customer)
+    received = deployment.receiver.arrivals.get(timeout=60)
+    event = verify(received.body, received.signature, configured.json()["secret"])
+    assert event.type == "payment.succeeded"
+    url = f"{deployment.url}/api/payment-requests/{customer.request_id}"
+    paid = requests.get(url, headers=headers, timeout=30).json()
+    assert (paid["status"], paid["amount_paid"]["raw"]) == ("completed", str(UNITS))
+
+
+def test_no_process_logs_an_error_where_only_temporary_files_can_be_written(
+    deployment: Deployment, shop: Crowd
+) -> None:
+    logs = {name: (deployment.logs / f"{name}.log").read_text() for name in PROCESSES}
+    assert "Booting worker" in logs["web"]
+    assert "startup complete" in logs["events"]
+    assert "/healthz" not in logs["events"], "--no-access-log was undone"
+    errors = [line for log in logs.values() for line in log.splitlines() if " ERROR " in line]
+    assert [line for line in errors if not line.endswith("/readyz")] == []  # before a worker had started
+
+
+def test_doctor_warns_of_what_only_a_test_allows(deployment: Deployment, shop: Crowd) -> None:
+    code, findings = deployment.doctor()
+    assert (code, wrong(findings)) == (0, ALLOWED)
+
+
+def test_doctor_names_each_thing_that_breaks(deployment: Deployment, shop: Crowd) -> None:
+    deployment.chain.mine(60)
+    # Without workers, nothing repairs what is late.
+    deployment.stop_processes("worker 1", "worker 2")
+    late = shop.customers[1]
+    shop.order(late)
+    late.transaction_hash = "0x" + "ab" * 32
+    shop.submit(late)
+    with psycopg.connect(deployment.database.url) as database:
+        for statement in _SPOIL:
+            assert database.execute(statement.encode()).rowcount, statement
+        for (partition,) in database.execute(_PARTITIONS).fetchall():
+            database.execute(f"DROP TABLE {partition}".encode())
+    redis.Redis.from_url(deployment.redis.url).config_set("maxmemory-policy", "allkeys-lru")
+    deployment.nodes[1].break_with(_lagging)
+    deployment.nodes[2].break_with(_of_another_chain)
+    deployment.provider_status = 500
+    deployment.exchanges.broken["kraken"] = (502, b"")
+    deployment.proxy_sets = passing_on
+    deployment.stop_mail_server()
+    deployment.stop_receiver()
+    disk = small_disk()
+    lost_key = {"ENCRYPTION_KEYS": Fernet.generate_key().decode()}
+    code, findings = deployment.doctor(wrapper=disk or (), **lost_key)
+    assert (code, wrong(findings)) == (1, BROKEN)
+    said = " ".join(each["summary"] for each in findings if each["check"] == "nodes")
+    assert "50 blocks behind" in said
+    assert "serves a different chain" in said
+    assert disk is None or ("temporary files", "failed") in {
+        (each["subject"], each["level"]) for each in findings
+    }
+
+
+def test_doctor_names_servers_that_are_gone_and_goes_on(deployment: Deployment, shop: Crowd) -> None:
+    deployment.stop_processes("beat")
+    redis.Redis.from_url(deployment.redis.url).flushdb()  # beat's last sign of life
+    deployment.redis.stop()
+    deployment.database.stop()
+    began = time.monotonic()
+    code, findings = deployment.doctor(SSL_CERT_FILE=certifi.where())
+    assert time.monotonic() - began < 60, "each check waited for a connection"
+    bad = wrong(findings)
+    assert code == 1
+    assert bad["database"] == {"PostgreSQL": "failed"}
+    assert bad["redis"] == {"Redis": "failed"}
+    assert bad["processes"] == {"worker": "failed", "beat": "failed"}
+    (outside,) = (each for each in findings if each["check"] == "outside")
+    assert "the certificate is not accepted" in outside["summary"]
+    assert {each["check"] for each in findings} == set(settings.DOCTOR_CHECKS)
+
+
+def test_doctor_names_settings_with_which_nothing_else_can_be_checked(deployment: Deployment) -> None:
+    code, findings = deployment.doctor(LOG_LEVEL="LOUD", SECRET_KEY="short")
+    assert (code, wrong(findings)) == (2, {"settings": {"LOG_LEVEL": "failed", "SECRET_KEY": "failed"}})
