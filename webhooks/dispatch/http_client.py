@@ -118,7 +118,7 @@ def post(
     `tls` holds the trusted certificates, by default the public authorities'. `resolve` returns the addresses of a host
     name, by default from the system resolver. Raises Busy if too many threads of a web process send already.
     """
-    with waiting_for("receivers", at_once=_MOST_TESTS_AT_ONCE, queue=0):
+    with waiting_for("receivers", at_once=_MOST_TESTS_AT_ONCE, queues=False):
         return _post(url, body, headers, rules=rules, deadline=deadline, tls=tls, resolve=resolve)
 
 

@@ -1,11 +1,13 @@
 """Bound how many threads of a web process wait for the outside: nodes, routing providers, receivers, name servers.
 
 If every thread waited for a node that hangs, calls that need the database alone would wait too. So at most
-`MOST_WAITING` threads do, and fewer for one party; the next call fails at once, as if the party were down. Only threads
-that answer a request count: workers have threads of their own for each chain and receiver.
+`MOST_WAITING` threads do, and fewer for one party. One more waits for its turn, which comes soon if the party answers.
+If it doesn't come, this call and the next ones fail as if the party were down. Only threads that answer a request
+count: workers have threads of their own for each chain and receiver.
 """
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,10 +17,11 @@ from django.http import HttpRequest, HttpResponse
 # Of the 16 threads in `config/gunicorn.py`. The others are left for calls that need no one outside.
 MOST_WAITING = 12
 MOST_FOR_ONE_PARTY = 8
-# How many threads may wait until another call of the same party has ended, and for how long, in seconds.
-_MOST_QUEUED = 2
-_PATIENCE = 1.0
 RETRY_AFTER_SECONDS = 2
+# A burst at a party that answers gets its turn within this time. If one caller doesn't, the party hangs: for the pause
+# no one queues for it any more, and then one at a time.
+_PATIENCE_SECONDS = 1.0
+_PAUSE_SECONDS = 5.0
 
 
 class Busy(Exception):
@@ -31,40 +34,39 @@ class _Threads:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._calling: Counter[str] = Counter()
-        self._queued: Counter[str] = Counter()
-        self._count = 0
+        self._hangs_until: dict[str, float] = {}
 
-    def enter(self, party: str, at_once: int, queue: int) -> None:
+    def enter(self, party: str, at_once: int, *, queues: bool) -> None:
         """Count the calling thread, or raise Busy."""
         with self._changed:
-            if self._count >= MOST_WAITING:
-                raise Busy(party)
-            self._count += 1
-            try:
-                self._wait_for_room(party, at_once, queue)
-            except BaseException:
-                self._count -= 1
-                raise
+            if not self._has_room(party, at_once):
+                if not queues:
+                    raise Busy(party)
+                self._queue(party, at_once)
             self._calling[party] += 1
 
     def leave(self, party: str) -> None:
         """Stop counting the calling thread."""
         with self._changed:
-            self._count -= 1
             self._calling -= Counter((party,))
             self._changed.notify_all()
 
-    def _wait_for_room(self, party: str, at_once: int, queue: int) -> None:
-        if self._calling[party] < at_once:
-            return
-        if self._queued[party] >= queue:
-            raise Busy(party)
-        self._queued[party] += 1
-        try:
-            if not self._changed.wait_for(lambda: self._calling[party] < at_once, _PATIENCE):
+    def _has_room(self, party: str, at_once: int) -> bool:
+        return self._calling[party] < at_once and self._calling.total() < MOST_WAITING
+
+    def _queue(self, party: str, at_once: int) -> None:
+        until = self._hangs_until.get(party)
+        if until is not None:
+            if time.monotonic() < until:
                 raise Busy(party)
-        finally:
-            self._queued -= Counter((party,))
+            self._give_up(party)  # for all but this thread, which tries again
+        if not self._changed.wait_for(lambda: self._has_room(party, at_once), _PATIENCE_SECONDS):
+            self._give_up(party)
+            raise Busy(party)
+        self._hangs_until.pop(party, None)
+
+    def _give_up(self, party: str) -> None:
+        self._hangs_until[party] = time.monotonic() + _PAUSE_SECONDS
 
 
 class _Here(threading.local):
@@ -77,18 +79,16 @@ _here = _Here()
 
 
 @contextmanager
-def waiting_for(
-    party: str, *, at_once: int = MOST_FOR_ONE_PARTY, queue: int = _MOST_QUEUED
-) -> Iterator[None]:
+def waiting_for(party: str, *, at_once: int = MOST_FOR_ONE_PARTY, queues: bool = True) -> Iterator[None]:
     """Count this thread as waiting for `party` while the block runs; within another such block it is counted already.
 
-    At most `at_once` threads wait for one party, and `queue` more for one of these to end, a second at most. Raises
-    Busy. Does nothing in a thread that answers no request.
+    At most `at_once` threads wait for one party. If it `queues`, one more waits up to a second for one of these to end.
+    Raises Busy. Does nothing in a thread that answers no request.
     """
     if not _here.is_answering or _here.is_counted:
         yield
         return
-    _threads.enter(party, at_once, queue)
+    _threads.enter(party, at_once, queues=queues)
     _here.is_counted = True
     try:
         yield

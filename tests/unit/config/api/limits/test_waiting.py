@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from django.http import HttpRequest, HttpResponse
@@ -11,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from config import gunicorn
 from config.api.limits import waiting
 from config.api.limits.waiting import MOST_FOR_ONE_PARTY, MOST_WAITING, AnsweringMiddleware, Busy, waiting_for
+from tests.processes import eventually
 
 PATIENCE = 30.0
 
@@ -22,7 +24,7 @@ class Callers:
         self._pool = pool
         self.let_go = threading.Event()
 
-    def call(self, party: str, **limits: int) -> "Future[HttpResponse]":
+    def call(self, party: str, **limits: Any) -> "Future[HttpResponse]":
         """Have a thread wait for the party; return its answer, which is Busy if it may not."""
         began = threading.Event()
 
@@ -36,12 +38,12 @@ class Callers:
             return HttpResponse()
 
         answered = self._pool.submit(lambda: AnsweringMiddleware(answer)(HttpRequest()))
-        if not limits.get("queue"):
+        if not limits.get("queues", True):
             assert began.wait(PATIENCE)
         return answered
 
-    def is_refused(self, party: str, **limits: int) -> bool:
-        return isinstance(self.call(party, **{"queue": 0, **limits}).exception(PATIENCE), Busy)
+    def is_refused(self, party: str, **limits: Any) -> bool:
+        return isinstance(self.call(party, **{"queues": False, **limits}).exception(PATIENCE), Busy)
 
 
 @pytest.fixture
@@ -61,50 +63,73 @@ def test_threads_are_left_for_calls_that_need_no_one_outside() -> None:
 
 def test_one_party_takes_no_more_than_its_part(callers: Callers) -> None:
     for _ in range(MOST_FOR_ONE_PARTY):
-        callers.call("a node that hangs", queue=0)
+        callers.call("a node that hangs", queues=False)
     for _ in range(20):
         assert callers.is_refused("a node that hangs")
     for _ in range(MOST_WAITING - MOST_FOR_ONE_PARTY):
-        assert not callers.call("another node", queue=0).done()
+        assert not callers.call("another node", queues=False).done()
 
 
 def test_all_parties_together_take_no_more_than_theirs(callers: Callers) -> None:
     for number in range(MOST_WAITING):
-        callers.call(f"node {number}", queue=0)
+        callers.call(f"node {number}", queues=False)
     assert callers.is_refused("one more node")
 
 
 def test_who_ended_makes_room(callers: Callers) -> None:
-    first = callers.call("receivers", at_once=1, queue=0)
+    first = callers.call("receivers", at_once=1, queues=False)
     assert callers.is_refused("receivers", at_once=1)
     callers.let_go.set()
     first.result(PATIENCE)
     callers.let_go.clear()
-    assert not callers.call("receivers", at_once=1, queue=0).done()
+    assert not callers.call("receivers", at_once=1, queues=False).done()
 
 
 def test_a_burst_at_a_party_that_answers_waits_its_turn(
     callers: Callers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "_PATIENCE", PATIENCE)
-    burst = [callers.call("a node", at_once=1, queue=2) for _ in range(3)]
+    monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", PATIENCE)
+    burst = [callers.call("a node", at_once=1) for _ in range(16)]
     callers.let_go.set()
-    assert [answer.result(PATIENCE).status_code for answer in burst] == [200] * 3
+    assert [answer.result(PATIENCE).status_code for answer in burst] == [200] * 16
 
 
-def test_a_turn_that_does_not_come_is_not_waited_for(
+def test_once_a_turn_did_not_come_no_one_queues_for_a_while(
     callers: Callers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "_PATIENCE", 0.01)
-    callers.call("a node", at_once=1, queue=0)
-    assert callers.is_refused("a node", at_once=1, queue=1)
-    for number in range(MOST_WAITING - 1):  # the one that was refused is counted no more
-        assert not callers.call(f"node {number}", queue=0).done()
+    monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 0.01)
+    hanging = callers.call("a node", at_once=1, queues=False)
+    assert callers.is_refused("a node", at_once=1, queues=True)
+    monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 10 * PATIENCE)
+    for _ in range(3):
+        assert callers.is_refused("a node", at_once=1, queues=True), "and at once"
+    for number in range(MOST_WAITING - 1):  # those that were refused are counted no more
+        assert not callers.call(f"node {number}", queues=False).done()
+    assert not hanging.done()
+
+
+def test_after_the_pause_one_thread_tries_and_the_others_do_not_wait_for_it(
+    callers: Callers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(waiting, "_PAUSE_SECONDS", 0.0)
+    hanging = callers.call("a node", at_once=1, queues=False)
+    assert callers.is_refused("a node", at_once=1, queues=True)
+    monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", PATIENCE)
+    monkeypatch.setattr(waiting, "_PAUSE_SECONDS", 10 * PATIENCE)
+    trying = [callers.call("a node", at_once=1) for _ in range(8)]
+    eventually(lambda: sum(each.done() for each in trying) == 7, "all but one were refused")
+    callers.let_go.set()
+    assert hanging.result(PATIENCE).status_code == 200
+    assert sorted(isinstance(each.exception(PATIENCE), Busy) for each in trying) == [False] + [True] * 7
 
 
 def test_a_wait_within_a_wait_counts_once(callers: Callers) -> None:
     def answer(_: HttpRequest) -> HttpResponse:
-        with waiting_for("balances", at_once=1, queue=0), waiting_for("balances", at_once=1, queue=0):
+        with (
+            waiting_for("balances", at_once=1, queues=False),
+            waiting_for("balances", at_once=1, queues=False),
+        ):
             return HttpResponse()
 
     for _ in range(2):
@@ -114,6 +139,6 @@ def test_a_wait_within_a_wait_counts_once(callers: Callers) -> None:
 def test_threads_that_answer_no_request_are_not_counted(callers: Callers) -> None:
     with ExitStack() as waits:
         for _ in range(2 * MOST_WAITING):
-            waits.enter_context(waiting_for("a node", at_once=1, queue=0))
-        callers.call("a node", at_once=1, queue=0)
+            waits.enter_context(waiting_for("a node", at_once=1, queues=False))
+        callers.call("a node", at_once=1, queues=False)
         assert callers.is_refused("a node", at_once=1)

@@ -34,7 +34,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As many threads wait as may."""
     monkeypatch.setattr(waiting, "_threads", threads := waiting._Threads())
     for number in range(MOST_WAITING):
-        threads.enter(f"node {number}", 1, 0)
+        threads.enter(f"node {number}", 1, queues=False)
     return
 
 
