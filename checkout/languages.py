@@ -24,7 +24,9 @@ from merchants.languages import ENGLISH, LANGUAGES, known_language
 _FOLDER = Path(__file__).parent / "messages"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # Messages that the checkout's script doesn't use. Those in `shop.` are built into `quittance.js`.
-_NOT_FOR_THE_SCRIPT = ("page.", "shop.")
+_NOT_FOR_THE_SCRIPT = ("page.", "shop.", "refund.")
+# A message with this prefix replaces the one without it where the merchant pays a refund.
+_OF_A_REFUND = "refund."
 _NOT_WITHOUT_WALLETCONNECT = "walletconnect."
 # Isolate the direction of inserted values (Unicode FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE).
 _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
@@ -44,12 +46,15 @@ Message = str | dict[str, str]
 
 
 class Language:
-    """One language and all its messages."""
+    """One language and all its messages; for a refund, those that a merchant reads who sends money back."""
 
-    def __init__(self, tag: str) -> None:
+    def __init__(self, tag: str, *, is_for_refund: bool = False) -> None:
         self.tag = tag
         self.locale = Locale.parse(tag, sep="-")
         self.messages: dict[str, Message] = {**read_messages(ENGLISH), **read_messages(tag)}
+        if is_for_refund:
+            own = [key for key in self.messages if key.startswith(_OF_A_REFUND)]
+            self.messages |= {key.removeprefix(_OF_A_REFUND): self.messages[key] for key in own}
         self._plain: dict[str, SafeString] = {}
 
     @property
@@ -121,16 +126,16 @@ def read_messages(tag: str) -> dict[str, Message]:
 
 
 @cache
-def language(tag: str) -> Language:
+def language(tag: str, *, is_for_refund: bool = False) -> Language:
     """Return the language with this tag, one of `merchants.languages.LANGUAGES`."""
-    return Language(tag)
+    return Language(tag, is_for_refund=is_for_refund)
 
 
-def language_of(request: HttpRequest, default: str = "") -> Language:
+def language_of(request: HttpRequest, default: str = "", *, is_for_refund: bool = False) -> Language:
     """Return the response's language: the `lang` parameter, or else the browser's, `default`, or English."""
     candidates = [request.GET.get("lang", ""), *_accepted(request), default]
     tags = (known_language(tag) for tag in candidates if tag)
-    return language(next((tag for tag in tags if tag), ENGLISH))
+    return language(next((tag for tag in tags if tag), ENGLISH), is_for_refund=is_for_refund)
 
 
 def switch(request: HttpRequest, current: Language) -> list[dict[str, Any]]:

@@ -277,10 +277,15 @@ def checkout_object(request: PaymentRequest) -> Checkout:
         payments=[checkout_payment(payment) for payment in payments],
         is_available=request.is_available,
         is_test=settings.ENVIRONMENT == "staging" or any(payment.is_simulated for payment in payments),
-        pay_with=PayWith(is_routed=bool(settings.ROUTING_PROVIDERS) and is_on(Feature.SWAPS)),
+        pay_with=PayWith(is_routed=_is_routed(request)),
         is_final=is_final,
         poll_in_ms=_poll_in_ms(request, payments, is_final),
     )
+
+
+def _is_routed(request: PaymentRequest) -> bool:
+    """Whether other tokens may be offered. Refunds are paid in the requested token."""
+    return bool(settings.ROUTING_PROVIDERS) and is_on(Feature.SWAPS) and not request.is_refund
 
 
 def details_etag(checkout: Checkout) -> str:

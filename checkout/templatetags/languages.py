@@ -160,5 +160,7 @@ def _language(context: Context) -> Language:
     default = merchant.get("default_language", "")
     language: Language | None = known.get(default)
     if language is None:
-        language = known[default] = languages.language_of(context["request"], default)
+        is_for_refund = bool(context.get("is_refund"))
+        language = languages.language_of(context["request"], default, is_for_refund=is_for_refund)
+        known[default] = language
     return language
