@@ -133,6 +133,15 @@ def test_a_payment_completes_and_its_signed_webhook_arrives(deployment: Deployme
     assert (paid["status"], paid["amount_paid"]["raw"]) == ("completed", str(UNITS))
 
 
+def test_prometheus_reads_web_beside_the_proxy(deployment: Deployment, shop: Crowd) -> None:
+    headers = {"Authorization": f"Bearer {deployment.settings['METRICS_TOKEN']}", "Host": "web:8000"}
+    answer = requests.get(f"{deployment.web_url}/metrics", headers=headers, timeout=30, allow_redirects=False)
+    assert answer.status_code == 200
+    assert "quittance_worker_heartbeat_age_seconds " in answer.text
+    del headers["Authorization"]
+    assert requests.get(f"{deployment.web_url}/metrics", headers=headers, timeout=30).status_code == 404
+
+
 def test_no_process_logs_an_error_where_only_temporary_files_can_be_written(
     deployment: Deployment, shop: Crowd
 ) -> None:

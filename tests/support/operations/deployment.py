@@ -67,10 +67,10 @@ class Deployment:
         self.exchanges = self._all.enter_context(running_exchanges())
         self.receiver = self._hook.enter_context(running_receiver())
         self.certificate = tls_proxy.make_certificate(folder / "proxy.pem", 90)
-        self._port = free_port()
+        self.web_url = f"http://127.0.0.1:{free_port()}"
         self._events_url = f"http://127.0.0.1:{free_port()}"
         proxy = tls_proxy.tls_proxy(
-            f"http://127.0.0.1:{self._port}",
+            self.web_url,
             self.certificate,
             lambda headers, client: self.proxy_sets(headers, client),
             streams=self._events_url,
@@ -104,7 +104,7 @@ class Deployment:
             "--catalogue": str(catalogue),
         }
         more = {
-            "PORT": str(self._port),
+            "PORT": self.web_url.rpartition(":")[2],
             "EVENTS_URL": self.url,
             "DATABASE_POOL_SIZE": "16",
             "ALLOW_HTTP_URLS": "True",
