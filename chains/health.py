@@ -104,7 +104,7 @@ def evaluate(chain: Chain, status: ChainStatus | None, now: datetime) -> Health:
     if status is None or now - status.looked_at > STALE_AFTER:
         return Health.UNKNOWN
     answering = sum(node["state"] == NodeState.ANSWERING for node in status.nodes)
-    if answering < _needed(len(status.nodes)):
+    if answering < nodes_needed(len(status.nodes)):
         return Health.DOWN
     if status.head_since is not None and status.looked_at - status.head_since > longest_pause(chain):
         return Health.STALLED
@@ -168,11 +168,12 @@ def _head(client: ChainClient) -> int | None:
 def _reached(heads: Sequence[int | None]) -> int | None:
     """Return the highest head that a quorum of nodes has reached; a single node that is ahead is ignored."""
     known_heads = sorted((head for head in heads if head is not None), reverse=True)
-    place = _needed(len(heads)) - 1
+    place = nodes_needed(len(heads)) - 1
     return known_heads[place] if place < len(known_heads) else None
 
 
-def _needed(nodes: int) -> int:
+def nodes_needed(nodes: int) -> int:
+    """Return how many of so many nodes must respond for payments to be verified."""
     return _NEEDED_TO_AGREE if nodes >= _FEWEST_THAT_HAVE_TO_AGREE else 1
 
 

@@ -7,6 +7,7 @@ process returns the same. The apps' parts are named in `settings.METRICS`, each 
 import os
 import time
 from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotFound
@@ -28,8 +29,25 @@ from config.api.methods import only_read
 from config.health import heartbeat_age, may_read_details
 
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+_BY_ANY_HOST = frozenset(("/metrics", "/healthz"))
 _ANSWERS = Counter("quittance_http_requests", "Requests answered.", ("method", "route", "status"))
 _SECONDS = Histogram("quittance_http_request_seconds", "Time to answer a request.", ("method", "route"))
+
+
+class AnyHostMiddleware:
+    """Let monitoring call each process by its own address, which is not in ALLOWED_HOSTS.
+
+    These responses don't depend on the host.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+        self._host = urlsplit(settings.BASE_URL).netloc
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path_info in _BY_ANY_HOST:
+            request.META["HTTP_HOST"] = self._host
+        return self.get_response(request)
 
 
 class MeasureMiddleware:

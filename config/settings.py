@@ -64,6 +64,7 @@ APPEND_SLASH = False
 
 MIDDLEWARE = [
     "config.api.request_id.RequestIdMiddleware",
+    "config.metrics.AnyHostMiddleware",
     "config.metrics.MeasureMiddleware",
     "config.api.limits.waiting.AnsweringMiddleware",
     "config.pages.PagePolicyMiddleware",
@@ -225,7 +226,7 @@ ADMIN_ALLOWED_IPS = env.ADMIN_ALLOWED_IPS
 if TRUSTED_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS

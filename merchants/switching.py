@@ -22,10 +22,15 @@ def switch_off(name: str, *, reason: str, request: HttpRequest | None) -> tuple[
     return target, was_on
 
 
-def switch_on(name: str, *, request: HttpRequest | None) -> bool:
-    """Switch something on again; return whether it was off. What left the catalogue meanwhile can be, too."""
+def switch_on(name: str, *, request: HttpRequest | None) -> tuple[str, bool]:
+    """Switch something on again; return its name, and whether it was off. Raises UnknownSwitch.
+
+    What has left the catalogue since can be switched on, too.
+    """
+    if not Switch.objects.filter(name=name).exists():
+        name = find_target(name).name
     with transaction.atomic():
         was_off = bool(Switch.objects.filter(name=name).delete()[0])
         if was_off:
             audit.note(request, audit.What.SWITCHED_ON, subject=name)
-    return was_off
+    return name, was_off

@@ -6,7 +6,7 @@ from django.utils import timezone
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from chains.client import NodeState
-from chains.health import chains_with_status, lag_seconds
+from chains.health import chains_with_status, lag_seconds, nodes_needed
 from chains.models import Switch
 
 
@@ -26,6 +26,9 @@ def collect() -> Iterator[Metric]:
         labels=("chain",),
     )
     nodes = GaugeMetricFamily("quittance_chain_nodes", "Number of nodes by state.", labels=("chain", "state"))
+    needed = GaugeMetricFamily(
+        "quittance_chain_nodes_needed", "Number of nodes that must respond.", labels=("chain",)
+    )
     for chain, status in chains_with_status():
         if status is None:
             continue
@@ -35,8 +38,9 @@ def collect() -> Iterator[Metric]:
         if (seconds := lag_seconds(status)) is not None:
             lag.add_metric(name, seconds)
         age.add_metric(name, (timezone.now() - status.looked_at).total_seconds())
+        needed.add_metric(name, nodes_needed(len(status.nodes)))
         states = [node["state"] for node in status.nodes]
         for state in NodeState:
             if state in states:
                 nodes.add_metric([*name, state.value], states.count(state.value))
-    yield from (head, lag, age, nodes)
+    yield from (head, lag, age, nodes, needed)

@@ -1,4 +1,4 @@
-"""The heartbeat of beat: a time in Redis, which `manage.py doctor` and `/metrics` read. Works without Django."""
+"""The heartbeat of beat: a time in Redis, which `manage.py doctor` reads. Works without Django."""
 
 import time
 from contextlib import suppress

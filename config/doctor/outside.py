@@ -24,6 +24,7 @@ _MOST_BYTES = 256 * 1024
 _DAY = 86_400
 # Days until a certificate ends, as negative numbers: a warning, then a failure.
 _CERTIFICATE_DAYS = (-14.0, -3.0)
+_STREAM = "/api/public/payment-requests/doctor/events"
 # An address that no proxy on the Internet has (RFC 5737).
 INVENTED_CLIENT = "198.51.100.77"
 
@@ -39,21 +40,21 @@ class Answer:
 
 
 def check() -> Iterator[Finding]:
-    """Yield what is wrong with BASE_URL, CHECKOUT_URL and EVENTS_URL, each once."""
+    """Yield what is wrong with BASE_URL and CHECKOUT_URL, each once, and with the streams of EVENTS_URL."""
     addresses = {"BASE_URL": settings.BASE_URL, "CHECKOUT_URL": settings.CHECKOUT_URL}
     done: set[str] = set()
     for name, url in addresses.items():
         if url not in done:
             yield from _of_web(name, url)
         done.add(url)
-    if settings.EVENTS_URL and settings.EVENTS_URL not in done:
-        yield from _of_events(settings.EVENTS_URL)
+    if settings.EVENTS_URL:
+        yield from _of_events(settings.EVENTS_URL, is_shared=settings.EVENTS_URL in done)
 
 
 def _of_web(name: str, url: str) -> Iterator[Finding]:
     headers = {probe.HEADER: probe.make(), "X-Forwarded-For": INVENTED_CLIENT, "X-Forwarded-Proto": "http"}
     try:
-        answer = _get(f"{url}/readyz", headers)
+        answer = _call("GET", f"{url}/readyz", headers)
     except (OSError, http.client.HTTPException, ValueError) as error:
         yield _unreachable(name, url, error)
         return
@@ -66,19 +67,21 @@ def _of_web(name: str, url: str) -> Iterator[Finding]:
     yield from problems or [fine(name, f"{url} reaches this deployment, and the proxy's headers are right")]
 
 
-def _of_events(url: str) -> Iterator[Finding]:
+def _of_events(url: str, *, is_shared: bool) -> Iterator[Finding]:
+    """Yield whether streams reach the `events` process: it answers OPTIONS with 204, and `web` with 405."""
     try:
-        answer = _get(f"{url}/healthz", {})
+        answer = _call("OPTIONS", f"{url}{_STREAM}", {})
     except (OSError, http.client.HTTPException, ValueError) as error:
         yield _unreachable("EVENTS_URL", url, error)
         return
-    if answer.status == 200:
-        yield fine("EVENTS_URL", f"{url} answers")
-    else:
-        advice = (
-            "Start the Procfile's events process and let the proxy pass its paths on, or remove EVENTS_URL."
-        )
-        yield warning("EVENTS_URL", f"{url}/healthz answers {answer.status}", advice)
+    if not is_shared:
+        yield from _certificate("EVENTS_URL", answer)
+    if answer.status == 204:
+        yield fine("EVENTS_URL", f"{url} leads streams to the events process")
+        return
+    what = "leads streams to web" if answer.status == 405 else f"answers {answer.status} for streams"
+    advice = "Start the Procfile's events process and let the proxy pass its paths on, or remove EVENTS_URL."
+    yield warning("EVENTS_URL", f"{url} {what}, so checkouts poll", advice)
 
 
 def _unreachable(name: str, url: str, error: Exception) -> Finding:
@@ -132,7 +135,7 @@ def _certificate(name: str, answer: Answer) -> Iterator[Finding]:
         yield by_limits(f"{name} certificate", -days, _CERTIFICATE_DAYS, summary, advice)
 
 
-def _get(url: str, headers: Mapping[str, str]) -> Answer:
+def _call(method: str, url: str, headers: Mapping[str, str]) -> Answer:
     parts = urlsplit(url)
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
@@ -145,7 +148,7 @@ def _get(url: str, headers: Mapping[str, str]) -> Answer:
     try:
         connection.connect()
         ends = _end_of_certificate(connection.sock)
-        connection.request("GET", parts.path, headers={**headers, "User-Agent": "Quittance-Doctor/1"})
+        connection.request(method, parts.path, headers={**headers, "User-Agent": "Quittance-Doctor/1"})
         response = connection.getresponse()
         text = response.read(_MOST_BYTES)
         received = {key.lower(): value for key, value in response.getheaders()}

@@ -17,6 +17,7 @@ from config.setup.values import NEEDED, QUESTIONS, SECRET, complete
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _ASSIGNMENT = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
+_NODE_ENDINGS = ("_RPC_URL", "_RPC_URL_2", "_RPC_URL_3")
 _FLAGS = {
     "BASE_URL": "address of API and portal; the others follow from it",
     "CHECKOUT_URL": "address of the checkout, if it is another one",
@@ -84,16 +85,21 @@ def _parser() -> argparse.ArgumentParser:
 
 def _given(options: argparse.Namespace) -> dict[str, str] | str:
     """Return the values of flags and environment, or what is wrong with a flag."""
-    given = {name: os.environ[name] for name in declared() if os.environ.get(name)}
+    given = {name: value for name, value in os.environ.items() if value and _is_known(name)}
     given |= {name: value for name in _FLAGS if (value := getattr(options, name))}
     for text in options.set:
         match = _ASSIGNMENT.fullmatch(text)
         if match is None:
             return "--set needs NAME=VALUE, with NAME in capitals."
-        if match[1] not in declared() and not match[1].endswith(("_RPC_URL", "_RPC_URL_2", "_RPC_URL_3")):
+        if not _is_known(match[1]):
             return f"There is no setting {match[1]}; .env.example lists all."
         given[match[1]] = match[2]
     return given
+
+
+def _is_known(name: str) -> bool:
+    """Whether this is a setting, or the variable of a node."""
+    return name in declared() or name.endswith(_NODE_ENDINGS)
 
 
 def _ask(given: dict[str, str]) -> None:
@@ -110,7 +116,7 @@ def _finish(options: argparse.Namespace, run: Run) -> int:
     if options.migrate:
         steps += [["migrate", "--noinput"], ["collectstatic", "--noinput", "--verbosity", "0"]]
     if options.catalogue:
-        steps.append(["load_catalogue", options.catalogue])
+        steps.append(["load_catalogue", str(Path(options.catalogue).resolve())])  # it runs in another folder
     for step in steps:
         if code := run(step):
             print(

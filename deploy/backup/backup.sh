@@ -24,8 +24,9 @@ fi
 dump() {
   local file
   file="$folder/quittance-$(date -u +%Y%m%dT%H%M%SZ).dump.age"
-  pg_dump --format=custom --no-owner --no-privileges --dbname="$database" | age --recipient "$recipient" >"$file.part"
-  mv "$file.part" "$file"
+  # The shell doesn't stop at errors in a function that is called before ||, so each step says what its failure means.
+  pg_dump --format=custom --no-owner --no-privileges --dbname="$database" | age --recipient "$recipient" >"$file.part" || return
+  mv "$file.part" "$file" || return
   echo "$(basename "$file"): $(stat -c %s "$file") bytes"
   find "$folder" -maxdepth 1 -name 'quittance-*.dump.age' ! -path "$file" -mtime "+$days" -delete
   find "$folder" -maxdepth 1 -name 'quittance-*.part' -mtime +1 -delete

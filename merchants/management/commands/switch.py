@@ -4,7 +4,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.formats import date_format
 
 from chains.models import Switch
-from chains.switches import Feature, UnknownSwitch, find_target
+from chains.switches import Feature, UnknownSwitch
 from merchants.switching import switch_off, switch_on
 
 
@@ -40,9 +40,8 @@ class Command(BaseCommand):
         return f"{target.name} is off ({target.label})." if was_on else f"{target.name} was off already."
 
     def _on(self, name: str) -> str:
-        if switch_on(name, request=None):
-            return f"{name} is on."
-        return f"{find_target(name).name} was on already."
+        target, was_off = switch_on(name, request=None)
+        return f"{target} is on." if was_off else f"{target} was on already."
 
     def _list(self) -> None:
         rows = Switch.objects.all()

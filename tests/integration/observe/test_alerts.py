@@ -21,6 +21,7 @@ from config.health import beat_heart
 from config.observe.worker_metrics import worker_metrics
 from demo.services.process import free_port
 from merchants.models import Merchant
+from merchants.switching import switch_off
 from payments.api import views
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
 from payments.requests.transitions import move_payment
@@ -169,6 +170,21 @@ def test_a_chain_whose_nodes_are_gone(during: During, chain: Chain) -> None:
         check_chains()
 
     assert during(cut) == {"ChainDown"}
+
+
+def test_a_chain_of_whose_three_nodes_one_responds(
+    during: During, chain: Chain, local_chain: LocalChain
+) -> None:
+    def cut() -> None:
+        dead = [f"http://127.0.0.1:{free_port()}" for _ in range(2)]
+        Chain.objects.filter(pk=chain.pk).update(rpc_urls=[local_chain.url, *dead])
+        check_chains()
+
+    assert during(cut) == {"ChainDown"}
+
+
+def test_a_kill_switch_that_stays_off(during: During) -> None:
+    assert during(lambda: switch_off("swaps", reason="", request=None) and None) == {"SwitchedOff"}
 
 
 def test_a_chain_without_a_new_block(during: During) -> None:

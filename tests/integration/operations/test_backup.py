@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -26,12 +27,16 @@ def key(tmp_path: Path) -> Path:
     return key
 
 
-def back_up(folder: Path, key: Path, **more: str) -> subprocess.CompletedProcess[str]:
+def settings(folder: Path, key: Path, **more: str) -> dict[str, str]:
     folder.mkdir(exist_ok=True)
     recipient = subprocess.run(["age-keygen", "-y", str(key)], check=True, capture_output=True, text=True)
     shared = environment(BACKUP_FOLDER=str(folder), BACKUP_RECIPIENT=recipient.stdout.strip())
     path = f"{postgres.program('pg_dump').parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run([str(SCRIPT)], env={**shared, "PATH": path, **more}, capture_output=True, text=True)
+    return {**shared, "PATH": path, **more}
+
+
+def back_up(folder: Path, key: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(SCRIPT)], env=settings(folder, key, **more), capture_output=True, text=True)
 
 
 def test_a_dump_is_encrypted_and_holds_every_table(tmp_path: Path, key: Path) -> None:
@@ -57,6 +62,27 @@ def test_a_dump_that_fails_leaves_nothing_that_looks_complete(tmp_path: Path, ke
     folder = tmp_path / "backups"
     done = back_up(folder, key, DATABASE_URL="postgresql://127.0.0.1:1/nowhere")
     assert done.returncode != 0
+    assert [file.name for file in folder.iterdir() if not file.name.endswith(".part")] == []
+
+
+def test_nor_does_one_that_fails_between_others(tmp_path: Path, key: Path) -> None:
+    folder = tmp_path / "backups"
+    nowhere = settings(folder, key, DATABASE_URL="postgresql://127.0.0.1:1/nowhere")
+    repeating = subprocess.Popen(
+        [str(SCRIPT), "--every", "3600"],
+        env=nowhere,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert repeating.stdout is not None
+        ended = next(line for line in repeating.stdout if "bytes" in line or "the next try follows" in line)
+    finally:
+        os.killpg(repeating.pid, signal.SIGKILL)
+        repeating.communicate()
+    assert ended.startswith("the dump failed")
     assert [file.name for file in folder.iterdir() if not file.name.endswith(".part")] == []
 
 

@@ -34,7 +34,7 @@ BROKEN = {
     "rates": {"kraken": "warning", "rate of USDC": "failed"},
     "egress": {"egress": "failed"},
     "mail": {"EMAIL_URL": "failed"},
-    "outside": {"BASE_URL": "failed"},
+    "outside": {"BASE_URL": "failed", "EVENTS_URL": "warning"},
 }
 _HOUR_AGO = "now() - interval '1 hour'"
 # Each changes at least one row.
@@ -133,6 +133,15 @@ def test_a_payment_completes_and_its_signed_webhook_arrives(deployment: Deployme
     assert (paid["status"], paid["amount_paid"]["raw"]) == ("completed", str(UNITS))
 
 
+def test_prometheus_reads_web_beside_the_proxy(deployment: Deployment, shop: Crowd) -> None:
+    headers = {"Authorization": f"Bearer {deployment.settings['METRICS_TOKEN']}", "Host": "web:8000"}
+    answer = requests.get(f"{deployment.web_url}/metrics", headers=headers, timeout=30, allow_redirects=False)
+    assert answer.status_code == 200
+    assert "quittance_worker_heartbeat_age_seconds " in answer.text
+    del headers["Authorization"]
+    assert requests.get(f"{deployment.web_url}/metrics", headers=headers, timeout=30).status_code == 404
+
+
 def test_no_process_logs_an_error_where_only_temporary_files_can_be_written(
     deployment: Deployment, shop: Crowd
 ) -> None:
@@ -152,7 +161,7 @@ def test_doctor_warns_of_what_only_a_test_allows(deployment: Deployment, shop: C
 def test_doctor_names_each_thing_that_breaks(deployment: Deployment, shop: Crowd) -> None:
     deployment.chain.mine(60)
     # Without workers, nothing repairs what is late.
-    deployment.stop_processes("worker 1", "worker 2")
+    deployment.stop_processes("worker 1", "worker 2", "events")
     late = shop.customers[1]
     shop.order(late)
     late.transaction_hash = "0x" + "ab" * 32
@@ -195,8 +204,9 @@ def test_doctor_names_servers_that_are_gone_and_goes_on(deployment: Deployment, 
     assert bad["database"] == {"PostgreSQL": "failed"}
     assert bad["redis"] == {"Redis": "failed"}
     assert bad["processes"] == {"worker": "failed", "beat": "failed"}
-    (outside,) = (each for each in findings if each["check"] == "outside")
-    assert "the certificate is not accepted" in outside["summary"]
+    outside = [each["summary"] for each in findings if each["check"] == "outside"]
+    assert all("the certificate is not accepted" in summary for summary in outside)
+    assert bad["outside"] == {"BASE_URL": "failed", "EVENTS_URL": "failed"}
     assert {each["check"] for each in findings} == set(settings.DOCTOR_CHECKS)
 
 

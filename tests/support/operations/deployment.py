@@ -67,19 +67,21 @@ class Deployment:
         self.exchanges = self._all.enter_context(running_exchanges())
         self.receiver = self._hook.enter_context(running_receiver())
         self.certificate = tls_proxy.make_certificate(folder / "proxy.pem", 90)
-        self._port = free_port()
-        proxied = f"http://127.0.0.1:{self._port}"
-        self.url = self._all.enter_context(
-            tls_proxy.tls_proxy(
-                proxied, self.certificate, lambda headers, client: self.proxy_sets(headers, client)
-            )
+        self.web_url = f"http://127.0.0.1:{free_port()}"
+        self._events_url = f"http://127.0.0.1:{free_port()}"
+        proxy = tls_proxy.tls_proxy(
+            self.web_url,
+            self.certificate,
+            lambda headers, client: self.proxy_sets(headers, client),
+            streams=self._events_url,
         )
+        self.url = self._all.enter_context(proxy)
         (temporary := folder / "tmp").mkdir()
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in declared()},
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": "",
-            "EVENTS_PORT": str(free_port()),
+            "EVENTS_PORT": self._events_url.rpartition(":")[2],
             "HOME": "/nonexistent",  # as a service's user has none
             "TMPDIR": str(temporary),
             "SSL_CERT_FILE": str(self.certificate),
@@ -102,7 +104,8 @@ class Deployment:
             "--catalogue": str(catalogue),
         }
         more = {
-            "PORT": str(self._port),
+            "PORT": self.web_url.rpartition(":")[2],
+            "EVENTS_URL": self.url,
             "DATABASE_POOL_SIZE": "16",
             "ALLOW_HTTP_URLS": "True",
             "WEBHOOK_ALLOW_PRIVATE": "True",
@@ -192,7 +195,7 @@ class Deployment:
 
     def _events_answers(self) -> bool:
         try:
-            return requests.get(f"http://127.0.0.1:{self.environment['EVENTS_PORT']}/healthz", timeout=5).ok
+            return requests.get(f"{self._events_url}/healthz", timeout=5).ok
         except requests.RequestException:
             return False
 

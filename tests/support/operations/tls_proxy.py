@@ -42,10 +42,17 @@ def without_scheme(headers: Headers, client: str) -> None:
 
 @contextmanager
 def tls_proxy(
-    upstream: str, certificate: Path, change: Change = well, hsts: str = "max-age=31536000"
+    upstream: str,
+    certificate: Path,
+    change: Change = well,
+    hsts: str = "max-age=31536000",
+    *,
+    streams: str = "",
 ) -> Iterator[str]:
-    """Serve `upstream` over TLS on a free port, with this HSTS header if any; yields the https address."""
-    target = urlsplit(upstream)
+    """Serve `upstream` over TLS on a free port, with this HSTS header if any; yields the https address.
+
+    Requests of streams go to `streams`, if it is given.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -54,7 +61,8 @@ def tls_proxy(
             headers = {name: value for name, value in self.headers.items() if name.lower() not in _OF_ONE_HOP}
             change(headers, CUSTOMER)
             length = int(self.headers.get("Content-Length") or 0)
-            connection = http.client.HTTPConnection(target.netloc, timeout=30)
+            to = streams if streams and self.path.endswith("/events") else upstream
+            connection = http.client.HTTPConnection(urlsplit(to).netloc, timeout=30)
             try:
                 connection.request(self.command, self.path, self.rfile.read(length) or None, headers)
                 answer = connection.getresponse()
@@ -74,7 +82,7 @@ def tls_proxy(
             self.end_headers()
             self.wfile.write(body)
 
-        do_POST = do_PUT = do_GET
+        do_POST = do_PUT = do_OPTIONS = do_GET
 
         def log_message(self, format: str, *args: object) -> None:
             pass

@@ -41,6 +41,15 @@ def test_requests_are_counted_by_route_and_never_by_path(client: Client) -> None
     assert read(text)[name] >= 2
 
 
+@pytest.mark.parametrize("path", ["/metrics", "/healthz"])
+def test_monitoring_calls_each_process_by_its_own_address_without_tls(settings: Settings, path: str) -> None:
+    settings.BASE_URL, settings.ALLOWED_HOSTS = "https://pay.example.com", ["pay.example.com"]
+    settings.SECURE_SSL_REDIRECT, settings.METRICS_TOKEN = True, "only-for-this-test"
+    headers = {"Host": "10.1.2.3:8000", "Authorization": "Bearer only-for-this-test"}
+    assert Client().get(path, headers=headers).status_code == 200
+    assert Client().get("/api/public/chains", headers=headers).status_code == 400
+
+
 def test_work_that_waits_shows_how_long_it_has_waited(
     client: Client, merchant: Merchant, usdc: Token
 ) -> None:

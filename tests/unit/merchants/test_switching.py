@@ -62,6 +62,12 @@ def test_a_chain_takes_its_tokens_along_and_a_token_only_itself(token: Token) ->
     assert (is_offered(token), is_offered(other)) == (True, True)
 
 
+def test_a_number_with_zeros_in_front_names_the_same_switch(token: Token) -> None:
+    assert switch("off", "chain:04244").startswith("chain:4244 is off")
+    assert switch("on", "chain:04244") == "chain:4244 is on."
+    assert is_offered(token)
+
+
 @pytest.mark.parametrize(
     "name", ["", "swap", "chain:", "chain:7", "chain:1e3", "token:-1", "chain:" + "9" * 30]
 )

@@ -106,6 +106,17 @@ def test_a_missing_hsts_header_is_named(served: Start) -> None:
     assert "not bound to https" in summary
 
 
+def test_streams_that_end_at_web_are_named(served: Start, settings: Settings) -> None:
+    settings.EVENTS_URL = served()
+    assert levels(outside.check()) == {
+        "BASE_URL": "ok",
+        "BASE_URL certificate": "ok",
+        "EVENTS_URL": "warning",
+    }
+    (summary,) = found(outside.check(), Level.WARNING)
+    assert summary.endswith("leads streams to web, so checkouts poll")
+
+
 def test_another_deployment_at_the_address_is_named(settings: Settings) -> None:
     class Other(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -120,10 +120,20 @@ def test_the_environment_counts_as_given(
     tmp_path: Path, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://quittance:secret@db.example/quittance")
+    monkeypatch.setenv("BASE_RPC_URL_2", "https://other.example/key")
     assert set_up(tmp_path, runner, FLAGS[0], FLAGS[2], "--set=BASE_RPC_URL=https://node.example/key") == 0
     values = env_file.read((tmp_path / ".env").read_text())
     assert values["DATABASE_URL"] == "postgresql://quittance:secret@db.example/quittance"
     assert values["BASE_RPC_URL"] == "https://node.example/key"
+    assert values["BASE_RPC_URL_2"] == "https://other.example/key"
+
+
+def test_a_catalogue_is_found_from_the_folder_in_which_setup_is_called(
+    tmp_path: Path, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert set_up(tmp_path, runner, *FLAGS, "--catalogue=mine.json") == 0
+    assert runner.commands[0] == ["load_catalogue", str(tmp_path / "mine.json")]
 
 
 def test_the_steps_run_in_order_and_end_at_the_first_that_fails(tmp_path: Path) -> None:
