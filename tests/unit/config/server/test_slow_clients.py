@@ -110,6 +110,23 @@ def test_forty_slow_clients_leave_the_threads_to_others(
         assert is_healthy(service)
 
 
+def test_a_connection_is_kept_after_a_response_that_was_read_slowly(service: Service) -> None:
+    port = int(service.url.rsplit(":", 1)[1])
+    with closing(socket.socket()) as client:
+        client.settimeout(30)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1400)
+        client.connect(("127.0.0.1", port))
+        client.sendall(LARGE.replace(b"Connection: close\r\n", b""))
+        whole = LARGE_FILE.read_bytes()
+        received = b""
+        while not received.endswith(whole[-1000:]):
+            received += client.recv(4096)
+        assert received.endswith(whole)
+        client.sendall(GET)
+        assert client.recv(4096).startswith(b"HTTP/1.1 200")
+
+
 def test_forty_clients_that_read_nothing_leave_the_threads_to_others(service: Service) -> None:
     """Each asks for more than the kernel takes for it, over packets as small as those of the Internet."""
     port = int(service.url.rsplit(":", 1)[1])
