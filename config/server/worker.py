@@ -1,13 +1,15 @@
-"""gunicorn's threaded worker, changed so that a thread gets a request only once it has arrived completely.
+"""gunicorn's threaded worker, changed so that a thread waits neither for a request's bytes nor for a response's reader.
 
-gunicorn assigns a thread to a connection at its first byte, and the thread then waits for the rest: sixteen slow
-clients block sixteen threads. Here the worker's main loop collects the bytes of all connections, within limits on size
-and time, and passes each request to a thread when it is complete.
+gunicorn assigns a thread to a connection at its first byte, and the thread waits for the rest, and for the client to
+read: sixteen slow clients block sixteen threads. Here the worker's main loop collects the bytes of all connections,
+within limits on size and time, passes each request to a thread when it is complete, and sends what is left of a
+response when the thread is done.
 """
 
 import errno
 import selectors
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from socket import SHUT_WR
 from typing import Any
@@ -15,12 +17,25 @@ from typing import Any
 from gunicorn.workers.gthread import ThreadWorker
 
 from config.server.arriving import Arriving, now
+from config.server.outgoing import Outgoing
 
 MOST_HELD_BYTES = 64 * 1024 * 1024
 LINGER_SECONDS = 2.0
+# How long a client has to read what was left of its response when the thread was done.
+SEND_SECONDS = 60.0
+MOST_KEPT_BYTES_IN_ALL = 32 * 1024 * 1024
 _MOST_READ_AFTER = 4 * 1024 * 1024
 _RECEIVE_BYTES = 64 * 1024
 _REQUEST_TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+@dataclass(frozen=True)
+class _Sending:
+    """The rest of a response, and the thread's future, for when it is sent; `ends_at` is in monotonic seconds."""
+
+    ends_at: float
+    outgoing: Outgoing
+    future: Any
 
 
 class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
@@ -28,9 +43,11 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # Both are ordered by deadline, because all entries of a kind have the same time limit.
+        # All are ordered by deadline, because all entries of a kind have the same time limit.
         self._arriving: dict[Any, Arriving] = {}
         self._leaving: dict[Any, tuple[float, int]] = {}
+        self._sending: dict[Any, _Sending] = {}
+        self._kept_bytes = 0
         self._held_bytes = 0
         self._stopped_at: float | None = None
 
@@ -70,13 +87,48 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
         super().enqueue_req(conn)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        """Answer as gunicorn does, but treat a client that doesn't read its response in time as disconnected."""
+        """Answer as gunicorn does, but leave what a slow client doesn't take at once to the main loop."""
+        conn.sock = outgoing = Outgoing(conn.sock)
         try:
-            return super().handle_request(req, conn)
+            answered = super().handle_request(req, conn)
+            conn.outgoing = outgoing
+            return answered
         except TimeoutError as error:
             raise ConnectionResetError(errno.ECONNRESET, "the client did not take its answer") from error
+        finally:
+            conn.sock = outgoing.sock
 
     def finish_request(self, conn: Any, fs: Any) -> None:
+        """Send the rest of the response; then keep the connection for its next request, or close it."""
+        outgoing, conn.outgoing = getattr(conn, "outgoing", None), None
+        is_answered = not fs.cancelled() and fs.exception() is None
+        if not is_answered or outgoing is None or not outgoing.rest:
+            self._after_response(conn, fs)
+            return
+        self._sending[conn] = _Sending(now() + SEND_SECONDS, outgoing, fs)
+        self._kept_bytes += len(outgoing.rest)
+        conn.sock.setblocking(False)
+        self.poller.register(conn.sock, selectors.EVENT_WRITE, partial(self._send_rest, conn))
+
+    def _send_rest(self, conn: Any, _socket: Any) -> None:
+        sending = self._sending[conn]
+        try:
+            self._kept_bytes -= sending.outgoing.send_rest()
+        except OSError:
+            self._give_up(conn)
+            return
+        if not sending.outgoing.rest:
+            del self._sending[conn]
+            self.poller.unregister(conn.sock)
+            self._after_response(conn, sending.future)
+
+    def _give_up(self, conn: Any) -> None:
+        """Close the connection of a client that doesn't read its response."""
+        self._kept_bytes -= len(self._sending.pop(conn).outgoing.rest)
+        self.poller.unregister(conn.sock)
+        self._close(conn)
+
+    def _after_response(self, conn: Any, fs: Any) -> None:
         """Keep the connection for its next request, or close it without blocking the other connections."""
         if fs.cancelled() or fs.exception() is not None or not fs.result():
             self._leave(conn)
@@ -112,6 +164,12 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
         super().murder_pending()
         if not self.alive and self._stopped_at is None:
             self._stopped_at = now()
+        while self._sending:
+            conn, sending = next(iter(self._sending.items()))
+            is_full = self.nr_conns >= self.worker_connections or self._kept_bytes > MOST_KEPT_BYTES_IN_ALL
+            if sending.ends_at > now() and not is_full:
+                break
+            self._give_up(conn)
         while self._arriving:
             conn, arriving = next(iter(self._arriving.items()))
             if arriving.deadline > now() and not self._is_over_limit():

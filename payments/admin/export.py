@@ -7,11 +7,13 @@ spreadsheets don't read them as formulas (OWASP, "CSV Injection"). Amounts are e
 import csv
 import io
 import logging
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from django.contrib import messages
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.contenttypes.models import ContentType
@@ -23,6 +25,7 @@ from django.utils import timezone
 from chains.amounts import format_amount
 from chains.models import Token
 from config.admin import portal
+from config.api.limits.waiting import Busy, hold
 from merchants.models import AuditEntry
 from merchants.staff import audit
 
@@ -34,6 +37,8 @@ else:
 logger = logging.getLogger(__name__)
 
 PAGE = 1000
+# A thread of `web` sends each, as slowly as the client reads.
+MOST_AT_ONCE = 3
 _BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not recognise UTF-8
 _STARTS_A_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 
@@ -84,6 +89,19 @@ def _emptied(buffer: io.StringIO) -> str:
     return text
 
 
+class _Download(StreamingHttpResponse):
+    """A response that calls `let_go` when it is closed or, if no server came to do so, when it is forgotten."""
+
+    def __init__(self, let_go: Callable[[], None], **options: Any) -> None:
+        super().__init__(**options)
+        self._let_go = weakref.finalize(self, let_go)
+
+    def close(self) -> None:
+        """End the download."""
+        super().close()
+        self._let_go()
+
+
 class CsvExport(_AdminClass):
     """Add a CSV export to a list, with all rows that match its search and filters."""
 
@@ -124,13 +142,18 @@ class CsvExport(_AdminClass):
         try:
             rows = self.get_changelist_instance(request).get_queryset(request)
         except IncorrectLookupParameters:
-            return HttpResponseRedirect(reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist"))
+            return HttpResponseRedirect(_list_address(meta))
+        try:
+            let_go = hold("exports", at_once=MOST_AT_ONCE)
+        except Busy:
+            message = "Other exports are being downloaded. Try again when one of them has ended."
+            self.message_user(request, message, messages.ERROR)
+            query = request.GET.urlencode()
+            return HttpResponseRedirect(_list_address(meta) + (f"?{query}" if query else ""))
+        answer = _Download(let_go, content_type="text/csv; charset=utf-8")
         noted = _note(request, self.model, request.GET.urlencode())
         rows = self.newest_first(rows.select_related(*self.export_related))
-        answer = StreamingHttpResponse(
-            lines(self.export_columns, _counted(self._rows(rows), noted)),
-            content_type="text/csv; charset=utf-8",
-        )
+        answer.streaming_content = lines(self.export_columns, _counted(self._rows(rows), noted))
         stamp = f"{timezone.now():%Y%m%d-%H%M%S}"
         answer["Content-Disposition"] = f'attachment; filename="{self.export_name}-{stamp}.csv"'
         answer["Cache-Control"] = "no-store"
@@ -142,6 +165,10 @@ class CsvExport(_AdminClass):
         while page:
             yield from page
             page = list(self.after(rows, page[-1])[:PAGE]) if len(page) == PAGE else []
+
+
+def _list_address(meta: Any) -> str:
+    return reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist")
 
 
 def _note(request: HttpRequest, model: type[Any], query: str) -> LogEntry:

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from django.http import HttpRequest, HttpResponse
 
@@ -95,6 +96,12 @@ def waiting_for(party: str, *, at_once: int = MOST_FOR_ONE_PARTY, queues: bool =
     finally:
         _here.is_counted = False
         _threads.leave(party)
+
+
+def hold(party: str, *, at_once: int) -> Callable[[], None]:
+    """Count one more thread, which sends a long answer, until the returned function is called, once. Raises Busy."""
+    _threads.enter(party, at_once, queues=False)
+    return partial(_threads.leave, party)
 
 
 class AnsweringMiddleware:

@@ -1,6 +1,7 @@
 """The web process as in production: slow clients hold nobody up, and requests are read to their exact end."""
 
 import json
+import select
 import selectors
 import socket
 import time
@@ -15,8 +16,10 @@ import requests
 
 from merchants.models import ApiKey
 from payments.models import PaymentRequest
+from tests.processes import eventually
 from tests.support.api.fixtures import CREATE
 from tests.support.api.served import Service
+from tests.support.docs.pages import REPOSITORY
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,6 +29,8 @@ MANY = 40
 PATIENCE = 5.0  # far more than an answer takes on a busy machine, far less than slow clients would take
 POST = b"POST /api/public/discover-wallet-tokens HTTP/1.1\r\nHost: testserver\r\nContent-Type: application/json\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nHost: testserver\r\n\r\n"
+LARGE_FILE = REPOSITORY / "checkout/static/checkout/walletconnect.js"
+LARGE = b"GET /static/checkout/walletconnect.js HTTP/1.1\r\nHost: testserver\r\nConnection: close\r\n\r\n"
 UNFINISHED = {
     "no bytes": b"",
     "heads": POST + b"X-Slow: ",
@@ -103,6 +108,47 @@ def test_forty_slow_clients_leave_the_threads_to_others(
         for connection in slow:
             connection.send(UNFINISHED[what] and b"1")
         assert is_healthy(service)
+
+
+def test_a_connection_is_kept_after_a_response_that_was_read_slowly(service: Service) -> None:
+    port = int(service.url.rsplit(":", 1)[1])
+    with closing(socket.socket()) as client:
+        client.settimeout(30)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1400)
+        client.connect(("127.0.0.1", port))
+        client.sendall(LARGE.replace(b"Connection: close\r\n", b""))
+        whole = LARGE_FILE.read_bytes()
+        received = b""
+        while not received.endswith(whole[-1000:]):
+            received += client.recv(4096)
+        assert received.endswith(whole)
+        client.sendall(GET)
+        assert client.recv(4096).startswith(b"HTTP/1.1 200")
+
+
+def test_forty_clients_that_read_nothing_leave_the_threads_to_others(service: Service) -> None:
+    """Each asks for more than the kernel takes for it, over packets as small as those of the Internet."""
+    port = int(service.url.rsplit(":", 1)[1])
+    with ExitStack() as stack:
+        slow = []
+        for _ in range(MANY):
+            client = stack.enter_context(socket.socket())
+            client.settimeout(30)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1400)
+            client.connect(("127.0.0.1", port))
+            client.sendall(LARGE)
+            slow.append(client)
+        eventually(
+            lambda: all(select.select([client], [], [], 0)[0] for client in slow), "all are being answered"
+        )
+        began = time.monotonic()
+        assert requests.get(service.url + "/healthz", timeout=30).ok
+        assert time.monotonic() - began < PATIENCE
+        head, _, body = read_to_end(slow[-1]).partition(b"\r\n\r\n")
+        assert f"Content-Length: {len(body)}".encode() in head
+        assert body == LARGE_FILE.read_bytes()
 
 
 def test_a_request_that_takes_longer_than_ten_seconds_is_cut_off(connect: Connect) -> None:

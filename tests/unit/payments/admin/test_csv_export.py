@@ -1,6 +1,7 @@
 """The filtered list as a file: all of its rows and nobody else's, streamed, exact, and harmless in a spreadsheet."""
 
 import csv
+import gc
 import io
 import re
 import tracemalloc
@@ -14,6 +15,7 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from config.api.limits import waiting
 from merchants.models import AuditEntry, Merchant
 from merchants.staff.roles import assign_role
 from payments.admin import export
@@ -280,3 +282,26 @@ def test_the_columns_are_the_documented_ones(name: str, columns: tuple[export.Co
     (listed,) = [row[1] for row in table_rows(page) if row[0] == name]
     documented = re.findall(r"`(\w+)`", re.sub(r" \([^)]*\)", "", listed))
     assert documented == [column.name for column in columns]
+
+
+def test_downloads_that_are_read_slowly_leave_threads_to_others(
+    admin_client: Client, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_threads", waiting._Threads())
+    make("order-1")
+    slow = [streamed(admin_client, REQUESTS) for _ in range(export.MOST_AT_ONCE)]
+    before = LogEntry.objects.count()
+    refused = admin_client.get(REQUESTS, {"status": "active"})
+    assert (refused.status_code, refused["Location"]) == (
+        302,
+        "/admin/payments/paymentrequest/?status=active",
+    )
+    assert "Other exports are being downloaded" in admin_client.get(refused["Location"]).content.decode()
+    assert LogEntry.objects.count() == before
+    assert b"order-1" in b"".join(slow.pop())  # type: ignore[arg-type]
+    assert len(rows(admin_client, REQUESTS)) == 1
+    del slow[0]  # never read, never closed
+    gc.collect()
+    downloads = [streamed(admin_client, REQUESTS) for _ in range(export.MOST_AT_ONCE - len(slow))]
+    assert admin_client.get(REQUESTS).status_code == 302
+    assert downloads
