@@ -44,13 +44,16 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
         "merchants.change_apikey",
         "merchants.change_allowed_recipients",
         "payments.cancel_paymentrequest",
+        "payments.refund_paymentrequest",
+        "payments.cancel_refund",
         "payments.retry_payment",
         "payments.accept_payment",
         "webhooks.resend_delivery",
     },
 }
 """What each role may do; operators may do everything. Permissions that Django does not make by itself are names of
-actions: `merchants.change_allowed_recipients`, `payments.cancel_paymentrequest`, `payments.retry_payment`,
+actions: `merchants.change_allowed_recipients`, `payments.cancel_paymentrequest`,
+`payments.refund_paymentrequest`, `payments.cancel_refund`, `payments.retry_payment`,
 `payments.accept_payment`, `webhooks.resend_delivery`."""
 
 Account = AbstractBaseUser | AnonymousUser

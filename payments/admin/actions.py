@@ -1,15 +1,27 @@
-"""The actions of staff on requests and payments. Each calls the same service as the API."""
+"""The actions of staff on requests, payments and refunds. Each calls the same service as the API."""
 
 from typing import Any
 
-from config.admin.actions import Action, ReasonForm
+from django import forms
+from django.utils.html import format_html
+from rest_framework.exceptions import ValidationError
+
+from chains.switches import Feature, require_on
+from config.admin import portal
+from config.admin.actions import Action, ConfirmForm, ReasonForm
+from config.api.handler import as_api_error
 from payments.admin.records import in_token
-from payments.models import Payment, PaymentRequest
+from payments.api.refund_serializers import CreateRefundSerializer
+from payments.models import Payment, PaymentRequest, Refund
 from payments.models.payment import MAX_RETRIES
+from payments.refunds.reading import now, with_request
+from payments.refunds.services import cancel_refund, create_refund, refundable
 from payments.requests.lifecycle import cancel_request, lock_request
 from payments.submission.hashes import retry_payment
 from payments.submission.merchant_acceptance import accept_payment, awaits_acceptance, is_acceptable
 from payments.submission.rechecking import Recheck, check_now
+
+_CANCELLABLE = (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY, Refund.Status.FAILED)
 
 
 class Cancel(Action):
@@ -159,3 +171,117 @@ class Accept(PaymentAction):
             f"Accepted by hand (failed: {failure} → {accepted.status}): {reason}",
             f"{row} is accepted, and is being verified.",
         )
+
+
+class RefundForm(ConfirmForm):
+    """What goes back, and where to; the service checks both."""
+
+    amount = forms.CharField(
+        required=False,
+        max_length=100,
+        widget=portal.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+        help_text="In the requested token, such as 2.50. Empty: all that can still be refunded.",
+    )
+    recipient_address = forms.CharField(
+        required=False,
+        max_length=200,
+        label="Customer's wallet",
+        widget=portal.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text="On the request's chain, as the customer gave it to you. Never the sender of the payment, which may "
+        "be an exchange. Empty: the customer names it on a page, and signs for it.",
+    )
+    reason = forms.CharField(
+        required=False, max_length=400, widget=portal.TextInput(), help_text="The customer doesn't see it."
+    )
+
+
+class RefundRequest(Action):
+    """Create a refund of a request."""
+
+    name, icon, permission = "refund", "undo", "payments.refund_paymentrequest"
+    form = RefundForm
+
+    def label(self, row: PaymentRequest) -> str:  # noqa: ARG002 - the action interface
+        """Return the label of the button."""
+        return "Refund"
+
+    def is_offered(self, row: PaymentRequest) -> bool:
+        """Return True while something can be refunded."""
+        return not row.is_refund and refundable(row).left > 0
+
+    def explanation(self, row: PaymentRequest) -> str:
+        """Return the explanation for the confirmation page."""
+        left = in_token(refundable(row).left, row.token)
+        return (
+            f"Up to {left} on {row.chain} can be refunded. This only prepares the refund: you then sign its "
+            "transaction with your own wallet. You can cancel it until it is sent."
+        )
+
+    def lock(self, row: PaymentRequest) -> PaymentRequest:
+        """Return the request, locked."""
+        return lock_request(row.pk)
+
+    def seen(self, row: PaymentRequest) -> str:
+        """Return a fingerprint of what can be refunded."""
+        return str(refundable(row).left)
+
+    def perform(self, row: PaymentRequest, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
+        """Create the refund."""
+        require_on(Feature.REFUNDS)
+        given = {name: value for name in ("amount", "recipient_address", "reason") if (value := answer[name])}
+        try:
+            data = CreateRefundSerializer.read(given, request=row)
+        except ValidationError as error:
+            raise as_api_error(error) from error
+        refund = create_refund(
+            row.pk,
+            amount=data.get("amount"),
+            recipient_address=data.get("recipient_address"),
+            payment_id=None,
+            reason=data.get("reason"),
+            actor=actor,
+        ).refund
+        amount = in_token(refund.amount, row.token)
+        next_step = "Sign it" if refund.recipient_address else "Send the customer its link"
+        link = portal.link(portal.change_url(refund), f"{next_step}.")
+        return f"Refund {refund.pk} of {amount} created.", format_html(
+            "The refund of {} is created. {}", amount, link
+        )
+
+
+class CancelRefund(Action):
+    """Cancel a refund that was not sent."""
+
+    name, icon, permission = "cancel", "block", "payments.cancel_refund"
+    is_dangerous = True
+
+    def label(self, row: Refund) -> str:  # noqa: ARG002 - the action interface
+        """Return the label of the button."""
+        return "Cancel the refund"
+
+    def is_offered(self, row: Refund) -> bool:
+        """Return True if nothing of it was sent."""
+        (current,) = now([row])
+        return row.cancelled_at is None and current.standing.status in _CANCELLABLE
+
+    def explanation(self, row: Refund) -> str:
+        """Return the explanation for the confirmation page."""
+        return (
+            f"{in_token(row.amount, row.request.token)} can be refunded again then. Don't sign this refund any more: "
+            "if its transaction arrives all the same, it counts."
+        )
+
+    def lock(self, row: Refund) -> Refund:
+        """Return the refund; its request is locked."""
+        lock_request(row.request_id)
+        return with_request(Refund.objects.filter(pk=row.pk)).get()
+
+    def seen(self, row: Refund) -> str:
+        """Return a fingerprint of the refund's state."""
+        (current,) = now([row])
+        return f"{current.standing.status} {row.cancelled_at}"
+
+    def perform(self, row: Refund, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
+        """Cancel the refund."""
+        cancel_refund(row, actor=actor)
+        return "Cancelled.", f"{row} is cancelled."

@@ -6,9 +6,11 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from config.admin import portal
+from config.admin.actions import WithActions
 from config.admin.cells import NOTHING, clipped, in_zone, two_lines, when
 from config.admin.filters import Autocompleted, Choices, Days
 from merchants.staff.records import Records
+from payments.admin.actions import CancelRefund
 from payments.admin.records import address_link, in_token, transaction_cell
 from payments.models import Payment, Refund
 from payments.refunds.reading import with_request
@@ -19,9 +21,10 @@ _LABELS = {"requires_address": "needs an address"}
 
 
 @admin.register(Refund)
-class RefundAdmin(Records):
+class RefundAdmin(WithActions, Records):
     """Refunds with their status, which follows from the payments that carry them."""
 
+    confirmed_actions = (CancelRefund(),)
     list_display = ("code_and_state", "goes_back", "to", "order", "transaction", "created")
     list_filter = (("address_source", Choices), ("merchant", Autocompleted), ("created_at", Days))
     ordering = ("-created_at", "-id")
@@ -69,10 +72,17 @@ class RefundAdmin(Records):
         request = refund.request
         return two_lines(portal.link(portal.change_url(request), str(request)), request.merchant)
 
-    @admin.display(description="Sign it")
+    @admin.display(description="Next step")
     def sign(self, refund: Refund) -> str:
-        """Return a link to the page on which the merchant signs."""
-        return _page(refund.refund_url)
+        """Return the link to the page on which the merchant signs, or what is waited for."""
+        match _standing(refund).status:
+            case Refund.Status.REQUIRES_ADDRESS:
+                return "The customer names a wallet on the page below."
+            case Refund.Status.READY | Refund.Status.FAILED:
+                return portal.link(refund.refund_url or "", "Sign it with your wallet")
+            case Refund.Status.PROCESSING:
+                return "Its transaction is being verified."
+        return NOTHING
 
     @admin.display(description="For the customer")
     def claim(self, refund: Refund) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
@@ -14,7 +15,7 @@ from config.admin.cells import ago, copyable, exact, in_zone, present, two_lines
 from config.admin.filters import Autocompleted, Choices, Days
 from merchants.staff.records import Records
 from payments.admin import diagnosis
-from payments.admin.actions import Cancel
+from payments.admin.actions import Cancel, RefundRequest
 from payments.admin.export import Column, CsvExport, decimal
 from payments.admin.filters import OfChain, RequestAttention
 from payments.admin.records import (
@@ -30,6 +31,7 @@ from payments.admin.search import matching_requests
 from payments.admin.timeline import timeline_of_request
 from payments.api.links import payment_url
 from payments.models import Payment, PaymentRequest
+from payments.refunds.services import refundable
 
 COLUMNS = (
     Column("id", lambda order: order.pk),
@@ -66,7 +68,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
     """Payment requests with their payments."""
 
     change_form_template = "admin/payments/paymentrequest/change_form.html"
-    confirmed_actions = (Cancel(),)
+    confirmed_actions = (RefundRequest(), Cancel())
     export_name = "payment-requests"
     export_columns = COLUMNS
     export_related = ("merchant", "token", "chain")
@@ -156,6 +158,12 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         ]
         if order.amount_overpaid:
             facts.insert(2, ("Overpaid by", in_token(order.amount_overpaid, order.token)))
+        if order.has_refunds:
+            refunds = f"{reverse('admin:payments_refund_changelist')}?q={order.shortcode}"
+            refunded = in_token(refundable(order).refunded, order.token)
+            facts.insert(
+                2, ("Refunded", format_html("{} · {}", refunded, portal.link(refunds, "Show refunds")))
+            )
         return [*price_facts(order), *facts]
 
     @admin.display(description="Request", ordering="created_at")

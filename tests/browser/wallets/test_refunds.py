@@ -48,7 +48,7 @@ def send(page: Page, panel: Locator, refund: dict[str, Any], amount: str) -> Non
     page.goto(refund["refund_url"])
     panel.get_by_role("button", name=NAME).click()
     with page.expect_response("**/payments") as answer:
-        panel.get_by_role("button", name=f"Pay {amount}").click()
+        panel.get_by_role("button", name=f"Refund {amount}").click()
     assert answer.value.ok
 
 

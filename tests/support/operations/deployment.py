@@ -86,7 +86,7 @@ class Deployment:
             "TMPDIR": str(temporary),
             "SSL_CERT_FILE": str(self.certificate),
         }
-        for name in ("DJANGO_SETTINGS_MODULE", "PYTHONDONTWRITEBYTECODE"):  # a dozen processes compile once
+        for name in ("DJANGO_SETTINGS_MODULE", "DJANGO_ALLOW_ASYNC_UNSAFE", "PYTHONDONTWRITEBYTECODE"):
             self.environment.pop(name, None)
         self.set_up = self._set_up(self._all.enter_context(serving(self._list_tokens)).url)
         assert (self.folder / ".env").exists(), self.set_up.stderr

@@ -10,7 +10,7 @@ from tests.chain import LocalChain
 from tests.pictures import picture
 from tests.support.wallets.stub import ELSEWHERE, NAME, StubWallet, error
 
-OTHER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"  # of no test chain, so it holds nothing on any
+OTHER = "0xFBF61827382c2BcE696a057BC0D68E83BFfe4e59"  # pays and is paid nowhere else, so it holds nothing on any chain
 
 UNKNOWN_CHAIN = {
     "plain": error(4902),

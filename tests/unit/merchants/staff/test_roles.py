@@ -49,6 +49,8 @@ PAGES: dict[str, set[str]] = {
     "auth_user_password_change": {OPERATOR},
     "auth_user_reset_two_factor": {OPERATOR},
     "payments_paymentrequest_cancel": {OPERATOR, MERCHANT},
+    "payments_paymentrequest_refund": {OPERATOR, MERCHANT},
+    "payments_refund_cancel": {OPERATOR, MERCHANT},
     "payments_paymentrequest_export": READERS,
     "payments_payment_retry": READERS,
     "payments_payment_look": READERS,

@@ -1,0 +1,146 @@
+"""Random sequences of payments, refunds and reorganisations on a real chain: what went back is what the chain says."""
+
+import os
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
+from tests.chain import LocalChain
+from tests.conftest import Api
+from tests.support.payments.world import Clock, look_until_decided, make_request, pay, submit
+
+ASKED = 1_000
+
+
+@dataclass
+class Sequence:
+    """A request, where its refunds go, and the raw transactions that sent them, by the refund's id."""
+
+    api: Api
+    chain: LocalChain
+    request: PaymentRequest
+    customer: str
+    sent: dict[str, str] = field(default_factory=dict)
+
+    def refunds(self) -> list[dict[str, Any]]:
+        """Return the refunds as the API shows them, oldest first."""
+        shown = self.api.get(f"/api/payment-requests/{self.request.id}/refunds").json()["data"]
+        return sorted(shown, key=lambda each: str(each["created_at"]))
+
+    def one_that_is(self, which: int, *statuses: str) -> dict[str, Any] | None:
+        """Return one of the refunds in these statuses."""
+        found = [each for each in self.refunds() if each["status"] in statuses]
+        return found[which % len(found)] if found else None
+
+    def submit(self, refund: dict[str, Any], hash_: str) -> None:
+        """Submit the hash, and have it verified."""
+        self.api.post(f"/api/refunds/{refund['id']}/submit", {"transaction_hash": hash_})
+        look_until_decided(Payment.objects.get(transaction_hash=hash_), Clock())
+
+
+def pay_some(sequence: Sequence, _which: int, units: int) -> None:
+    """The customer pays some of it, or more than was asked for."""
+    sequence.request.refresh_from_db()
+    if sequence.request.status == "active":
+        look_until_decided(submit(sequence.request, pay(sequence.chain, sequence.request, units)), Clock())
+
+
+def refund(sequence: Sequence, which: int, units: int) -> None:
+    """The merchant creates a refund of a part of what was paid, or of all that is left; it may be too much."""
+    sequence.request.refresh_from_db()
+    part = 1 + units % max(sequence.request.amount_paid, 1)
+    amount = {"amount": f"{part / 10**6:.6f}"} if which % 3 else {}
+    body = {"recipient_address": sequence.customer, **amount}
+    sequence.api.post(f"/api/payment-requests/{sequence.request.id}/refunds", body)
+
+
+def cancel(sequence: Sequence, which: int, _units: int) -> None:
+    """The merchant cancels a refund."""
+    if chosen := sequence.one_that_is(which, "ready"):
+        sequence.api.post(f"/api/refunds/{chosen['id']}/cancel")
+
+
+def send(sequence: Sequence, which: int, units: int) -> None:
+    """The merchant signs what the service built; sometimes the refund is cancelled before it is sent."""
+    chosen = sequence.one_that_is(which, "ready", "failed")
+    if chosen is None:
+        return
+    wallet = {"wallet_address": sequence.chain.payer}
+    built = sequence.api.post(f"/api/refunds/{chosen['id']}/build", wallet)
+    if built.status_code != 200:
+        return
+    raw = "0x" + sequence.chain.sign(built.json()["transaction"]).hex()
+    if units % 5 == 0:
+        sequence.api.post(f"/api/refunds/{chosen['id']}/cancel")
+    hash_ = sequence.chain.send_raw(raw)
+    sequence.sent[chosen["id"]] = raw
+    sequence.submit(chosen, hash_)
+
+
+def lose(sequence: Sequence, which: int, units: int) -> None:
+    """The block of the newest refund vanishes; sometimes the transaction is mined again."""
+    chosen = sequence.one_that_is(-1, "completed")
+    newest = sequence.chain.rpc("eth_getBlockByNumber", "latest", False)["transactions"]
+    if chosen is None or chosen["transaction_hash"] not in newest:
+        return
+    hash_ = chosen["transaction_hash"]
+    sequence.chain.rpc("anvil_reorg", 1, [])
+    sequence.chain.rpc("anvil_dropTransaction", hash_)
+    clock = Clock()
+    for _ in range(CHECKS_BEFORE_ALERT):
+        sequence.chain.mine(70)
+        clock.forward(minutes=3)
+        check_finality(now=clock)
+    if units % 2:
+        sequence.submit(chosen, sequence.chain.send_raw(sequence.sent[chosen["id"]]))
+
+
+ACTIONS: tuple[Callable[[Sequence, int, int], None], ...] = (
+    pay_some,
+    refund,
+    refund,
+    send,
+    send,
+    cancel,
+    lose,
+)
+STEPS = st.lists(
+    st.tuples(st.sampled_from(ACTIONS), st.integers(0, 11), st.integers(1, ASKED)), min_size=5, max_size=9
+)
+
+
+@settings(
+    max_examples=int(os.environ.get("CHAIN_SEQUENCES", "50")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(first=st.integers(1, 2 * ASKED), steps=STEPS)
+def test_what_went_back_is_never_more_than_was_paid_and_equal_to_the_chain(
+    api: Api,
+    merchant: Merchant,
+    chain: Chain,
+    usdc: Token,
+    local_chain: LocalChain,
+    first: int,
+    steps: list[tuple[Callable[..., None], int, int]],
+) -> None:
+    customer = chain.family.normalise_address("0x" + uuid.uuid4().hex + "0" * 8)
+    with transaction.atomic():
+        request = make_request(merchant, usdc, "0.001", local_chain.recipient)
+        sequence = Sequence(api, local_chain, request, customer)
+        for action, which, units in [(pay_some, 0, first), *steps]:
+            action(sequence, which, units)
+            shown = api.get(f"/api/payment-requests/{request.id}").json()
+            refunded, paid = int(shown["amount_refunded"]["raw"]), int(shown["amount_paid"]["raw"])
+            assert refunded <= paid
+            assert refunded == local_chain.token_balance(usdc.contract_address, customer)
+        transaction.set_rollback(True)

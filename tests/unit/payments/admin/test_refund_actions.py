@@ -1,0 +1,119 @@
+"""Refunds are created and cancelled in the portal, by the API's own services and rules; the merchant's wallet signs."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+
+from chains.models import Switch
+from config.admin.actions import action_url
+from config.admin.portal import change_url
+from merchants.models import Merchant
+from merchants.staff.roles import assign_role
+from payments import sandbox
+from payments.models import PaymentRequest, Refund
+from payments.requests.lifecycle import lock_request
+from tests.support.portal.payment_rows import SENDER, Make, asked, page_of, press
+
+CUSTOMER = SENDER
+
+
+@pytest.fixture
+def paid(make: Make) -> PaymentRequest:
+    """A request of which all 10.50 USDC are paid."""
+    request = make("order-7")
+    with transaction.atomic():
+        sandbox._pay(lock_request(request.pk), request.amount, "for a test")
+    return PaymentRequest.objects.get()
+
+
+def refund_by_hand(client: Client, request: PaymentRequest, **answer: str) -> str:
+    return press(client, action_url(request, "refund"), **answer)
+
+
+def test_a_part_goes_back_to_a_wallet_that_the_merchant_names(
+    admin_client: Client, paid: PaymentRequest
+) -> None:
+    assert "Up to 10.50 USDC" in admin_client.get(action_url(paid, "refund")).content.decode()
+    said = refund_by_hand(admin_client, paid, amount="2.5", recipient_address=CUSTOMER, reason="torn")
+    refund = Refund.objects.get()
+    assert (refund.amount, refund.recipient_address, refund.reason) == (2_500_000, CUSTOMER, "torn")
+    assert "The refund of 2.50 USDC is created." in said
+    assert change_url(refund) in said
+    assert [entry.get_change_message() for entry in LogEntry.objects.all()] == [
+        f"Refund {refund.pk} of 2.50 USDC created."
+    ]
+    page = page_of(admin_client, "payments/refund", refund.pk)
+    assert f'href="{refund.refund_url}"' in page
+    assert "Sign it with your wallet" in page
+    assert "Show refunds" in page_of(admin_client, "payments/paymentrequest", paid.pk)
+
+
+def test_all_that_is_left_goes_back_to_a_wallet_that_the_customer_will_name(
+    admin_client: Client, paid: PaymentRequest
+) -> None:
+    refund_by_hand(admin_client, paid, amount="0.5", recipient_address=CUSTOMER)
+    assert "Send the customer its link." in refund_by_hand(admin_client, paid)
+    refund = Refund.objects.latest("created_at")
+    assert (refund.amount, refund.recipient_address) == (10_000_000, "")
+    page = page_of(admin_client, "payments/refund", refund.pk)
+    assert "The customer names a wallet" in page
+    assert refund.claim_url in page
+    assert action_url(paid, "refund") not in page_of(admin_client, "payments/paymentrequest", paid.pk)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"amount": "10.51"}, "At most 10.5"),
+        ({"amount": "0"}, "more than zero"),
+        ({"amount": "0.0000001"}, "decimal"),
+        ({"amount": "much"}, "digits with an optional fraction"),
+        ({"recipient_address": "0x12"}, "40 hexadecimal digits"),
+        ({"recipient_address": "0x" + "1" * 40}, "contract"),
+    ],
+)
+def test_what_the_api_refuses_is_refused_with_its_words(
+    admin_client: Client, paid: PaymentRequest, answer: dict[str, str], said: str
+) -> None:
+    assert said in refund_by_hand(admin_client, paid, **answer)
+    assert not Refund.objects.exists()
+    assert not LogEntry.objects.exists()
+
+
+def test_while_refunds_are_switched_off_none_is_created(admin_client: Client, paid: PaymentRequest) -> None:
+    seen = asked(admin_client, action_url(paid, "refund"))
+    Switch.objects.create(name="refunds")
+    page = admin_client.post(action_url(paid, "refund"), seen, follow=True)
+    assert "Refunds" in page.content.decode()
+    assert not Refund.objects.exists()
+
+
+def test_a_second_click_refunds_once(admin_client: Client, paid: PaymentRequest) -> None:
+    form = {**asked(admin_client, action_url(paid, "refund")), "amount": "1"}
+    for _ in range(2):
+        admin_client.post(action_url(paid, "refund"), form)
+    assert Refund.objects.count() == 1
+
+
+def test_a_refund_that_was_not_sent_is_cancelled(admin_client: Client, paid: PaymentRequest) -> None:
+    refund_by_hand(admin_client, paid, amount="1", recipient_address=CUSTOMER)
+    refund = Refund.objects.get()
+    assert "is cancelled." in press(admin_client, action_url(refund, "cancel"))
+    refund.refresh_from_db()
+    assert refund.cancelled_at is not None
+    page = page_of(admin_client, "payments/refund", refund.pk)
+    assert action_url(refund, "cancel") not in page
+    assert "Sign it" not in page
+
+
+def test_only_who_may_refund_does(paid: PaymentRequest, other_merchant: Merchant) -> None:
+    for role, merchant, status in (("support", None, 403), ("merchant", other_merchant, 302)):
+        user = User.objects.create_user(f"{role}-user", password="only for tests")
+        assign_role(user, role, merchant)
+        client = Client()
+        client.force_login(user)
+        assert client.get(action_url(paid, "refund")).status_code == status
+        assert client.post(action_url(paid, "refund"), {"seen": "10500000"}).status_code == status
+    assert not Refund.objects.exists()
