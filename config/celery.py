@@ -3,7 +3,7 @@
 import gc
 import os
 
-from celery import Celery
+from celery import Celery, current_app
 from celery.signals import (
     setup_logging,
     task_postrun,
@@ -32,10 +32,14 @@ app.autodiscover_tasks()
 
 @setup_logging.connect  # type: ignore[untyped-decorator]
 def _keep_logging(**_: object) -> None:
-    """Log as Django is configured to: Celery would set the level and the format of its own for all loggers."""
-    import django
+    """Log as Django is configured to: Celery would set the level and the format of its own for all loggers.
 
-    django.setup()
+    Beat imports this module too, as a part of the package, and does without Django.
+    """
+    if current_app._get_current_object() is app:
+        import django
+
+        django.setup()
 
 
 @worker_init.connect  # type: ignore[untyped-decorator]

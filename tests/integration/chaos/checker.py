@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import psycopg
 
 from tests.chain import LocalChain
-from tests.integration.chaos.customers import UNITS, Customer
+from tests.integration.chaos.customers import REFUND_UNITS, REFUNDED_TO, UNITS, Customer
 from tests.support.webhooks.receiver import Received
 
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
@@ -19,7 +19,7 @@ _BLOCKS_AT_ONCE = 500
 
 @dataclass(frozen=True)
 class Count:
-    """How far a run is: requests completed, payments completed, and deliveries that arrived."""
+    """How far a run is: requests completed, payments completed, and deliveries that arrived; refunds are among them."""
 
     requests: int
     payments: int
@@ -50,15 +50,16 @@ def faults(
     with psycopg.connect(database_url) as connection:
         return [
             *_in_requests(customers, connection),
-            *_in_payments(customers, connection, _on_chain(chain)),
+            *_in_payments(customers, connection, _on_chain(chain, chain.recipient)),
+            *_in_refunds(customers, connection, _on_chain(chain, REFUNDED_TO)),
             *_in_events(customers, connection, received, secret),
         ]
 
 
-def _on_chain(chain: LocalChain) -> dict[str, int]:
+def _on_chain(chain: LocalChain, recipient: str) -> dict[str, int]:
     """Return what each transaction moved to the recipient, by the token's logs."""
     head = int(chain.rpc("eth_blockNumber"), 16)
-    to = "0x" + chain.recipient[2:].lower().rjust(64, "0")
+    to = "0x" + recipient[2:].lower().rjust(64, "0")
     moved: Counter[str] = Counter()
     for since in range(0, head + 1, _BLOCKS_AT_ONCE):
         wanted = {
@@ -76,7 +77,7 @@ def _in_requests(
     customers: Sequence[Customer], connection: "psycopg.Connection[tuple[object, ...]]"
 ) -> Iterator[str]:
     rows = connection.execute(
-        "SELECT id::text, external_id, status, amount_paid::text FROM payments_paymentrequest"
+        "SELECT id::text, external_id, status, amount_paid::text FROM payments_paymentrequest WHERE NOT is_refund"
     ).fetchall()
     if len(rows) != len(customers):
         yield f"{len(customers)} orders made {len(rows)} requests"
@@ -105,7 +106,8 @@ def _in_payments(
                   (SELECT count(*) FROM payments_consumedtransfer used WHERE used.payment_id = payment.id),
                   (SELECT count(*) FROM payments_transition made
                    WHERE made.payment_id = payment.id AND made.to_status = 'completed')
-           FROM payments_payment payment"""
+           FROM payments_payment payment
+           JOIN payments_paymentrequest request ON request.id = payment.request_id AND NOT request.is_refund"""
     ).fetchall()
     if len(rows) != len(customers):
         yield f"{len(customers)} transactions made {len(rows)} payments"
@@ -116,6 +118,31 @@ def _in_payments(
             yield f"transaction {customer.transaction_hash} has {found.get(customer.transaction_hash)}"
     if {customer.transaction_hash: UNITS for customer in customers} != moved:
         yield "the chain does not show the transfers that the customers made"
+
+
+def _in_refunds(
+    customers: Sequence[Customer],
+    connection: "psycopg.Connection[tuple[object, ...]]",
+    moved: dict[str, int],
+) -> Iterator[str]:
+    rows = connection.execute(
+        """SELECT refund.id, refund.request_id::text, carrier.status, carrier.amount_paid::text,
+                  (SELECT array_agg(payment.transaction_hash) FROM payments_payment payment
+                   JOIN payments_consumedtransfer used ON used.payment_id = payment.id
+                   WHERE payment.request_id = carrier.id AND payment.status = 'completed')
+           FROM payments_refund refund LEFT JOIN payments_paymentrequest carrier ON carrier.id = refund.carrier_id"""
+    ).fetchall()
+    refunded = {customer.refund_id: customer.request_id for customer in customers if customer.refund_id}
+    if {row[0]: row[1] for row in rows} != refunded:
+        yield f"the shop made {len(refunded)} refunds, and there are {len(rows)}"
+    hashes: list[str] = []
+    for id_, _, status, paid, sent in rows:
+        if (status, paid) != ("completed", str(REFUND_UNITS)) or not isinstance(sent, list) or len(sent) != 1:
+            yield f"refund {id_} is {status}: {paid} base units by {sent}"
+        else:
+            hashes += sent
+    if dict.fromkeys(hashes, REFUND_UNITS) != moved or len(set(hashes)) != len(rows):
+        yield "the chain does not show the transfers that the refunds were completed by"
 
 
 def _in_events(
@@ -129,12 +156,17 @@ def _in_events(
         " JOIN webhooks_eventbody AS stored ON stored.event_id = event.id"
     ).fetchall()
     types = Counter(str(type_) for _, type_, _ in events)
-    if types != {"payment.succeeded": len(customers)}:
+    refunds = [customer.refund_id for customer in customers if customer.refund_id]
+    wanted = Counter({"payment.succeeded": len(customers), "refund.completed": len(refunds)})
+    if types != +wanted:
         yield f"events are {dict(types)}"
     bodies = {str(id_): bytes(body) for id_, _, body in events}  # type: ignore[call-overload]
-    announced = Counter(json.loads(body)["data"]["object"]["payment_request"] for body in bodies.values())
-    if announced != Counter(customer.request_id for customer in customers):
+    objects = [json.loads(body)["data"]["object"] for body in bodies.values()]
+    paid = Counter(each["payment_request"] for each in objects if each.get("object") != "refund")
+    if paid != Counter(customer.request_id for customer in customers):
         yield "the events are not one for each order"
+    if Counter(each["id"] for each in objects if each.get("object") == "refund") != Counter(refunds):
+        yield "the events are not one for each refund"
     heard = {call.headers["Service-Event-Id"] for call in received}
     if heard != bodies.keys():
         missed, unknown = len(bodies.keys() - heard), len(heard - bodies.keys())

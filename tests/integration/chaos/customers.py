@@ -1,4 +1,7 @@
-"""A shop and its customers, who go on trying for as long as the service is away, and each pay exactly once."""
+"""A shop and its customers, who go on trying for as long as the service is away, and each pay exactly once.
+
+A share of them gets a part back: the shop refunds it once the payment is completed.
+"""
 
 import threading
 import time
@@ -16,6 +19,10 @@ from tests.chain import LocalChain
 
 AMOUNT = "1.25"
 UNITS = 1_250_000
+REFUND = "0.25"
+REFUND_UNITS = 250_000
+# Where the refunds go, and nothing else.
+REFUNDED_TO = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 _CALL_SECONDS = 20.0
 _PAUSE_SECONDS = 0.3
 _LONGEST_SECONDS = 240.0
@@ -30,6 +37,7 @@ class Customer:
     transaction: dict[str, Any] = field(default_factory=dict)
     transaction_hash: str = ""
     is_submitted: bool = False
+    refund_id: str = ""
 
 
 class Wallet:
@@ -59,10 +67,17 @@ class Wallet:
 class Crowd:
     """All customers of a run, and the shop's side of the API."""
 
-    def __init__(self, url: str, key: str, chain: LocalChain, count: int, *, late: int) -> None:
-        """`late` of the customers submit their hashes at the same moment, after all the others."""
+    def __init__(
+        self, url: str, key: str, chain: LocalChain, count: int, *, late: int, refunds: int = 0
+    ) -> None:
+        """`late` of the customers submit their hashes at the same moment, after all the others.
+
+        `refunds` of the others get a part back.
+        """
         self.customers = [Customer() for _ in range(count)]
         self._late = late
+        early = self.customers[: count - late]
+        self._refunded = early[:: max(len(early) // refunds, 1)][:refunds] if refunds else []
         self._url, self._key, self._chain = url, key, chain
         self._wallet = Wallet(chain)
         self._token = 0
@@ -78,10 +93,13 @@ class Crowd:
         self.find_token()
         early = self.customers[: len(self.customers) - self._late]
         late = self.customers[len(early) :]
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(threads) as pool, ThreadPoolExecutor(2) as shop:
+            refunds = [shop.submit(self._refund, customer) for customer in self._refunded]
             self._for_each(pool, early, self._pay_and_submit)
             self._for_each(pool, late, self._pay)
             self._for_each(pool, late, self.submit)
+            for done in refunds:
+                done.result()
 
     def find_token(self) -> int:
         """Look up the token that all pay in; return its ID."""
@@ -131,6 +149,28 @@ class Crowd:
         body = {"transaction_hash": customer.transaction_hash, "chain_id": self._chain.chain_id}
         self._call("POST", f"/api/public/payment-requests/{customer.request_id}/payments", body)
         customer.is_submitted = True
+
+    def _refund(self, customer: Customer) -> None:
+        """Refund a part once the payment is completed: create it, sign its transaction, send and submit it."""
+        headers = {"X-API-Key": self._key, "Idempotency-Key": f"refund-{customer.order}"}
+        deadline = time.monotonic() + _LONGEST_SECONDS
+        while not customer.is_submitted or not self._is_completed(customer):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"order {customer.order} was not completed")
+            time.sleep(_PAUSE_SECONDS)
+        body = {"amount": REFUND, "recipient_address": REFUNDED_TO}
+        path = f"/api/payment-requests/{customer.request_id}/refunds"
+        refund = self._call("POST", path, body, headers)["id"]
+        own = {"X-API-Key": self._key}
+        wallet = {"wallet_address": self._wallet.address}
+        built = self._call("POST", f"/api/refunds/{refund}/build", wallet, own)
+        sent = self._wallet.send(built["transaction"])
+        self._call("POST", f"/api/refunds/{refund}/submit", {"transaction_hash": sent}, own)
+        customer.refund_id = refund
+
+    def _is_completed(self, customer: Customer) -> bool:
+        path = f"/api/payment-requests/{customer.request_id}"
+        return bool(self._call("GET", path, headers={"X-API-Key": self._key})["status"] == "completed")
 
     def _call(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
         """Return the answer of a call, made again while the service is away, as the documentation asks."""

@@ -34,6 +34,7 @@ from tests.support.webhooks.receiver import Receiver, running_receiver
 
 COMPLETE_WITHIN = 20.0
 LATE_SHARE = 0.15
+REFUND_SHARE = 0.1
 _DOWN_SECONDS = 0.5
 _POLL_SECONDS = 0.1
 _LONGEST_SECONDS = 600.0
@@ -117,7 +118,8 @@ def _run(
     schedule: Sequence[tuple[float, tuple[str, ...]]],
     say: Say,
 ) -> Result:
-    crowd = Crowd(world.url, world.key, world.chain, payments, late=round(payments * LATE_SHARE))
+    late, refunds = round(payments * LATE_SHARE), round(payments * REFUND_SHARE)
+    crowd = Crowd(world.url, world.key, world.chain, payments, late=late, refunds=refunds)
     problems: list[BaseException] = []
 
     def pay() -> None:
@@ -151,7 +153,7 @@ def _run(
             say(f"{at}: {names[0]}")
             world.make(names[0])
             last_fault_at = time.monotonic()
-    completed_after, delivered_after = _wait(world, payments, last_fault_at)
+    completed_after, delivered_after = _wait(world, payments + refunds, last_fault_at)
     paying.join(_AFTERWARDS_SECONDS)
     progress.end()
     found = [f"a customer could not pay: {problem!r}" for problem in problems]
@@ -161,7 +163,7 @@ def _run(
         len(schedule),
         completed_after,
         delivered_after,
-        len(receiver.received) - payments,
+        len(receiver.received) - payments - refunds,
         found,
         progress.recoveries(faults_at),
     )

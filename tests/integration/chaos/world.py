@@ -279,11 +279,11 @@ class World:
         return manage("create_api_key", merchant, "--permissions", "create_payments,manage_webhooks")
 
     def _configure(self, receiver_url: str) -> None:
+        body: dict[str, Any] = {"url": receiver_url}
+        if self._code == REPOSITORY:  # an earlier version may not know the events of refunds
+            body["enabled_events"] = ["payment.succeeded", "refund.completed", "refund.failed"]
         answer = requests.put(
-            f"{self.url}/api/webhooks",
-            json={"url": receiver_url},
-            headers={"X-API-Key": self.key},
-            timeout=30,
+            f"{self.url}/api/webhooks", json=body, headers={"X-API-Key": self.key}, timeout=30
         )
         answer.raise_for_status()
         self.secret = str(answer.json()["secret"])
