@@ -1,6 +1,6 @@
 # make run        the whole product on this machine, with a demo shop to buy in
-# make test       set-up, checks, unit tests and one payment on each kind of chain (six minutes)
-# make test-all   make test, then all other tests: real chains, processes and browsers (23 minutes)
+# make test       set-up, checks, unit tests and one payment on each kind of chain (five minutes)
+# make test-all   make test, then all other tests: real chains, processes and browsers (21 minutes)
 #
 # Needed: Python 3.11 or newer, and make. Everything else comes from pinned packages.
 
