@@ -1,5 +1,6 @@
 """A real local EVM chain, and a payer who signs with a key of his own and sends by raw RPC."""
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +102,20 @@ class LocalChain:
         while blocks > 0:
             self.rpc("anvil_mine", hex(min(blocks, _BLOCKS_PER_CALL)))
             blocks -= _BLOCKS_PER_CALL
+
+    def reorganise(self, depth: int = 1) -> None:
+        """Replace the newest `depth` blocks by empty ones."""
+        self.rpc("anvil_reorg", depth, [])
+        self._set_clock()
+
+    def revert(self, snapshot: str) -> None:
+        """Go back to a snapshot of `evm_snapshot`."""
+        self.rpc("evm_revert", snapshot)
+        self._set_clock()
+
+    def _set_clock(self) -> None:
+        # The node's clock goes back with its blocks and stays behind: payments would be older than their requests.
+        self.rpc("anvil_setTime", hex(int(time.time())))
 
     def token_balance(self, token: str, owner: str) -> int:
         """Return the base units of `token` that `owner` has."""

@@ -29,9 +29,11 @@ __all__ = ["browser", "browser_without_scripts", "empty_tables_quickly", "playwr
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """Let a test wait longer than a request: for a chain that mines under load, or for one of few connections."""
+    """Let a test wait longer than a request: for a chain under load, a lock that 200 want, or a connection."""
     options = connections["default"].settings_dict["OPTIONS"]
     assert "idle_in_transaction_session_timeout=30s" in options["options"]
+    assert "lock_timeout=10s" in options["options"]
+    options["options"] = options["options"].replace("lock_timeout=10s", "lock_timeout=45s")
     options["options"] = options["options"].replace("session_timeout=30s", "session_timeout=300s")
     options["pool"] |= {"timeout": 120}
 

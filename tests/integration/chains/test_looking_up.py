@@ -123,7 +123,7 @@ def test_a_block_that_was_taken_back_leaves_its_transaction_unmined(own_chain: L
     before = client.look_up([taken_back], with_finality=False).transactions[taken_back]
     assert before is not None
     assert before.block is not None
-    own_chain.rpc("anvil_reorg", 1, [])
+    own_chain.reorganise()
     after = client.look_up([taken_back], with_finality=False).transactions[taken_back]
     assert after is None or (after.block is None and after.transfers == ())
 
@@ -135,7 +135,7 @@ def test_a_block_that_is_taken_back_between_the_two_questions_is_not_believed(ow
     def reorganising(exchange: Exchange) -> None:
         exchange.forward(own_chain.url)
         if exchange.questions[0]["method"] == "eth_getTransactionByHash":
-            own_chain.rpc("anvil_reorg", 1, [])
+            own_chain.reorganise()
 
     with serving(reorganising, chain_id=own_chain.chain_id) as node:
         facts = (

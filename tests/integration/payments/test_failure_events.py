@@ -74,7 +74,7 @@ def test_a_transaction_that_was_bound_sends_an_event_each_time(
     look(clock)
     payment.refresh_from_db()
     assert payment.is_in_flight
-    local_chain.rpc("anvil_reorg", 1, [])
+    local_chain.reorganise()
     local_chain.rpc("anvil_dropTransaction", payment.transaction_hash)
     look_until_decided(payment, clock)
     assert failures() == 2

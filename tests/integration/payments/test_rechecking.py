@@ -80,7 +80,7 @@ def test_one_blank_answer_to_a_person_is_no_alarm(request_for: Make, local_chain
     request = request_for()
     payment = look_until_decided(submit(request, pay(local_chain, request)), Clock())
     Payment.objects.update(finality_check_at=None, unanswered_looks=2)
-    local_chain.rpc("anvil_reorg", 1, [])
+    local_chain.reorganise()
     local_chain.rpc("anvil_dropTransaction", payment.transaction_hash)
     local_chain.mine(70)
     check_now(payment, actor="test")

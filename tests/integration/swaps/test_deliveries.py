@@ -91,7 +91,7 @@ def test_a_transfer_older_than_the_swap(scripted: Scripted) -> None:
     try:
         refuted(scripted, by, "transaction_too_old", "older than the swap that it should deliver")
     finally:
-        first.rpc("evm_revert", before)
+        first.revert(before)
 
 
 def test_a_chain_whose_clock_is_two_minutes_behind_is_believed(scripted: Scripted) -> None:
@@ -105,7 +105,7 @@ def test_a_chain_whose_clock_is_two_minutes_behind_is_believed(scripted: Scripte
         scripted.provider.says(delivered(by, ASKED))
         assert scripted.decide(payment).status == "completed"
     finally:
-        first.rpc("evm_revert", before)
+        first.revert(before)
 
 
 def assert_a_person_decides(scripted: Scripted, payment: Payment) -> None:
@@ -279,7 +279,7 @@ def test_a_delivery_that_is_reorganised_away_before_the_depth_is_asked_for_anew(
     by = scripted.deliver(ASKED)
     scripted.provider.says(delivered(by, ASKED))
     scripted.until(payment, lambda: payment.destination_confirmations == 1)
-    chain.rpc("anvil_reorg", 1, [])
+    chain.reorganise()
     chain.rpc("anvil_dropTransaction", by)
     scripted.until(payment, lambda: payment.attempts == 1)
     assert (payment.destination_transaction_hash, payment.destination_block_number) == ("", None)
@@ -297,7 +297,7 @@ def test_a_delivery_whose_block_vanishes_after_completion_is_flagged(scripted: S
     by = scripted.deliver(ASKED)
     scripted.provider.says(delivered(by, ASKED))
     scripted.decide(payment)
-    chain.rpc("anvil_reorg", 1, [])
+    chain.reorganise()
     chain.rpc("anvil_dropTransaction", by)
     for _ in range(CHECKS_BEFORE_ALERT):
         payment.refresh_from_db()

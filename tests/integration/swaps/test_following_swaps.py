@@ -195,7 +195,7 @@ def test_a_source_that_was_reorganised_away_is_noticed_where_the_provider_knows_
     payment = scripted.depart(scripted.request())
     scripted.provider.says(under_way(SwapState.UNKNOWN))
     scripted.bridge(payment)
-    chain.rpc("anvil_reorg", 1, [])
+    chain.reorganise()
     chain.rpc("anvil_dropTransaction", payment.transaction_hash)
     assert chain.rpc("eth_getTransactionByHash", payment.transaction_hash) is None
     scripted.until(payment, lambda: payment.attempts == 1)

@@ -234,7 +234,7 @@ def test_after_a_reorganisation_it_is_read_again(own_chain: LocalChain) -> None:
     client = EvmClient([own_chain.url], own_chain.chain_id)
     before = only(until_read(client, oversized), oversized)
     raw = own_chain.rpc("eth_getRawTransactionByHash", oversized)
-    own_chain.rpc("anvil_reorg", 1, [])
+    own_chain.reorganise()
     assert only_unmined(client.look_up([oversized], with_finality=False), oversized)
     own_chain.rpc("evm_increaseTime", 60)
     own_chain.rpc("eth_sendRawTransaction", raw)

@@ -93,7 +93,7 @@ def lose(sequence: Sequence, which: int, units: int) -> None:
     if chosen is None or chosen["transaction_hash"] not in newest:
         return
     hash_ = chosen["transaction_hash"]
-    sequence.chain.rpc("anvil_reorg", 1, [])
+    sequence.chain.reorganise()
     sequence.chain.rpc("anvil_dropTransaction", hash_)
     clock = Clock()
     for _ in range(CHECKS_BEFORE_ALERT):

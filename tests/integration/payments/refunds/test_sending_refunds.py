@@ -234,7 +234,7 @@ def test_a_refund_whose_block_vanished_goes_back_and_counts_again_when_it_is_min
     raw = local_chain.rpc("eth_getRawTransactionByHash", hash_)
     api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": hash_})
     payment = look_until_decided(carrier_of(made).payments.get(), Clock())
-    local_chain.rpc("anvil_reorg", 1, [])
+    local_chain.reorganise()
     local_chain.rpc("anvil_dropTransaction", hash_)
     clock = Clock()
     for _ in range(CHECKS_BEFORE_ALERT):

@@ -47,7 +47,7 @@ def test_before_finality_nothing_is_concluded(completed: Payment) -> None:
 
 def test_a_block_that_vanished_is_flagged_and_told_once(completed: Payment, local_chain: LocalChain) -> None:
     clock = Clock()
-    local_chain.rpc("anvil_reorg", 1, [])
+    local_chain.reorganise()
     local_chain.rpc("anvil_dropTransaction", completed.transaction_hash)
     for _ in range(CHECKS_BEFORE_ALERT):
         completed.refresh_from_db()
@@ -67,7 +67,7 @@ def test_a_transaction_mined_again_in_another_block_is_still_paid(
 ) -> None:
     clock, first_block = Clock(), completed.block_hash
     raw = local_chain.rpc("eth_getRawTransactionByHash", completed.transaction_hash)
-    local_chain.rpc("anvil_reorg", 1, [])
+    local_chain.reorganise()
     if local_chain.rpc("eth_getTransactionByHash", completed.transaction_hash) is None:
         local_chain.rpc("eth_sendRawTransaction", raw)
     at_finality(clock, local_chain)

@@ -46,7 +46,7 @@ class Reverted:
 
     def undo(self, blocks: int) -> None:
         """Reorganise the block with the transaction away."""
-        self.chain.rpc("anvil_reorg", blocks, [])
+        self.chain.reorganise(blocks)
         self.chain.rpc("anvil_dropTransaction", self.hash)
         assert self.chain.rpc("eth_getTransactionByHash", self.hash) is None
 
@@ -199,7 +199,7 @@ def test_the_first_block_decides_whether_it_was_paid_in_time(
     payment.refresh_from_db()
     first = payment.first_block_time
     assert first is not None
-    local_chain.rpc("anvil_reorg", 1, [])
+    local_chain.reorganise()
     local_chain.rpc("anvil_dropTransaction", payment.transaction_hash)
     PaymentRequest.objects.filter(pk=request_.pk).update(expires_at=first)
     local_chain.rpc("evm_increaseTime", 3600)

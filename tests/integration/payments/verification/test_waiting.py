@@ -119,7 +119,7 @@ def test_a_reorganisation_before_the_depth_sends_it_back_to_waiting(
     payment = submit(request, sent)
     check_now(payment, clock)
     first_block = payment.block_hash
-    local_chain.rpc("anvil_reorg", 1, [])
+    local_chain.reorganise()
     check_now(payment, clock)
     assert payment.status == Payment.Status.PROCESSING
     assert (payment.confirmations, payment.is_in_flight) == (0, False)

@@ -40,7 +40,7 @@ def test_before_completion(
     first_block = payment.block_hash
     assert (payment.status, payment.confirmations) == (Payment.Status.PROCESSING, depth)
 
-    local_chain.rpc("anvil_reorg", depth, [])
+    local_chain.reorganise(depth)
     clock.forward(seconds=5)
     look(clock)
     payment.refresh_from_db()
@@ -64,7 +64,7 @@ def test_for_good_it_ends_as_not_found_with_nothing_credited(
     request, clock = request_for(), Clock()
     payment = submit(request, pay(local_chain, request))
     look(clock)
-    local_chain.rpc("anvil_reorg", 1, [])
+    local_chain.reorganise()
     local_chain.rpc("anvil_dropTransaction", payment.transaction_hash)
     local_chain.mine(3)
     look_until_decided(payment, clock)
