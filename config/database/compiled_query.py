@@ -7,16 +7,37 @@ query is written with the ORM, compiled at its first use, and its rows become mo
 import re
 import threading
 from collections.abc import Callable, Sequence
+from datetime import datetime
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 import psycopg
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
-from django.db.models import AutoField, Model, QuerySet
+from django.db.models import (
+    AutoField,
+    BooleanField,
+    CharField,
+    DateTimeField,
+    Model,
+    QuerySet,
+    TextField,
+    UUIDField,
+)
 
 M = TypeVar("M", bound=Model)
 
 Read = Callable[[Any], Any]
+
+# Fields whose values of this type reach psycopg unchanged: asking the field takes as long as the rest of the row.
+_STORED_AS_THEY_ARE: dict[type[Any], type[Any]] = {
+    BooleanField: bool,
+    CharField: str,
+    DateTimeField: datetime,
+    TextField: str,
+    UUIDField: UUID,
+}
 
 
 def run(sql: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
@@ -112,14 +133,21 @@ class CompiledInsert:
 
     def __init__(self, model: type[Model]) -> None:
         fields: list[Any] = [each for each in model._meta.concrete_fields if not isinstance(each, AutoField)]
-        self._fields = fields
+        self._read = attrgetter(*(field.attname for field in fields))
+        self._fields = [
+            (field, _STORED_AS_THEY_ARE.get(type(field.target_field if field.is_relation else field)))
+            for field in fields
+        ]
         self.columns = ", ".join(connection.ops.quote_name(field.column) for field in fields)
         self.values = ", ".join(f"%s::{_type_of(field)}" for field in fields)
 
     def of(self, row: Model) -> list[Any]:
         """Return the values of `row`, as its fields store them."""
         ours = connections[DEFAULT_DB_ALIAS]
-        return [field.get_db_prep_save(getattr(row, field.attname), ours) for field in self._fields]
+        return [
+            value if value is None or type(value) is plain else field.get_db_prep_save(value, ours)
+            for value, (field, plain) in zip(self._read(row), self._fields, strict=True)
+        ]
 
 
 def _type_of(field: Any) -> str:
