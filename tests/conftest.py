@@ -13,9 +13,11 @@ from demo.services import anvil, surfnet
 from merchants.models import ApiKey, Merchant
 from merchants.services import issue_key
 from payments.providers import registry
+from tests import migrated
 from tests.browsing import browser, browser_without_scripts, playwright
 from tests.chain import LocalChain
 from tests.emptying import empty_tables_quickly
+from tests.plugin import has_own_database
 from tests.support.nodes.kinds import KINDS, LEDGER_KINDS, Nodes, chain_with
 from tests.support.solana.ledger import LocalLedger
 
@@ -29,8 +31,14 @@ __all__ = ["browser", "browser_without_scripts", "empty_tables_quickly", "playwr
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """Let a test wait longer than a request: for a chain under load, a lock that 200 want, or a connection."""
-    options = connections["default"].settings_dict["OPTIONS"]
+    """Let a test wait longer than a request: for a chain under load, a lock that 200 want, or a connection.
+
+    The database is a copy of a migrated one, where the tests started the server.
+    """
+    database = connections["default"].settings_dict
+    if has_own_database():
+        database["TEST"]["TEMPLATE"] = migrated.TEMPLATE
+    options = database["OPTIONS"]
     assert "idle_in_transaction_session_timeout=30s" in options["options"]
     assert "lock_timeout=10s" in options["options"]
     options["options"] = options["options"].replace("lock_timeout=10s", "lock_timeout=45s")

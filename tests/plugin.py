@@ -17,8 +17,9 @@ import pytest
 from _pytest.reports import TestReport
 from cryptography.fernet import Fernet
 
-from demo.services import postgres, redis
+from demo.services import redis
 from demo.services.process import stop_all
+from tests import migrated
 
 _SETTINGS = {
     "SECRET_KEY": "only-for-tests-" + "0123456789" * 5,
@@ -55,13 +56,18 @@ def pytest_load_initial_conftests() -> Iterator[None]:
     # What the process that started this one set is that one's own pair.
     ours = set(os.environ.get(_STARTED, "").split()) if "PYTEST_XDIST_WORKER" in os.environ else set()
     if "DATABASE_URL" not in os.environ or "DATABASE_URL" in ours:
-        os.environ["DATABASE_URL"] = postgres.start(home / "postgres", durable=False).url
+        os.environ["DATABASE_URL"] = migrated.start(home / "postgres").url
         ours.add("DATABASE_URL")
     if "REDIS_URL" not in os.environ or "REDIS_URL" in ours:
         os.environ["REDIS_URL"] = redis.start(None).url
         ours.add("REDIS_URL")
     os.environ[_STARTED] = " ".join(sorted(ours))
     return (yield)
+
+
+def has_own_database() -> bool:
+    """Whether this process started the server of DATABASE_URL itself."""
+    return "DATABASE_URL" in os.environ[_STARTED].split()
 
 
 def _home() -> Path:
