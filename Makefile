@@ -58,7 +58,7 @@ run: $(INSTALLED)
 test: $(INSTALLED)
 	@$(MAKE) lint
 	@$(MAKE) browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile tests/unit $(HAPPY_PATHS)
+	$(BIN)/python -m tests.again -n 2 --dist loadfile tests/unit $(HAPPY_PATHS)
 
 test-all: $(INSTALLED)
 	@$(MAKE) test
@@ -68,7 +68,7 @@ test-all: $(INSTALLED)
 test-slow: $(INSTALLED)
 	@$(MAKE) fresh
 	@$(MAKE) browser
-	$(BIN)/python -m pytest -n 5 --dist loadfile --durations=30 tests/integration tests/browser $(addprefix --deselect=,$(HAPPY_PATHS))
+	$(BIN)/python -m tests.again -n 5 --dist loadfile --durations=30 tests/integration tests/browser $(addprefix --deselect=,$(HAPPY_PATHS))
 
 setup: $(INSTALLED)
 
