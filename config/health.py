@@ -1,7 +1,6 @@
 """`/healthz`: the process is alive. `/readyz`: its dependencies answer."""
 
 import ipaddress
-import secrets
 import time
 from contextlib import suppress
 
@@ -16,6 +15,7 @@ from redis.exceptions import RedisError
 
 from config.api.limits.client_address import client_address
 from config.api.methods import only_read
+from config.observe.bearer import is_bearer_of
 from config.server import probe
 
 _HEARTBEAT = "worker-heartbeat"
@@ -80,8 +80,7 @@ def heartbeat_age() -> float | None:
 def may_read_details(request: HttpRequest) -> bool:
     """Whether the caller sent METRICS_TOKEN or, if it isn't set, calls from this machine."""
     if settings.METRICS_TOKEN:
-        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        return secrets.compare_digest(given.encode(), settings.METRICS_TOKEN.encode())
+        return is_bearer_of(request.headers.get("Authorization", ""), settings.METRICS_TOKEN)
     if "X-Forwarded-For" in request.headers:  # from a proxy on this machine, so the client may be remote
         return False
     try:

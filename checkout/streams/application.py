@@ -23,7 +23,7 @@ from config.api.handler import error_body
 from config.api.limits.client_address import client_identity
 from config.api.limits.rate_limits import hit
 from config.api.objects import ObjectMissing
-from config.api.request_id import new_request_id
+from config.api.request_id import current_request_id, request_id_from
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -44,6 +44,11 @@ _OPEN_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
 ]
+_PREFLIGHT = [
+    (b"access-control-allow-methods", b"GET, OPTIONS"),
+    (b"access-control-allow-headers", b"Last-Event-ID, X-Request-Id"),
+    (b"access-control-max-age", b"86400"),
+]
 
 
 class EventStreams:
@@ -59,7 +64,8 @@ class EventStreams:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, send)
+            with request_id_from(_header(scope, b"x-request-id")):
+                await self._answer(scope, receive, send)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -77,9 +83,10 @@ class EventStreams:
         elif match is None:
             await _refuse(send, ApiError(ErrorCode.RESOURCE_MISSING, "There is nothing at this address."))
         elif method == "OPTIONS":
-            await _respond(send, 204, b"", [(b"access-control-allow-methods", b"GET, OPTIONS")])
+            await _respond(send, 204, b"", _PREFLIGHT)
         elif method != "GET":
-            await _refuse(send, ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This path answers GET alone."))
+            refusal = ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This path answers GET alone.")
+            await _refuse(send, refusal, [(b"allow", b"GET, OPTIONS")])
         else:
             await self._bounded(match[1], scope, receive, send)
 
@@ -166,16 +173,11 @@ async def _write(send: Send, data: bytes) -> None:
 
 
 async def _start(
-    send: Send,
-    status: int,
-    content_type: bytes,
-    more: Sequence[tuple[bytes, bytes]] = (),
-    *,
-    request_id: str = "",
+    send: Send, status: int, content_type: bytes, more: Sequence[tuple[bytes, bytes]] = ()
 ) -> None:
     headers = [
         (b"content-type", content_type),
-        (b"x-request-id", (request_id or new_request_id()).encode()),
+        (b"x-request-id", current_request_id().encode()),
         (b"x-accel-buffering", b"no"),  # a proxy must not collect events
         *_OPEN_HEADERS,
         *more,
@@ -183,20 +185,16 @@ async def _start(
     await send({"type": "http.response.start", "status": status, "headers": headers})
 
 
-async def _respond(
-    send: Send, status: int, body: bytes, more: Sequence[tuple[bytes, bytes]] = (), *, request_id: str = ""
-) -> None:
+async def _respond(send: Send, status: int, body: bytes, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
     length = (b"content-length", b"%d" % len(body))
-    await _start(send, status, b"application/json", [*more, length], request_id=request_id)
+    await _start(send, status, b"application/json", [*more, length])
     await send({"type": "http.response.body", "body": body})
 
 
-async def _refuse(send: Send, error: ApiError) -> None:
-    request_id = new_request_id()
-    body = error_body(error)
-    body["error"]["request_id"] = request_id
-    more = [(b"retry-after", b"%d" % error.retry_after)] if error.retry_after is not None else []
-    await _respond(send, error.status_code, msgspec.json.encode(body), more, request_id=request_id)
+async def _refuse(send: Send, error: ApiError, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    if error.retry_after is not None:
+        more = [*more, (b"retry-after", b"%d" % error.retry_after)]
+    await _respond(send, error.status_code, msgspec.json.encode(error_body(error)), more)
 
 
 def _header(scope: Scope, name: bytes) -> str:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
@@ -71,6 +71,8 @@ def as_api_error(exception: Exception) -> ApiError:
             return ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")
         case PermissionDenied() | exceptions.PermissionDenied():
             return ApiError(ErrorCode.PERMISSION_DENIED, "This API key lacks the permission for that.")
+        case SuspiciousOperation():  # a query of thousands of parameters, say
+            return ApiError(ErrorCode.PARAMETER_INVALID, "The request could not be read.")
         case exceptions.ParseError():
             return ApiError(ErrorCode.INVALID_JSON, "The request body could not be read.")
         case DataError() if "NUL" in str(exception):

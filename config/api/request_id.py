@@ -4,7 +4,8 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 from django.http import HttpRequest, HttpResponse
@@ -27,6 +28,17 @@ def new_request_id() -> str:
     return "req_" + secrets.token_hex(12)
 
 
+@contextmanager
+def request_id_from(given: str) -> Iterator[str]:
+    """Set the id of the request being answered: the caller's own, `given`, if it is sane, else a fresh one."""
+    request_id = given if _SANE.fullmatch(given) else new_request_id()
+    token = _current.set(request_id)
+    try:
+        yield request_id
+    finally:
+        _current.reset(token)
+
+
 class RequestIdMiddleware:
     """Take the caller's X-Request-Id if it is sane, else make one, and send it back."""
 
@@ -34,20 +46,12 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.headers.get("X-Request-Id", "")
-        request_id = given if _SANE.fullmatch(given) else new_request_id()
-        token = _current.set(request_id)
         began = time.monotonic()
-        try:
-            with log_context():
-                response = self.get_response(request)
-                took = (time.monotonic() - began) * 1000
-                # The path alone: a query may hold what has no place in a log.
-                logger.info(
-                    "%s %s %s %.0f ms", request.method, request.path[:200], response.status_code, took
-                )
-        finally:
-            _current.reset(token)
+        with request_id_from(request.headers.get("X-Request-Id", "")) as request_id, log_context():
+            response = self.get_response(request)
+            took = (time.monotonic() - began) * 1000
+            # The path alone: a query may hold what has no place in a log.
+            logger.info("%s %s %s %.0f ms", request.method, request.path[:200], response.status_code, took)
         response["X-Request-Id"] = request_id
         return response
 

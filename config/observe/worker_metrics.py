@@ -5,12 +5,12 @@ The web process serves what it reads from the database as well; here are only co
 
 import ipaddress
 import os
-import secrets
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 
+from config.observe.bearer import is_bearer_of
 from config.observe.loader import FOLDER
 
 _NOT_FOUND = b"Not found. Send METRICS_TOKEN as a bearer credential.\n"
@@ -39,8 +39,7 @@ def serve(port: int, token: str) -> ThreadingHTTPServer:
 
         def _may_read(self) -> bool:
             if token:
-                given = self.headers.get("Authorization", "").removeprefix("Bearer ")
-                return secrets.compare_digest(given.encode(), token.encode())
+                return is_bearer_of(self.headers.get("Authorization", ""), token)
             if "X-Forwarded-For" in self.headers:
                 return False
             return ipaddress.ip_address(self.client_address[0]).is_loopback

@@ -16,6 +16,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
+from config.server import refusals
 from config.server.arriving import Arriving, now
 from config.server.outgoing import Outgoing
 
@@ -26,7 +27,6 @@ SEND_SECONDS = 60.0
 MOST_KEPT_BYTES_IN_ALL = 32 * 1024 * 1024
 _MOST_READ_AFTER = 4 * 1024 * 1024
 _RECEIVE_BYTES = 64 * 1024
-_REQUEST_TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,10 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             raise ConnectionResetError(errno.ECONNRESET, "the client did not take its answer") from error
         finally:
             conn.sock = outgoing.sock
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+        """Log the error as gunicorn does, and answer in the API's error shape."""
+        super().handle_error(req, refusals.InOurShape(client), addr, exc)
 
     def finish_request(self, conn: Any, fs: Any) -> None:
         """Send the rest of the response; then keep the connection for its next request, or close it."""
@@ -195,7 +199,7 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
         arriving = self._arriving[conn]
         if arriving.has_begun:
             with suppress(OSError):
-                conn.sock.send(_REQUEST_TIMEOUT)
+                conn.sock.send(refusals.timeout())
         self._drop(conn)
 
     def _drop(self, conn: Any) -> None:

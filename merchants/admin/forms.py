@@ -14,7 +14,7 @@ from config.admin.portal import Checkboxes, LinesField, Radios, Select
 from config.api.serializers import has_unsafe_characters
 from merchants.contrast import check_accent
 from merchants.languages import ENGLISH, LANGUAGES, known_language
-from merchants.models import ApiKey, Merchant, Permission, SpentForm, merchant_id
+from merchants.models import VALIDATE_COLOUR, ApiKey, Merchant, Permission, SpentForm, merchant_id
 from merchants.web_addresses import parse_origin, parse_web_address
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ class MerchantForm(_MerchantForm):
         """Return a colour with enough contrast to the card, or an empty string."""
         colour: str = self.cleaned_data["accent_colour"]
         if colour:
+            VALIDATE_COLOUR(colour)
             try:
                 check_accent(colour)
             except ValueError as error:

@@ -36,7 +36,7 @@ __all__ = [
     "StaffMembership",
 ]
 
-_COLOUR = RegexValidator(r"\A#[0-9a-fA-F]{6}\Z", "This should be a colour such as #1f6feb.")
+VALIDATE_COLOUR = RegexValidator(r"\A#[0-9a-fA-F]{6}\Z", "This should be a colour such as #1f6feb.")
 
 
 class Merchant(models.Model):
@@ -58,8 +58,8 @@ class Merchant(models.Model):
     embed_origins = ArrayField(models.CharField(max_length=255), default=list, blank=True)
     display_name = models.CharField(max_length=100, blank=True)
     logo_url = models.URLField("logo URL", max_length=2048, blank=True)
-    accent_colour = models.CharField(max_length=7, blank=True, validators=[_COLOUR])
-    background_colour = models.CharField(max_length=7, blank=True, validators=[_COLOUR])
+    accent_colour = models.CharField(max_length=7, blank=True, validators=[VALIDATE_COLOUR])
+    background_colour = models.CharField(max_length=7, blank=True, validators=[VALIDATE_COLOUR])
     support_url = models.URLField("support URL", max_length=2048, blank=True)
     support_email = models.EmailField(blank=True)
     default_language = models.CharField(max_length=16, blank=True, default="en")

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import status, viewsets
-from rest_framework.permissions import BasePermission
+from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -69,7 +69,7 @@ class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
     def get_permissions(self) -> list[BasePermission]:
         """Reading needs any active key, changing `create_payments`."""
-        return [HasApiKey() if self.request.method == "GET" else CanCreatePayments()]
+        return [HasApiKey() if self.request.method in SAFE_METHODS else CanCreatePayments()]
 
     def find(self, id: str) -> PaymentRequest:
         """Return the merchant's request with this id, or answer 404."""

@@ -91,7 +91,7 @@ def _set_columns(merchant: Merchant, options: dict[str, Any]) -> None:
     if options["order_number"]:
         merchant.show_order_number = options["order_number"] == "on"
         changes["show_order_number"] = options["order_number"]
-    if options["reporting_currency"]:
+    if options["reporting_currency"] is not None:
         merchant.reporting_currency = _currency(options["reporting_currency"])
         changes["reporting_currency"] = merchant.reporting_currency
     changes |= _set_theme(merchant, options)

@@ -72,8 +72,11 @@ def test_only_the_token_or_this_machine_may_read_them(client: Client, settings: 
     assert client.get("/metrics", REMOTE_ADDR="203.0.113.9").status_code == 404
     settings.METRICS_TOKEN = "only-for-this-test"
     assert client.get("/metrics").status_code == 404
-    allowed = client.get("/metrics", headers={"Authorization": "Bearer only-for-this-test"})
-    assert allowed.status_code == 200
+    for scheme in ("Bearer", "bearer", "BEARER "):
+        allowed = client.get("/metrics", headers={"Authorization": f"{scheme} only-for-this-test"})
+        assert allowed.status_code == 200, scheme
+    for other in ("only-for-this-test", "Basic only-for-this-test", "Bearer only-for-this-tes", "Bearer"):
+        assert client.get("/metrics", headers={"Authorization": other}).status_code == 404, other
 
 
 @pytest.mark.django_db(transaction=True)

@@ -158,8 +158,18 @@ def test_set_merchant_sets_the_theme_under_the_rules_of_the_form(merchant: Merch
     merchant.refresh_from_db()
     assert (merchant.accent_colour, merchant.logo_url) == ("#c8451f", "https://shop.example/logo.svg")
     assert merchant.show_order_number
-    for wrong in (("--accent-colour", "red"), ("--accent-colour", "#fffff0"), ("--logo-url", "javascript:1")):
+    with pytest.raises(CommandError, match="accent_colour: This should be a colour such as #1f6feb"):
+        run("set_merchant", merchant.name, "--accent-colour", "red")
+    for wrong in (("--accent-colour", "#fffff0"), ("--logo-url", "javascript:1")):
         with pytest.raises(CommandError, match=wrong[0].removeprefix("--").replace("-", "_")):
             run("set_merchant", merchant.name, *wrong)
     merchant.refresh_from_db()
     assert (merchant.accent_colour, merchant.logo_url) == ("#c8451f", "https://shop.example/logo.svg")
+
+
+@pytest.mark.parametrize("code", ["", "eur", "EURO", "XXX"])
+def test_a_reporting_currency_that_is_none_changes_nothing(merchant: Merchant, code: str) -> None:
+    with pytest.raises(CommandError, match="reporting_currency"):
+        run("set_merchant", merchant.name, "--reporting-currency", code, "--references", "off")
+    merchant.refresh_from_db()
+    assert (merchant.reporting_currency, merchant.references) == ("USD", True)

@@ -18,6 +18,8 @@ from merchants.currencies import read_price
         ("1500", "JPY", "1500"),
         ("1.234", "KWD", "1.234"),
         ("0.01", "USD", "0.01"),
+        ("10", "XCG", "10.00"),
+        ("10", "VED", "10.00"),
     ],
 )
 def test_an_amount_has_exactly_the_currencys_digits(text: str, currency: str, amount: str) -> None:

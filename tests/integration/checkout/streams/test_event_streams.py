@@ -170,7 +170,24 @@ def test_the_process_serves_nothing_else(events: Events, api_key: tuple[ApiKey, 
         answer = requests.get(f"{events.url}{path}", headers={"X-API-Key": api_key[1]}, timeout=10)
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "resource_missing")
     path = "/api/public/payment-requests/x/events"
-    assert requests.post(f"{events.url}{path}", timeout=10).json()["error"]["code"] == "method_not_allowed"
+    answer = requests.post(f"{events.url}{path}", timeout=10)
+    assert answer.json()["error"]["code"] == "method_not_allowed"
+    assert answer.headers["Allow"] == "GET, OPTIONS"
+
+
+def test_a_stream_has_the_callers_request_id_and_scripts_may_send_it(
+    events: Events, request_made: dict[str, Any]
+) -> None:
+    stream = events.stream(request_made, **{"X-Request-Id": "shop-7"})
+    assert stream.response.headers["X-Request-Id"] == "shop-7"
+    stream.close()
+    url = f"{events.url}/api/public/payment-requests/x/events"
+    refused = requests.get(url, headers={"X-Request-Id": "shop-8"}, timeout=10)
+    assert refused.json()["error"]["request_id"] == refused.headers["X-Request-Id"] == "shop-8"
+    strange = requests.get(url, headers={"X-Request-Id": "a b"}, timeout=10)
+    assert strange.headers["X-Request-Id"].startswith("req_")
+    preflight = requests.options(url, headers={"Access-Control-Request-Method": "GET"}, timeout=10)
+    assert "X-Request-Id" in preflight.headers["Access-Control-Allow-Headers"]
 
 
 def test_sigterm_ends_the_streams(tmp_path: Path, request_made: dict[str, Any]) -> None:

@@ -362,3 +362,11 @@ def test_a_list_of_hundreds_costs_a_few_queries(api: Api, make: Callable[..., Pa
         assert len(ids(api.get(f"{REQUESTS}?limit=40"))) == 40
     # The key, the page, and each chain, token and merchant once: a web process has those in memory.
     assert len(asked) <= 9
+
+
+@pytest.mark.parametrize(
+    "path", [REQUESTS, "/api/refunds", "/api/events", "/api/webhooks/deliveries", "/api/schema"]
+)
+def test_a_query_of_thousands_of_parameters_is_a_400(api: Api, path: str) -> None:
+    answer = api.get(f"{path}?{'a&' * 2000}")
+    assert (answer.status_code, error_of(answer)["code"]) == (400, "parameter_invalid")

@@ -2,6 +2,8 @@
 
 import pytest
 
+from merchants.models import Merchant
+from merchants.services import issue_key
 from tests.conftest import Api
 from tests.support.api.fixtures import Raw, error_of, nothing_stored
 
@@ -74,3 +76,16 @@ def test_the_same_paths_elsewhere_are_pages(public: Api) -> None:
     response = public.get("/nowhere")
     assert response.status_code == 404
     assert response["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS"])
+def test_reading_by_head_needs_no_permission_and_options_is_405(merchant: Merchant, method: str) -> None:
+    _, key = issue_key(merchant=merchant, permissions=[])
+    caller = Api(key)
+    statuses = {
+        path: caller.call(method, path).status_code
+        for path in ("/api/payment-requests", "/api/refunds", "/api/events")
+    }
+    assert set(statuses.values()) == {200 if method == "HEAD" else 405}
+    assert caller.call("HEAD", f"/api/payment-requests/{ID}").status_code == 404
+    assert caller.call("HEAD", "/api/webhooks").status_code == 403

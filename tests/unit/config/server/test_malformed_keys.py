@@ -25,6 +25,13 @@ MALFORMED = {
     "a tab": b"X-API-Key: quitt_\tabc",
     "a long one": b"X-API-Key: quitt_" + b"0" * 4000,
 }
+ODD_BODIES = {
+    "an unknown transfer coding": b"Transfer-Encoding: gzip, chunked",
+    "no transfer coding": b"Transfer-Encoding: identity",
+    "two lengths": b"Content-Length: 2\r\nContent-Length: 3",
+    "a negative length": b"Content-Length: -1",
+    "an unknown expectation": b"Expect: the-unexpected",
+}
 UNREADABLE = {
     "a NUL": b"X-API-Key: quitt_\x00",
     "an escape": b"X-API-Key: \x1b[31m",
@@ -44,13 +51,19 @@ def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def ask(service: Service, header: bytes) -> tuple[int, bytes]:
     """Return status and body of a call with this header."""
+    lines, body = ask_for_all(service, header)
+    return int(lines.split(b" ", 2)[1]), body
+
+
+def ask_for_all(service: Service, header: bytes) -> tuple[bytes, bytes]:
+    """Return head and body of the answer to a call with this header."""
     port = int(service.url.rsplit(":", 1)[1])
     head = b"GET /api/payment-requests HTTP/1.1\r\nHost: testserver\r\nConnection: close\r\n"
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(head + header + b"\r\n\r\n")
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
     lines, _, body = answer.partition(b"\r\n\r\n")
-    return int(lines.split(b" ", 2)[1]), body
+    return lines, body
 
 
 @pytest.mark.parametrize("what", MALFORMED)
@@ -69,3 +82,12 @@ def test_what_is_no_header_is_a_bad_request(service: Service, what: str) -> None
     assert 400 <= status < 500
     assert KEY not in body
     assert ask(service, MALFORMED["a short key"])[0] == 401
+
+
+@pytest.mark.parametrize("header", [*ODD_BODIES.values(), UNREADABLE["a NUL"]], ids=[*ODD_BODIES, "a NUL"])
+def test_what_the_server_refuses_has_the_shape_of_the_apis_errors(service: Service, header: bytes) -> None:
+    lines, body = ask_for_all(service, header)
+    error = json.loads(body)["error"]
+    assert 400 <= int(lines.split(b" ", 2)[1]) < 500
+    assert (error["type"], error["code"]) == ("invalid_request_error", "parameter_invalid")
+    assert f"X-Request-Id: {error['request_id']}".encode() in lines

@@ -193,7 +193,9 @@ def test_when_all_connections_are_taken_the_oldest_unfinished_ones_go(
     for _ in range(5):
         assert is_healthy(service)
     slow[0].settimeout(PATIENCE)
-    assert statuses(read_to_end(slow[0])) == [408]
+    answer = read_to_end(slow[0])
+    assert statuses(answer) == [408]
+    assert b"X-Request-Id: req_" in answer
 
 
 # --- whole requests ---------------------------------------------------------------------------------------------------
