@@ -94,6 +94,10 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         ("Binding", {"fields": ("references", "reference_hex")}),
     )
 
+    def listed(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
+        """Leave out what carries a refund: the list of refunds has it."""
+        return rows.filter(is_refund=False)
+
     def found(self, rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
         """Return the requests that `text` names."""
         return matching_requests(rows, text)

@@ -5,6 +5,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 
 from chains.models import Switch
 from config.admin.actions import action_url
@@ -12,9 +13,10 @@ from config.admin.portal import change_url
 from merchants.models import Merchant
 from merchants.staff.roles import assign_role
 from payments import sandbox
-from payments.models import PaymentRequest, Refund
+from payments.attention import Matter, count_payments
+from payments.models import Payment, PaymentRequest, Refund
 from payments.requests.lifecycle import lock_request
-from tests.support.portal.payment_rows import SENDER, Make, asked, page_of, press
+from tests.support.portal.payment_rows import HASH, SENDER, Make, asked, fail, page_of, press
 
 CUSTOMER = SENDER
 
@@ -106,6 +108,49 @@ def test_a_refund_that_was_not_sent_is_cancelled(admin_client: Client, paid: Pay
     page = page_of(admin_client, "payments/refund", refund.pk)
     assert action_url(refund, "cancel") not in page
     assert "Sign it" not in page
+
+
+def test_refunds_are_filtered_by_their_status(admin_client: Client, paid: PaymentRequest) -> None:
+    refund_by_hand(admin_client, paid, amount="1", recipient_address=CUSTOMER)
+    refund_by_hand(admin_client, paid, amount="2")
+    ready, waiting = Refund.objects.order_by("amount")
+
+    def listed(status: str) -> list[bool]:
+        page = page_of(admin_client, "payments/refund", status=status)
+        return [change_url(each) in page for each in (ready, waiting)]
+
+    assert listed("ready") == [True, False]
+    assert listed("requires_address") == [False, True]
+    assert listed("completed") == [False, False]
+    assert listed("nonsense") == [True, True]
+    press(admin_client, action_url(waiting, "cancel"))
+    assert listed("requires_address") == [False, False]
+    assert listed("cancelled") == [False, True]
+
+
+def test_what_carries_a_refund_is_in_no_list_of_requests_or_payments(
+    admin_client: Client, paid: PaymentRequest
+) -> None:
+    refund_by_hand(admin_client, paid, amount="1", recipient_address=CUSTOMER)
+    carrier = PaymentRequest.objects.get(is_refund=True)
+    sent = fail(carrier, code="transaction_not_bound")
+    assert sent.is_anyones
+    for model, row, texts in (
+        ("paymentrequest", carrier, (carrier.shortcode, str(carrier.pk), CUSTOMER, HASH)),
+        ("payment", sent, (sent.pk, HASH, carrier.shortcode)),
+    ):
+        for query in ({}, {"attention": "not_bound"}, *({"q": text} for text in texts)):
+            assert change_url(row) not in page_of(admin_client, f"payments/{model}", **query)
+        exported = b"".join(admin_client.get(f"/admin/payments/{model}/export.csv"))  # type: ignore[arg-type]
+        assert str(paid.pk).encode() in exported
+        assert str(row.pk).encode() not in exported
+        assert admin_client.get(change_url(row)).status_code == 200
+    assert count_payments(Payment.objects.all(), Matter.NOT_BOUND, timezone.now()) == 0
+    refund = Refund.objects.get()
+    for text in (HASH, CUSTOMER, CUSTOMER.lower(), refund.pk, paid.shortcode, str(paid.pk)):
+        assert change_url(refund) in page_of(admin_client, "payments/refund", q=text)
+    assert change_url(refund) not in page_of(admin_client, "payments/refund", q=carrier.shortcode)
+    assert change_url(sent) in page_of(admin_client, "payments/refund", refund.pk)
 
 
 def test_only_who_may_refund_does(paid: PaymentRequest, other_merchant: Merchant) -> None:
