@@ -52,9 +52,11 @@ class Language:
         self.tag = tag
         self.locale = Locale.parse(tag, sep="-")
         self.messages: dict[str, Message] = {**read_messages(ENGLISH), **read_messages(tag)}
+        self._replaced: set[str] = set()
         if is_for_refund:
             own = [key for key in self.messages if key.startswith(_OF_A_REFUND)]
-            self.messages |= {key.removeprefix(_OF_A_REFUND): self.messages[key] for key in own}
+            self._replaced = {key.removeprefix(_OF_A_REFUND) for key in own}
+            self.messages |= {key: self.messages[_OF_A_REFUND + key] for key in self._replaced}
         self._plain: dict[str, SafeString] = {}
 
     @property
@@ -93,9 +95,13 @@ class Language:
         return mark_safe(_PLACEHOLDER.sub(filled, conditional_escape(text)))  # noqa: S308 - every part is escaped
 
     def message_for(self, kind: str, code: str | None, sentence: str | None) -> str:
-        """Return the message for a server code: on English pages the server's own, more specific sentence."""
-        message = self.messages.get(f"{kind}.{code}")
-        uses_sentence = self.tag == ENGLISH and code not in _FOR_PROGRAMS
+        """Return the message for a server code: on English pages the server's own, more specific sentence.
+
+        That one speaks of payments, so where a refund has its own message, that is returned.
+        """
+        key = f"{kind}.{code}"
+        message = self.messages.get(key)
+        uses_sentence = self.tag == ENGLISH and code not in _FOR_PROGRAMS and key not in self._replaced
         return sentence or "" if uses_sentence or not isinstance(message, str) else message
 
     def when(self, instant: datetime) -> str:

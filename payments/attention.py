@@ -79,7 +79,7 @@ def count_requests(requests: QuerySet[PaymentRequest], matter: Matter, now: date
 
 def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> list[Any]:
     recent = now - RECENT
-    payments = payments.filter(is_simulated=False)
+    payments = payments.filter(is_simulated=False, request__is_refund=False)
     if matter is Matter.REORGED:
         return _newest(payments.filter(reorged=True, completed_at__gte=recent), "completed_at")
     if matter is Matter.NOT_BOUND:

@@ -127,15 +127,15 @@ class CheckoutMerchant(Answer, kw_only=True):
     ]
 
     @classmethod
-    def of(cls, merchant: Merchant) -> "CheckoutMerchant":
+    def of(cls, merchant: Merchant, *, has_support: bool = True) -> "CheckoutMerchant":
         """Return the merchant's theme."""
         return cls(
             name=merchant.display_name or merchant.name,
             logo_url=merchant.logo_url or None,
             accent_colour=merchant.accent_colour or None,
             background_colour=merchant.background_colour or None,
-            support_url=merchant.support_url or None,
-            support_email=merchant.support_email or None,
+            support_url=(merchant.support_url or None) if has_support else None,
+            support_email=(merchant.support_email or None) if has_support else None,
             default_language=merchant.default_language or "en",
         )
 
@@ -273,7 +273,8 @@ def checkout_object(request: PaymentRequest) -> Checkout:
         payment_url=payment_url(request),
         cancel_url=return_url(request.cancel_url, request),
         redirect_url=return_url(request.redirect_url, request) if completed else None,
-        merchant=CheckoutMerchant.of(request.merchant),
+        # The merchant sends a refund themselves, and needs no way to ask the merchant.
+        merchant=CheckoutMerchant.of(request.merchant, has_support=not request.is_refund),
         payments=[checkout_payment(payment) for payment in payments],
         is_available=request.is_available,
         is_test=settings.ENVIRONMENT == "staging" or any(payment.is_simulated for payment in payments),

@@ -60,6 +60,10 @@ class Action:
         """Return the consequences, for the confirmation page."""
         raise NotImplementedError
 
+    def initial(self, row: Any) -> dict[str, str]:  # noqa: ARG002 - the action interface
+        """Return what the form's fields hold at first."""
+        return {}
+
     def lock(self, row: Any) -> Any:
         """Reload `row` and lock it until the transaction ends."""
         raise NotImplementedError
@@ -117,10 +121,10 @@ class WithActions(portal.ShowsMore):
             messages.warning(request, f"{action.label(row)}: not possible in the current state of {row}.")
             return HttpResponseRedirect(portal.change_url(row))
         form = action.form(
-            request.POST if request.method == "POST" else None, initial={"seen": action.seen(row)}
+            request.POST if request.method == "POST" else None,
+            initial={"seen": action.seen(row), **action.initial(row)},
         )
-        if request.method == "POST" and form.is_valid():
-            self._perform(request, action, row, form.cleaned_data)
+        if request.method == "POST" and form.is_valid() and self._perform(request, action, row, form):
             return HttpResponseRedirect(portal.change_url(row))
         return portal.confirmation(
             request,
@@ -133,7 +137,9 @@ class WithActions(portal.ShowsMore):
             dangerous=action.is_dangerous,
         )
 
-    def _perform(self, request: HttpRequest, action: Action, row: Model, answer: dict[str, Any]) -> None:
+    def _perform(self, request: HttpRequest, action: Action, row: Model, form: ConfirmForm) -> bool:
+        """Run the action and say what came of it. Return False if the form says so, beside the fields to correct."""
+        answer = dict(form.cleaned_data)
         try:
             with transaction.atomic():
                 held = action.lock(row)
@@ -142,13 +148,18 @@ class WithActions(portal.ShowsMore):
                         request,
                         f"Nothing was done, because {row} has changed in the meantime. Check it and try again.",
                     )
-                    return
+                    return True
                 written, said = action.perform(held, actor_of(request), answer)
                 self.log_change(request, held, written)
         except ApiError as error:
+            if all(problem.param in form.fields for problem in error.problems):
+                for problem in error.problems:
+                    form.add_error(problem.param, problem.message)
+                return False
             messages.error(request, str(error.detail))
         else:
             messages.success(request, said)
+        return True
 
     def _not_there(self, request: HttpRequest, key: str) -> HttpResponse:
         meta = self.model._meta

@@ -32,6 +32,10 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
         """Return the list class."""
         return portal.RecordList
 
+    def listed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows that the list, its search and its export contain. Each of the others still has its page."""
+        return rows
+
     def found(self, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
         """Return the rows that match `text`."""
         raise NotImplementedError
@@ -42,9 +46,9 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
         queryset: QuerySet[Any],
         search_term: str,
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the rows that match `search_term`."""
-        text = clean(search_term)
-        return (self.found(queryset, text) if text else queryset), False
+        """Return the listed rows that match `search_term`. Lists call it without a term as well."""
+        text, rows = clean(search_term), self.listed(queryset)
+        return (self.found(rows, text) if text else rows), False
 
 
 def clean(text: str) -> str:

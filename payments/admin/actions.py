@@ -6,9 +6,11 @@ from django import forms
 from django.utils.html import format_html
 from rest_framework.exceptions import ValidationError
 
+from chains.amounts import display_amount
 from chains.switches import Feature, require_on
 from config.admin import portal
 from config.admin.actions import Action, ConfirmForm, ReasonForm
+from config.api.errors import ApiError, ErrorCode
 from config.api.handler import as_api_error
 from payments.admin.records import in_token
 from payments.api.refund_serializers import CreateRefundSerializer
@@ -180,15 +182,15 @@ class RefundForm(ConfirmForm):
         required=False,
         max_length=100,
         widget=portal.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
-        help_text="In the requested token, such as 2.50. Empty: all that can still be refunded.",
+        help_text="In the requested token, such as 2.50. Leave it empty to refund all that is left.",
     )
     recipient_address = forms.CharField(
         required=False,
         max_length=200,
         label="Customer's wallet",
         widget=portal.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-        help_text="On the request's chain, as the customer gave it to you. Never the sender of the payment, which may "
-        "be an exchange. Empty: the customer names it on a page, and signs for it.",
+        help_text="The address on the request's chain that the customer gave you. Don't take the payment's sender, "
+        "which may be an exchange. Leave it empty to let the customer enter one on a page and sign for it.",
     )
     reason = forms.CharField(
         required=False, max_length=400, widget=portal.TextInput(), help_text="The customer doesn't see it."
@@ -211,9 +213,14 @@ class RefundRequest(Action):
 
     def explanation(self, row: PaymentRequest) -> str:
         """Return the explanation for the confirmation page."""
-        left = in_token(refundable(row).left, row.token)
+        possible = refundable(row)
+        left = in_token(possible.left, row.token)
+        is_swapped = any(payment.type == Payment.Type.SWAP for payment in possible.payments)
+        swapped = (
+            f" The customer paid with another token, and receives {row.token.symbol}." if is_swapped else ""
+        )
         return (
-            f"Up to {left} on {row.chain} can be refunded. This only prepares the refund: you then sign its "
+            f"Up to {left} on {row.chain} can be refunded.{swapped} This only prepares the refund: you then sign its "
             "transaction with your own wallet. You can cancel it until it is sent."
         )
 
@@ -233,10 +240,14 @@ class RefundRequest(Action):
             data = CreateRefundSerializer.read(given, request=row)
         except ValidationError as error:
             raise as_api_error(error) from error
+        address = data.get("recipient_address")
+        if address is None and len(refundable(row).payers) > 1:
+            message = "Several wallets paid this request. Enter the wallet that receives the refund."
+            raise ApiError(ErrorCode.PARAMETER_MISSING, message, "recipient_address")
         refund = create_refund(
             row.pk,
             amount=data.get("amount"),
-            recipient_address=data.get("recipient_address"),
+            recipient_address=address,
             payment_id=None,
             reason=data.get("reason"),
             actor=actor,
@@ -247,6 +258,24 @@ class RefundRequest(Action):
         return f"Refund {refund.pk} of {amount} created.", format_html(
             "The refund of {} is created. {}", amount, link
         )
+
+
+class RefundExcess(RefundRequest):
+    """Create a refund of what was paid beyond the requested amount."""
+
+    name = "refund-excess"
+
+    def label(self, row: PaymentRequest) -> str:  # noqa: ARG002 - the action interface
+        """Return the label of the button."""
+        return "Refund the excess"
+
+    def is_offered(self, row: PaymentRequest) -> bool:
+        """Return True while some of what was overpaid can be refunded."""
+        return not row.is_refund and refundable(row).excess(row) > 0
+
+    def initial(self, row: PaymentRequest) -> dict[str, str]:
+        """Return the form with the excess as the amount."""
+        return {"amount": display_amount(refundable(row).excess(row), row.token.decimals)}
 
 
 class CancelRefund(Action):

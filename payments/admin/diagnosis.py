@@ -32,7 +32,7 @@ def of_request(request: PaymentRequest, payments: Sequence[Payment], now: dateti
         more = in_token(request.amount_overpaid, request.token)
         if request.status == Status.COMPLETED and _is_one_swap(payments):
             return Diagnosis(f"Paid in full; the swap delivered {more} more than requested.", "success")
-        return Diagnosis(f"Overpaid by {more}. The merchant decides whether to refund it.", "warning")
+        return Diagnosis(f"Overpaid by {more}. You can refund the excess.", "warning")
     if request.status == Status.COMPLETED:
         late = ", after it expired" if request.paid_late else ""
         return Diagnosis(f"Paid in full{late}.", "warning" if late else "success")

@@ -9,7 +9,13 @@ from django.http import HttpRequest
 from chains.models import Token
 from config.admin import filters
 from payments.attention import LABELS, Matter, payments_with, requests_with
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, Refund
+from payments.refunds.reading import with_status
+
+REFUND_LABELS: dict[str, str] = {
+    **{status.value: status.value for status in Refund.Status},
+    Refund.Status.REQUIRES_ADDRESS.value: "needs an address",
+}
 
 
 class _Attention(filters.Dropdown):
@@ -56,3 +62,19 @@ class PaymentAttention(_Attention):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Payment]) -> QuerySet[Payment]:  # noqa: ARG002 - the interface
         """Return the filtered rows."""
         return queryset if self.matter is None else payments_with(queryset, self.matter)
+
+
+class RefundStatus(filters.Dropdown):
+    """A filter by the status of refunds, which no column holds."""
+
+    title = "status"
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface
+        """Return the choices."""
+        return [(status, label.capitalize()) for status, label in REFUND_LABELS.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Refund]) -> QuerySet[Refund]:  # noqa: ARG002 - the interface
+        """Return the filtered rows."""
+        status = next((each for each in Refund.Status if each.value == self.value()), None)
+        return queryset if status is None else with_status(queryset, status)

@@ -141,6 +141,10 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         ]
         return [(title, section) for title, section in filled if section["fields"]]
 
+    def listed(self, rows: QuerySet[Payment]) -> QuerySet[Payment]:
+        """Leave out the transactions of refunds: they pay customers, and their refund's page has them."""
+        return rows.filter(request__is_refund=False)
+
     def found(self, rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
         """Return the payments that `text` names."""
         return matching_payments(rows, text)

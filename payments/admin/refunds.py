@@ -1,9 +1,9 @@
 """The admin of refunds."""
 
 from django.contrib import admin
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 
 from config.admin import portal
 from config.admin.actions import WithActions
@@ -11,13 +11,20 @@ from config.admin.cells import NOTHING, clipped, in_zone, two_lines, when
 from config.admin.filters import Autocompleted, Choices, Days
 from merchants.staff.records import Records
 from payments.admin.actions import CancelRefund
-from payments.admin.records import address_link, in_token, transaction_cell
+from payments.admin.filters import REFUND_LABELS, RefundStatus
+from payments.admin.records import address_link, in_token, payment_badges, transaction_cell
+from payments.admin.search import matching_refunds
 from payments.models import Payment, Refund
 from payments.refunds.reading import with_request
 from payments.refunds.status import Standing, standing_of
 
-_COLOURS = {"ready": "warning", "processing": "info", "completed": "success", "failed": "danger"}
-_LABELS = {"requires_address": "needs an address"}
+_COLOURS = {
+    "requires_address": "warning",
+    "ready": "warning",
+    "processing": "info",
+    "completed": "success",
+    "failed": "danger",
+}
 
 
 @admin.register(Refund)
@@ -26,11 +33,16 @@ class RefundAdmin(WithActions, Records):
 
     confirmed_actions = (CancelRefund(),)
     list_display = ("code_and_state", "goes_back", "to", "order", "transaction", "created")
-    list_filter = (("address_source", Choices), ("merchant", Autocompleted), ("created_at", Days))
+    list_filter = (
+        RefundStatus,
+        ("address_source", Choices),
+        ("merchant", Autocompleted),
+        ("created_at", Days),
+    )
     ordering = ("-created_at", "-id")
-    search_help_text = "Refund id, wallet, or the request's shortcode, order number or id"
+    search_help_text = "Refund id, wallet, transaction hash, or the request's shortcode, order number or id"
     fields = readonly_fields = (
-        "code_and_state", "goes_back", "to", "named_by", "reason", "order", "sign", "claim", "transaction", "created",
+        "code_and_state", "goes_back", "to", "named_by", "reason", "order", "sign", "claim", "transactions", "created",
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
@@ -40,15 +52,15 @@ class RefundAdmin(WithActions, Records):
         return refunds.prefetch_related(Prefetch("carrier__payments", queryset=payments))
 
     def found(self, rows: QuerySet[Refund], text: str) -> QuerySet[Refund]:
-        """Return the refunds with this id or address, or of this request."""
-        of_request = Q(request__shortcode=text) | Q(request__external_id=text)
-        return rows.filter(Q(pk=text) | Q(recipient_address=text) | of_request)
+        """Return the refunds that `text` names."""
+        return matching_refunds(rows, text)
 
     @admin.display(description="Refund")
     def code_and_state(self, refund: Refund) -> str:
         """Return the id and the status."""
         status = _standing(refund).status.value
-        label = portal.badge(_LABELS.get(status, status), {**_COLOURS, "needs an address": "warning"})
+        words = REFUND_LABELS[status]
+        label = portal.badge(words, {words: _COLOURS.get(status, "")})
         return two_lines(clipped(refund.pk, first=9, last=4), label)
 
     @admin.display(description="Amount")
@@ -94,6 +106,16 @@ class RefundAdmin(WithActions, Records):
         """Return the transaction that decides the status."""
         payment = _standing(refund).payment
         return transaction_cell(payment) if payment else NOTHING
+
+    @admin.display(description="Transactions")
+    def transactions(self, refund: Refund) -> str:
+        """Return each transaction that was found or submitted, with its result and a link to its page."""
+        payments = refund.carrier.payments.all() if refund.carrier else []
+        lines = [
+            (clipped(each.transaction_hash, portal.change_url(each)), payment_badges(each))
+            for each in payments
+        ]
+        return format_html_join("", "<div>{} {}</div>", lines) or NOTHING
 
     @admin.display(description=in_zone("Created"), ordering="created_at")
     def created(self, refund: Refund) -> str:

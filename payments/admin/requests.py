@@ -15,7 +15,7 @@ from config.admin.cells import ago, copyable, exact, in_zone, present, two_lines
 from config.admin.filters import Autocompleted, Choices, Days
 from merchants.staff.records import Records
 from payments.admin import diagnosis
-from payments.admin.actions import Cancel, RefundRequest
+from payments.admin.actions import Cancel, RefundExcess, RefundRequest
 from payments.admin.export import Column, CsvExport, decimal
 from payments.admin.filters import OfChain, RequestAttention
 from payments.admin.records import (
@@ -68,7 +68,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
     """Payment requests with their payments."""
 
     change_form_template = "admin/payments/paymentrequest/change_form.html"
-    confirmed_actions = (RefundRequest(), Cancel())
+    confirmed_actions = (RefundExcess(), RefundRequest(), Cancel())
     export_name = "payment-requests"
     export_columns = COLUMNS
     export_related = ("merchant", "token", "chain")
@@ -93,6 +93,10 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         ),
         ("Binding", {"fields": ("references", "reference_hex")}),
     )
+
+    def listed(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
+        """Leave out what carries a refund: the list of refunds has it."""
+        return rows.filter(is_refund=False)
 
     def found(self, rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
         """Return the requests that `text` names."""

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from chains.families import HashError, families
 from chains.models import Chain
 from merchants.staff.records import FOUND_AT_MOST, found_by
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
 
 _FEWEST_FOR_A_PREFIX = 4
 _REQUEST_ID_START = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{0,4}){0,3}(-?[0-9a-fA-F]{0,11})?")
@@ -113,6 +113,24 @@ def _payments_named(text: str) -> Iterator[Q]:
     if len(text) >= _FEWEST_FOR_A_PREFIX:
         yield Q(request__external_id__startswith=text)
         yield Q(request__shortcode__startswith=text)
+
+
+def matching_refunds(rows: QuerySet[Refund], text: str) -> QuerySet[Refund]:
+    """Return the rows with this id, wallet or transaction, or of this request."""
+    return found_by(rows, (rows.filter(condition) for condition in _refunds_named(text)))
+
+
+def _refunds_named(text: str) -> Iterator[Q]:
+    yield Q(pk=text)
+    yield Q(request__shortcode=text)
+    yield Q(request__external_id=text)
+    if (of_request := request_id(text)) is not None:
+        yield Q(request=of_request)
+    if spellings := hashes(text):
+        sent = Payment.objects.filter(transaction_hash__in=spellings, request__is_refund=True)
+        yield Q(carrier__in=list(sent.values_list("request_id", flat=True)[:FOUND_AT_MOST]))
+    if wallet := address(text):
+        yield Q(recipient_address=wallet)
 
 
 def matching_transfers(rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:

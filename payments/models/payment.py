@@ -71,6 +71,10 @@ _FAILURES_OF_THE_REQUEST = frozenset(
     }
 )
 MAX_RETRIES = 3
+# `Payment.is_anyones` for queries.
+IS_ANYONES = Q(submitted_publicly=True, bound_by="", accepted_by="", quote__isnull=True) & ~Q(
+    failure_code__in=sorted(_FAILURES_OF_THE_REQUEST)
+)
 
 
 class Payment(models.Model):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from payments.models import Payment
+from payments.models import Payment, PaymentRequest
 from payments.refunds.reading import RefundNow
 
 
@@ -29,6 +29,10 @@ class Refundable:
         """The most that a new refund of this payment may be."""
         own = [each for each in self.refunds if each.refund.payment_id == payment.pk]
         return min(self.left, max((payment.amount_received or 0) - _taken(own), 0))
+
+    def excess(self, request: PaymentRequest) -> int:
+        """What was paid beyond the requested amount and is not yet refunded."""
+        return max(self.left - request.amount, 0)
 
     @property
     def payers(self) -> set[str]:

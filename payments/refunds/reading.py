@@ -5,10 +5,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 
+from chains.fields import BaseUnitsField
 from payments.models import Payment, PaymentRequest, Refund
+from payments.models.payment import IS_ANYONES
 from payments.refunds.status import Standing, standing_of
+
+_BOUND = Q(is_in_flight=True) | Q(is_bound_unmined=True)
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,32 @@ def now(refunds: Iterable[Refund]) -> list[RefundNow]:
         RefundNow(refund, standing_of(refund, payments[refund.carrier_id] if refund.carrier_id else []))
         for refund in refunds
     ]
+
+
+def with_status(refunds: QuerySet[Refund], status: Refund.Status) -> QuerySet[Refund]:
+    """Return the refunds that `standing_of` gives this status, found in the database."""
+    carried = Payment.objects.filter(request=OuterRef("carrier")).order_by()
+    credited = carried.filter(status=Payment.Status.COMPLETED).values("request")
+    received = Subquery(credited.annotate(total=Sum("amount_received")).values("total"))
+    is_open = Q(Exists(carried.filter(status__in=Payment.OPEN)))
+    is_bound = Q(Exists(carried.filter(_BOUND, status__in=Payment.OPEN)))
+    has_failed = Q(Exists(carried.filter(~IS_ANYONES, status=Payment.Status.FAILED)))
+    is_cancelled = Q(cancelled_at__isnull=False)
+    is_completed = Q(received__gte=F("amount"))
+    is_processing = ~is_completed & (is_bound | is_open & ~is_cancelled)
+    is_waiting = ~is_completed & ~is_processing & ~is_cancelled
+    has_address = ~Q(recipient_address="")
+    conditions = {
+        Refund.Status.COMPLETED: is_completed,
+        Refund.Status.PROCESSING: is_processing,
+        Refund.Status.CANCELLED: ~is_completed & ~is_processing & is_cancelled,
+        Refund.Status.FAILED: is_waiting & has_failed,
+        Refund.Status.READY: is_waiting & ~has_failed & has_address,
+        Refund.Status.REQUIRES_ADDRESS: is_waiting & ~has_failed & ~has_address,
+    }
+    return refunds.alias(received=Coalesce(received, 0, output_field=BaseUnitsField())).filter(
+        conditions[status]
+    )
 
 
 def with_request(refunds: QuerySet[Refund]) -> QuerySet[Refund]:

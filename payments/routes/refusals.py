@@ -21,10 +21,14 @@ def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: b
     if request.status != PaymentRequest.Status.ACTIVE or request.is_past_expiry(now):
         state = request.status if request.status != PaymentRequest.Status.ACTIVE else "past its deadline"
         message = f"This payment request is {state}. Don't pay it."
+        if request.is_refund:
+            message = f"This refund is {state}. Don't send it."
         raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
     if not allow_parallel and covering_payment(request, now):
         message = (
             "A payment that covers the remaining amount is being verified. Wait for it before you pay again."
+            if not request.is_refund
+            else "A transaction of this refund is being verified. Wait for it before you send another."
         )
         raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
 
@@ -61,7 +65,8 @@ def require_valid_recipient(client: ChainClient, request: PaymentRequest) -> Non
     """Raise ApiError if the merchant's wallet can't receive money, and ChainError if no node answers."""
     problem = client.recipient_problem(request.recipient_address)
     if problem is not None:
-        raise ApiError(ErrorCode.RECIPIENT_INVALID, f"The merchant's wallet can't be paid: {problem}")
+        owner = "customer" if request.is_refund else "merchant"
+        raise ApiError(ErrorCode.RECIPIENT_INVALID, f"The {owner}'s wallet can't be paid: {problem}")
 
 
 def no_node(chain: Chain) -> ApiError:

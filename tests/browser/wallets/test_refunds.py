@@ -36,6 +36,11 @@ def name_address(page: Page, refund: dict[str, Any], address: str) -> None:
     page.goto(refund["claim_url"])
     picture(page, "refund, address")
     assert_accessible(page)
+    page.get_by_label("Address on").fill("0x1234")
+    page.get_by_role("button", name="Show the text to sign").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    picture(page, "refund, address refused")
+    assert_accessible(page)
     page.get_by_label("Address on").fill(address)
     page.get_by_role("button", name="Show the text to sign").click()
     expect(page.locator("#proof-text")).to_contain_text(address)
@@ -45,7 +50,11 @@ def name_address(page: Page, refund: dict[str, Any], address: str) -> None:
 
 def send(page: Page, panel: Locator, refund: dict[str, Any], amount: str) -> None:
     """Sign the refund's transaction on the merchant's page."""
+    page.goto(f"{refund['refund_url']}/by-hand")
+    picture(page, "refund, by hand")
+    assert_accessible(page)
     page.goto(refund["refund_url"])
+    picture(page, "refund, to be sent")
     panel.get_by_role("button", name=NAME).click()
     with page.expect_response("**/payments") as answer:
         panel.get_by_role("button", name=f"Refund {amount}").click()
@@ -77,12 +86,18 @@ def test_a_part_goes_back_to_the_address_that_the_customer_signed_for(
     picture(page, "refund, waiting for the merchant")
 
     before = local_chain.token_balance(local_chain.usdc, CUSTOMER)
-    send(page, panel, api.get(f"/api/refunds/{refund['id']}").json(), "4.00 USDC")
+    sent = api.get(f"/api/refunds/{refund['id']}").json()
+    send(page, panel, sent, "4.00 USDC")
     look_until_decided(Payment.objects.get(request__is_refund=True), Clock())
     assert local_chain.token_balance(local_chain.usdc, CUSTOMER) - before == 4_000_000
     completed(api, refund)
     page.goto(refund["claim_url"])
     expect(page.get_by_text("The refund has arrived")).to_be_visible()
+    picture(page, "refund, arrived")
+    page.goto(f"{sent['refund_url']}/receipt")
+    expect(page.get_by_role("heading", name="Refund receipt")).to_be_visible()
+    picture(page, "refund, receipt")
+    assert_accessible(page)
 
 
 def test_a_refund_on_solana_is_signed_for_and_sent(

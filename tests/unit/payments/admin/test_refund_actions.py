@@ -1,10 +1,13 @@
 """Refunds are created and cancelled in the portal, by the API's own services and rules; the merchant's wallet signs."""
 
+from typing import Any
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 
 from chains.models import Switch
 from config.admin.actions import action_url
@@ -12,9 +15,10 @@ from config.admin.portal import change_url
 from merchants.models import Merchant
 from merchants.staff.roles import assign_role
 from payments import sandbox
-from payments.models import PaymentRequest, Refund
+from payments.attention import Matter, count_payments
+from payments.models import Payment, PaymentRequest, Refund
 from payments.requests.lifecycle import lock_request
-from tests.support.portal.payment_rows import SENDER, Make, asked, page_of, press
+from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, asked, fail, page_of, press
 
 CUSTOMER = SENDER
 
@@ -82,6 +86,73 @@ def test_what_the_api_refuses_is_refused_with_its_words(
     assert not LogEntry.objects.exists()
 
 
+def test_each_wrong_field_is_named_and_keeps_what_was_entered(
+    admin_client: Client, paid: PaymentRequest
+) -> None:
+    entered = {"amount": "much", "recipient_address": "0x12", "reason": "torn"}
+    form = {**asked(admin_client, action_url(paid, "refund")), **entered}
+    page = admin_client.post(action_url(paid, "refund"), form)
+    assert page.status_code == 200
+    assert set(page.context["form"].errors) == {"amount", "recipient_address"}
+    for text in entered.values():
+        assert f'value="{text}"' in page.content.decode()
+    assert not Refund.objects.exists()
+    # The corrected form works, with what the page now holds.
+    corrected = {**form, "amount": "1", "recipient_address": CUSTOMER}
+    assert admin_client.post(action_url(paid, "refund"), corrected).status_code == 302
+    assert Refund.objects.get().amount == 1_000_000
+
+
+def test_the_wallet_has_to_be_entered_where_several_paid(admin_client: Client, make: Make) -> None:
+    request = make("order-8")
+    for amount, payer in ((4_000_000, SENDER), (6_500_000, RECIPIENT)):
+        with transaction.atomic():
+            payment = sandbox._pay(lock_request(request.pk), amount, "for a test")
+        Payment.objects.filter(pk=payment.pk).update(from_address=payer)
+    assert "Several wallets paid" in refund_by_hand(admin_client, request, amount="1")
+    assert not Refund.objects.exists()
+    assert "is created" in refund_by_hand(admin_client, request, amount="1", recipient_address=CUSTOMER)
+
+
+def test_the_excess_goes_back_and_no_more_of_it_is_offered(admin_client: Client, make: Make) -> None:
+    request = make("order-9")
+    with transaction.atomic():
+        sandbox._pay(lock_request(request.pk), request.amount + 750_000, "for a test")
+    excess = action_url(request, "refund-excess")
+    assert "Refund the excess" in page_of(admin_client, "payments/paymentrequest", request.pk)
+    form = admin_client.get(excess).context["form"]
+    assert form["amount"].value() == "0.75"
+    press(admin_client, excess, amount="0.5", recipient_address=CUSTOMER)
+    assert admin_client.get(excess).context["form"]["amount"].value() == "0.25"
+    press(admin_client, excess, amount="0.25")
+    assert sorted(Refund.objects.values_list("amount", flat=True)) == [250_000, 500_000]
+    assert "Refund the excess" not in page_of(admin_client, "payments/paymentrequest", request.pk)
+    assert admin_client.get(excess).status_code == 302
+    assert action_url(request, "refund") in page_of(admin_client, "payments/paymentrequest", request.pk)
+
+
+@pytest.mark.parametrize("outcome", ["paid_late", "underpaid"])
+def test_what_came_late_or_in_part_goes_back_whole(
+    admin_client: Client, make: Make, outcome: str, settings: Any
+) -> None:
+    settings.ENVIRONMENT = "staging"
+    request = make("order-10")
+    sandbox.simulate(request.pk, sandbox.Outcome(outcome), by="a test")
+    if outcome == "underpaid":
+        sandbox.simulate(request.pk, sandbox.Outcome.EXPIRED, by="a test")
+    refund_by_hand(admin_client, request, recipient_address=CUSTOMER)
+    assert Refund.objects.get().amount == (10_500_000 if outcome == "paid_late" else 5_250_000)
+
+
+def test_a_swap_is_refunded_in_the_requested_token_and_the_page_says_so(
+    admin_client: Client, paid: PaymentRequest
+) -> None:
+    words = "The customer paid with another token, and receives USDC."
+    assert words not in admin_client.get(action_url(paid, "refund")).content.decode()
+    Payment.objects.update(type="swap")
+    assert words in admin_client.get(action_url(paid, "refund")).content.decode()
+
+
 def test_while_refunds_are_switched_off_none_is_created(admin_client: Client, paid: PaymentRequest) -> None:
     seen = asked(admin_client, action_url(paid, "refund"))
     Switch.objects.create(name="refunds")
@@ -106,6 +177,49 @@ def test_a_refund_that_was_not_sent_is_cancelled(admin_client: Client, paid: Pay
     page = page_of(admin_client, "payments/refund", refund.pk)
     assert action_url(refund, "cancel") not in page
     assert "Sign it" not in page
+
+
+def test_refunds_are_filtered_by_their_status(admin_client: Client, paid: PaymentRequest) -> None:
+    refund_by_hand(admin_client, paid, amount="1", recipient_address=CUSTOMER)
+    refund_by_hand(admin_client, paid, amount="2")
+    ready, waiting = Refund.objects.order_by("amount")
+
+    def listed(status: str) -> list[bool]:
+        page = page_of(admin_client, "payments/refund", status=status)
+        return [change_url(each) in page for each in (ready, waiting)]
+
+    assert listed("ready") == [True, False]
+    assert listed("requires_address") == [False, True]
+    assert listed("completed") == [False, False]
+    assert listed("nonsense") == [True, True]
+    press(admin_client, action_url(waiting, "cancel"))
+    assert listed("requires_address") == [False, False]
+    assert listed("cancelled") == [False, True]
+
+
+def test_what_carries_a_refund_is_in_no_list_of_requests_or_payments(
+    admin_client: Client, paid: PaymentRequest
+) -> None:
+    refund_by_hand(admin_client, paid, amount="1", recipient_address=CUSTOMER)
+    carrier = PaymentRequest.objects.get(is_refund=True)
+    sent = fail(carrier, code="transaction_not_bound")
+    assert sent.is_anyones
+    for model, row, texts in (
+        ("paymentrequest", carrier, (carrier.shortcode, str(carrier.pk), CUSTOMER, HASH)),
+        ("payment", sent, (sent.pk, HASH, carrier.shortcode)),
+    ):
+        for query in ({}, {"attention": "not_bound"}, *({"q": text} for text in texts)):
+            assert change_url(row) not in page_of(admin_client, f"payments/{model}", **query)
+        exported = b"".join(admin_client.get(f"/admin/payments/{model}/export.csv"))  # type: ignore[arg-type]
+        assert str(paid.pk).encode() in exported
+        assert str(row.pk).encode() not in exported
+        assert admin_client.get(change_url(row)).status_code == 200
+    assert count_payments(Payment.objects.all(), Matter.NOT_BOUND, timezone.now()) == 0
+    refund = Refund.objects.get()
+    for text in (HASH, CUSTOMER, CUSTOMER.lower(), refund.pk, paid.shortcode, str(paid.pk)):
+        assert change_url(refund) in page_of(admin_client, "payments/refund", q=text)
+    assert change_url(refund) not in page_of(admin_client, "payments/refund", q=carrier.shortcode)
+    assert change_url(sent) in page_of(admin_client, "payments/refund", refund.pk)
 
 
 def test_only_who_may_refund_does(paid: PaymentRequest, other_merchant: Merchant) -> None:

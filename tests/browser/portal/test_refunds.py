@@ -1,0 +1,89 @@
+"""A refund from the portal in a browser: refused amounts and wallets, the refund's page, the list by status."""
+
+import os
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from config.admin.actions import action_url
+from config.admin.portal import change_url
+from payments import sandbox
+from payments.models import PaymentRequest, Refund
+from payments.requests.lifecycle import lock_request
+from tests.pictures import picture
+from tests.support.portal.payment_rows import SENDER, Make, make, token
+
+__all__ = ["make", "token"]
+
+# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+
+@pytest.fixture
+def portal(live_server: LiveServer, page: Page, settings: Any) -> str:
+    """The origin of the portal, in which an operator is signed in."""
+    files = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
+    client = Client()
+    client.force_login(User.objects.create_superuser("olga"))
+    session = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": session, "url": f"{live_server.url}/admin"}])
+    return live_server.url
+
+
+@pytest.fixture
+def paid(make: Make) -> PaymentRequest:
+    """A request of which all 10.50 USDC are paid."""
+    request = make("order-7")
+    with transaction.atomic():
+        sandbox._pay(lock_request(request.pk), request.amount, "for a test")
+    return PaymentRequest.objects.get()
+
+
+def fits(page: Page) -> bool:
+    """Return whether nothing sticks out at the right."""
+    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+def test_a_refund_is_refused_with_its_field_then_created_and_found_by_status(
+    paid: PaymentRequest, portal: str, page: Page, troubles: list[str]
+) -> None:
+    page.goto(f"{portal}{change_url(paid)}")
+    picture(page, "portal, paid request")
+    page.goto(f"{portal}{action_url(paid, 'refund')}")
+    picture(page, "portal, refund form")
+    page.get_by_label("Amount").fill("10.51")
+    page.get_by_label("Customer's wallet").fill("0x1234")
+    page.get_by_role("button", name="Refund", exact=True).click()
+    expect(page.get_by_text("40 hexadecimal digits")).to_be_visible()
+    picture(page, "portal, refund refused")
+    assert fits(page)
+    assert not Refund.objects.exists()
+    page.get_by_label("Customer's wallet").fill(SENDER)
+    page.get_by_role("button", name="Refund", exact=True).click()
+    expect(page.get_by_text("At most 10.50 USDC can be refunded now.")).to_be_visible()
+    picture(page, "portal, refund too large")
+    assert not Refund.objects.exists()
+    page.get_by_label("Amount").fill("2.5")
+    page.get_by_role("button", name="Refund", exact=True).click()
+    expect(page.get_by_text("The refund of 2.50 USDC is created.")).to_be_visible()
+    picture(page, "portal, refund created")
+    refund = Refund.objects.get()
+    page.get_by_role("link", name="Sign it.").click()
+    expect(page.get_by_role("link", name="Sign it with your wallet")).to_be_visible()
+    picture(page, "portal, refund")
+    assert fits(page)
+    page.goto(f"{portal}/admin/payments/refund/?status=ready")
+    picture(page, "portal, refunds by status")
+    assert fits(page)
+    page.goto(f"{portal}{action_url(refund, 'cancel')}")
+    picture(page, "portal, refund to cancel")
+    page.get_by_role("button", name="Cancel the refund").click()
+    expect(page.get_by_text("is cancelled.")).to_be_visible()
+    picture(page, "portal, refund cancelled")
+    assert troubles == []

@@ -1,0 +1,127 @@
+"""The pages on which a merchant sends a refund speak of a refund: no word of a payment, or of asking the merchant."""
+
+import html
+import re
+from collections.abc import Callable
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from checkout.languages import language
+from merchants.languages import LANGUAGES
+from merchants.models import Merchant
+from payments import sandbox
+from payments.models import Payment, PaymentRequest, Refund
+from payments.refunds.services import create_refund
+from payments.requests.lifecycle import lock_request
+from tests.support.portal.payment_rows import HASH, SENDER, Make, fail
+
+Sent = Callable[..., Refund]
+
+
+@pytest.fixture
+def refund(make: Make) -> Sent:
+    """Return a maker of refunds of 2.50 USDC, sent or still to be sent."""
+
+    def create(*, is_sent: bool = False) -> Refund:
+        Merchant.objects.update(support_email="help@bakery.example")
+        request = make("basket-7")
+        with transaction.atomic():
+            sandbox._pay(lock_request(request.pk), request.amount, "for a test")
+            made = create_refund(
+                request.pk,
+                amount=2_500_000,
+                recipient_address=SENDER,
+                payment_id=None,
+                reason=None,
+                actor="test",
+            ).refund
+            if is_sent and made.carrier_id:
+                sent = sandbox._pay(lock_request(made.carrier_id), made.amount, "for a test")
+                Payment.objects.filter(pk=sent.pk).update(
+                    is_simulated=False
+                )  # a receipt says how to verify it
+        return made
+
+    return create
+
+
+def words(page: str) -> str:
+    """Return what a reader without scripts sees or hears, with the title and the link preview."""
+    page = page.replace("payments.example", "")
+    said = re.findall(r'(?:content|aria-label)="([^"]*)"', page)
+    text = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return html.unescape(" ".join([re.sub(r"<[^>]*>", " ", text), *said]))
+
+
+def of_payments(text: str) -> list[str]:
+    """Return the words of payments in an English text, but for names that say so in every language."""
+    text = text.replace("Solana Pay", "")
+    return re.findall(
+        r"\b(?:pay|pays|paid|paying|payments?|payer|order|shop|merchant)\b", text, re.IGNORECASE
+    )
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("path", "is_sent"),
+    [
+        ("", False),
+        ("", True),
+        ("/by-hand", False),
+        ("/by-hand", True),
+        ("/receipt", True),
+    ],
+)
+def test_no_page_of_a_refund_speaks_of_a_payment(refund: Sent, path: str, is_sent: bool) -> None:
+    made = refund(is_sent=is_sent)
+    address = f"{made.refund_url}{path}".removeprefix("http://testserver")
+    page = Client().get(address)
+    assert page.status_code == 200, address
+    text = words(page.content.decode())
+    assert of_payments(text) == []
+    assert "help@bakery.example" not in text
+    assert re.search("refund", text, re.IGNORECASE)
+
+
+@pytest.mark.django_db
+def test_nor_do_its_warnings(refund: Sent) -> None:
+    made = refund()
+    carrier = PaymentRequest.objects.get(refund=made)
+    fail(carrier, code="transaction_not_bound")
+    fail(carrier, HASH.replace("ab", "cd"), code="transaction_too_old")
+    fail(carrier, HASH.replace("ab", "ef"), code="wrong_token")
+    for path in ("", "/by-hand"):
+        page = Client().get(f"/pay/{carrier.shortcode}{path}").content.decode()
+        assert of_payments(words(page).replace("The network does not know this transaction.", "")) == []
+        assert "in the portal" in page
+
+
+@pytest.mark.django_db
+def test_its_receipt_has_the_ids_of_the_refund(refund: Sent) -> None:
+    made = refund(is_sent=True)
+    carrier = PaymentRequest.objects.get(refund=made)
+    page = Client().get(f"/pay/{carrier.shortcode}/receipt").content.decode()
+    assert made.id in page
+    assert str(carrier.pk) not in words(page)
+    assert carrier.payments.get().pk not in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("tag", LANGUAGES)
+def test_each_language_has_words_of_its_own_for_a_refund(refund: Sent, tag: str) -> None:
+    made = refund(is_sent=True)
+    own = language(tag, is_for_refund=True)
+    pages: dict[str, tuple[str, ...]] = {
+        "": ("page.titlePaid", "page.preview", "page.payment", "paid"),
+        "/receipt": ("page.receipt", "page.paidToWhom", "page.check", "page.backToPayment"),
+        "/by-hand": ("page.findHeading", "page.find"),
+    }
+
+    for path, keys in pages.items():
+        page = Client().get(f"{made.refund_url}{path}".removeprefix("http://testserver"), {"lang": tag})
+        text = re.sub("[\u2066-\u2069]", "", words(page.content.decode()))
+        for key in keys:
+            said = re.sub(r"\{\w+\}", "\0", str(own.messages[key])).split("\0")
+            assert all(part in text for part in said), (path, key)

@@ -1,0 +1,45 @@
+"""What keeps a merchant from sending a refund is said of the refund, and of the customer's wallet."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from config.api.errors import ApiError
+from payments.models import PaymentRequest
+from payments.routes.refusals import require_payable, require_valid_recipient
+from payments.submission.hashes import submit_hash
+from tests.support.portal.payment_rows import HASH, Make
+
+
+class Refusing:
+    """A client of a chain on which no wallet can be paid."""
+
+    def recipient_problem(self, address: str) -> str:
+        return f"{address} is blocked."
+
+
+@pytest.fixture
+def carrier(make: Make) -> PaymentRequest:
+    """A request that carries a refund."""
+    PaymentRequest.objects.filter(pk=make().pk).update(is_refund=True)
+    return PaymentRequest.objects.select_related("chain", "token").get()
+
+
+def refused(call: Any, *args: Any, **options: Any) -> str:
+    with pytest.raises(ApiError) as error:
+        call(*args, **options)
+    return error.value.problems[0].message
+
+
+@pytest.mark.django_db
+def test_each_refusal_speaks_of_the_refund(carrier: PaymentRequest) -> None:
+    blocked = refused(require_valid_recipient, Refusing(), carrier)
+    assert blocked.startswith("The customer's wallet can't be paid")
+    payment, _ = submit_hash(carrier, chain=carrier.chain, transaction_hash=HASH, actor="test")
+    type(payment).objects.update(is_in_flight=True, amount_received=None, amount=carrier.amount)
+    pending = refused(require_payable, carrier, timezone.now(), allow_parallel=False)
+    assert pending == "A transaction of this refund is being verified. Wait for it before you send another."
+    carrier.status = "cancelled"
+    over = refused(require_payable, carrier, timezone.now(), allow_parallel=True)
+    assert over == "This refund is cancelled. Don't send it."
