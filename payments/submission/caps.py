@@ -56,7 +56,7 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
     if sighting.is_older:
         return
     # A hash that no node knows can't be evaluated, so all open payments of the client count against it. Unknown hashes
-    # don't count against a known transaction: whoever shares the customer's address could submit five of them.
+    # don't count against a known transaction: anyone who shares the customer's address could submit five of them.
     if _open(request, submitter, is_lenient=sighting.is_known) >= MAX_OPEN_PAYMENTS:
         message = (
             f"{MAX_OPEN_PAYMENTS} payments for this request are being verified. Wait until one is finished."

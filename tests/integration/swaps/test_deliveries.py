@@ -372,9 +372,7 @@ def test_the_start_of_a_swap_is_taken_although_the_transaction_paid_another_requ
     other = Payment.objects.create(
         request=paid, chain=first, transaction_hash=sent, status="failed", next_check_at=None
     )
-    ConsumedTransfer.objects.create(
-        chain=first, transaction_hash=sent, slot="0", payment=other, amount=1
-    )
+    ConsumedTransfer.objects.create(chain=first, transaction_hash=sent, slot="0", payment=other, amount=1)
     assert submit(request, sent, first).status == "pending"
     with pytest.raises(ApiError) as refused:
         submit(scripted.request(), sent, first)
