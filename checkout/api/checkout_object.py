@@ -20,6 +20,7 @@ from payments.api.links import payment_url, return_url
 from payments.api.objects import FailureCodeText, PaymentFields, PriceObject, RateObject, RequestStatusText
 from payments.api.shown_payments import weightiest_payments
 from payments.models import Payment, PaymentRequest
+from payments.refunds.services import is_left
 
 _FASTEST_POLL_MS = 1000
 _IDLE_POLL_MS = 5000
@@ -276,12 +277,18 @@ def checkout_object(request: PaymentRequest) -> Checkout:
         # The merchant sends a refund themselves, and needs no way to ask the merchant.
         merchant=CheckoutMerchant.of(request.merchant, has_support=not request.is_refund),
         payments=[checkout_payment(payment) for payment in payments],
-        is_available=request.is_available,
+        is_available=_is_available(request),
         is_test=settings.ENVIRONMENT == "staging" or any(payment.is_simulated for payment in payments),
         pay_with=PayWith(is_routed=_is_routed(request)),
         is_final=is_final,
         poll_in_ms=_poll_in_ms(request, payments, is_final),
     )
+
+
+def _is_available(request: PaymentRequest) -> bool:
+    """Whether money may be sent for the request. An open refund may no longer be left, after it failed once."""
+    is_open_refund = request.is_refund and request.status == PaymentRequest.Status.ACTIVE
+    return request.is_available and (not is_open_refund or is_left(request))
 
 
 def _is_routed(request: PaymentRequest) -> bool:

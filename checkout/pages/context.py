@@ -42,7 +42,7 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "checkout": checkout,
         "wording": wording_of(payment_request.chain),
         "state": state,
-        "is_payable": _is_payable(payment_request, state),
+        "is_payable": checkout["is_available"] and _is_payable(payment_request, state),
         "under_way": [each for each in checkout["payments"] if progress.is_under_way(each)],
         **_warning_context(checkout["payments"]),
         "is_time_up": payment_request.status == PaymentRequest.Status.ACTIVE
@@ -135,12 +135,8 @@ def preview_image(payment_request: PaymentRequest) -> str:
 
 
 def _is_payable(payment_request: PaymentRequest, state: str) -> bool:
-    """Whether the page may show where to send money: the request is open and available, with no payment in progress."""
-    return (
-        payment_request.is_available
-        and state in ("active", "partly_paid")
-        and not payment_request.is_past_expiry(timezone.now())
-    )
+    """Whether the page may show where to send money: the request is open, with no payment in progress."""
+    return state in ("active", "partly_paid") and not payment_request.is_past_expiry(timezone.now())
 
 
 def _warning_context(payments: list[dict[str, Any]]) -> dict[str, Any]:

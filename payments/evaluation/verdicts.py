@@ -162,7 +162,7 @@ def evaluate(
         return NotFound()
     if facts.block is None:
         return _unmined(terms, facts)
-    decided = _decide(terms, facts, facts.block)
+    decided = _decide_with_acceptance(terms, facts, facts.block)
     confirmations, is_deep = depth(facts.block, head), finality.is_reached(facts, head)
     if isinstance(decided, Refused):
         return decided if is_deep else _likely(decided, facts.block, finality, confirmations)
@@ -222,6 +222,17 @@ def _likely(refused: Refused, block: Block, finality: Finality, confirmations: i
     """Return a refusal whose block may still be reorganised away."""
     detail = f"{refused.message} {_waiting(finality, confirmations)}"
     return NotYet(detail, block, confirmations, likely=refused)
+
+
+def _decide_with_acceptance(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
+    """Return the result for a mined transaction; what only the merchant's acceptance makes count is bound manually."""
+    decided = _decide(terms, facts, block)
+    if not (terms.evidence.is_accepted and isinstance(decided, Bound)):
+        return decided
+    unaccepted = replace(terms, evidence=replace(terms.evidence, is_accepted=False))
+    if isinstance(_decide(unaccepted, facts, block), Bound):
+        return decided
+    return replace(decided, by=BoundBy.MANUAL)
 
 
 def _decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:

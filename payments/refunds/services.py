@@ -104,10 +104,7 @@ def cancel_refund(refund: Refund, *, actor: str) -> RefundNow:
 
 
 def require_buildable(current: RefundNow) -> PaymentRequest:
-    """Return the refund's carrier if a transaction may be built for it, else raise ApiError.
-
-    A failed refund no longer reserves its amount, so it is built again only as long as that is still left.
-    """
+    """Return the refund's carrier if a transaction may be built for it, else raise ApiError."""
     refund, standing = current.refund, current.standing
     if refund.carrier is None:
         message = "This refund has no address yet: the customer names one on its claim_url."
@@ -117,10 +114,33 @@ def require_buildable(current: RefundNow) -> PaymentRequest:
     if standing.status == Refund.Status.PROCESSING:
         message = "A transaction of this refund is being verified. Wait for it before you send another."
         raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
-    left = refundable(refund.request).without(refund.pk).left
+    require_left(refund)
+    return refund.carrier
+
+
+def require_left(refund: Refund) -> None:
+    """Raise ApiError `refund_too_large` unless the refund's amount, beside all other refunds, is left to be refunded.
+
+    A failed refund no longer reserves its amount, and a payment whose block vanished no longer counts as paid.
+    """
+    left = _left_for(refund)
     if refund.amount > left:
         raise _too_large(refund.request, left, 0)
-    return refund.carrier
+
+
+def refund_of(carrier: PaymentRequest) -> Refund:
+    """Return the refund that this request carries."""
+    return with_request(Refund.objects.filter(carrier=carrier)).get()
+
+
+def is_left(carrier: PaymentRequest) -> bool:
+    """Whether the amount of the carried refund, beside all other refunds, is left to be refunded."""
+    refund = refund_of(carrier)
+    return refund.amount <= _left_for(refund)
+
+
+def _left_for(refund: Refund) -> int:
+    return refundable(refund.request).without(refund.pk).left
 
 
 def _payment(possible: Refundable, payment_id: str | None, *, has_address: bool) -> Payment | None:

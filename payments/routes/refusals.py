@@ -9,6 +9,7 @@ from chains.models import Chain, Token
 from chains.switches import Feature, require_offered, require_on
 from config.api.errors import ApiError, ErrorCode
 from payments.models import PaymentRequest, Route
+from payments.refunds.services import refund_of, require_left
 from payments.requests.lifecycle import covering_payment
 
 NODE_RETRY_SECONDS = 5
@@ -17,7 +18,10 @@ LONGEST_RETRY_SECONDS = 3600
 
 
 def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: bool) -> None:
-    """Raise ApiError unless the request is active and, without `allow_parallel`, not covered by an open payment."""
+    """Raise ApiError unless the request is active and, without `allow_parallel`, not covered by an open payment.
+
+    A refund has to be left to be refunded as well: its page stays open after it failed, and its link is public.
+    """
     if request.status != PaymentRequest.Status.ACTIVE or request.is_past_expiry(now):
         state = request.status if request.status != PaymentRequest.Status.ACTIVE else "past its deadline"
         message = f"This payment request is {state}. Don't pay it."
@@ -31,6 +35,8 @@ def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: b
             else "A transaction of this refund is being verified. Wait for it before you send another."
         )
         raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
+    if request.is_refund:
+        require_left(refund_of(request))
 
 
 def require_switched_on(request: PaymentRequest, token: Token) -> None:

@@ -55,7 +55,8 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
         raise _too_many(MAX_PUBLIC_ROWS)
     if sighting.is_older:
         return
-    # A hash that no node knows can't be evaluated, so all open payments of the client count against it.
+    # A hash that no node knows can't be evaluated, so all open payments of the client count against it. Unknown hashes
+    # don't count against a known transaction: anyone who shares the customer's address could submit five of them.
     if _open(request, submitter, is_lenient=sighting.is_known) >= MAX_OPEN_PAYMENTS:
         message = (
             f"{MAX_OPEN_PAYMENTS} payments for this request are being verified. Wait until one is finished."
@@ -71,11 +72,16 @@ def _too_many(limit: int) -> ApiError:
 
 
 def _open(request: PaymentRequest, submitter: str, *, is_lenient: bool = False) -> int:
-    """Return how many open payments this client opened; with `is_lenient`, without those that will likely fail."""
+    """Return how many open payments this client opened.
+
+    With `is_lenient`, without those that will likely fail, and those whose transaction no node has seen.
+    """
     opened = Payment.objects.filter(
         _OPENED_PUBLICLY, request=request, submitter=submitter, status__in=Payment.OPEN
     )
-    return (opened.filter(likely_failure="") if is_lenient else opened).count()
+    if is_lenient:
+        opened = opened.filter(likely_failure="", seen_at__isnull=False)
+    return opened.count()
 
 
 def _counted(request: PaymentRequest) -> int:

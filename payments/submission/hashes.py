@@ -10,7 +10,7 @@ from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
 from config.database.notifications import Channel, notify
-from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest, Route
+from payments.models import FailureCode, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import note_creation
@@ -18,6 +18,7 @@ from payments.submission.caps import MAX_OPEN_PAYMENTS as MAX_OPEN_PAYMENTS
 from payments.submission.caps import MAX_PUBLIC_PAYMENTS as MAX_PUBLIC_PAYMENTS
 from payments.submission.caps import has_room, may_reopen, require_room
 from payments.submission.sightings import Client, Sighting, sight
+from payments.submission.used_transactions import needs_lookup, require_unused
 from payments.verification.reopening import is_given_up, reopen
 from payments.verification.replacements import continued_by, continuing_columns, follow_submitted, replaceable
 
@@ -51,10 +52,11 @@ def submit_hash(
     what they pay.
 
     `submitter` is a digest of the client; open payments are counted per submitter. The chain is read only if a cap is
-    reached or a payment may be sped up, always outside a database transaction. `before_extra_lookup` is called before
-    a lookup beyond the caps and may raise.
+    reached, a payment may be sped up, or the transaction was partly credited, always outside a database transaction.
+    `before_extra_lookup` is called before a lookup beyond the caps and may raise.
 
-    Raises ApiError if the hash was credited to another request, or if it exceeds a limit of `payments.submission.caps`.
+    Raises ApiError if all that the transaction paid the recipient was credited, or if it exceeds a limit of
+    `payments.submission.caps`.
     """
     sighting: Sighting | None = None
     while True:
@@ -69,8 +71,10 @@ def submit_hash(
 def sight_for_merchant(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
 ) -> Sighting | None:
-    """Look the transaction up if it may speed up a payment of the request."""
-    if _existing_payment(request, chain, transaction_hash) or not replaceable(request, chain).exists():
+    """Look the transaction up if it may speed up a payment of the request, or was partly credited."""
+    if _existing_payment(request, chain, transaction_hash):
+        return None
+    if not (replaceable(request, chain).exists() or needs_lookup(request, chain, transaction_hash)):
         return None
     return sight(request, chain, transaction_hash, timezone.now(), client=client)
 
@@ -97,7 +101,7 @@ def submit_for_merchant(
                     existing, actor=actor, reason="submitted by the merchant", retries=existing.retries + 1
                 )
             return existing, False
-        _require_unconsumed(locked, chain, transaction_hash)
+        require_unused(locked, chain, transaction_hash, sighting)
         continued = _continued(locked, chain, sighting, actor)
         if continued is not None:
             return continued, False
@@ -119,7 +123,9 @@ def _store(
         if existing is not None:
             _reopen_by_submission(existing, actor, submitter)
             return existing, False
-        _require_unconsumed(locked, chain, transaction_hash)
+        if sighting is None and needs_lookup(locked, chain, transaction_hash):
+            raise _SightingNeeded(is_beyond_caps=not has_room(locked, submitter))
+        require_unused(locked, chain, transaction_hash, sighting)
         if sighting is None:
             is_beyond_caps = not has_room(locked, submitter)
             if is_beyond_caps or replaceable(locked, chain).exists():
@@ -245,12 +251,3 @@ def _was_proved_since(payment: Payment) -> bool:
     if not is_unbound or payment.crosses_chains or payment.is_simulated:
         return False
     return payment.request.payer_proofs.filter(verified_at__gte=payment.failed_at).exists()
-
-
-def _require_unconsumed(request: PaymentRequest, chain: Chain, transaction_hash: str) -> None:
-    consumed = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=transaction_hash)
-    elsewhere = consumed.exclude(payment__request=request)
-    # One transaction may pay several requests. Verification then decides which of its transfers are still uncredited.
-    if elsewhere.exists() and not elsewhere.filter(payment__carries_others=True).exists():
-        message = "This transaction has already been used to pay another request."
-        raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)

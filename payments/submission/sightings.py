@@ -27,13 +27,14 @@ class Sighting:
     """The result of looking up a transaction. `is_answered` is false if no node gave a usable response.
 
     `is_bound`: mined and bound to the request, however deep, or bound by its own bytes. `is_older`: mined before the
-    request was created.
+    request was created. `starts_swap`: mined, and the start of a swap of the request.
     """
 
     facts: TransactionFacts | None = None
     is_answered: bool = True
     is_bound: bool = False
     is_older: bool = False
+    starts_swap: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -79,5 +80,8 @@ def sight(
     is_waiting_bound = isinstance(verdict, NotYet) and verdict.bound is not None and verdict.likely is None
     is_older = facts.block is not None and facts.block.time < request.created_at - CLOCK_ALLOWANCE
     return Sighting(
-        facts, is_bound=isinstance(verdict, Paid | SwapStarted) or is_waiting_bound, is_older=is_older
+        facts,
+        is_bound=isinstance(verdict, Paid | SwapStarted) or is_waiting_bound,
+        is_older=is_older,
+        starts_swap=isinstance(verdict, SwapStarted),
     )

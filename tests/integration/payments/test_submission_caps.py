@@ -51,9 +51,10 @@ def counted(request: PaymentRequest, count: int = MAX_PUBLIC_PAYMENTS) -> None:
     rows(request, count, seen_at=timezone.now())
 
 
-def open_by(request: PaymentRequest, submitter: str) -> None:
+def open_by(request: PaymentRequest, submitter: str, *, seen: bool = True) -> None:
     columns = {"status": "pending", "failure_code": "", "next_check_at": timezone.now()}
-    rows(request, MAX_OPEN_PAYMENTS, submitter=submitter, **columns)
+    seen_at = timezone.now() if seen else None
+    rows(request, MAX_OPEN_PAYMENTS, submitter=submitter, seen_at=seen_at, **columns)
 
 
 def refusal(request: PaymentRequest, transaction_hash: str, **more: Any) -> tuple[str, int | None]:
@@ -74,6 +75,23 @@ def test_the_five_open_ones_count_for_each_client_alone(request_for: Make) -> No
     open_by(request, STRANGER)
     assert refusal(request, hash_of(1), submitter=STRANGER)[0] == "too_many_open_payments"
     submit(request, hash_of(1))
+
+
+def test_five_hashes_that_no_node_knows_keep_out_no_transaction_that_one_knows(
+    request_for: Make, local_chain: LocalChain
+) -> None:
+    """Customers of one network share an address, and a made-up hash stays open for more than an hour."""
+    request = request_for()
+    open_by(request, STRANGER, seen=False)
+    assert refusal(request, hash_of(1), submitter=STRANGER)[0] == "too_many_open_payments"
+    payment, is_new = submit_hash(
+        request,
+        chain=request.chain,
+        transaction_hash=unbound(local_chain),
+        actor="checkout",
+        submitter=STRANGER,
+    )
+    assert (is_new, payment.status) == (True, "pending")
 
 
 def test_a_client_is_known_by_a_digest_that_names_no_address(public: Api, request_for: Make) -> None:

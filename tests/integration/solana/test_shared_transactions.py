@@ -6,7 +6,7 @@ from chains.models import Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from payments.submission.hashes import submit_for_merchant
+from payments.submission.hashes import sight_for_merchant, submit_for_merchant
 from payments.submission.merchant_acceptance import accept_payment
 from tests.support.payments.world import Clock, look_until_decided, make_request, submit
 from tests.support.solana.ledger import LocalLedger, new_address
@@ -52,3 +52,49 @@ def test_a_transaction_that_brought_other_requests_nothing_is_refused_for_them(
         submit(other, signature)
     assert refused.value.problems[0].code.value == "transaction_already_used"
     assert Payment.objects.count() == ConsumedTransfer.objects.count() == 1
+
+
+def test_once_all_that_a_wallet_got_is_credited_the_transaction_is_used_up_for_it(
+    merchant: Merchant, other_merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    """It paid two requests of one wallet, and another merchant's wallet without a reference."""
+    wallet = new_address()
+    first, second, third = (make_request(merchant, solana_usdc, "1", wallet) for _ in range(3))
+    others = make_request(other_merchant, solana_usdc, "1", new_address())
+    moves = [
+        *local_ledger.token_move(wallet, UNIT, bytes(first.reference)),
+        *local_ledger.token_move(wallet, UNIT, bytes(second.reference)),
+        *local_ledger.token_move(others.recipient_address, UNIT),
+    ]
+    signature = local_ledger.send(moves)
+    assert decide(local_ledger, first, signature).status == Payment.Status.COMPLETED
+    assert decide(local_ledger, second, signature).status == Payment.Status.COMPLETED
+    for by in (submit, _submit_for_merchant):
+        with pytest.raises(ApiError) as refused:
+            by(third, signature)
+        assert refused.value.problems[0].code.value == "transaction_already_used"
+    assert Payment.objects.count() == 2
+    assert submit(others, signature).status == "pending", "what it got is not credited yet"
+
+
+def test_as_long_as_something_is_left_for_the_wallet_the_transaction_can_be_submitted(
+    merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    wallet = new_address()
+    first, second = (make_request(merchant, solana_usdc, "1", wallet) for _ in range(2))
+    moves = [
+        *local_ledger.token_move(wallet, UNIT, bytes(first.reference)),
+        *local_ledger.token_move(wallet, UNIT),
+    ]
+    signature = local_ledger.send(moves)
+    assert decide(local_ledger, first, signature).status == Payment.Status.COMPLETED
+    payment = look_until_decided(_submit_for_merchant(second, signature), Clock())
+    assert payment.failure_code == "transaction_not_bound"
+
+
+def _submit_for_merchant(request: PaymentRequest, signature: str) -> Payment:
+    sighting = sight_for_merchant(request, request.chain, signature)
+    payment, _ = submit_for_merchant(
+        request, chain=request.chain, transaction_hash=signature, actor="api", sighting=sighting
+    )
+    return payment

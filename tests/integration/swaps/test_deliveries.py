@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from chains.models import Chain
+from config.api.errors import ApiError
 from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Route
 from payments.submission.hashes import submit_hash
 from payments.submission.merchant_acceptance import accept_payment
@@ -346,6 +347,36 @@ def test_a_delivery_submitted_as_a_payment_of_its_own_counts_once(scripted: Scri
     request.refresh_from_db()
     assert request.amount_paid == ASKED
     assert ConsumedTransfer.objects.get().payment == swap
+
+
+def test_a_delivery_that_was_credited_is_used_up_for_its_own_request_as_well(scripted: Scripted) -> None:
+    request = scripted.request()
+    swap = scripted.depart(request)
+    by = scripted.deliver(ASKED)
+    scripted.provider.says(delivered(by, ASKED))
+    assert scripted.decide(swap).status == "completed"
+    with pytest.raises(ApiError) as refused:
+        submit(request, by)
+    assert refused.value.problems[0].code.value == "transaction_already_used"
+    assert Payment.objects.count() == 1
+
+
+def test_the_start_of_a_swap_is_taken_although_the_transaction_paid_another_request(
+    scripted: Scripted,
+) -> None:
+    """A bundler may put one customer's swap beside another's payment, which is credited first."""
+    paid, request = scripted.request(), scripted.request()
+    quote = scripted.quote(request)
+    sent = scripted.send_naming(bytes(quote.bound_by))
+    first = scripted.world.first_row
+    other = Payment.objects.create(
+        request=paid, chain=first, transaction_hash=sent, status="failed", next_check_at=None
+    )
+    ConsumedTransfer.objects.create(chain=first, transaction_hash=sent, slot="0", payment=other, amount=1)
+    assert submit(request, sent, first).status == "pending"
+    with pytest.raises(ApiError) as refused:
+        submit(scripted.request(), sent, first)
+    assert refused.value.problems[0].code.value == "transaction_already_used"
 
 
 def test_a_delivery_that_the_merchant_accepted_before_is_not_counted_again(scripted: Scripted) -> None:

@@ -146,6 +146,27 @@ def test_a_failed_refund_frees_its_amount_and_is_not_built_without_it(
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "refund_too_large")
 
 
+def test_the_page_of_a_failed_refund_offers_nothing_that_another_refund_has_taken(
+    api: Api, public: Api, local_chain: LocalChain, usdc: Token, refund: Refunding
+) -> None:
+    """Its transaction would go out beside the other's: more than what was paid."""
+    made = refund()
+    carrier = carrier_of(made)
+    plain = local_chain.transfer(local_chain.usdc, CUSTOMER, 10_000_000)
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": plain})
+    look_until_decided(carrier.payments.get(), Clock())
+    path = f"/api/public/payment-requests/{carrier.id}/routes"
+    body = {"wallet_address": local_chain.payer, "chain_id": usdc.chain_id, "token_id": usdc.id}
+    [route] = public.post(path, body).json()["routes"]
+    refund(amount="6")
+    for answer in (
+        public.post(path, body),
+        public.post("/api/public/build-transaction", {"route_id": route["id"]}),
+    ):
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "refund_too_large")
+    assert public.get(f"/api/public/payment-requests/{carrier.id}").json()["is_available"] is False
+
+
 def test_a_refunds_transfer_is_no_payment_of_a_request_for_the_same_wallet(
     api: Api, merchant: Merchant, usdc: Token, local_chain: LocalChain, refund: Refunding
 ) -> None:

@@ -86,6 +86,26 @@ PAYING = {
         mined(moved()),
         ("paid", 10, "manual"),
     ),
+    "by the acceptance of an ambiguous transfer": (
+        Evidence(OURS, foreign=frozenset({THEIRS}), is_accepted=True),
+        mined(moved(references=(OURS, THEIRS))),
+        ("paid", 10, "manual"),
+    ),
+    "by the acceptance of what a provider may report for another request": (
+        Evidence(OURS, elsewhere=(10,), is_accepted=True),
+        mined(REFERENCED),
+        ("paid", 10, "manual"),
+    ),
+    "by the acceptance of what the recipient may have lent": (
+        Evidence(OURS, is_accepted=True),
+        mined(moved(slot="0", sender=MERCHANT, recipient=STRANGER), moved(slot="1", references=(OURS,))),
+        ("paid", 10, "manual"),
+    ),
+    "by its reference, although it was accepted as well": (
+        Evidence(OURS, is_accepted=True),
+        mined(REFERENCED),
+        ("paid", 10, "reference"),
+    ),
     "by a swap in its own transaction": (
         BY_SWAP,
         mined(moved(sender=ROUTER, within=(0,))),

@@ -1,0 +1,70 @@
+"""Find out whether all that a transaction paid a request's recipient is credited already."""
+
+from collections import Counter
+
+from django.db.models import QuerySet
+
+from chains.client import TransactionFacts, Transfer
+from chains.models import Chain
+from config.api.errors import ApiError, ErrorCode
+from payments.models import ConsumedTransfer, PaymentRequest
+from payments.submission.sightings import Sighting
+from payments.verification.quote_evidence import quotes_of
+
+
+def needs_lookup(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
+    """Whether only the chain can tell if something of this credited transaction is left for the request.
+
+    It can if the transaction also paid other recipients or requests, or may have started a swap of this one.
+    """
+    credited = _credited(chain, transaction_hash)
+    return credited.exists() and (
+        credited.filter(payment__carries_others=True).exists() or bool(quotes_of({request.pk}, chain))
+    )
+
+
+def require_unused(
+    request: PaymentRequest, chain: Chain, transaction_hash: str, sighting: Sighting | None
+) -> None:
+    """Raise ApiError `transaction_already_used` if nothing is left that the transaction paid the recipient.
+
+    One transaction may pay several requests, and may be submitted for each. Where the chain could not be read, the
+    transaction counts as unused: verification decides then, and consumes each transfer once.
+    """
+    credited = _credited(chain, transaction_hash)
+    if not credited.exists():
+        return
+    if needs_lookup(request, chain, transaction_hash) and _may_be_left(request, chain, sighting):
+        return
+    message = "All that this transaction paid to this recipient has already been credited."
+    raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)
+
+
+def _credited(chain: Chain, transaction_hash: str) -> QuerySet[ConsumedTransfer]:
+    return ConsumedTransfer.objects.filter(chain=chain, transaction_hash=transaction_hash)
+
+
+def _may_be_left(request: PaymentRequest, chain: Chain, sighting: Sighting | None) -> bool:
+    facts = sighting.facts if sighting else None
+    if sighting is None or facts is None or facts.block is None or sighting.starts_swap:
+        return True
+    if not (facts.is_readable and facts.is_complete):
+        return True
+    return any(transfer.recipient == request.recipient_address for transfer in _left_of(facts, chain))
+
+
+def _left_of(facts: TransactionFacts, chain: Chain) -> list[Transfer]:
+    """Return the transfers of the transaction that no payment was credited with."""
+    slots: set[str] = set()
+    spent: Counter[str] = Counter()
+    for slot, account, amount in _credited(chain, facts.hash).values_list("slot", "account", "amount"):
+        slots.add(slot)
+        spent[account] += amount
+    return [
+        transfer
+        for transfer in facts.transfers
+        if transfer.amount > 0
+        and transfer.sender != transfer.recipient
+        and not slots & {transfer.slot, f"{transfer.token}:{transfer.recipient}"}
+        and (transfer.gain is None or transfer.gain > spent[transfer.account])
+    ]
