@@ -51,6 +51,7 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "is_test": checkout["is_test"],
         "is_refund": payment_request.is_refund,
         "refund_id": payment_request.refund.id if payment_request.is_refund else None,
+        "address_source": payment_request.refund.address_source if payment_request.is_refund else "",
         "order_number": payment_request.external_id if payment_request.merchant.show_order_number else None,
         "amount_display": price_text(payment_request.amount, decimals),
         "remaining_display": price_text(payment_request.amount_remaining, decimals),

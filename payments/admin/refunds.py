@@ -7,7 +7,7 @@ from django.utils.html import format_html, format_html_join
 
 from config.admin import portal
 from config.admin.actions import WithActions
-from config.admin.cells import NOTHING, clipped, in_zone, two_lines, when
+from config.admin.cells import NOTHING, clipped, in_zone, outside, two_lines, when
 from config.admin.filters import Autocompleted, Choices, Days
 from merchants.staff.records import Records
 from payments.admin.actions import CancelRefund
@@ -32,7 +32,7 @@ class RefundAdmin(WithActions, Records):
     """Refunds with their status, which follows from the payments that carry them."""
 
     confirmed_actions = (CancelRefund(),)
-    list_display = ("code_and_state", "goes_back", "to", "order", "transaction", "created")
+    list_display = ("code_and_state", "goes_back", "wallet", "order", "transaction", "created")
     list_filter = (
         RefundStatus,
         ("address_source", Choices),
@@ -72,6 +72,13 @@ class RefundAdmin(WithActions, Records):
     def to(self, refund: Refund) -> str:
         """Return the customer's wallet."""
         return address_link(refund.request.chain, refund.recipient_address)
+
+    @admin.display(description="To")
+    def wallet(self, refund: Refund) -> str:
+        """Return the customer's wallet, shortened."""
+        address = refund.recipient_address
+        url = outside(refund.request.chain.explorer_url, f"address/{address}")
+        return clipped(address, url) if address else NOTHING
 
     @admin.display(description="Address named by")
     def named_by(self, refund: Refund) -> str:

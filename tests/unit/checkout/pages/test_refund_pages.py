@@ -125,3 +125,12 @@ def test_each_language_has_words_of_its_own_for_a_refund(refund: Sent, tag: str)
         for key in keys:
             said = re.sub(r"\{\w+\}", "\0", str(own.messages[key])).split("\0")
             assert all(part in text for part in said), (path, key)
+
+
+@pytest.mark.django_db
+def test_who_chose_the_address_is_said_before_the_merchant_signs(refund: Sent) -> None:
+    made = refund()
+    address = str(made.refund_url).removeprefix("http://testserver")
+    assert "You or your staff chose this address." in Client().get(address).content.decode()
+    Refund.objects.update(address_source="customer")
+    assert "Your customer chose this address and signed for it." in Client().get(address).content.decode()

@@ -222,6 +222,17 @@ def test_what_carries_a_refund_is_in_no_list_of_requests_or_payments(
     assert change_url(sent) in page_of(admin_client, "payments/refund", refund.pk)
 
 
+def test_another_site_can_not_have_a_signed_in_operator_refund(
+    admin_user: User, paid: PaymentRequest
+) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin_user)
+    form = {**asked(client, action_url(paid, "refund")), "recipient_address": CUSTOMER}
+    for name in ("refund", "refund-excess"):
+        assert client.post(action_url(paid, name), form).status_code == 403
+    assert not Refund.objects.exists()
+
+
 def test_only_who_may_refund_does(paid: PaymentRequest, other_merchant: Merchant) -> None:
     for role, merchant, status in (("support", None, 403), ("merchant", other_merchant, 302)):
         user = User.objects.create_user(f"{role}-user", password="only for tests")
