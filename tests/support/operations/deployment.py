@@ -77,7 +77,8 @@ class Deployment:
         )
         self.url = self._all.enter_context(proxy)
         (temporary := folder / "tmp").mkdir()
-        (self.backups := folder / "backups").mkdir()
+        self.backups = folder / "backups"
+        self.backups.mkdir()
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in declared()},
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
