@@ -258,6 +258,8 @@ logging.captureWarnings(True)
 know_secrets(env.secrets)
 report_errors(env.SENTRY_DSN, ENVIRONMENT)
 METRICS_TOKEN = env.METRICS_TOKEN
+BACKUP_FOLDER = env.BACKUP_FOLDER
+BACKUP_MAX_AGE_HOURS = env.BACKUP_MAX_AGE_HOURS
 METRICS = ["chains.monitoring.metrics.collect", "payments.metrics.collect", "webhooks.metrics.collect"]
 READINESS_CHECKS = {"partitions": "webhooks.storage.partitions.are_ready"}
 READINESS_DETAILS = {"chains": "chains.health.summary"}
@@ -278,6 +280,7 @@ DOCTOR_CHECKS = {
     "mail": "config.doctor.mail.check",
     "outside": "config.doctor.outside.check",
     "disk": "config.doctor.disk.check",
+    "backups": "config.doctor.backups.check",
 }
 vars().update(env.EMAIL_URL)
 EMAIL_TIMEOUT = 10

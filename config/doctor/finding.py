@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How bad it is. A warning needs attention soon; a failure stops payments, webhooks or the portal."""
+    """How bad it is. A warning needs attention soon; a failure stops a part of the service, or could lose data."""
 
     OK = "ok"
     WARNING = "warning"

@@ -155,6 +155,12 @@ class Environment:
     WORKER_METRICS_PORT = Setting(
         values.whole(0, 65_535), "a TCP port from 1 to 65535; 0 for none", default="0"
     )
+    BACKUP_FOLDER = Setting(
+        values.matching(r"(/.*)?"),
+        "an absolute path such as /var/lib/quittance-backups; or nothing",
+        default="",
+    )
+    BACKUP_MAX_AGE_HOURS = whole(1, 1000, "hours", default="13")
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         """Parse `texts`. Errors are in `faults`; use the values only if there are none."""

@@ -8,7 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
+from config.doctor import backups
+from config.doctor.finding import Level
 from demo.services import postgres
 from tests.processes import REPOSITORY, environment
 
@@ -116,3 +119,28 @@ def test_the_password_is_no_argument_of_a_command(tmp_path: Path, key: Path) -> 
     assert password == "p@ss:word"
     assert arguments.endswith("--dbname=postgresql://quittance@db.example:5432/quittance?sslmode=require")
     assert "word" not in arguments
+
+
+def test_doctor_sees_what_the_script_leaves_and_how_old_it_is(
+    tmp_path: Path, key: Path, settings: Settings
+) -> None:
+    folder = tmp_path / "backups"
+    settings.BACKUP_FOLDER = str(folder)
+    assert back_up(folder, key).returncode == 0
+    assert backups.check_folder().level is Level.OK
+    (file,) = folder.iterdir()
+    for hours, level in ((12.9, Level.OK), (13.1, Level.WARNING), (26.1, Level.FAILED)):
+        then = time.time() - hours * 3600
+        os.utime(file, (then, then))
+        finding = backups.check_folder()
+        assert (finding.level, finding.summary) == (level, f"the newest is {hours} h old")
+
+
+def test_doctor_does_not_take_a_dump_that_failed_for_one(
+    tmp_path: Path, key: Path, settings: Settings
+) -> None:
+    folder = tmp_path / "backups"
+    settings.BACKUP_FOLDER = str(folder)
+    assert back_up(folder, key, DATABASE_URL="postgresql://127.0.0.1:1/nowhere").returncode != 0
+    finding = backups.check_folder()
+    assert (finding.level, finding.summary) == (Level.FAILED, f"{folder} holds none")

@@ -35,6 +35,7 @@ BROKEN = {
     "egress": {"egress": "failed"},
     "mail": {"EMAIL_URL": "failed"},
     "outside": {"BASE_URL": "failed", "EVENTS_URL": "warning"},
+    "backups": {"backups": "failed"},
 }
 _HOUR_AGO = "now() - interval '1 hour'"
 # Each changes at least one row.
@@ -114,7 +115,8 @@ def test_setup_prepares_what_the_image_holds_and_doctor_names_the_processes_to_s
     assert "FAILED worker: no worker answers" in report
     assert "FAILED beat: has sent nothing" in report
     assert "the proxy finds no web process" in report
-    assert "3 failed" in report
+    assert f"FAILED backups: {deployment.backups} holds none" in report
+    assert "4 failed" in report
 
 
 def test_a_payment_completes_and_its_signed_webhook_arrives(deployment: Deployment, shop: Crowd) -> None:
@@ -179,6 +181,7 @@ def test_doctor_names_each_thing_that_breaks(deployment: Deployment, shop: Crowd
     deployment.proxy_sets = passing_on
     deployment.stop_mail_server()
     deployment.stop_receiver()
+    deployment.age_backups(days=2)
     disk = small_disk()
     lost_key = {"ENCRYPTION_KEYS": Fernet.generate_key().decode()}
     code, findings = deployment.doctor(wrapper=disk or (), **lost_key)

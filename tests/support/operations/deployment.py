@@ -24,7 +24,7 @@ from demo.services import postgres, redis
 from demo.services.process import Child, free_port, spawn
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, proxying
-from tests.processes import eventually
+from tests.processes import REPOSITORY, eventually
 from tests.support.operations import image, tls_proxy
 from tests.support.operations.mail_server import running_mail_server
 from tests.support.rates.exchanges import running_exchanges
@@ -77,6 +77,8 @@ class Deployment:
         )
         self.url = self._all.enter_context(proxy)
         (temporary := folder / "tmp").mkdir()
+        self.backups = folder / "backups"
+        self.backups.mkdir()
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in declared()},
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -107,6 +109,7 @@ class Deployment:
             "PORT": self.web_url.rpartition(":")[2],
             "EVENTS_URL": self.url,
             "DATABASE_POOL_SIZE": "16",
+            "BACKUP_FOLDER": str(self.backups),
             "ALLOW_HTTP_URLS": "True",
             "WEBHOOK_ALLOW_PRIVATE": "True",
             "ROUTING_PROVIDERS": "lifi",
@@ -173,10 +176,11 @@ class Deployment:
         return done.returncode, json.loads(done.stdout)["findings"]
 
     def start(self) -> None:
-        """Create a merchant and a key, start the Procfile's processes, and wait until each works."""
+        """Create a merchant and a key, back up, start the Procfile's processes, and wait until each works."""
         with Commands({**self.environment, **self.settings}) as manage:
             merchant = manage("create_merchant", "Corner Bakery")
             self.key = manage("create_api_key", merchant, "--permissions", "create_payments,manage_webhooks")
+        self._back_up()
         lines = (self.folder / "Procfile").read_text().splitlines()
         commands = dict(line.split(": ", 1) for line in lines if line)
         for name in PROCESSES:
@@ -186,6 +190,23 @@ class Deployment:
         eventually(self._is_ready, "web and a worker answer", _STARTS_SECONDS)
         eventually(self._events_answers, "events answers", _STARTS_SECONDS)
         eventually(lambda: heartbeat.age(self.redis.url) is not None, "beat sends", _STARTS_SECONDS)
+
+    def _back_up(self) -> None:
+        """Run the script of the backup recipe, with a program in the place of age, which may not be here."""
+        (programs := self.logs / "bin").mkdir()
+        (programs / "age").write_text("#!/bin/sh\nexec cat\n")
+        (programs / "age").chmod(0o755)
+        path = (str(programs), str(postgres.program("pg_dump").parent), self.environment["PATH"])
+        settings = {"BACKUP_RECIPIENT": "age1", "PATH": os.pathsep.join(path)}
+        script = REPOSITORY / "deploy/backup/backup.sh"
+        environment = {**self.environment, **self.settings, **settings}
+        subprocess.run([str(script)], env=environment, check=True, capture_output=True)
+
+    def age_backups(self, days: int) -> None:
+        """Let the backups be as old as if the script had last run then."""
+        for file in self.backups.iterdir():
+            then = file.stat().st_mtime - days * 86_400
+            os.utime(file, (then, then))
 
     def _is_ready(self) -> bool:
         try:

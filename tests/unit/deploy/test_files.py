@@ -28,9 +28,7 @@ PODS = {
 }
 OWN = ("web", "worker", "beat", "events", "release")
 # Of PostgreSQL's image, of the proxy, of backups, and of Docker's and Python's own.
-NOT_OURS = re.compile(
-    r"POSTGRES_\w+|PUBLIC_HOST|BACKUP_(FOLDER|RECIPIENT|DAYS)|PATH|PIP_\w+|PYTHON\w+|\w+_RPC_URL"
-)
+NOT_OURS = re.compile(r"POSTGRES_\w+|PUBLIC_HOST|BACKUP_(RECIPIENT|DAYS)|PATH|PIP_\w+|PYTHON\w+|\w+_RPC_URL")
 
 
 def words_of(command: Any) -> list[str]:
@@ -125,6 +123,23 @@ def test_the_image_has_stages_no_root_and_a_health_check() -> None:
     sources = re.findall(r"^COPY (?!--from)(?:--\S+ )?(.+) \S+$", text, re.MULTILINE)
     assert let_through == {source for line in sources for source in line.split()}
     assert "*" in ignored
+
+
+def test_doctor_sees_the_backups_where_they_are_made_and_can_not_change_them() -> None:
+    web, backup = COMPOSE["services"]["web"], COMPOSE["services"]["backup"]
+    folder = web["environment"]["BACKUP_FOLDER"]
+    assert folder == backup["environment"]["BACKUP_FOLDER"]
+    assert web["volumes"] == [f"backups:{folder}:ro"]
+    assert backup["volumes"] == [f"backups:{folder}"]
+    # A new volume belongs to root, and the script runs as another user, unless the image has the folder.
+    text = (DEPLOY / "Containerfile").read_text()
+    assert re.search(
+        rf"^RUN install --directory --owner=postgres .*--mode=0755 {folder}$", text, re.MULTILINE
+    )
+    assert "backup" in web["depends_on"]
+    unit = (DEPLOY / "systemd/quittance-backup.service").read_text()
+    (kept,) = re.findall(r"^Environment=BACKUP_FOLDER=(.+)$", unit, re.MULTILINE)
+    assert f"--set BACKUP_FOLDER={kept} " in (DEPLOY / "README.md").read_text()
 
 
 @pytest.mark.parametrize("process", PODS)

@@ -248,6 +248,8 @@ WRONG = [
     *[("ADMIN_ALLOWED_IPS", value) for value in ("office", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.1;10.0.0.2")],
     *[("LOG_FORMAT", value) for value in ("xml", "text,json")],
     *[("WORKER_METRICS_PORT", value) for value in ("-1", "65536", "all")],
+    ("BACKUP_FOLDER", "backups"),
+    *[("BACKUP_MAX_AGE_HOURS", value) for value in ("0", "1001", "1d")],
     *[
         ("BASE_RPC_URL", value)
         for value in (
@@ -351,6 +353,8 @@ def test_the_right_settings_have_no_fault() -> None:
         ("LOG_FORMAT", "JSON", "json"),
         ("WORKER_METRICS_PORT", "", 0),
         ("WORKER_METRICS_PORT", "9100", 9100),
+        ("BACKUP_FOLDER", "/var/backups", "/var/backups"),
+        ("BACKUP_MAX_AGE_HOURS", "", 13),
     ],
 )  # fmt: skip
 def test_a_right_value_is_read(name: str, value: str, parsed: object) -> None:

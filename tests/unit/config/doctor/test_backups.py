@@ -1,0 +1,48 @@
+"""Doctor names backups that are missing, empty or out of sight."""
+
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from config.doctor import backups
+from config.doctor.finding import Level
+
+
+def test_without_a_folder_it_says_so_and_nothing_fails(settings: Settings) -> None:
+    settings.BACKUP_FOLDER = ""
+    finding = backups.check_folder()
+    assert (finding.level, finding.summary) == (Level.OK, "not checked, since BACKUP_FOLDER is not set")
+
+
+def test_a_folder_that_is_not_there_is_named(settings: Settings, tmp_path: Path) -> None:
+    settings.BACKUP_FOLDER = str(tmp_path / "not-mounted")
+    finding = backups.check_folder()
+    assert finding.level is Level.FAILED
+    assert finding.summary.endswith("not-mounted can't be read (FileNotFoundError)")
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(settings: Settings, tmp_path: Path) -> None:
+    (file := tmp_path / "backups").write_text("")
+    settings.BACKUP_FOLDER = str(file)
+    assert backups.check_folder().summary.endswith("can't be read (NotADirectoryError)")
+
+
+@pytest.mark.parametrize(
+    "name", ["quittance-1.dump.age.part", "base-1.tar.age.part", "0000000100000001.age", "notes.txt"]
+)
+def test_what_is_no_complete_backup_does_not_count(settings: Settings, tmp_path: Path, name: str) -> None:
+    settings.BACKUP_FOLDER = str(tmp_path)
+    (tmp_path / name).write_bytes(b"age-encryption.org/v1")
+    assert backups.check_folder().summary == f"{tmp_path} holds none"
+
+
+@pytest.mark.parametrize("name", ["quittance-1.dump.age", "base-1.tar.age"])
+def test_dumps_and_base_backups_count_unless_they_are_empty(
+    settings: Settings, tmp_path: Path, name: str
+) -> None:
+    settings.BACKUP_FOLDER = str(tmp_path)
+    (tmp_path / name).touch()
+    assert backups.check_folder().summary == f"{tmp_path} holds none"
+    (tmp_path / name).write_bytes(b"age-encryption.org/v1")
+    assert backups.check_folder().level is Level.OK
