@@ -88,5 +88,10 @@ def _run(path: str) -> Iterable[Finding]:
 
 def _wrapped(mark: str, text: str) -> Iterator[str]:
     yield from textwrap.wrap(
-        text, _WIDTH, initial_indent=mark, subsequent_indent=" " * len(mark), break_long_words=False
+        text,
+        _WIDTH,
+        initial_indent=mark,
+        subsequent_indent=" " * len(mark),
+        break_long_words=False,
+        break_on_hyphens=False,
     )

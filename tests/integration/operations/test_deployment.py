@@ -160,6 +160,17 @@ def test_doctor_warns_of_what_only_a_test_allows(deployment: Deployment, shop: C
     assert (code, wrong(findings)) == (0, ALLOWED)
 
 
+def test_doctor_names_what_an_operator_left_out(deployment: Deployment, shop: Crowd) -> None:
+    manifest = deployment.folder / "staticfiles/staticfiles.json"
+    kept = manifest.rename(manifest.with_suffix(".kept"))
+    try:
+        code, findings = deployment.doctor(METRICS_TOKEN="")
+    finally:
+        kept.rename(manifest)
+    left_out = {"METRICS_TOKEN": "warning", "static files": "warning"}
+    assert (code, wrong(findings)) == (0, {"settings": {**ALLOWED["settings"], **left_out}})
+
+
 def test_doctor_names_each_thing_that_breaks(deployment: Deployment, shop: Crowd) -> None:
     deployment.chain.mine(60)
     # Without workers, nothing repairs what is late.

@@ -26,6 +26,7 @@ def test_a_sound_database_has_nothing_wrong() -> None:
 
 
 def test_an_old_version_is_named() -> None:
+    """By its number alone: no package that the tests install has a PostgreSQL 13 or older."""
     assert database.version_of(13).level is Level.FAILED
     assert database.version_of(14).level is Level.OK
 

@@ -1,0 +1,82 @@
+"""`manage.py doctor` as a process of its own, against a PostgreSQL of this test's that is really short of something."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from demo.services import postgres
+from tests.processes import REPOSITORY, eventually
+
+CONNECTIONS = 20
+_CLOCK = REPOSITORY / "tests/integration/chaos/clock"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[postgres.Postgres]:
+    """A server with few connections, whose archive_command fails until the file `works` exists."""
+    settings = {"archive_mode": "on", "archive_command": f"test -e {tmp_path / 'pg' / 'works'}"}
+    running = postgres.start(tmp_path / "pg", durable=False, max_connections=CONNECTIONS, settings=settings)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def doctor(server: postgres.Postgres, check: str, **more: str) -> dict[str, tuple[str, str]]:
+    """Return the level and summary of each finding, by subject."""
+    environment = {**os.environ, "DATABASE_URL": server.url, "BACKUP_FOLDER": "", **more}
+    command = [sys.executable, "manage.py", "doctor", "--json", "--only", check]
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
+    assert done.stdout, done.stderr
+    findings = json.loads(done.stdout)["findings"]
+    return {each["subject"]: (each["level"], each["summary"]) for each in findings}
+
+
+def test_connections_that_are_almost_used_up_are_named(server: postgres.Postgres) -> None:
+    assert doctor(server, "database")["connections"][0] == "ok"
+    with ExitStack() as stack:
+        for _ in range(CONNECTIONS * 80 // 100):
+            stack.enter_context(psycopg.connect(server.url))
+        level, summary = doctor(server, "database")["connections"]
+    assert level == "warning"
+    assert summary.endswith(f"of {CONNECTIONS} used")
+
+
+@pytest.mark.parametrize(("seconds", "level"), [(0, "ok"), (10, "warning"), (-90, "failed")])
+def test_a_machine_whose_clock_is_wrong_is_named(
+    server: postgres.Postgres, tmp_path: Path, seconds: int, level: str
+) -> None:
+    """The process reads a wrong clock, as in the chaos run: setting the machine's would disturb all other tests."""
+    (file := tmp_path / "clock").write_text(str(seconds))
+    found = doctor(server, "database", PYTHONPATH=str(_CLOCK), CLOCK_FILE=str(file))
+    assert found["clock"][0] == level
+    assert abs(float(found["clock"][1].removesuffix(" s").split()[-1]) - abs(seconds)) < 2
+
+
+def test_wal_that_can_not_be_archived_is_named_until_it_can(
+    server: postgres.Postgres, tmp_path: Path
+) -> None:
+    with psycopg.connect(server.url, autocommit=True) as database:
+
+        def archiver(column: str) -> int:
+            row = database.execute(f"SELECT {column} FROM pg_stat_archiver".encode()).fetchone()
+            assert row is not None
+            return int(row[0])
+
+        assert doctor(server, "backups")["backups"][0] == "ok"
+        database.execute("CREATE TABLE orders (name text)")
+        database.execute("SELECT pg_switch_wal()")
+        eventually(lambda: archiver("failed_count") > 0, "archiving failed")
+        level, summary = doctor(server, "backups")["WAL archive"]
+        assert level == "failed"
+        assert summary.startswith("0000000100000000")
+        (tmp_path / "pg/works").touch()
+        eventually(lambda: archiver("archived_count") > 0, "archiving worked", 90)
+        assert doctor(server, "backups")["WAL archive"][0] == "ok"
