@@ -50,6 +50,7 @@ PAGES: dict[str, set[str]] = {
     "auth_user_reset_two_factor": {OPERATOR},
     "payments_paymentrequest_cancel": {OPERATOR, MERCHANT},
     "payments_paymentrequest_refund": {OPERATOR, MERCHANT},
+    "payments_paymentrequest_refund-excess": {OPERATOR, MERCHANT},
     "payments_refund_cancel": {OPERATOR, MERCHANT},
     "payments_paymentrequest_export": READERS,
     "payments_payment_retry": READERS,
