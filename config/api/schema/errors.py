@@ -45,7 +45,7 @@ MEANINGS = {
     ErrorCode.INSUFFICIENT_FUNDS: "The wallet has too little of the token.",
     ErrorCode.INSUFFICIENT_GAS: "The wallet has too little of the native coin for the network's fee.",
     ErrorCode.TRANSACTION_WOULD_FAIL: "The node says that the transaction would fail.",
-    ErrorCode.TRANSACTION_ALREADY_USED: "The transaction has paid another request.",
+    ErrorCode.TRANSACTION_ALREADY_USED: "Nothing is left of what the transaction paid this recipient.",
     ErrorCode.RETRY_LIMIT_REACHED: "It was retried as often as it may be: a payment three times, a delivery 100 times.",
     ErrorCode.PAYMENT_NOT_RETRYABLE: "The payment did not fail, or its failure can't change.",
     ErrorCode.REFUND_TOO_LARGE: "The refund is larger than what can still be refunded.",

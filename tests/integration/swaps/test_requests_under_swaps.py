@@ -205,5 +205,5 @@ def test_a_delivery_is_refused_as_anothers_payment_once_it_was_credited(scripted
     by = scripted.deliver(ASKED)
     scripted.provider.says(delivered(by, ASKED))
     scripted.decide(payment)
-    with pytest.raises(ApiError, match="has already been used to pay another request"):
+    with pytest.raises(ApiError, match="has already been credited"):
         submit_hash(other, chain=other.chain, transaction_hash=by, actor="checkout")
