@@ -14,6 +14,7 @@ from config.api.serializers import has_unsafe_characters
 
 MAX_LENGTH = 2048
 _PORTS = {"http": 80, "https": 443}
+_SPACE = re.compile(r"\s")
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _BRACKETED = re.compile(r"\[[^][]*\](:[0-9]*)?")
 _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
@@ -51,7 +52,7 @@ def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"The URL has {len(text):,} characters; at most {MAX_LENGTH:,} are accepted.")
-    if has_unsafe_characters(text) or "\\" in text or any(character.isspace() for character in text):
+    if has_unsafe_characters(text) or "\\" in text or _SPACE.search(text):
         raise ValueError("The URL contains a space, a backslash or a control character. Percent-encode it.")
     not_absolute = f"The URL should be an absolute {'http(s)' if allow_http else 'https'} address."
     try:

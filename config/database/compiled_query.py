@@ -141,8 +141,8 @@ class CompiledInsert:
         self.columns = ", ".join(connection.ops.quote_name(field.column) for field in fields)
         self.values = ", ".join(f"%s::{_type_of(field)}" for field in fields)
 
-    def of(self, row: Model) -> list[Any]:
-        """Return the values of `row`, as its fields store them."""
+    def of(self, row: object) -> list[Any]:
+        """Return the values of `row`, an instance or anything with its attributes, as the model's fields store them."""
         ours = connections[DEFAULT_DB_ALIAS]
         return [
             value if value is None or type(value) is plain else field.get_db_prep_save(value, ours)

@@ -1,10 +1,11 @@
 """Create payment requests: the row and its first history entry, in one statement."""
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
@@ -90,13 +91,7 @@ def store_request(request: PaymentRequest, kept: KeptAnswer | None = None, *, ac
     Raises ApiError if the merchant does not allow the recipient; with `kept` it returns False for that as well.
     """
     sql, requests, entries = _statement(kept is not None)
-    entry = Transition(
-        request_id=request.pk,
-        to_status=request.status,
-        actor=actor,
-        reason="created",
-        created_at=request.created_at,
-    )
+    entry = _FirstEntry(request.pk, request.status, actor, request.created_at)
     recipient = [request.merchant_id, request.chain.chain_type, request.recipient_address]
     values = [*recipient, *(kept.values if kept else ()), *requests.of(request), *entries.of(entry)]
     if run(sql, values).rowcount == 1:
@@ -105,6 +100,18 @@ def store_request(request: PaymentRequest, kept: KeptAnswer | None = None, *, ac
     if kept is not None:
         return False
     raise ApiError.of([not_allowed(request.chain.chain_type, request.recipient_address)])
+
+
+class _FirstEntry(NamedTuple):
+    """The columns of a new request's first Transition. Making the model's instance takes longer than storing it."""
+
+    request_id: UUID
+    to_status: str
+    actor: str
+    created_at: datetime
+    reason: str = "created"
+    from_status: str = ""
+    payment_id: None = None
 
 
 @cache

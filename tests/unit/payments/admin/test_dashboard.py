@@ -353,7 +353,9 @@ def test_values_are_shown_by_currency_and_payments_without_one_are_said(
 def test_nothing_is_said_of_missing_values_where_none_is_missing(
     admin_client: Client, token: Token, merchant: Merchant
 ) -> None:
-    payment = paid(a_request(merchant, token, EARLIER), EARLIER)
+    payment = paid(
+        a_request(merchant, token, NOW), NOW
+    )  # a day that is counted again, also just after midnight
     payment.value = {"currency": "EUR", "amount": "9.00", "rate": "0.9", "estimated": True}
     payment.save()
     update_statistics()
