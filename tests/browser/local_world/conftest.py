@@ -47,7 +47,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         )
     try:
         eventually(
-            lambda: b"Ctrl-C stops" in said.read_bytes() or running.poll() is not None, "the world ran", 180
+            lambda: b"Ctrl-C stops" in said.read_bytes() or running.poll() is not None, "the world ran", 600
         )
         assert running.poll() is None, said.read_text()
         yield _told(said.read_text())
