@@ -56,8 +56,9 @@ def require_switched_on(request: PaymentRequest, token: Token) -> None:
 def require_available(route: Route) -> None:
     """Raise ApiError if the route's token, the requested token or one of their chains is inactive."""
     if not route.request.is_available:
+        what = "Refunds" if route.request.is_refund else "Payments"
         raise expired(
-            f"Payments in {_wanted(route.request)} are unavailable at the moment. Don't send anything now."
+            f"{what} in {_wanted(route.request)} are unavailable at the moment. Don't send anything now."
         )
     if not (route.chain.is_active and route.token.is_payable):
         message = f"{route.token.symbol} on {route.chain.name} is no longer accepted. Request routes again."
