@@ -85,7 +85,7 @@ def require_on(feature: Feature) -> None:
 def require_offered(token: Token) -> None:
     """Raise ApiError (503) if the token or its chain is switched off."""
     if not is_offered(token):
-        message = f"Payments in {token.symbol} on {token.chain.name} are switched off at the moment. Try again later."
+        message = f"{token.symbol} on {token.chain.name} is switched off at the moment. Try again later."
         raise ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=RETRY_AFTER_SECONDS)
 
 

@@ -9,6 +9,7 @@ from chains.switches import Feature, require_on
 from checkout.api.built_objects import BuiltTransaction
 from config.api.errors import ErrorCode
 from config.api.schema.operations import operation
+from merchants.keys.authentication import actor_of
 from merchants.keys.idempotency import Effect, idempotent
 from payments.api.refund_serializers import BuildRefundSerializer
 from payments.api.refund_views import RefundViewSet
@@ -28,7 +29,8 @@ class RefundBuildViewSet(RefundViewSet):
         summary="Build a refund's transaction",
         description=(
             "The unsigned transaction of a refund, for your wallet to sign and send. It is simulated first, and "
-            "carries the refund's own reference, so that it is found without its hash."
+            "carries the refund's own reference, so that it is found without its hash. A failed refund is `ready` "
+            "again and reserves its amount; if other refunds have taken it, the call answers `refund_too_large`."
         ),
         path={"id": "The refund's `id`."},
         body=BuildRefundSerializer,
@@ -55,5 +57,5 @@ class RefundBuildViewSet(RefundViewSet):
         wallet_address = serializer.wallet_of(refund.request)
         carrier = require_buildable(now([refund])[0])
         route = offer_direct(carrier, wallet_address, timezone.now())
-        built = BuiltTransaction.of(route, build_transaction(route))
+        built = BuiltTransaction.of(route, build_transaction(route, actor=actor_of(request)))
         return lambda: Response(built)

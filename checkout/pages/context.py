@@ -27,6 +27,7 @@ from config.api.errors import ApiError
 from config.api.serializers import timestamp
 from payments.discovery.search import expect_by_link
 from payments.models import FailureCode, Payment, PaymentRequest
+from payments.refunds.services import is_reserved
 from payments.routes.proof_offers import remedy_for
 
 RENEWED_EVERY_SECONDS = 15
@@ -136,8 +137,12 @@ def preview_image(payment_request: PaymentRequest) -> str:
 
 
 def _is_payable(payment_request: PaymentRequest, state: str) -> bool:
-    """Whether the page may show where to send money: the request is open, with no payment in progress."""
-    return state in ("active", "partly_paid") and not payment_request.is_past_expiry(timezone.now())
+    """Whether the page may show where to send money: the request is open, with no payment in progress.
+
+    A failed refund reserves nothing until its transaction is built, so its page only offers to build one.
+    """
+    is_open = state in ("active", "partly_paid") and not payment_request.is_past_expiry(timezone.now())
+    return is_open and (not payment_request.is_refund or is_reserved(payment_request))
 
 
 def _warning_context(payments: list[dict[str, Any]]) -> dict[str, Any]:

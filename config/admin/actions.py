@@ -64,6 +64,10 @@ class Action:
         """Return what the form's fields hold at first."""
         return {}
 
+    def form_for(self, row: Any, data: Any, initial: dict[str, str]) -> ConfirmForm:  # noqa: ARG002 - the action interface
+        """Return the confirmation form, with `data` as it was sent, if it was. Override it to fit the form to `row`."""
+        return self.form(data, initial=initial)
+
     def lock(self, row: Any) -> Any:
         """Reload `row` and lock it until the transaction ends."""
         raise NotImplementedError
@@ -120,9 +124,10 @@ class WithActions(portal.ShowsMore):
         if request.method != "POST" and not action.is_offered(row):
             messages.warning(request, f"{action.label(row)}: not possible in the current state of {row}.")
             return HttpResponseRedirect(portal.change_url(row))
-        form = action.form(
+        form = action.form_for(
+            row,
             request.POST if request.method == "POST" else None,
-            initial={"seen": action.seen(row), **action.initial(row)},
+            {"seen": action.seen(row), **action.initial(row)},
         )
         if request.method == "POST" and form.is_valid() and self._perform(request, action, row, form):
             return HttpResponseRedirect(portal.change_url(row))

@@ -10,12 +10,14 @@ from chains.amounts import display_amount
 from chains.switches import Feature, require_on
 from config.admin import portal
 from config.admin.actions import Action, ConfirmForm, ReasonForm
+from config.admin.cells import ends, exact
 from config.api.errors import ApiError, ErrorCode
 from config.api.handler import as_api_error
 from payments.admin.records import in_token
 from payments.api.refund_serializers import CreateRefundSerializer
 from payments.models import Payment, PaymentRequest, Refund
 from payments.models.payment import MAX_RETRIES
+from payments.refunds.amounts import Refundable
 from payments.refunds.reading import now, with_request
 from payments.refunds.services import cancel_refund, create_refund, refundable
 from payments.requests.lifecycle import cancel_request, lock_request
@@ -184,6 +186,13 @@ class RefundForm(ConfirmForm):
         widget=portal.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
         help_text="In the requested token, such as 2.50. Leave it empty to refund all that is left.",
     )
+    payment_id = forms.ChoiceField(
+        required=False,
+        label="Payment",
+        widget=portal.Select,
+        help_text="Several wallets paid. Choose the payment to refund; who made it can then enter an address and sign "
+        "for it. You need no choice if you enter the customer's wallet below.",
+    )
     recipient_address = forms.CharField(
         required=False,
         max_length=200,
@@ -195,6 +204,27 @@ class RefundForm(ConfirmForm):
     reason = forms.CharField(
         required=False, max_length=400, widget=portal.TextInput(), help_text="The customer doesn't see it."
     )
+
+    def offer_payments(self, request: PaymentRequest, possible: Refundable) -> None:
+        """Offer the payments of which something is left if several wallets paid, and else no choice."""
+        if len(possible.payers) <= 1:
+            del self.fields["payment_id"]
+            return
+        self.fields["payment_id"].choices = [  # type: ignore[attr-defined]
+            ("", "No single payment"),
+            *(
+                (payment.pk, _payment_label(request, payment, left))
+                for payment in possible.payments
+                if (left := possible.left_of(payment))
+            ),
+        ]
+
+
+def _payment_label(request: PaymentRequest, payment: Payment, left: int) -> str:
+    payer = ends(payment.from_address) if payment.from_address else "an unknown wallet"
+    paid = in_token(payment.amount_received, request.token)
+    rest = "" if left == payment.amount_received else f"; {in_token(left, request.token)} can be refunded"
+    return f"{paid} from {payer}, {exact(payment.created_at)}{rest}"
 
 
 class RefundRequest(Action):
@@ -224,6 +254,12 @@ class RefundRequest(Action):
             "transaction with your own wallet. You can cancel it until it is sent."
         )
 
+    def form_for(self, row: PaymentRequest, data: Any, initial: dict[str, str]) -> ConfirmForm:
+        """Return the form, with a choice of payments if several wallets paid."""
+        form = RefundForm(data, initial=initial)
+        form.offer_payments(row, refundable(row))
+        return form
+
     def lock(self, row: PaymentRequest) -> PaymentRequest:
         """Return the request, locked."""
         return lock_request(row.pk)
@@ -235,20 +271,21 @@ class RefundRequest(Action):
     def perform(self, row: PaymentRequest, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
         """Create the refund."""
         require_on(Feature.REFUNDS)
-        given = {name: value for name in ("amount", "recipient_address", "reason") if (value := answer[name])}
+        names = ("amount", "payment_id", "recipient_address", "reason")
+        given = {name: value for name in names if (value := answer.get(name))}
         try:
             data = CreateRefundSerializer.read(given, request=row)
         except ValidationError as error:
             raise as_api_error(error) from error
-        address = data.get("recipient_address")
-        if address is None and len(refundable(row).payers) > 1:
-            message = "Several wallets paid this request. Enter the wallet that receives the refund."
-            raise ApiError(ErrorCode.PARAMETER_MISSING, message, "recipient_address")
+        address, payment_id = data.get("recipient_address"), data.get("payment_id")
+        if address is None and payment_id is None and len(refundable(row).payers) > 1:
+            message = "Several wallets paid this request. Choose a payment, or enter the customer's wallet."
+            raise ApiError(ErrorCode.PARAMETER_MISSING, message, "payment_id")
         refund = create_refund(
             row.pk,
             amount=data.get("amount"),
             recipient_address=address,
-            payment_id=None,
+            payment_id=payment_id,
             reason=data.get("reason"),
             actor=actor,
         ).refund

@@ -25,7 +25,8 @@ class RefundObject(Answer, kw_only=True):
         doc(
             "`requires_address` until the customer has named one on `claim_url`, `ready` for you to sign, "
             "`processing` while its transaction is verified, then `completed` or `failed`; `cancelled` by you. A "
-            "failed one can be sent again. A cancelled one that was sent all the same becomes `completed`."
+            "failed one reserves nothing; building its transaction again makes it `ready`. A cancelled one that was "
+            "sent all the same becomes `completed`."
         ),
     ]
     amount: Annotated[AmountObject, doc("How much goes back, in the requested token.")]

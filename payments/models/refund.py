@@ -23,7 +23,9 @@ class Refund(models.Model):
     Once it has an address, its `carrier` is a payment request in the opposite direction: the merchant pays `amount` to
     that address. So a refund is built, found, verified, consumed and checked for finality exactly as a payment is, and
     its status follows from its carrier's payments (`payments.refunds.status`). `code` is the secret part of the page on
-    which the customer names an address. `payment` limits the refund to what that payment delivered.
+    which the customer names an address. `payment` limits the refund to what that payment delivered. `built_at` is when
+    its transaction was last returned to be signed: only a payment that was submitted after that makes the refund fail,
+    so that its amount stays reserved while the transaction may still be sent.
     """
 
     class Status(models.TextChoices):
@@ -58,6 +60,7 @@ class Refund(models.Model):
     code = models.CharField(max_length=12, unique=True, default=shortcode, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     cancelled_at = models.DateTimeField(null=True, blank=True)
+    built_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
         ordering = ("-created_at", "-id")

@@ -65,7 +65,11 @@ def with_status(refunds: QuerySet[Refund], status: Refund.Status) -> QuerySet[Re
     received = Subquery(credited.annotate(total=Sum("amount_received")).values("total"))
     is_open = Q(Exists(carried.filter(status__in=Payment.OPEN)))
     is_bound = Q(Exists(carried.filter(_BOUND, status__in=Payment.OPEN)))
-    has_failed = Q(Exists(carried.filter(~IS_ANYONES, status=Payment.Status.FAILED)))
+    failed = carried.filter(~IS_ANYONES, status=Payment.Status.FAILED)
+    never_built = Q(built_at__isnull=True)
+    has_failed = never_built & Q(Exists(failed)) | Q(
+        Exists(failed.filter(created_at__gt=OuterRef("built_at")))
+    )
     is_cancelled = Q(cancelled_at__isnull=False)
     is_completed = Q(received__gte=F("amount"))
     is_processing = ~is_completed & (is_bound | is_open & ~is_cancelled)

@@ -1,4 +1,4 @@
-"""Create and cancel refunds, and give them an address.
+"""Create and cancel refunds, give them an address, and reserve their amounts before they are sent.
 
 Each change locks the refunded request first, so that however many run at once, never more than what was paid is
 refunded or reserved.
@@ -8,6 +8,7 @@ import uuid
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from chains.amounts import display_amount
@@ -15,8 +16,8 @@ from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds.amounts import Refundable
 from payments.refunds.reading import RefundNow, now, refunds_of, with_request
-from payments.requests.lifecycle import is_held, lock_request
-from payments.requests.transitions import move_request, note_creation
+from payments.requests.lifecycle import covering_payment, is_held, lock_request
+from payments.requests.transitions import move_request, note_creation, note_reserved_again
 from payments.requests.watching import tell_watchers
 
 # A refund does not expire: it is cancelled, or sent.
@@ -109,13 +110,50 @@ def require_buildable(current: RefundNow) -> PaymentRequest:
     if refund.carrier is None:
         message = "This refund has no address yet: the customer names one on its claim_url."
         raise ApiError(ErrorCode.REFUND_NOT_READY, message)
-    if standing.status in (Refund.Status.COMPLETED, Refund.Status.CANCELLED):
-        raise ApiError(ErrorCode.REFUND_NOT_READY, f"This refund is {standing.status}. Don't send it.")
+    _require_unsent(current)
     if standing.status == Refund.Status.PROCESSING:
-        message = "A transaction of this refund is being verified. Wait for it before you send another."
-        raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
+        raise in_progress()
     require_left(refund)
     return refund.carrier
+
+
+def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
+    """Reserve the carried refund's amount, before its transaction is returned to be signed.
+
+    Until then a failed refund reserves nothing, and another refund may take its amount. Afterwards it is `ready`, and
+    reserves it until a transaction that is submitted later fails, or the refund is cancelled.
+
+    Raises ApiError, and changes nothing, if it is completed or cancelled, if its transaction is on its way, or if its
+    amount is no longer left (`refund_too_large`).
+    """
+    with transaction.atomic():
+        refund = _locked(refund_of(carrier))
+        carrier = lock_request(carrier.pk)
+        current, moment = now([refund])[0], timezone.now()
+        _require_unsent(current)
+        if covering_payment(carrier, moment):
+            raise in_progress()
+        require_left(refund)
+        # Other machines' clocks may be ahead: what was submitted before must not look submitted later.
+        latest = carrier.payments.aggregate(at=Max("created_at"))["at"] or moment
+        unsent = Refund.objects.filter(pk=refund.pk, cancelled_at__isnull=True)
+        if unsent.update(built_at=max(moment, latest)) != 1:
+            raise RuntimeError(f"refund {refund.pk} changed while it was locked")
+        if current.standing.status == Refund.Status.FAILED:
+            note_reserved_again(carrier, actor=actor)
+            tell_watchers(refund.request_id)
+
+
+def in_progress() -> ApiError:
+    """Return the error for a refund whose transaction is being verified."""
+    message = "A transaction of this refund is being verified. Wait for it before you send another."
+    return ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
+
+
+def _require_unsent(current: RefundNow) -> None:
+    status = current.standing.status
+    if status in (Refund.Status.COMPLETED, Refund.Status.CANCELLED):
+        raise ApiError(ErrorCode.REFUND_NOT_READY, f"This refund is {status}. Don't send it.")
 
 
 def require_left(refund: Refund) -> None:
@@ -139,8 +177,17 @@ def is_left(carrier: PaymentRequest) -> bool:
     return refund.amount <= _left_for(refund)
 
 
+def is_reserved(carrier: PaymentRequest) -> bool:
+    """Whether the amount of the carried refund is reserved, so that it may be sent without building it first."""
+    return now([refund_of(carrier)])[0].standing.is_open
+
+
 def _left_for(refund: Refund) -> int:
-    return refundable(refund.request).without(refund.pk).left
+    """Return the most that the refund may be, beside all other refunds of its request and of its payment."""
+    possible = refundable(refund.request).without(refund.pk)
+    if refund.payment_id is None:
+        return possible.left
+    return next((possible.left_of(each) for each in possible.payments if each.pk == refund.payment_id), 0)
 
 
 def _payment(possible: Refundable, payment_id: str | None, *, has_address: bool) -> Payment | None:

@@ -32,7 +32,7 @@ def standing_of(refund: Refund, payments: Sequence[Payment]) -> Standing:
     """Return the standing of the refund with these payments of its carrier, oldest first.
 
     A cancelled refund that was sent all the same is completed. Hashes that nothing binds don't make a refund fail:
-    anyone with its link can submit them.
+    anyone with its link can submit them. Neither do transactions that were submitted before it was built again.
     """
     counted = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
     received = min(sum(payment.amount_received or 0 for payment in counted), refund.amount)
@@ -43,7 +43,7 @@ def standing_of(refund: Refund, payments: Sequence[Payment]) -> Standing:
         return Standing(Status.PROCESSING, received, under_way[-1])
     if refund.cancelled_at is not None:
         return Standing(Status.CANCELLED, received)
-    failed = [payment for payment in payments if _has_failed(payment)]
+    failed = [payment for payment in payments if _has_failed(refund, payment)]
     if failed:
         last = failed[-1]
         return Standing(Status.FAILED, received, last, last.failure_code, last.failure_message)
@@ -56,5 +56,6 @@ def _is_under_way(refund: Refund, payment: Payment) -> bool:
     return payment.is_open and (is_bound or refund.cancelled_at is None)
 
 
-def _has_failed(payment: Payment) -> bool:
-    return payment.status == Payment.Status.FAILED and not payment.is_anyones
+def _has_failed(refund: Refund, payment: Payment) -> bool:
+    is_latest = refund.built_at is None or payment.created_at > refund.built_at
+    return payment.status == Payment.Status.FAILED and not payment.is_anyones and is_latest

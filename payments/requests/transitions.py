@@ -192,6 +192,16 @@ def note_replacement(payment: Payment, transaction_hash: str, *, actor: str) -> 
     tell_watchers(payment.request_id)
 
 
+def note_reserved_again(request: PaymentRequest, *, actor: str) -> None:
+    """Write a history row for a failed refund that is built again; the status of its carrier does not change."""
+    _require_transaction()
+    reason = "built again; its amount is reserved"
+    Transition.objects.create(
+        request=request, from_status=request.status, to_status=request.status, actor=actor, reason=reason
+    )
+    tell_watchers(request.pk)
+
+
 def start_processing(payments: Iterable[Payment]) -> None:
     """Move the pending ones among these locked payments to `processing`."""
     pending = [Move(payment) for payment in payments if payment.status == Payment.Status.PENDING]

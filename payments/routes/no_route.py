@@ -23,8 +23,9 @@ def no_route(request: PaymentRequest, code: NoOfferCode) -> NoRoute:
 
 def not_available(request: PaymentRequest) -> NoRoute:
     """Return the reason for a request whose token or chain is inactive."""
+    what = "Refunds" if request.is_refund else "Payments"
     message = (
-        f"Payments in {request.token.symbol} on {request.chain.name} are unavailable at the moment. "
+        f"{what} in {request.token.symbol} on {request.chain.name} are unavailable at the moment. "
         "Don't send anything now."
     )
     return NoRoute(NoOfferCode.NO_ROUTE.value, message)
@@ -32,14 +33,16 @@ def not_available(request: PaymentRequest) -> NoRoute:
 
 def no_wallet(request: PaymentRequest, label: str) -> NoRoute:
     """Return the reason for a chain family for which no transactions can be built."""
+    instead = "" if request.is_refund else ", or choose a token on another chain"
     message = (
         f"{label} wallets can't be connected here, so no transaction can be built for them. "
-        f"Send {request.token.symbol} on {request.chain.name} by hand, or choose a token on another chain."
+        f"Send {request.token.symbol} on {request.chain.name} by hand{instead}."
     )
     return NoRoute(NoOfferCode.NO_ROUTE.value, message)
 
 
 def no_provider(request: PaymentRequest) -> NoRoute:
-    """Return the reason for a deployment without routing providers."""
-    message = f"This can be paid in {request.token.symbol} on {request.chain.name} only."
+    """Return the reason for a refund, or for a deployment without routing providers."""
+    can_be = "refund is sent" if request.is_refund else "can be paid"
+    message = f"This {can_be} in {request.token.symbol} on {request.chain.name} only."
     return NoRoute(NoOfferCode.NO_ROUTE.value, message)

@@ -14,6 +14,7 @@ from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models import PayerProof, Payment, PaymentRequest, Route
 from payments.proofs.messages import proof_message
 from payments.proofs.storing import REOPENED_BY_PROOF, WINDOW
+from payments.refunds.services import reserve_to_send
 from payments.routes.direct import offer_direct
 from payments.routes.refusals import no_node, refused, require_payable, require_valid_recipient
 from payments.verification.quote_evidence import current_proofs
@@ -38,6 +39,8 @@ def offer_proof(
     if missing > 0:
         wanted = Route(request=request, chain=request.chain, token=request.token)
         raise refused(wanted, TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=missing))
+    if request.is_refund:
+        reserve_to_send(request, actor="checkout")
     now = timezone.now()
     route = offer_direct(request, wallet_address, now)
     route.built_at, route.proof_message = now, proof_message(route, settings.CHECKOUT_URL, now)

@@ -9,7 +9,7 @@ from chains.models import Chain, Token
 from chains.switches import Feature, require_offered, require_on
 from config.api.errors import ApiError, ErrorCode
 from payments.models import PaymentRequest, Route
-from payments.refunds.services import refund_of, require_left
+from payments.refunds.services import in_progress, refund_of, require_left
 from payments.requests.lifecycle import covering_payment
 
 NODE_RETRY_SECONDS = 5
@@ -20,7 +20,8 @@ LONGEST_RETRY_SECONDS = 3600
 def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: bool) -> None:
     """Raise ApiError unless the request is active and, without `allow_parallel`, not covered by an open payment.
 
-    A refund has to be left to be refunded as well: its page stays open after it failed, and its link is public.
+    A refund has to be left to be refunded as well: its page stays open after it failed, and its link is public. Its
+    transactions are never sent in parallel: each would refund the amount once more.
     """
     if request.status != PaymentRequest.Status.ACTIVE or request.is_past_expiry(now):
         state = request.status if request.status != PaymentRequest.Status.ACTIVE else "past its deadline"
@@ -28,11 +29,11 @@ def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: b
         if request.is_refund:
             message = f"This refund is {state}. Don't send it."
         raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
-    if not allow_parallel and covering_payment(request, now):
+    if (request.is_refund or not allow_parallel) and covering_payment(request, now):
+        if request.is_refund:
+            raise in_progress()
         message = (
             "A payment that covers the remaining amount is being verified. Wait for it before you pay again."
-            if not request.is_refund
-            else "A transaction of this refund is being verified. Wait for it before you send another."
         )
         raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
     if request.is_refund:
@@ -55,8 +56,9 @@ def require_switched_on(request: PaymentRequest, token: Token) -> None:
 def require_available(route: Route) -> None:
     """Raise ApiError if the route's token, the requested token or one of their chains is inactive."""
     if not route.request.is_available:
+        what = "Refunds" if route.request.is_refund else "Payments"
         raise expired(
-            f"Payments in {_wanted(route.request)} are unavailable at the moment. Don't send anything now."
+            f"{what} in {_wanted(route.request)} are unavailable at the moment. Don't send anything now."
         )
     if not (route.chain.is_active and route.token.is_payable):
         message = f"{route.token.symbol} on {route.chain.name} is no longer accepted. Request routes again."

@@ -10,6 +10,7 @@ from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import PaymentRequest, Route
 from payments.models.route import PaymentType
+from payments.refunds.services import reserve_to_send
 from payments.routes.answers import Built, NoRoute
 from payments.routes.direct import build_direct, can_carry_reference, offer_direct
 from payments.routes.no_route import no_provider, no_wallet, not_available
@@ -77,13 +78,15 @@ def build_transaction(
     binding: str | None = None,
     allow_parallel: bool = False,
     asked_by: str = "",
+    actor: str = "checkout",
     client: Client = get_client,
 ) -> Built:
     """Build and simulate the unsigned transaction for `route`.
 
     A direct transfer carries the request's reference if possible. Otherwise, or with `binding` "payer", the payer's
     signature of the returned message binds it. A swap is bound by its provider's id. A new quote uses the share of the
-    provider's quota that the client `asked_by` has.
+    provider's quota that the client `asked_by` has. A refund's amount is reserved before its transaction is returned,
+    in the history by `actor`.
 
     Raises ApiError if the request is not payable, the route has expired or no longer fits the remaining amount,
     `binding` is not possible, the wallet lacks funds or gas, the transaction would fail, or no node or provider
@@ -107,4 +110,6 @@ def build_transaction(
         raise no_node(route.chain) from error
     # Nodes and providers take seconds, and a switch has to work within one.
     require_switched_on(route.request, route.token)
+    if route.request.is_refund:
+        reserve_to_send(route.request, actor=actor)
     return built

@@ -52,7 +52,7 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
         message = "The network's nodes can't be reached at the moment. Submit the transaction again in a few seconds."
         raise ApiError(ErrorCode.NODE_UNAVAILABLE, message, retry_after=_NODE_RETRY_SECONDS)
     if _rows(request) >= MAX_PUBLIC_ROWS:
-        raise _too_many(MAX_PUBLIC_ROWS)
+        raise _too_many(request, MAX_PUBLIC_ROWS)
     if sighting.is_older:
         return
     # A hash that no node knows can't be evaluated, so all open payments of the client count against it. Unknown hashes
@@ -60,14 +60,18 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
     if _open(request, submitter, is_lenient=sighting.is_known) >= MAX_OPEN_PAYMENTS:
         message = (
             f"{MAX_OPEN_PAYMENTS} payments for this request are being verified. Wait until one is finished."
+            if not request.is_refund
+            else f"{MAX_OPEN_PAYMENTS} transactions of this refund are being verified. Wait until one is finished."
         )
         raise ApiError(ErrorCode.TOO_MANY_OPEN_PAYMENTS, message, retry_after=_RETRY_SECONDS)
     if sighting.is_known and _counted(request) >= MAX_PUBLIC_PAYMENTS:
-        raise _too_many(MAX_PUBLIC_PAYMENTS)
+        raise _too_many(request, MAX_PUBLIC_PAYMENTS)
 
 
-def _too_many(limit: int) -> ApiError:
+def _too_many(request: PaymentRequest, limit: int) -> ApiError:
     message = f"{limit} transactions were submitted for this request. Ask the merchant to add yours."
+    if request.is_refund:
+        message = f"{limit} transactions were submitted for this refund. Submit yours with your API key."
     return ApiError(ErrorCode.TOO_MANY_PAYMENTS, message)
 
 

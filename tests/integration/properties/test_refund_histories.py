@@ -33,10 +33,14 @@ WHY = "a random history"
 
 @dataclass
 class History:
-    """A request, and what the chain holds of its refunds, by the payment that sent it."""
+    """A request, and what the chain holds of its refunds, by the payment that sent it.
+
+    `signed` are the refunds whose transactions are signed and not yet sent.
+    """
 
     request: PaymentRequest
     on_chain: dict[str, int] = field(default_factory=dict)
+    signed: set[str] = field(default_factory=set)
 
     @property
     def refunds(self) -> list[Refund]:
@@ -85,29 +89,45 @@ def claim(history: History, which: int, units: int) -> None:
 
 
 def cancel(history: History, which: int, units: int) -> None:
-    """The merchant cancels a refund."""
+    """The merchant cancels a refund, and doesn't send what they signed for it."""
     chosen = history.chosen(which)
     if chosen is not None:
         services.cancel_refund(chosen, actor=WHY)
+        history.signed.discard(chosen.pk)
 
 
-def send(history: History, which: int, units: int) -> None:
-    """The merchant signs a refund that the service builds."""
+def build(history: History, which: int, units: int) -> Refund | None:
+    """The merchant signs a refund that the service builds, also one that failed before, and sends it later."""
     chosen = history.chosen(which)
     if chosen is not None:
         chosen.request = fresh(history.request)
-        carrier = services.require_buildable(now([chosen])[0])
-        payment = sandbox._pay(lock_request(carrier.pk), carrier.amount_remaining, WHY)
+        services.reserve_to_send(services.require_buildable(now([chosen])[0]), actor=WHY)
+        history.signed.add(chosen.pk)
+    return chosen
+
+
+def send(history: History, which: int, units: int) -> None:
+    """The merchant sends a refund that they signed before, or sign now."""
+    chosen = history.chosen(which)
+    if chosen is not None and (chosen.pk in history.signed or build(history, which, units)):
+        history.signed.discard(chosen.pk)
+        carrier = lock_request(chosen.carrier.pk)
+        payment = sandbox._pay(carrier, carrier.amount, WHY)
         history.on_chain[payment.pk] = chosen.amount
 
 
 def send_and_revert(history: History, which: int, units: int) -> None:
     """The merchant signs a refund, and its transaction is reverted."""
     chosen = history.chosen(which)
-    if chosen is not None:
-        chosen.request = fresh(history.request)
-        carrier = services.require_buildable(now([chosen])[0])
-        sandbox._fail(lock_request(carrier.pk), WHY)
+    if chosen is not None and (chosen.pk in history.signed or build(history, which, units)):
+        history.signed.discard(chosen.pk)
+        sandbox._fail(lock_request(chosen.carrier.pk), WHY)
+
+
+def revert_and_build(history: History, which: int, units: int) -> None:
+    """The merchant's transaction is reverted, and they sign the refund again."""
+    send_and_revert(history, which, units)
+    build(history, which, units)
 
 
 def lose_refund(history: History, which: int, units: int) -> None:
@@ -120,7 +140,8 @@ def lose_refund(history: History, which: int, units: int) -> None:
 
 
 ACTIONS: tuple[Callable[[History, int, int], None], ...] = (
-    pay, pay, lose_payment, refund, refund, refund, claim, cancel, send, send, send, send_and_revert, lose_refund,
+    pay, pay, lose_payment, refund, refund, refund, refund, claim, cancel, build, send, send, send, send_and_revert,
+    revert_and_build, revert_and_build, lose_refund,
 )  # fmt: skip
 STEPS = st.lists(
     st.tuples(st.sampled_from(ACTIONS), st.integers(0, 11), st.integers(1, ASKED)), min_size=4, max_size=16
@@ -135,11 +156,12 @@ def check(history: History) -> None:
     request = fresh(history.request)
     states = refunds_of(request)
     refunded = sum(each.standing.received for each in states)
-    reserved = sum(each.refund.amount for each in states if each.standing.is_open)
+    may_go = [each for each in states if each.standing.is_open or each.refund.pk in history.signed]
+    reserved = sum(each.refund.amount for each in may_go)
     standing = request.payments.filter(status=Payment.Status.COMPLETED, reorged=False)
     paid = sum(payment.amount_received or 0 for payment in standing)
     assert refunded == sum(history.on_chain.values()), "what went back is what the chain holds"
-    assert refunded + reserved <= paid, "no more goes back than came, whatever is still to be sent"
+    assert refunded + reserved <= paid, "no more goes back than came, whatever is signed or still to be sent"
     consumed = ConsumedTransfer.objects.filter(
         payment__request__in=[each.refund.carrier_id for each in states]
     )

@@ -23,13 +23,14 @@ ASKED = 1_000
 
 @dataclass
 class Sequence:
-    """A request, where its refunds go, and the raw transactions that sent them, by the refund's id."""
+    """A request, where its refunds go, and by the refund's id what is built and what was sent, as a raw transaction."""
 
     api: Api
     chain: LocalChain
     request: PaymentRequest
     customer: str
     sent: dict[str, str] = field(default_factory=dict)
+    built: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def refunds(self) -> list[dict[str, Any]]:
         """Return the refunds as the API shows them, oldest first."""
@@ -64,21 +65,32 @@ def refund(sequence: Sequence, which: int, units: int) -> None:
 
 
 def cancel(sequence: Sequence, which: int, _units: int) -> None:
-    """The merchant cancels a refund."""
+    """The merchant cancels a refund, and doesn't sign what was built for it."""
     if chosen := sequence.one_that_is(which, "ready"):
         sequence.api.post(f"/api/refunds/{chosen['id']}/cancel")
+        sequence.built.pop(chosen["id"], None)
+
+
+def build(sequence: Sequence, which: int, _units: int) -> dict[str, Any] | None:
+    """The service builds a refund, also one that failed before; the merchant signs it later."""
+    chosen = sequence.one_that_is(which, "failed") or sequence.one_that_is(which, "ready")
+    if chosen is None:
+        return None
+    wallet = {"wallet_address": sequence.chain.payer}
+    answer = sequence.api.post(f"/api/refunds/{chosen['id']}/build", wallet)
+    if answer.status_code != 200:
+        return None
+    sequence.built[chosen["id"]] = answer.json()["transaction"]
+    return chosen
 
 
 def send(sequence: Sequence, which: int, units: int) -> None:
     """The merchant signs what the service built; sometimes the refund is cancelled before it is sent."""
-    chosen = sequence.one_that_is(which, "ready", "failed")
+    ready = sequence.one_that_is(which, "ready")
+    chosen = ready if ready and ready["id"] in sequence.built else build(sequence, which, units)
     if chosen is None:
         return
-    wallet = {"wallet_address": sequence.chain.payer}
-    built = sequence.api.post(f"/api/refunds/{chosen['id']}/build", wallet)
-    if built.status_code != 200:
-        return
-    raw = "0x" + sequence.chain.sign(built.json()["transaction"]).hex()
+    raw = "0x" + sequence.chain.sign(sequence.built.pop(chosen["id"])).hex()
     if units % 5 == 0:
         sequence.api.post(f"/api/refunds/{chosen['id']}/cancel")
     hash_ = sequence.chain.send_raw(raw)
@@ -108,6 +120,7 @@ ACTIONS: tuple[Callable[[Sequence, int, int], None], ...] = (
     pay_some,
     refund,
     refund,
+    build,
     send,
     send,
     cancel,

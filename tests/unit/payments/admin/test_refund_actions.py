@@ -29,7 +29,7 @@ def paid(make: Make) -> PaymentRequest:
     request = make("order-7")
     with transaction.atomic():
         sandbox._pay(lock_request(request.pk), request.amount, "for a test")
-    return PaymentRequest.objects.get()
+    return PaymentRequest.objects.get(pk=request.pk)
 
 
 def refund_by_hand(client: Client, request: PaymentRequest, **answer: str) -> str:
@@ -103,15 +103,60 @@ def test_each_wrong_field_is_named_and_keeps_what_was_entered(
     assert Refund.objects.get().amount == 1_000_000
 
 
-def test_the_wallet_has_to_be_entered_where_several_paid(admin_client: Client, make: Make) -> None:
+@pytest.fixture
+def paid_by_two(make: Make) -> PaymentRequest:
+    """A request of which one wallet paid 4 USDC and another one 6.50."""
     request = make("order-8")
     for amount, payer in ((4_000_000, SENDER), (6_500_000, RECIPIENT)):
         with transaction.atomic():
             payment = sandbox._pay(lock_request(request.pk), amount, "for a test")
         Payment.objects.filter(pk=payment.pk).update(from_address=payer)
-    assert "Several wallets paid" in refund_by_hand(admin_client, request, amount="1")
+    return PaymentRequest.objects.get(pk=request.pk)
+
+
+def test_a_payment_or_a_wallet_has_to_be_chosen_where_several_wallets_paid(
+    admin_client: Client, paid_by_two: PaymentRequest
+) -> None:
+    form = {**asked(admin_client, action_url(paid_by_two, "refund")), "amount": "1"}
+    page = admin_client.post(action_url(paid_by_two, "refund"), form)
+    assert page.context["form"].errors == {
+        "payment_id": ["Several wallets paid this request. Choose a payment, or enter the customer's wallet."]
+    }
     assert not Refund.objects.exists()
-    assert "is created" in refund_by_hand(admin_client, request, amount="1", recipient_address=CUSTOMER)
+    assert "is created" in refund_by_hand(admin_client, paid_by_two, amount="1", recipient_address=CUSTOMER)
+    assert Refund.objects.get().payment is None
+
+
+def test_the_payment_of_one_of_several_wallets_goes_back_and_no_more_than_it(
+    admin_client: Client, paid_by_two: PaymentRequest
+) -> None:
+    url = action_url(paid_by_two, "refund")
+    first, second = paid_by_two.payments.order_by("created_at")
+    choices = dict(admin_client.get(url).context["form"].fields["payment_id"].choices)
+    assert list(choices) == ["", first.pk, second.pk]
+    assert choices[first.pk].startswith(f"4 USDC from {SENDER[:8]}…{SENDER[-6:]}, ")
+    page = admin_client.post(url, {**asked(admin_client, url), "payment_id": first.pk, "amount": "4.01"})
+    assert page.context["form"].errors == {"amount": ["At most 4 USDC can be refunded now."]}
+    assert not Refund.objects.exists()
+    assert "Send the customer its link." in press(admin_client, url, payment_id=first.pk, amount="1")
+    refund = Refund.objects.get()
+    assert (refund.amount, refund.payment, refund.recipient_address) == (1_000_000, first, "")
+    choices = dict(admin_client.get(url).context["form"].fields["payment_id"].choices)
+    assert choices[first.pk].endswith("; 3 USDC can be refunded")
+
+
+def test_a_payment_of_another_request_can_not_be_chosen(
+    admin_client: Client, paid: PaymentRequest, paid_by_two: PaymentRequest
+) -> None:
+    theirs = paid.payments.get()
+    form = {**asked(admin_client, action_url(paid_by_two, "refund")), "payment_id": theirs.pk}
+    page = admin_client.post(action_url(paid_by_two, "refund"), form)
+    assert set(page.context["form"].errors) == {"payment_id"}
+    assert not Refund.objects.exists()
+
+
+def test_there_is_no_choice_where_one_wallet_paid(admin_client: Client, paid: PaymentRequest) -> None:
+    assert "payment_id" not in admin_client.get(action_url(paid, "refund")).context["form"].fields
 
 
 def test_the_excess_goes_back_and_no_more_of_it_is_offered(admin_client: Client, make: Make) -> None:

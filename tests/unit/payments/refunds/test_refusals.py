@@ -6,9 +6,12 @@ import pytest
 from django.utils import timezone
 
 from config.api.errors import ApiError
-from payments.models import PaymentRequest
-from payments.routes.refusals import require_payable, require_valid_recipient
+from payments.models import PaymentRequest, Route
+from payments.routes.no_route import no_provider, no_wallet, not_available
+from payments.routes.refusals import require_available, require_payable, require_valid_recipient
+from payments.submission import caps
 from payments.submission.hashes import submit_hash
+from payments.submission.sightings import Sighting
 from tests.support.portal.payment_rows import HASH, Make
 
 
@@ -43,3 +46,29 @@ def test_each_refusal_speaks_of_the_refund(carrier: PaymentRequest) -> None:
     carrier.status = "cancelled"
     over = refused(require_payable, carrier, timezone.now(), allow_parallel=True)
     assert over == "This refund is cancelled. Don't send it."
+
+
+def room(limit: int, monkeypatch: pytest.MonkeyPatch, carrier: PaymentRequest) -> str:
+    """Return the refusal of one transaction more than `limit`."""
+    monkeypatch.setattr(caps, "MAX_OPEN_PAYMENTS", limit)
+    seen = Sighting(facts=None, is_answered=True)
+    return refused(caps.require_room, carrier, "someone", seen)
+
+
+@pytest.mark.django_db
+def test_what_stops_its_page_speaks_of_the_refund(
+    carrier: PaymentRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not_available(carrier).message.startswith("Refunds in USDC on")
+    assert no_provider(carrier).message.startswith("This refund is sent in USDC on")
+    assert "another chain" not in no_wallet(carrier, "Some").message
+    assert room(0, monkeypatch, carrier) == (
+        "0 transactions of this refund are being verified. Wait until one is finished."
+    )
+    monkeypatch.setattr(caps, "MAX_PUBLIC_ROWS", 0)
+    assert room(9, monkeypatch, carrier) == (
+        "0 transactions were submitted for this refund. Submit yours with your API key."
+    )
+    carrier.chain.is_active = False
+    route = Route(request=carrier, chain=carrier.chain, token=carrier.token)
+    assert refused(require_available, route).startswith("Refunds in USDC on")

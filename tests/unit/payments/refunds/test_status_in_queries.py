@@ -1,5 +1,6 @@
 """The database finds a refund by exactly the status that `standing_of` gives it."""
 
+from datetime import UTC, datetime, timedelta
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -26,7 +27,14 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def refund(make: Make, address: str, cancelled: bool, kinds: tuple[str, ...]) -> Refund:
+FIRST = datetime(2026, 1, 1, tzinfo=UTC)
+# When it was last built: never, before its payments, between them, or with the last of them.
+BUILT = (None, FIRST - timedelta(hours=1), FIRST, FIRST + timedelta(hours=1))
+
+
+def refund(
+    make: Make, address: str, cancelled: bool, kinds: tuple[str, ...], built_at: datetime | None = None
+) -> Refund:
     request = make()
     carrier = make() if address else None
     if carrier:
@@ -36,6 +44,7 @@ def refund(make: Make, address: str, cancelled: bool, kinds: tuple[str, ...]) ->
                 request=carrier,
                 chain=carrier.chain,
                 transaction_hash=f"0x{number:064x}",
+                created_at=FIRST + timedelta(hours=number),
                 **{"failure_message": "", **KINDS[kind]},
             )
     return Refund.objects.create(
@@ -46,6 +55,7 @@ def refund(make: Make, address: str, cancelled: bool, kinds: tuple[str, ...]) ->
         recipient_address=address,
         address_source="merchant" if address else "",
         cancelled_at=timezone.now() if cancelled else None,
+        built_at=built_at,
     )
 
 
@@ -54,8 +64,8 @@ def test_each_refund_is_found_by_its_own_status_alone(make: Make) -> None:
     for cancelled in (False, True):
         refund(make, "", cancelled, ())
     payments = [(), *((kind,) for kind in KINDS), *combinations_with_replacement(KINDS, 2)]
-    for cancelled, kinds in product((False, True), payments):
-        refund(make, SENDER, cancelled, kinds)
+    for cancelled, kinds, built_at in product((False, True), payments, BUILT):
+        refund(make, SENDER, cancelled, kinds, built_at)
     expected: dict[str, set[str]] = {status.value: set() for status in Refund.Status}
     for each in now(Refund.objects.select_related("carrier")):
         expected[each.standing.status].add(each.refund.pk)

@@ -1,0 +1,194 @@
+"""A failed refund that is built again takes its amount back before its transaction is returned, or is refused."""
+
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from config.api.errors import ApiError, ErrorCode
+from payments import sandbox
+from payments.models import Payment, PaymentRequest, Refund, Transition
+from payments.refunds import services
+from payments.refunds.reading import RefundNow, now
+from payments.requests.lifecycle import lock_request
+from tests.support.portal.payment_rows import SENDER, Make
+
+WHY = "for a test"
+Status = Refund.Status
+
+
+@pytest.fixture
+def paid(make: Make) -> PaymentRequest:
+    """A request of which all 10.50 USDC are paid."""
+    request = make()
+    with transaction.atomic():
+        sandbox._pay(lock_request(request.pk), request.amount, WHY)
+    return PaymentRequest.objects.get(pk=request.pk)
+
+
+def create(request: PaymentRequest, **given: Any) -> RefundNow:
+    values = {"amount": None, "recipient_address": SENDER, "payment_id": None, "reason": None, "actor": WHY}
+    return services.create_refund(request.pk, **{**values, **given})
+
+
+def carrier_of(refund: Refund) -> PaymentRequest:
+    return PaymentRequest.objects.get(refund=refund)
+
+
+def fail(refund: Refund) -> Payment:
+    """A transaction of the refund is submitted and reverted."""
+    with transaction.atomic():
+        sandbox._fail(lock_request(carrier_of(refund).pk), WHY)
+    return Payment.objects.filter(request=carrier_of(refund)).latest("created_at")
+
+
+def build(refund: Refund) -> None:
+    services.reserve_to_send(carrier_of(refund), actor=WHY)
+
+
+def status(refund: Refund) -> Refund.Status:
+    [current] = now(Refund.objects.filter(pk=refund.pk).select_related("carrier"))
+    return current.standing.status
+
+
+def left(request: PaymentRequest) -> int:
+    """What can be refunded of the request."""
+    return services.refundable(PaymentRequest.objects.get(pk=request.pk)).left
+
+
+def refused(code: ErrorCode, call: Any, *args: Any, **options: Any) -> None:
+    """Check that the call is refused with this code, and changes no refund and no history."""
+    before = list(Refund.objects.values()), list(Transition.objects.values_list("pk", flat=True))
+    with pytest.raises(ApiError) as error:
+        call(*args, **options)
+    assert error.value.problems[0].code == code
+    assert (list(Refund.objects.values()), list(Transition.objects.values_list("pk", flat=True))) == before
+
+
+@pytest.fixture
+def failed(paid: PaymentRequest) -> Refund:
+    """A refund of everything, of which a transaction was reverted."""
+    refund = create(paid).refund
+    build(refund)
+    fail(refund)
+    assert status(refund) == Status.FAILED
+    return refund
+
+
+@pytest.mark.django_db
+def test_its_amount_is_reserved_and_the_history_says_so(paid: PaymentRequest, failed: Refund) -> None:
+    assert left(paid) == paid.amount
+    build(failed)
+    assert status(failed) == Status.READY
+    assert left(paid) == 0
+    refused(ErrorCode.REFUND_TOO_LARGE, create, paid, amount=1)
+    [noted] = Transition.objects.filter(request=carrier_of(failed), reason__startswith="built again")
+    assert (noted.actor, noted.from_status, noted.to_status) == (WHY, "active", "active")
+
+
+@pytest.mark.django_db
+def test_it_is_refused_once_another_refund_has_taken_its_amount(paid: PaymentRequest, failed: Refund) -> None:
+    create(paid, amount=1)
+    refused(ErrorCode.REFUND_TOO_LARGE, build, failed)
+    assert status(failed) == Status.FAILED
+
+
+@pytest.mark.django_db
+def test_building_it_once_more_keeps_the_reservation_and_notes_nothing(
+    paid: PaymentRequest, failed: Refund
+) -> None:
+    build(failed)
+    build(failed)
+    assert status(failed) == Status.READY
+    assert Transition.objects.filter(reason__startswith="built again").count() == 1
+
+
+@pytest.mark.django_db
+def test_the_failure_of_what_was_submitted_afterwards_frees_the_amount(
+    paid: PaymentRequest, failed: Refund
+) -> None:
+    build(failed)
+    fail(failed)
+    assert status(failed) == Status.FAILED
+    create(paid)
+    refused(ErrorCode.REFUND_TOO_LARGE, build, failed)
+
+
+@pytest.mark.django_db
+def test_an_earlier_transaction_that_fails_once_more_frees_nothing(
+    paid: PaymentRequest, failed: Refund
+) -> None:
+    """Finality checks and retries reopen it, while the newer transaction may be signed and on its way."""
+    earlier = Payment.objects.get(request=carrier_of(failed))
+    build(failed)
+    Payment.objects.filter(pk=earlier.pk).update(
+        status="pending", failure_code="", next_check_at=timezone.now()
+    )
+    assert status(failed) == Status.PROCESSING
+    Payment.objects.filter(pk=earlier.pk).update(status="failed", failure_code="transaction_not_found")
+    assert status(failed) == Status.READY
+    refused(ErrorCode.REFUND_TOO_LARGE, create, paid, amount=1)
+
+
+@pytest.mark.django_db
+def test_a_transaction_from_a_machine_whose_clock_is_ahead_counts_as_earlier(failed: Refund) -> None:
+    earlier = Payment.objects.get(request=carrier_of(failed))
+    ahead = earlier.created_at.replace(year=earlier.created_at.year + 1)
+    Payment.objects.filter(pk=earlier.pk).update(created_at=ahead)
+    build(failed)
+    assert status(failed) == Status.READY
+
+
+@pytest.mark.django_db
+def test_cancelling_it_frees_the_amount_and_ends_building(paid: PaymentRequest, failed: Refund) -> None:
+    build(failed)
+    services.cancel_refund(failed, actor=WHY)
+    assert left(paid) == paid.amount
+    refused(ErrorCode.REFUND_NOT_READY, build, failed)
+
+
+@pytest.mark.django_db
+def test_a_completed_one_is_not_built(paid: PaymentRequest, failed: Refund) -> None:
+    with transaction.atomic():
+        sandbox._pay(lock_request(carrier_of(failed).pk), failed.amount, WHY)
+    assert status(failed) == Status.COMPLETED
+    refused(ErrorCode.REFUND_NOT_READY, build, failed)
+
+
+@pytest.mark.django_db
+def test_one_whose_transaction_is_on_its_way_is_not_built_beside_it(failed: Refund) -> None:
+    earlier = Payment.objects.get(request=carrier_of(failed))
+    Payment.objects.filter(pk=earlier.pk).update(
+        status="processing", is_in_flight=True, amount=failed.amount, next_check_at=timezone.now()
+    )
+    refused(ErrorCode.PAYMENT_IN_PROGRESS, build, failed)
+
+
+@pytest.mark.django_db
+def test_a_crash_before_the_commit_leaves_it_failed_and_its_amount_free(
+    paid: PaymentRequest, failed: Refund, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*args: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(services, "note_reserved_again", crash)
+    before = Refund.objects.values("built_at").get()
+    with pytest.raises(KeyboardInterrupt):
+        build(failed)
+    assert Refund.objects.values("built_at").get() == before
+    assert status(failed) == Status.FAILED
+    create(paid)
+
+
+@pytest.mark.django_db
+def test_one_payment_is_not_refunded_twice_out_of_what_another_one_brought(make: Make) -> None:
+    request = make()
+    with transaction.atomic():
+        first = sandbox._pay(lock_request(request.pk), 4_000_000, WHY)
+        sandbox._pay(lock_request(request.pk), 6_000_000, WHY)
+    refund = create(request, payment_id=first.pk).refund
+    fail(refund)
+    create(request, payment_id=first.pk)
+    assert left(request) == 6_000_000
+    refused(ErrorCode.REFUND_TOO_LARGE, build, refund)
