@@ -74,7 +74,8 @@ class MeasureMiddleware:
         # No route answers static files, scans, and calls over a limit.
         if route in _MONITORING or (route == "unknown" and not is_error):
             leave_out()
-        details = {"http.request.method": method, "http.route": route, "http.response.status_code": status}
+        details: dict[str, str | int] = {"http.request.method": method, "http.route": route}
+        details["http.response.status_code"] = status
         describe(details, name=f"{method} {route}", error=str(status) if is_error else "")
 
 

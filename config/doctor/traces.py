@@ -14,6 +14,7 @@ def check() -> Iterator[Finding]:
     """Yield whether the collector accepts an empty export. Without it the service works, but there are no traces."""
     endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT
     if not endpoint:
+        yield fine("collector", "no traces are sent (OTEL_EXPORTER_OTLP_ENDPOINT is not set)")
         return
     headers = {**settings.OTEL_EXPORTER_OTLP_HEADERS, "Content-Type": "application/x-protobuf"}
     try:

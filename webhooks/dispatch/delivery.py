@@ -78,7 +78,7 @@ def _note(outcome: Outcome, began: datetime) -> None:
         claim.attempt, claim.type, answer.status_code or "no response", answer.duration_ms,
     )  # fmt: skip
     error = "" if answer.is_success else str(answer.status_code or "no response")
-    details = {"event_type": claim.type, "attempt": claim.attempt}
+    details: dict[str, str | int] = {"event_type": claim.type, "attempt": claim.attempt}
     if answer.status_code:
         details["http.response.status_code"] = answer.status_code
     describe(details, error=error)
