@@ -96,8 +96,18 @@ class Spans:
         if len(subjects) == 1:
             ids.update(subjects[0])
         root = self._start(work, ids, *place(work, ids))
-        if not root.is_recording():
-            return
+        links = []
+        if root.is_recording():
+            links.append(Link(root.get_span_context()))
+            self._write_statements(work, root)
+        _finish(root, work.error, work.ended)
+        if len(subjects) > 1:
+            # Whether the trace of each is sampled doesn't depend on the others.
+            for subject in subjects:
+                span = self._start(work, {**ids, **subject}, *place(work, subject), links)
+                _finish(span, work.error, work.ended)
+
+    def _write_statements(self, work: Work, root: Span) -> None:
         inside = set_span_in_context(root, Context())
         for each in work.statements:
             summary, text = described(each.sql)
@@ -109,12 +119,6 @@ class Spans:
                 start_time=each.began,
             )
             _finish(span, each.error, each.ended)
-        _finish(root, work.error, work.ended)
-        if len(subjects) > 1:
-            link = Link(root.get_span_context())
-            for subject in subjects:
-                span = self._start(work, {**ids, **subject}, *place(work, subject), links=[link])
-                _finish(span, work.error, work.ended)
 
     def _start(self, work: Work, ids: Ids, trace_id: int, span_id: int, links: Sequence[Link] = ()) -> Span:
         attributes = {**work.details, **ids}

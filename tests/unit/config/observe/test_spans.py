@@ -188,12 +188,17 @@ def test_a_share_of_the_payment_requests_is_traced_and_each_of_them_as_a_whole(
             for number in range(200):
                 with log_context(payment_request_id=uuid.UUID(int=number)), traced(name):
                     pass
+        orders = [{"payment_request_id": str(uuid.UUID(int=number))} for number in range(200)]
+        with traced("check", about=lambda: orders):
+            pass
     finally:
         recording.stop()
     spans = written.spans
     called = {trace_of(span) for span in spans if span.name == "call"}
     assert few <= len(called) <= many
     assert called == {trace_of(span) for span in spans if span.name == "attempt"}
+    checked = {trace_of(span) for span in spans if span.name == "check" and span.attributes}
+    assert called == checked
 
 
 class Hanging(SpanExporter):
