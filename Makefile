@@ -133,7 +133,7 @@ chaos: $(INSTALLED)
 	@$(BIN)/python -m tests.integration.chaos.run
 
 lock: $(INSTALLED)
-	for name in requirements requirements-dev requirements-audit; do \
+	for name in requirements requirements-tracing requirements-dev requirements-audit; do \
 		$(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-trusted-host \
 			--no-emit-find-links --no-header --output-file $$name.txt $$name.in || exit 1; \
 	done

@@ -107,10 +107,11 @@ def _unreachable(name: str, detail: str) -> int:
 def sbom() -> int:
     """Write a CycloneDX file for what is deployed, and for what merchants install; needs no network."""
     SBOM.mkdir(parents=True, exist_ok=True)
-    target = SBOM / "python.cdx.json"
-    command = [str(TOOLS / "cyclonedx-py"), "requirements", "requirements.txt", "--output-reproducible"]
-    subprocess.run([*command, "--of", "JSON", "-o", str(target)], cwd=REPOSITORY, check=True)
-    print(target.relative_to(REPOSITORY))
+    for name, pins in (("python", "requirements.txt"), ("python-tracing", "requirements-tracing.txt")):
+        target = SBOM / f"{name}.cdx.json"
+        command = [str(TOOLS / "cyclonedx-py"), "requirements", pins, "--output-reproducible"]
+        subprocess.run([*command, "--of", "JSON", "-o", str(target)], cwd=REPOSITORY, check=True)
+        print(target.relative_to(REPOSITORY))
     for folder in SHIPPED:
         command = [*node.npm(), "sbom", "--sbom-format", "cyclonedx", "--package-lock-only"]
         done = subprocess.run(

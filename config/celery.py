@@ -9,6 +9,7 @@ from celery.signals import (
     task_postrun,
     worker_init,
     worker_process_init,
+    worker_process_shutdown,
     worker_ready,
     worker_shutdown,
 )
@@ -80,6 +81,23 @@ def _keep_copies(**_: object) -> None:
     from config.database import process_cache
 
     process_cache.start()
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]
+def _send_traces(**_: object) -> None:
+    """Send spans from each process, if there is a collector."""
+    if load_or_exit().OTEL_EXPORTER_OTLP_ENDPOINT:
+        from config.observe import spans
+
+        spans.start("worker")
+        # Connected last: the apps finish their work before.
+        worker_process_shutdown.connect(_send_last_spans)
+
+
+def _send_last_spans(**_: object) -> None:
+    from config.observe import spans
+
+    spans.stop()
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]

@@ -51,10 +51,22 @@ def when_ready(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
 
 
 def post_worker_init(worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Keep copies of what rarely changes, in each worker."""
+    """Keep copies of what rarely changes, and send traces if there is a collector, in each worker."""
     from config.database import process_cache
 
     process_cache.start()
+    if _env.OTEL_EXPORTER_OTLP_ENDPOINT:
+        from config.observe import spans
+
+        spans.start("web")
+
+
+def worker_exit(server: Any, worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface
+    """Send the last spans of a worker that exits."""
+    if _env.OTEL_EXPORTER_OTLP_ENDPOINT:
+        from config.observe import spans
+
+        spans.stop()
 
 
 def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface

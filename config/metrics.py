@@ -27,9 +27,11 @@ from prometheus_client.registry import Collector
 
 from config.api.methods import only_read
 from config.health import heartbeat_age, may_read_details
+from config.tracing.recording import describe, leave_out
 
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _BY_ANY_HOST = frozenset(("/metrics", "/healthz"))
+_MONITORING = frozenset(("metrics", "healthz", "readyz"))
 _ANSWERS = Counter("quittance_http_requests", "Requests answered.", ("method", "route", "status"))
 _SECONDS = Histogram("quittance_http_request_seconds", "Time to answer a request.", ("method", "route"))
 
@@ -63,7 +65,18 @@ class MeasureMiddleware:
         route = request.resolver_match.route if request.resolver_match else "unknown"
         _ANSWERS.labels(method, route, str(response.status_code)).inc()
         _SECONDS.labels(method, route).observe(time.perf_counter() - began)
+        self._trace(method, route, response.status_code)
         return response
+
+    @staticmethod
+    def _trace(method: str, route: str, status: int) -> None:
+        is_error = status >= 500
+        # No route answers static files, scans, and calls over a limit.
+        if route in _MONITORING or (route == "unknown" and not is_error):
+            leave_out()
+        details: dict[str, str | int] = {"http.request.method": method, "http.route": route}
+        details["http.response.status_code"] = status
+        describe(details, name=f"{method} {route}", error=str(status) if is_error else "")
 
 
 class _FromTheDatabase(Collector):

@@ -258,6 +258,8 @@ logging.captureWarnings(True)
 know_secrets(env.secrets)
 report_errors(env.SENTRY_DSN, ENVIRONMENT)
 METRICS_TOKEN = env.METRICS_TOKEN
+OTEL_EXPORTER_OTLP_ENDPOINT = env.OTEL_EXPORTER_OTLP_ENDPOINT
+OTEL_EXPORTER_OTLP_HEADERS = env.OTEL_EXPORTER_OTLP_HEADERS
 BACKUP_FOLDER = env.BACKUP_FOLDER
 BACKUP_MAX_AGE_HOURS = env.BACKUP_MAX_AGE_HOURS
 METRICS = ["chains.monitoring.metrics.collect", "payments.metrics.collect", "webhooks.metrics.collect"]
@@ -278,6 +280,7 @@ DOCTOR_CHECKS = {
     "rates": "payments.doctor.check_rates",
     "egress": "webhooks.doctor.check_egress",
     "mail": "config.doctor.mail.check",
+    "traces": "config.doctor.traces.check",
     "outside": "config.doctor.outside.check",
     "disk": "config.doctor.disk.check",
     "backups": "config.doctor.backups.check",

@@ -11,11 +11,14 @@ from contextvars import ContextVar
 from django.http import HttpRequest, HttpResponse
 
 from config.api.log_context import log_context, logged_ids
+from config.tracing.recording import traced
 
 logger = logging.getLogger(__name__)
 
 _current: ContextVar[str] = ContextVar("request_id", default="-")
 _SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+# Checkouts poll: what only reads would bury what happened in the trace of a payment request.
+_READING = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 def current_request_id() -> str:
@@ -47,7 +50,9 @@ class RequestIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.monotonic()
-        with request_id_from(request.headers.get("X-Request-Id", "")) as request_id, log_context():
+        given = request.headers.get("X-Request-Id", "")
+        joins = request.method not in _READING
+        with request_id_from(given) as request_id, log_context(), traced("request", "server", joins=joins):
             response = self.get_response(request)
             took = (time.monotonic() - began) * 1000
             # The path alone: a query may hold what has no place in a log.

@@ -26,6 +26,8 @@ from django.db.models import (
     UUIDField,
 )
 
+from config.tracing import recording
+
 M = TypeVar("M", bound=Model)
 
 Read = Callable[[Any], Any]
@@ -53,7 +55,7 @@ def run(sql: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
     ours.ensure_connection()
     ours.validate_no_broken_transaction()
     try:
-        with ours.wrap_database_errors:
+        with ours.wrap_database_errors, recording.statement(sql):
             cursor: psycopg.Cursor[Any] = psycopg.Cursor(ours.connection)
             cursor.execute(sql, values, prepare=not settings.DATABASE_LISTEN_URL)
             return cursor

@@ -6,6 +6,7 @@ library says of it, which quotes, too.
 
 import os
 import re
+from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,22 @@ def sentry(text: str) -> str:
         except (BadDsn, ValueError):
             raise Wrong("is not a DSN") from None
     return text
+
+
+def collector(text: str) -> str:
+    """Return the address of an OpenTelemetry collector, or an empty string. Its packages must be installed."""
+    if not text:
+        return ""
+    if not _is_installed("opentelemetry.exporter.otlp.proto.http"):
+        raise Wrong("needs packages that are not installed")
+    return origin(text)
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # a package above it is missing
+        return False
 
 
 def is_loopback(host: str | None) -> bool:

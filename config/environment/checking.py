@@ -21,7 +21,7 @@ def check(
     earlier = list(earlier_faults)
     named = {fault.name for fault in earlier}
     faults = [*earlier, *(fault for fault in env.faults if fault.name not in named)]
-    faults += [*_wrong_nodes(texts, nodes), *_plain_providers(env)]
+    faults += [*_wrong_nodes(texts, nodes), *_plain_providers(env), *_plain_collector(env)]
     if env.parsed.get("ENVIRONMENT") == "production":
         faults += _unsafe_in_production(env)
     if faults:
@@ -49,6 +49,13 @@ def _plain_providers(env: Environment) -> Iterator[Fault]:
     for setting in settings:
         if is_plain_and_remote(str(env.parsed.get(setting.name, ""))):
             yield setting.fault("is not encrypted")
+
+
+def _plain_collector(env: Environment) -> Iterator[Fault]:
+    """Yield the collector's address if the headers with its key would be sent unencrypted."""
+    endpoint = str(env.parsed.get("OTEL_EXPORTER_OTLP_ENDPOINT", ""))
+    if env.parsed.get("OTEL_EXPORTER_OTLP_HEADERS") and is_plain_and_remote(endpoint):
+        yield type(env).OTEL_EXPORTER_OTLP_ENDPOINT.fault("is not encrypted, and the headers are secret")
 
 
 def _unsafe_in_production(env: Environment) -> Iterator[Fault]:

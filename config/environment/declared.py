@@ -138,6 +138,18 @@ class Environment:
         is_secret=True,
     )
     METRICS_TOKEN = Setting(values.header_value, _TOKEN, default="", is_secret=True)
+    OTEL_EXPORTER_OTLP_ENDPOINT = Setting(
+        addresses.collector,
+        "the http or https address of an OpenTelemetry collector without query or credentials, such as "
+        "http://127.0.0.1:4318, with the packages of requirements-tracing.txt installed; or nothing",
+        default="",
+    )
+    OTEL_EXPORTER_OTLP_HEADERS = Setting(
+        values.headers,
+        "headers as NAME=VALUE, separated by commas, with values percent-encoded, such as x-api-key=secret",
+        default="",
+        is_secret=True,
+    )
     DATABASE_LISTEN_URL = Setting(
         addresses.listen_database,
         "a PostgreSQL address such as postgresql://user:password@host:5432/quittance that bypasses a pooler in "
@@ -177,6 +189,9 @@ class Environment:
                 self.faults.append(value)
             else:
                 self.parsed[name] = value
+        # A header's value is a secret by itself, without its scheme too ("Bearer …").
+        sent: Any = self.parsed.get("OTEL_EXPORTER_OTLP_HEADERS", {})
+        self.secrets += [word for value in sent.values() for word in value.split()]
 
 
 def declared() -> dict[str, Setting[Any]]:

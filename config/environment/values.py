@@ -5,6 +5,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from email.utils import getaddresses
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from urllib.parse import unquote
 
 from cryptography.fernet import Fernet
 from limits import RateLimitItem
@@ -19,6 +20,7 @@ MOST_PROXIES = 16
 
 _RATE = re.compile(r"[1-9][0-9]{0,8}/(second|minute|hour)")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]{0,500}")
+_HEADER = re.compile(r"\s*([A-Za-z0-9_.-]{1,100})\s*=\s*([\x21-\x7e]{1,2000})\s*")
 _HOST_NAME = re.compile(r"\.?[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
 _SENDER = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+")
 
@@ -134,6 +136,18 @@ def header_value(text: str) -> str:
     if not _HEADER_VALUE.fullmatch(text):
         raise Wrong("has blanks or other characters that a header can't carry, or is too long")
     return text
+
+
+def headers(text: str) -> dict[str, str]:
+    """Return the headers of `NAME=VALUE,NAME=VALUE` with percent-encoded values; none for no text."""
+    found: dict[str, str] = {}
+    for part in _parts(text) if text else ():
+        match = _HEADER.fullmatch(part)
+        value = unquote(match[2]) if match else ""
+        if match is None or not re.fullmatch(r"[\x20-\x7e]+", value):
+            raise Wrong("has a part that is not a header")
+        found[match[1].lower()] = value
+    return found
 
 
 def hosts(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
 from config.api.log_context import log_context
+from config.tracing.recording import traced
 from payments.models import Payment, PaymentRequest
 from payments.requests import events
 from payments.requests.fair_batches import batch_of
@@ -118,7 +119,7 @@ def expire_due(now: datetime | None = None) -> int:
 
 def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
     """Expire one request, so that a failure does not keep the others from expiring."""
-    with log_context(payment_request_id=request_id):
+    with log_context(payment_request_id=request_id), traced("expire request"):
         try:
             return _expire(request_id, now)
         except Exception:

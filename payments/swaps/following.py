@@ -20,6 +20,7 @@ from django.utils import timezone
 from config.api.log_context import log_context
 from config.database import leases
 from config.database.leases import Lease
+from config.tracing.recording import traced
 from payments.models import Payment
 from payments.providers.base import ProviderDown, RoutingProvider, SwapStatus
 from payments.providers.registry import get_provider, provider_name
@@ -86,7 +87,10 @@ def _ask(key: str, payments: Sequence[Payment], lease: Lease, provider: Provider
         if time.monotonic() > until:
             swap_outcomes.put_off(payment, claim_id, now())
             continue
-        with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
+        with (
+            log_context(payment_id=payment.pk, payment_request_id=payment.request_id),
+            traced("follow swap"),
+        ):
             try:
                 unanswered = 0 if _follow(key, payment, claim_id, provider, now) else unanswered + 1
             except Exception:

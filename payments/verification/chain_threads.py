@@ -3,8 +3,9 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 
 from django.db import connections
 from django.utils import timezone
@@ -12,6 +13,8 @@ from django.utils import timezone
 from chains.families import get_client
 from config.api.log_context import log_context
 from config.database import leases
+from config.tracing.recording import traced
+from payments.models import Payment
 from payments.requests.due_in_turns import chains_with_open_payments, due_in_turns
 from payments.verification.attempts import SwapHandler
 from payments.verification.engine import Client, verify_claimed
@@ -107,5 +110,14 @@ class ChainThreads:
             lease, payments = claim_due(self._now(), chain_id)
             if not payments:
                 return
-            with log_context(chain_id=chain_id), leases.kept(lease):
+            with (
+                log_context(chain_id=chain_id),
+                traced("verify payments", about=partial(_subjects, payments)),
+                leases.kept(lease),
+            ):
                 verify_claimed(payments, lease, swaps=self._swaps, client=self._client, now=self._now)
+
+
+def _subjects(payments: Sequence[Payment]) -> list[dict[str, str]]:
+    """Return the ids of the payments, for their traces."""
+    return [{"payment_id": each.pk, "payment_request_id": str(each.request_id)} for each in payments]

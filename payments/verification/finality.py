@@ -23,6 +23,7 @@ from chains.models import Chain
 from config.api.log_context import log_context
 from config.database import leases
 from config.database.leases import Lease
+from config.tracing.recording import traced
 from payments.evaluation.verdicts import Finality
 from payments.models import FailureCode, Payment
 from payments.requests import events
@@ -103,7 +104,10 @@ def _check_on_chain(
             continue
         facts = snapshot.transactions.get(_hash_of(payment))
         check_payment = _check_failed if payment.status == Payment.Status.FAILED else _check_completed
-        with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
+        with (
+            log_context(payment_id=payment.pk, payment_request_id=payment.request_id),
+            traced("check finality"),
+        ):
             try:
                 check_payment(payment, facts, snapshot.head, claim_id, now)
             except SoftTimeLimitExceeded:

@@ -21,6 +21,7 @@ SHARED = (
     "config.database",
     "config.doctor.finding",
     "config.mail",
+    "config.tracing",
 )
 OUTSIDE = ("demo", "tests", "bench", "clients", "quittance")
 LONGEST_FILE = 430

@@ -1,13 +1,16 @@
 """Make one attempt: sign, send and store the result. No database transaction is open during the request."""
 
+import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from django.utils import timezone
 
 from config.api.log_context import log_context
 from config.database import leases
+from config.tracing.recording import describe, traced
 from webhooks.dispatch.attempts import Outcome, store_result
 from webhooks.dispatch.http_client import Answer, Rules, post
 from webhooks.dispatch.leasing import Claim, claim_due
@@ -53,7 +56,10 @@ def send_signed(
 def attempt(claim: Claim, *, clock: Clock = timezone.now, sender: Sender = send) -> Outcome:
     """Make the leased attempt and return its result. An unexpected error counts as a failed attempt."""
     began = clock()
-    with log_context(event_id=claim.event_id, delivery_id=claim.delivery_id):
+    with (
+        log_context(event_id=claim.event_id, delivery_id=claim.delivery_id),
+        traced("webhook attempt", "client", about=lambda: _subjects(claim.body)),
+    ):
         try:
             answer = sender(claim, began)
         except Exception:
@@ -71,10 +77,26 @@ def _note(outcome: Outcome, began: datetime) -> None:
         "webhook attempt %d of %s: %s in %d ms",
         claim.attempt, claim.type, answer.status_code or "no response", answer.duration_ms,
     )  # fmt: skip
+    error = "" if answer.is_success else str(answer.status_code or "no response")
+    details: dict[str, str | int] = {"event_type": claim.type, "attempt": claim.attempt}
+    if answer.status_code:
+        details["http.response.status_code"] = answer.status_code
+    describe(details, error=error)
     ATTEMPTS.labels("delivered" if answer.is_success else "failed").inc()
     ATTEMPT_SECONDS.observe(answer.duration_ms / 1000)
     if claim.due_at is not None:
         ATTEMPT_LATENESS.observe(max((began - claim.due_at).total_seconds(), 0))
+
+
+def _subjects(body: bytes) -> Sequence[Mapping[str, str]]:
+    """Return the ids of what an event is about, for its trace."""
+    with suppress(ValueError, KeyError, TypeError):
+        about = json.loads(body)["data"]["object"]
+        ids = {"payment_request_id": str(about["payment_request"])}
+        if str(about["id"]).startswith("pay_"):  # not that of a refund
+            ids["payment_id"] = str(about["id"])
+        return [] if about.get("test") else [ids]
+    return []
 
 
 def deliver_next(*, clock: Clock = timezone.now, sender: Sender = send) -> bool:

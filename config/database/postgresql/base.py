@@ -10,9 +10,11 @@ import select
 from typing import Any
 
 from django.db.backends.postgresql import base
+from django.db.backends.utils import CursorWrapper
 from psycopg import Connection, OperationalError
 
 from config.database.keepalives import OURS
+from config.tracing import recording
 
 
 def check_socket(connection: Connection[Any]) -> None:
@@ -24,12 +26,28 @@ def check_socket(connection: Connection[Any]) -> None:
         raise OperationalError("the server closed the connection")
 
 
+class _TracedCursor(CursorWrapper):
+    """A cursor whose statements are part of the piece of work that executes them."""
+
+    def _execute(self, sql: Any, params: Any, *ignored: Any) -> Any:
+        with recording.statement(sql):
+            return super()._execute(sql, params, *ignored)  # type: ignore[misc]
+
+    def _executemany(self, sql: Any, param_list: Any, *ignored: Any) -> Any:
+        with recording.statement(sql):
+            return super()._executemany(sql, param_list, *ignored)  # type: ignore[misc]
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Connections of a pool that looks at the socket instead of sending a statement, and that notice a lost peer."""
 
     def get_connection_params(self) -> dict[str, Any]:
         """Return libpq's parameters; those of `DATABASE_URL` win."""
         return {**OURS, **super().get_connection_params()}
+
+    def make_cursor(self, cursor: Any) -> CursorWrapper:
+        """Return Django's cursor, traced while a piece of work is."""
+        return _TracedCursor(cursor, self) if recording.current() else super().make_cursor(cursor)
 
     @property
     def pool(self) -> Any:

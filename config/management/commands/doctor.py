@@ -9,8 +9,8 @@ from config.doctor.running import run
 
 class Command(BaseCommand):
     help = (
-        "Check this deployment: settings, database, Redis, processes, queues, nodes, providers, e-mail, TLS, disk and "
-        "backups. Exits with 0 if nothing failed, 1 if something did, and 2 if the settings are invalid."
+        "Check this deployment: settings, database, Redis, processes, queues, nodes, providers, e-mail, traces, TLS, "
+        "disk and backups. Exits with 0 if nothing failed, 1 if something did, and 2 if the settings are invalid."
     )
     requires_system_checks = ()
 

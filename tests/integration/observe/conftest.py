@@ -1,4 +1,4 @@
-"""The web process and a worker, as in production, with all that they write: logs, metrics, error pages, Sentry."""
+"""The web process and a worker, as in production, with all that they write: logs, metrics, Sentry's errors, traces."""
 
 import re
 import secrets
@@ -13,6 +13,7 @@ from django.conf import settings
 
 from demo.services.process import free_port
 from tests.processes import Process, eventually, worker
+from tests.support.observe.collector import Collector, running_collector
 from tests.support.observe.sentry import Sentry, running_sentry
 
 
@@ -22,6 +23,8 @@ class Deployment:
 
     folder: Path
     sentry: Sentry
+    collector: Collector
+    processes: dict[str, Process] = field(default_factory=dict)
     secrets: dict[str, str] = field(default_factory=dict)
     url: str = ""
     worker_port: int = 0
@@ -44,12 +47,13 @@ class Deployment:
 @pytest.fixture
 def deployment(transactional_db: None, tmp_path: Path) -> Iterator[Deployment]:
     """Run web and worker with secrets of their own, at the most talkative log level."""
-    with running_sentry() as sentry:
-        made = Deployment(tmp_path, sentry, worker_port=free_port())
+    with running_sentry() as sentry, running_collector() as collector:
+        made = Deployment(tmp_path, sentry, collector, worker_port=free_port())
         made.secrets = {
             "SECRET_KEY": secrets.token_urlsafe(50),
             "METRICS_TOKEN": secrets.token_urlsafe(24),
             "LIFI_API_KEY": secrets.token_urlsafe(24),
+            "key of the collector": secrets.token_urlsafe(24),
             # Those in the database were encrypted by the test's own key.
             "ENCRYPTION_KEYS": Fernet.generate_key().decode() + "," + ",".join(settings.ENCRYPTION_KEYS),
             "node path": secrets.token_hex(16),
@@ -66,6 +70,8 @@ def deployment(transactional_db: None, tmp_path: Path) -> Iterator[Deployment]:
             **{name: value for name, value in made.secrets.items() if re.fullmatch(r"[A-Z_]+", name)},
             "BASE_RPC_URL": node,
             "SENTRY_DSN": sentry.dsn,
+            "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+            "OTEL_EXPORTER_OTLP_HEADERS": f"Authorization=Bearer%20{made.secrets['key of the collector']}",
             "PORT": str(port),
             "WEB_CONCURRENCY": "1",
             "BASE_URL": made.url,
@@ -74,10 +80,8 @@ def deployment(transactional_db: None, tmp_path: Path) -> Iterator[Deployment]:
             "LOG_FORMAT": "json",
             "WORKER_METRICS_PORT": str(made.worker_port),
         }
-        processes = [
-            Process(tmp_path / "web.log", "gunicorn", "--config", "config/gunicorn.py", **environment),
-            worker(tmp_path / "worker.log", **environment),
-        ]
+        web = Process(tmp_path / "web.log", "gunicorn", "--config", "config/gunicorn.py", **environment)
+        made.processes = {"web": web, "worker": worker(tmp_path / "worker.log", **environment)}
         try:
             eventually(lambda: _answers(f"{made.url}/healthz"), "the web process answered")
             eventually(
@@ -85,7 +89,8 @@ def deployment(transactional_db: None, tmp_path: Path) -> Iterator[Deployment]:
             )
             yield made
         finally:
-            for process in processes:
+            collector.goes_on.set()
+            for process in made.processes.values():
                 process.kill()
 
 

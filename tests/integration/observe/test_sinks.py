@@ -11,47 +11,12 @@ from urllib.parse import quote
 import requests
 from django.db import connection
 
-from chains.models import Chain, Token
 from config.celery import app
 from merchants.models import ApiKey, Merchant
 from tests.integration.observe.conftest import Deployment
 from tests.processes import eventually
+from tests.support.observe.shop import WALLET, Shop, base_usdc, order
 from tests.support.webhooks.receiver import running_receiver
-
-WALLET = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
-USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
-
-
-class _Shop:
-    """Calls the deployment with a key, and keeps its errors."""
-
-    def __init__(self, deployment: Deployment, key: str) -> None:
-        self._url = deployment.url
-        self._headers = {"X-API-Key": key}
-        self.pages: list[str] = []
-
-    def call(self, method: str, path: str, body: Any = None, **headers: str) -> requests.Response:
-        response = requests.request(
-            method, self._url + path, json=body, headers={**self._headers, **headers}, timeout=60
-        )
-        if not response.ok:
-            self.pages.append(f"{response.headers}\n{response.text}")
-        return response
-
-
-def _base() -> Token:
-    chain = Chain.objects.create(
-        id=8453, name="Base", chain_type="evm", native_symbol="ETH", rpc_urls=["env:BASE_RPC_URL"]
-    )
-    return Token.objects.create(
-        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address=USDC
-    )
-
-
-def _order(token: Token, **more: Any) -> dict[str, Any]:
-    return {
-        "amount": "10", "token_id": token.pk, "chain_id": token.chain_id, "recipient_address": WALLET, **more,
-    }  # fmt: skip
 
 
 def _lines(log: str) -> Iterator[dict[str, Any]]:
@@ -63,12 +28,12 @@ def _lines(log: str) -> Iterator[dict[str, Any]]:
 def test_a_payment_can_be_followed_from_the_call_to_the_webhook_by_its_ids(
     deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
 ) -> None:
-    token = _base()
-    shop = _Shop(deployment, api_key[1])
+    token = base_usdc()
+    shop = Shop(deployment.url, api_key[1])
     with running_receiver() as receiver:
         shop.call("PUT", "/api/webhooks", {"url": receiver.url})
         created = shop.call(
-            "POST", "/api/payment-requests", _order(token), **{"X-Request-Id": "from-the-shop"}
+            "POST", "/api/payment-requests", order(token), **{"X-Request-Id": "from-the-shop"}
         )
         id = created.json()["id"]
         paid = shop.call("POST", f"/api/test/payment-requests/{id}/simulate", {"outcome": "paid"}).json()
@@ -99,7 +64,7 @@ def test_a_payment_can_be_followed_from_the_call_to_the_webhook_by_its_ids(
 def test_every_line_that_web_writes_is_json(
     deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
 ) -> None:
-    _Shop(deployment, api_key[1]).call("GET", "/api/webhooks")
+    Shop(deployment.url, api_key[1]).call("GET", "/api/webhooks")
     eventually(lambda: "GET /api/webhooks" in deployment.logs["web"], "the call was logged")
     lines = deployment.logs["web"].splitlines()
     assert len(lines) >= 3
@@ -119,15 +84,15 @@ def _broken_table() -> Iterator[None]:
             cursor.execute("ALTER TABLE webhooks_endpoint_elsewhere RENAME TO webhooks_endpoint")
 
 
-def test_no_secret_reaches_a_log_a_metric_an_error_page_or_sentry(
+def test_no_secret_reaches_a_log_a_metric_an_error_page_sentry_or_a_trace(
     deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
 ) -> None:
-    token = _base()
+    token = base_usdc()
     key = api_key[1]
-    shop = _Shop(deployment, key)
+    shop = Shop(deployment.url, key)
     with running_receiver() as receiver:
         secret = shop.call("PUT", "/api/webhooks", {"url": receiver.url}).json()["secret"]
-        created = shop.call("POST", "/api/payment-requests", _order(token)).json()
+        created = shop.call("POST", "/api/payment-requests", order(token)).json()
         # A node that is down, with all of its URL's secrets in what the libraries say of it.
         wallet = {"wallet_address": WALLET, "chain_id": token.chain_id, "token_id": token.pk}
         public = f"/api/public/payment-requests/{created['id']}"
@@ -149,11 +114,17 @@ def test_no_secret_reaches_a_log_a_metric_an_error_page_or_sentry(
             app.send_task("webhooks.tasks.tell_merchants")
             eventually(lambda: "UndefinedTable" in deployment.logs["worker"], "a worker failed too")
         eventually(lambda: len(deployment.sentry.envelopes) >= 2, "errors were reported")
+        failed = {"GET api/webhooks", "POST api/webhooks/test", "POST api/public/build-transaction"}
+        eventually(
+            lambda: failed <= {span.name for span in deployment.collector.spans if span.is_error},
+            "what failed was traced",
+        )
         sinks = {
             **deployment.logs,
             "metrics": deployment.metrics(),
             "pages": "\n".join(shop.pages),
             "Sentry": "\n".join(deployment.sentry.envelopes),
+            "traces": "\n".join(deployment.collector.texts),
         }
     # Each sink has what it is for, so that silence is not taken for discretion.
     assert "unhandled error" in sinks["web"]
@@ -162,6 +133,7 @@ def test_no_secret_reaches_a_log_a_metric_an_error_page_or_sentry(
     assert "UndefinedTable" in sinks["Sentry"]
     assert "internal_error" in sinks["pages"]
     assert "quittance_http_requests_total" in sinks["metrics"]
+    assert "UndefinedTable" in sinks["traces"] or "ProgrammingError" in sinks["traces"]
     values = {**deployment.secrets, "API key": key, "webhook secret": secret}
     for name, value in values.items():
         for part in value.split(","):

@@ -17,7 +17,7 @@ def copy_to(folder: Path) -> None:
     for line in re.findall(r"^COPY (?!--)(.+)$", build, re.MULTILINE):
         *sources, target = shlex.split(line)
         for source in sources:
-            if source == "requirements.txt":  # its packages are installed beside /app
+            if source.startswith("requirements"):  # its packages are installed beside /app
                 continue
             place = folder / (source if target == "./" else target)
             place.parent.mkdir(parents=True, exist_ok=True)

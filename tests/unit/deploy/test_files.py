@@ -28,7 +28,9 @@ PODS = {
 }
 OWN = ("web", "worker", "beat", "events", "release")
 # Of PostgreSQL's image, of the proxy, of backups, and of Docker's and Python's own.
-NOT_OURS = re.compile(r"POSTGRES_\w+|PUBLIC_HOST|BACKUP_(RECIPIENT|DAYS)|PATH|PIP_\w+|PYTHON\w+|\w+_RPC_URL")
+NOT_OURS = re.compile(
+    r"POSTGRES_\w+|PUBLIC_HOST|BACKUP_(RECIPIENT|DAYS)|TRACING|PATH|PIP_\w+|PYTHON\w+|\w+_RPC_URL"
+)
 
 
 def words_of(command: Any) -> list[str]:

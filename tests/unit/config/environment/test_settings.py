@@ -244,6 +244,20 @@ WRONG = [
             "ftp://k@s.example/1",
         )
     ],
+    *[
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", value)
+        for value in ("collector:4318", "grpc://collector:4317", f"https://collector.example/?key={PASSWORD}")
+    ],
+    *[
+        ("OTEL_EXPORTER_OTLP_HEADERS", value)
+        for value in (
+            PASSWORD,
+            f"x-api-key: {PASSWORD}",
+            f"a={PASSWORD},b",
+            f"a={PASSWORD}%0A",
+            f"a b={PASSWORD}",
+        )
+    ],
     *[("LOG_LEVEL", value) for value in ("LOUD", "10", "NOTSET", "INFO,DEBUG")],
     *[("ADMIN_ALLOWED_IPS", value) for value in ("office", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.1;10.0.0.2")],
     *[("LOG_FORMAT", value) for value in ("xml", "text,json")],
@@ -346,6 +360,10 @@ def test_the_right_settings_have_no_fault() -> None:
         ("MOST_LOST_PERCENT", "100", 100),
         ("EMAIL_FROM", "Shop <shop@example.com>", "Shop <shop@example.com>"),
         ("SENTRY_DSN", "https://key@sentry.example/1", "https://key@sentry.example/1"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "", ""),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/", "http://collector:4318"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "", {}),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20a-key,x=y", {"authorization": "Bearer a-key", "x": "y"}),
         ("LOG_LEVEL", "warning", "WARNING"),
         ("ADMIN_ALLOWED_IPS", "", []),
         ("ADMIN_ALLOWED_IPS", "203.0.113.7", [ip_network("203.0.113.7/32")]),
@@ -467,6 +485,42 @@ def test_staging_may_do_without() -> None:
 
 def test_providers_may_be_called_over_plain_http_where_that_is_allowed() -> None:
     assert faults_of(LIFI_API_URL="http://aggregator.example", ALLOW_HTTP_URLS="True") == []
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "headers", "is_right"),
+    [
+        ("http://collector:4318", "", True),
+        ("http://127.0.0.1:4318", "x-api-key=a-key", True),
+        ("https://collector.example", "x-api-key=a-key", True),
+        ("http://collector:4318", "x-api-key=a-key", False),
+    ],
+)
+def test_the_key_of_a_collector_crosses_no_network_unencrypted(
+    endpoint: str, headers: str, is_right: bool
+) -> None:
+    faults = faults_of(OTEL_EXPORTER_OTLP_ENDPOINT=endpoint, OTEL_EXPORTER_OTLP_HEADERS=headers)
+    assert [line.partition(":")[0] for line in faults] == (
+        [] if is_right else ["OTEL_EXPORTER_OTLP_ENDPOINT"]
+    )
+
+
+def test_the_key_of_a_collector_is_a_secret_without_its_scheme_too() -> None:
+    env = check(
+        {**RIGHT, "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20a-key-of-a-collector,x=other"}
+    )
+    assert {"a-key-of-a-collector", "other"} <= set(env.secrets)
+
+
+def test_traces_need_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr("config.environment.addresses.find_spec", find)
+    (line,) = faults_of(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
+    assert "needs packages that are not installed" in line
+    assert "requirements-tracing.txt" in line
+    assert faults_of() == []
 
 
 def test_each_routing_provider_that_can_be_named_exists() -> None:

@@ -1,0 +1,1 @@
+"""What is traced, for everything that is: `config.observe.spans` sends it."""

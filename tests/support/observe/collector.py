@@ -1,0 +1,102 @@
+"""An OpenTelemetry collector on this machine: it reads what the service exports as OTLP over HTTP."""
+
+import gzip
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.loopback import listening
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A span that arrived. Ids are hexadecimal; `links` are the ids of traces."""
+
+    service: str
+    name: str
+    trace_id: str
+    span_id: str
+    parent_id: str
+    attributes: dict[str, Any]
+    links: tuple[str, ...]
+    is_error: bool
+
+
+@dataclass
+class Collector:
+    """What arrived: spans, the requests' headers, and all of it as text. `status` is what it answers.
+
+    While `goes_on` is not set, it answers nothing.
+    """
+
+    url: str = ""
+    status: int = 200
+    spans: list[Seen] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    is_asked: threading.Event = field(default_factory=threading.Event)
+    goes_on: threading.Event = field(default_factory=threading.Event)
+
+    def trace(self, trace_id: str) -> list[Seen]:
+        """Return the spans of one trace."""
+        return [span for span in self.spans if span.trace_id == trace_id]
+
+
+@contextmanager
+def running_collector() -> Iterator[Collector]:
+    """Serve it until the end."""
+    collector = Collector()
+    collector.goes_on.set()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+            if self.headers.get("Content-Encoding") == "gzip":
+                body = gzip.decompress(body)
+            collector.is_asked.set()
+            collector.goes_on.wait()
+            if self.path != "/v1/traces":
+                self.send_error(404)
+                return
+            collector.headers.append({name.lower(): value for name, value in self.headers.items()})
+            message = ExportTraceServiceRequest.FromString(body)
+            collector.texts.append(str(message))
+            collector.spans += _spans(message)
+            self.send_response(collector.status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    try:
+        with listening(Handler) as collector.url:
+            yield collector
+    finally:
+        collector.goes_on.set()
+
+
+def _spans(message: ExportTraceServiceRequest) -> Iterator[Seen]:
+    for resource in message.resource_spans:
+        service = _values(resource.resource.attributes)["service.name"]
+        for scope in resource.scope_spans:
+            for span in scope.spans:
+                yield Seen(
+                    service,
+                    span.name,
+                    span.trace_id.hex(),
+                    span.span_id.hex(),
+                    span.parent_span_id.hex(),
+                    _values(span.attributes),
+                    tuple(link.trace_id.hex() for link in span.links),
+                    span.status.code == span.status.STATUS_CODE_ERROR,
+                )
+
+
+def _values(attributes: Any) -> dict[str, Any]:
+    return {each.key: getattr(each.value, each.value.WhichOneof("value")) for each in attributes}
