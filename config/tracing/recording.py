@@ -80,11 +80,6 @@ def stop() -> None:
     _write = None
 
 
-def is_on() -> bool:
-    """Whether this process records."""
-    return _write is not None
-
-
 def current() -> Work | None:
     """Return the piece of work that this thread does; None without one, or where nothing is recorded."""
     return _current.get()
