@@ -66,7 +66,7 @@ class StrictSerializer(serializers.Serializer[Any]):
 
     @cached_property
     def _inputs(self) -> dict[str, tuple[Any, bool, Callable[[Any], Any] | None]]:
-        """Each field with whether nothing stands for it if it is left out, and this class's `validate_<name>`."""
+        """Each field, whether it may be left out without a default, and this class's `validate_<name>`."""
         return {
             name: (
                 field,
