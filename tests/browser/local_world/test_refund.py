@@ -13,7 +13,9 @@ from tests.browser.local_world.conftest import World
 from tests.browser.local_world.paying import chain_of, connect_demo_wallet, create_request
 from tests.browsing import DESKTOP, PHONE
 from tests.pictures import picture
+from tests.processes import eventually
 
+OPTED_IN = ["payment.succeeded", "payment.failed", "payment.expired", "refund.completed"]
 PRICE = {"currency": "EUR", "amount": "25.00"}
 RECIPIENTS = {"evm": anvil.MERCHANT_ADDRESS, "solana": str(MERCHANT.pubkey())}
 CUSTOMERS = {
@@ -22,9 +24,9 @@ CUSTOMERS = {
 }
 
 
-def ask(world: World, path: str, **body: Any) -> dict[str, Any]:
-    """Call the merchant's API: POST with a body, else GET."""
-    method = "POST" if body else "GET"
+def ask(world: World, path: str, method: str = "", **body: Any) -> dict[str, Any]:
+    """Call the merchant's API: POST with a body, else GET, unless a method is given."""
+    method = method or ("POST" if body else "GET")
     headers = {"X-API-Key": world.key}
     answer = requests.request(method, f"{world.api}{path}", json=body or None, headers=headers, timeout=10)
     assert answer.ok, answer.text
@@ -33,8 +35,8 @@ def ask(world: World, path: str, **body: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("page", "family"),
-    [(DESKTOP, "evm"), (PHONE, "solana")],
-    ids=["evm on a desktop", "solana on a phone"],
+    [(DESKTOP, "evm"), (PHONE, "evm"), (DESKTOP, "solana"), (PHONE, "solana")],
+    ids=["evm on a desktop", "evm on a phone", "solana on a desktop", "solana on a phone"],
     indirect=["page"],
 )
 def test_part_of_a_price_in_euros_goes_back_to_the_address_that_the_customer_signed_for(
@@ -44,6 +46,7 @@ def test_part_of_a_price_in_euros_goes_back_to_the_address_that_the_customer_sig
     if chain is None:
         pytest.skip("Surfnet has no build for this machine.")
     requests.delete(world.rates, timeout=30).raise_for_status()
+    ask(world, "/api/webhooks", "PUT", url=ask(world, "/api/webhooks")["url"], enabled_events=OPTED_IN)
     request = create_request(world, chain, RECIPIENTS[family], amount=None, price=PRICE)
     panel = connect_demo_wallet(page, request)
     panel.get_by_role("button", name="Pay 2").click()
@@ -73,7 +76,14 @@ def test_part_of_a_price_in_euros_goes_back_to_the_address_that_the_customer_sig
     paid = ask(world, f"/api/payment-requests/{request['id']}")
     assert (paid["status"], paid["amount_refunded"]) == ("completed", done["amount"])
     events = ask(world, "/api/events?type=refund.completed&limit=5")["data"]
-    assert refund["id"] in [event["data"]["object"]["id"] for event in events], events
+    [event] = [event for event in events if event["data"]["object"]["id"] == refund["id"]]
+
+    def arrived() -> bool:
+        """Whether the shop has taken the event."""
+        deliveries = ask(world, f"/api/webhooks/deliveries?event_id={event['id']}")["data"]
+        return [each["status"] for each in deliveries] == ["delivered"]
+
+    eventually(arrived, "the shop received the refund's webhook", 30)
     page.goto(refund["claim_url"])
     expect(page.locator("main.checkout")).to_contain_text("The refund has arrived")
     picture(page, f"claim, arrived, {family}")
