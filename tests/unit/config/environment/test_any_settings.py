@@ -9,7 +9,7 @@ from config.environment import SettingsError
 from config.environment.checking import check
 from config.environment.declared import declared
 from config.environment.wrong import Fault
-from tests.unit.config.environment.test_settings import NODES, RIGHT
+from tests.support.settings import NODES, RIGHT
 
 MARK = "Zx9q"
 # Right values, and pieces that mean something to one parser or another.
