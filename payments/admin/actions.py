@@ -210,7 +210,9 @@ class RefundForm(ConfirmForm):
         if len(possible.payers) <= 1:
             del self.fields["payment_id"]
             return
-        self.fields["payment_id"].choices = [  # type: ignore[attr-defined]
+        choice = self.fields["payment_id"]
+        assert isinstance(choice, forms.ChoiceField)
+        choice.choices = [
             ("", "No single payment"),
             *(
                 (payment.pk, _payment_label(request, payment, left))

@@ -29,13 +29,15 @@ def check_socket(connection: Connection[Any]) -> None:
 class _TracedCursor(CursorWrapper):
     """A cursor whose statements are part of the piece of work that executes them."""
 
-    def _execute(self, sql: Any, params: Any, *ignored: Any) -> Any:
+    def execute(self, sql: Any, params: Any = None) -> Any:
+        """Execute the statement."""
         with recording.statement(sql):
-            return super()._execute(sql, params, *ignored)  # type: ignore[misc]
+            return super().execute(sql, params)
 
-    def _executemany(self, sql: Any, param_list: Any, *ignored: Any) -> Any:
+    def executemany(self, sql: Any, param_list: Any) -> Any:
+        """Execute the statement with each of the parameters."""
         with recording.statement(sql):
-            return super()._executemany(sql, param_list, *ignored)  # type: ignore[misc]
+            return super().executemany(sql, param_list)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

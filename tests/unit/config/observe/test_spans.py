@@ -116,7 +116,7 @@ def shown(ids: dict[str, str]) -> dict[str, str]:
     with log_context(**ids):
         assert RequestIdFilter().filter(record)
         assert TraceIds().filter(record)
-    ids = record.ids  # type: ignore[attr-defined]
+    ids = vars(record)["ids"]
     return ids
 
 
