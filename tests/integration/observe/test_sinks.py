@@ -31,11 +31,7 @@ def test_a_payment_can_be_followed_from_the_call_to_the_webhook_by_its_ids(
     token = base_usdc()
     shop = Shop(deployment.url, api_key[1])
     with running_receiver() as receiver:
-        shop.call("PUT", "/api/webhooks", {"url": receiver.url})
-        created = shop.call(
-            "POST", "/api/payment-requests", order(token), **{"X-Request-Id": "from-the-shop"}
-        )
-        id = created.json()["id"]
+        id = shop.first_order(token, receiver.url)
         paid = shop.call("POST", f"/api/test/payment-requests/{id}/simulate", {"outcome": "paid"}).json()
         app.send_task("webhooks.tasks.deliver_due")
         eventually(lambda: len(receiver.received) == 1, "the event arrived")

@@ -26,11 +26,7 @@ def test_a_payment_is_one_trace_through_web_database_worker_and_webhook(
     token = base_usdc()
     shop = Shop(deployment.url, api_key[1])
     with running_receiver() as receiver:
-        shop.call("PUT", "/api/webhooks", {"url": receiver.url})
-        created = shop.call(
-            "POST", "/api/payment-requests", order(token), **{"X-Request-Id": "from-the-shop"}
-        )
-        id = created.json()["id"]
+        id = shop.first_order(token, receiver.url)
         trace_id = f"{trace_id_of(id):032x}"
         # A customer's payment, which the worker can't decide: the node is down.
         hash = {"transaction_hash": HASH, "chain_id": token.chain_id}

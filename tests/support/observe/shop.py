@@ -26,6 +26,13 @@ class Shop:
             self.pages.append(f"{response.headers}\n{response.text}")
         return response
 
+    def first_order(self, token: Token, receiver: str) -> str:
+        """Have events sent to `receiver`, create a request in a call with the id "from-the-shop"; return its id."""
+        self.call("PUT", "/api/webhooks", {"url": receiver})
+        headers = {"X-Request-Id": "from-the-shop"}
+        created = self.call("POST", "/api/payment-requests", order(token), **headers)
+        return str(created.json()["id"])
+
 
 def base_usdc() -> Token:
     """Return USDC on Base, whose node is the deployment's own."""
