@@ -6,7 +6,7 @@ query is written with the ORM, compiled at its first use, and its rows become mo
 
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
@@ -26,6 +26,7 @@ from django.db.models import (
     UUIDField,
 )
 
+from config.database.prepared_cursor import PreparedCursor
 from config.tracing import recording
 
 M = TypeVar("M", bound=Model)
@@ -56,8 +57,10 @@ def run(sql: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
     ours.validate_no_broken_transaction()
     try:
         with ours.wrap_database_errors, recording.statement(sql):
-            cursor: psycopg.Cursor[Any] = psycopg.Cursor(ours.connection)
-            cursor.execute(sql, values, prepare=not settings.DATABASE_LISTEN_URL)
+            cursor = PreparedCursor(ours.connection)
+            if settings.DATABASE_LISTEN_URL:
+                return cursor.execute(sql, values)
+            cursor.execute_prepared(sql, values)
             return cursor
     except OperationalError:
         # As a transaction does when it ends: the next statement gets a new connection.
@@ -131,10 +134,17 @@ class _Compiled(Generic[M]):
 
 
 class CompiledInsert:
-    """The columns and values of a new row of one model, for a statement that is written by hand."""
+    """The columns and values of a new row of one model, for a statement that is written by hand.
 
-    def __init__(self, model: type[Model]) -> None:
-        fields: list[Any] = [each for each in model._meta.concrete_fields if not isinstance(each, AutoField)]
+    `unset` names the columns that no new row has: the database gives them null, or their default.
+    """
+
+    def __init__(self, model: type[Model], *, unset: Collection[str] = ()) -> None:
+        fields: list[Any] = [
+            each
+            for each in model._meta.concrete_fields
+            if not isinstance(each, AutoField) and each.name not in unset
+        ]
         self._read = attrgetter(*(field.attname for field in fields))
         self._fields = [
             (field, _STORED_AS_THEY_ARE.get(type(field.target_field if field.is_relation else field)))

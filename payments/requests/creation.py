@@ -1,11 +1,10 @@
 """Create payment requests: the row and its first history entry, in one statement."""
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -16,7 +15,7 @@ from config.database.compiled_query import CompiledInsert, run
 from merchants.keys.idempotency import KeptAnswer
 from merchants.models import Merchant
 from merchants.recipients import IS_ALLOWED, not_allowed
-from payments.models import PaymentRequest, Transition
+from payments.models import PaymentRequest
 from webhooks.endpoints.configuration import ensure_secret
 
 
@@ -90,10 +89,9 @@ def store_request(request: PaymentRequest, kept: KeptAnswer | None = None, *, ac
     Together with `kept`, the response to an idempotency key: False, and nothing is stored, if the key is not new.
     Raises ApiError if the merchant does not allow the recipient; with `kept` it returns False for that as well.
     """
-    sql, requests, entries = _statement(kept is not None)
-    entry = _FirstEntry(request.pk, request.status, actor, request.created_at)
+    sql, requests = _statement(kept is not None)
     recipient = [request.merchant_id, request.chain.chain_type, request.recipient_address]
-    values = [*recipient, *(kept.values if kept else ()), *requests.of(request), *entries.of(entry)]
+    values = [*recipient, *(kept.values if kept else ()), *requests.of(request), actor]
     if run(sql, values).rowcount == 1:
         request._state.adding = False
         return True
@@ -102,28 +100,28 @@ def store_request(request: PaymentRequest, kept: KeptAnswer | None = None, *, ac
     raise ApiError.of([not_allowed(request.chain.chain_type, request.recipient_address)])
 
 
-class _FirstEntry(NamedTuple):
-    """The columns of a new request's first Transition. Making the model's instance takes longer than storing it."""
-
-    request_id: UUID
-    to_status: str
-    actor: str
-    created_at: datetime
-    reason: str = "created"
-    from_status: str = ""
-    payment_id: None = None
+# What becomes of a request later, and what only a refund's has.
+_NOT_YET = (
+    "link_shown_at",
+    "completed_at",
+    "expired_at",
+    "cancelled_at",
+    "unbound_failure_sent",
+    "is_refund",
+    "has_refunds",
+)
 
 
 @cache
-def _statement(has_key: bool) -> tuple[str, CompiledInsert, CompiledInsert]:
-    requests, entries = CompiledInsert(PaymentRequest), CompiledInsert(Transition)
+def _statement(has_key: bool) -> tuple[str, CompiledInsert]:
+    requests = CompiledInsert(PaymentRequest, unset=_NOT_YET)
     kept = f"kept AS ({KeptAnswer.sql('allowed')})," if has_key else ""
     sql = f"""WITH allowed AS (SELECT WHERE {IS_ALLOWED}), {kept}
         created AS (
             INSERT INTO payments_paymentrequest ({requests.columns})
             SELECT {requests.values} FROM {"kept" if has_key else "allowed"}
-            RETURNING id
+            RETURNING id, status, created_at
         )
-        INSERT INTO payments_transition ({entries.columns})
-        SELECT {entries.values} FROM created"""  # noqa: S608 - only names of columns and types
-    return sql, requests, entries
+        INSERT INTO payments_transition (request_id, from_status, to_status, actor, reason, created_at)
+        SELECT id, '', status, %s::text, 'created', created_at FROM created"""  # noqa: S608 - only names and types
+    return sql, requests
