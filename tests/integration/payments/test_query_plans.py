@@ -4,11 +4,15 @@ The planner decides by itself, over 60,000 requests with their payments, events 
 later needs a query here, or it has no reason to be written with each row.
 """
 
+import itertools
 import json
+import re
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection, transaction
 from django.db.models import Count, Exists, Max, Min, OuterRef
@@ -16,14 +20,17 @@ from django.utils import timezone
 
 from bench.admin_data import Size, generate
 from chains.models import Chain, Token
+from config.api.paging import Cut
 from merchants.keys import idempotency
 from merchants.models import IdempotencyKey, Merchant
 from payments import attention
 from payments.admin import search
+from payments.api import shown_payments
 from payments.discovery.watches import by_merchant, watched
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Route, Transition
 from payments.prices import values
 from payments.requests import lifecycle
+from payments.requests.reading import find_any, find_by_shortcode, find_own, list_own
 from payments.stats.daily import changed_days, count_day
 from payments.verification import finality, leasing
 from webhooks import attention as webhook_attention
@@ -121,6 +128,10 @@ def sample(django_db_setup: None, django_db_blocker: Any) -> Iterator[Sample]:
 
 def newest(rows: Any, time: str = "created_at") -> Any:
     return rows.order_by(f"-{time}", "-id")[:20]
+
+
+def a_list(at: Sample, conditions: dict[str, Any]) -> list[PaymentRequest]:
+    return list_own(at.request.merchant_id, conditions, Cut(backwards=False, edge=None, count=21))
 
 
 Query = Callable[[Sample], Any]
@@ -458,6 +469,42 @@ def test_the_query_uses_its_index_and_reads_no_table_whole(
                 f"{name}: {node['Relation Name']} in {sql}"
             )
     assert any(each == index or (index.endswith("_") and each.startswith(index)) for each in used), used
+
+
+PREPARED: list[tuple[str, Query]] = [
+    ("get", lambda at: find_own(at.request.merchant_id, at.request.pk)),
+    ("public details", lambda at: find_any(at.request.pk)),
+    ("checkout", lambda at: find_by_shortcode(at.request.shortcode)),
+    ("payments of a request", lambda at: shown_payments._newest_query.rows(request=at.request.pk)),
+    *(
+        (f"list by {', '.join(given) or 'nothing'}", partial(a_list, conditions=given))
+        for given in (
+            {},
+            {"status": "cancelled"},
+            {"external_id": "order-1234"},
+            {"token_id": 1},
+            {"chain_id": 1},
+            {"created_at__gt": datetime(2026, 1, 1, tzinfo=UTC)},
+            {"created_at__lt": datetime(2026, 1, 1, tzinfo=UTC)},
+            {"status": "cancelled", "created_at__gt": datetime(2026, 1, 1, tzinfo=UTC)},
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "query"), PREPARED, ids=[name for name, _ in PREPARED])
+def test_a_prepared_statement_reads_no_table_whole_with_the_plan_for_any_values(
+    sample: Sample, name: str, query: Query
+) -> None:
+    statements = [sql for sql, _ in asked(query, sample) if "FROM \"payments_" in sql]
+    assert statements
+    for sql in statements:
+        places = itertools.count(1)
+        generic = re.sub("%s", lambda _: f"${next(places)}", sql)
+        cursor: psycopg.Cursor[Any] = psycopg.Cursor(connection.connection)
+        (row,) = cursor.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {generic}").fetchall()  # type: ignore[arg-type]
+        found = list(nodes(row[0][0]["Plan"]))
+        assert not [node for node in found if node["Node Type"] == "Seq Scan" and table_of(node) in LARGE], sql
 
 
 def is_small(table: str) -> bool:
