@@ -25,6 +25,7 @@ from django.db.models import (
     TextField,
     UUIDField,
 )
+from django.db.models.base import ModelState
 
 from config.database.prepared_cursor import PreparedCursor
 from config.tracing import recording
@@ -127,9 +128,14 @@ class _Compiled(Generic[M]):
             for function in functions:
                 value = function(value, expression, connection)
             values[place] = value
-        instance = self._model.from_db(connection.alias, self._fields, values[: len(self._fields)])
+        # As Django makes an instance that was pickled. Model.__init__ sets each field by itself, for the same result.
+        instance = self._model.__new__(self._model)
+        instance.__dict__.update(zip(self._fields, values, strict=False))
         for name, place in self._annotations.items():
-            setattr(instance, name, values[place])
+            instance.__dict__[name] = values[place]
+        instance._state = ModelState()
+        instance._state.adding = False
+        instance._state.db = DEFAULT_DB_ALIAS
         return instance
 
 
