@@ -36,8 +36,8 @@ class PreparedCursor(psycopg.Cursor[Any]):
         try:
             self.execute(sql, values, prepare=True)
         except FeatureNotSupported:
-            # A migration has changed the type of a column that the statement returns, and the prepared one can't follow.
-            # In a transaction, its rollback makes psycopg forget all of them.
+            # A migration has changed the type of a column that the prepared statement returns. In a transaction, the
+            # rollback makes psycopg forget all of them.
             if ours.info.transaction_status != TransactionStatus.IDLE:
                 raise
             psycopg.Cursor(ours).execute("DEALLOCATE ALL", prepare=False)

@@ -100,7 +100,7 @@ def store_request(request: PaymentRequest, kept: KeptAnswer | None = None, *, ac
     raise ApiError.of([not_allowed(request.chain.chain_type, request.recipient_address)])
 
 
-# What becomes of a request later, and what only a refund's has.
+# Set later, or for refunds only.
 _NOT_YET = (
     "link_shown_at",
     "completed_at",

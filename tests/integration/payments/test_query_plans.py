@@ -4,9 +4,7 @@ The planner decides by itself, over 60,000 requests with their payments, events 
 later needs a query here, or it has no reason to be written with each row.
 """
 
-import itertools
 import json
-import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -496,15 +494,17 @@ PREPARED: list[tuple[str, Query]] = [
 def test_a_prepared_statement_reads_no_table_whole_with_the_plan_for_any_values(
     sample: Sample, name: str, query: Query
 ) -> None:
-    statements = [sql for sql, _ in asked(query, sample) if "FROM \"payments_" in sql]
+    statements = [sql for sql, _ in asked(query, sample) if 'FROM "payments_' in sql]
     assert statements
     for sql in statements:
-        places = itertools.count(1)
-        generic = re.sub("%s", lambda _: f"${next(places)}", sql)
+        first, *others = sql.split("%s")
+        generic = first + "".join(f"${place}{part}" for place, part in enumerate(others, 1))
         cursor: psycopg.Cursor[Any] = psycopg.Cursor(connection.connection)
         (row,) = cursor.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {generic}").fetchall()  # type: ignore[arg-type]
         found = list(nodes(row[0][0]["Plan"]))
-        assert not [node for node in found if node["Node Type"] == "Seq Scan" and table_of(node) in LARGE], sql
+        assert not [node for node in found if node["Node Type"] == "Seq Scan" and table_of(node) in LARGE], (
+            sql
+        )
 
 
 def is_small(table: str) -> bool:
