@@ -9,6 +9,7 @@ from chains.models import Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
 from tests.chain import LocalChain
+from tests.processes import eventually
 from tests.support.payments.world import make_request, submit, unsigned
 
 BATCH = 100
@@ -24,7 +25,11 @@ def crowd(merchant: Merchant, token: Token, chain: LocalChain, count: int) -> li
 def pay_all(chain: LocalChain, wanted: Sequence[PaymentRequest]) -> list[str]:
     """Pay each request by a transaction of its own; return the hashes in order."""
     account = Account.from_key(chain.payer_key)
-    nonce = int(chain.rpc("eth_getTransactionCount", account.address, "pending"), 16)
+
+    def next_nonce() -> int:
+        return int(chain.rpc("eth_getTransactionCount", account.address, "pending"), 16)
+
+    nonce = next_nonce()
     calls = [
         {
             "jsonrpc": "2.0",
@@ -47,4 +52,6 @@ def pay_all(chain: LocalChain, wanted: Sequence[PaymentRequest]) -> list[str]:
         refused = [answer["error"] for answer in answers if "error" in answer]
         assert not refused, refused[0]
         hashes |= {answer["id"]: answer["result"] for answer in answers}
+    # For a moment anvil counts a transaction neither as waiting nor as mined; the next sender would use its nonce.
+    eventually(lambda: next_nonce() == nonce + len(wanted), "the node counted all payments")
     return [hashes[number] for number in range(len(calls))]
