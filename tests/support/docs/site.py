@@ -1,11 +1,12 @@
-"""The documentation site, built once for all tests of a process."""
+"""The documentation site, built once for all processes of a test run."""
 
+import fcntl
 import os
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir
 
 from demo.services import node
 from tests.support.docs.pages import REPOSITORY
@@ -35,9 +36,14 @@ def build(folder: Path, docs: Path = REPOSITORY / "docs") -> "subprocess.Complet
 @cache
 def built() -> Path:
     """Return the folder with the built site."""
-    folder = Path(mkdtemp(prefix="quittance-site-"))
-    done = build(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    folder = Path(gettempdir()) / f"quittance-site-{run}"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            done = build(made := folder.with_suffix(".new"))
+            assert done.returncode == 0, done.stdout + done.stderr
+            made.rename(folder)
     return folder
 
 
