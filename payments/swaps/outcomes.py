@@ -12,6 +12,7 @@ from payments.requests.lifecycle import UNMINED_HOLD
 from payments.swaps.status import Delivered, Ended, UnderWay, Unproved, shown_status, shown_url
 from payments.verification import outcomes
 from payments.verification.columns import NO_DELIVERY, sighting_columns, swap_columns
+from payments.verification.postponing import postpone
 from payments.verification.retry_policy import MAX_MISSED_CHECKS, is_timed_out, pause_after_miss
 
 # One confirmation of the customer's transaction is enough, because only the delivery is credited.
@@ -28,7 +29,7 @@ def start_bridging(
     now: datetime,
 ) -> None:
     """Store that the transaction is mined and started the swap of `quote`; the provider is polled at once."""
-    outcomes.postpone(
+    postpone(
         payment,
         claim_id,
         now,
@@ -65,7 +66,7 @@ def keep_following(
     if is_timed_out(payment, now):
         time_out(payment, claim_id, name, now)
         return
-    outcomes.postpone(
+    postpone(
         payment,
         claim_id,
         next_check,
@@ -80,7 +81,7 @@ def look_for_delivery(
     payment: Payment, claim_id: uuid.UUID, delivered: Delivered, status: SwapStatus, name: str, now: datetime
 ) -> None:
     """Store the reported delivery, and make the payment due at once so that the engine looks it up."""
-    outcomes.postpone(
+    postpone(
         payment,
         claim_id,
         now,
@@ -116,7 +117,7 @@ def reject_delivery(
         code = FailureCode.VERIFICATION_TIMED_OUT
         outcomes.fail(payment, claim_id, code, rejection.message, now, columns=columns)
         return
-    outcomes.postpone(
+    postpone(
         payment,
         claim_id,
         now + pause_after_miss(payment.attempts),
@@ -142,7 +143,7 @@ def keep_silent(
         time_out(payment, claim_id, name, now)
         return
     since = payment.unanswered_since or now
-    outcomes.postpone(
+    postpone(
         payment,
         claim_id,
         next_check,
@@ -168,7 +169,7 @@ def time_out(payment: Payment, claim_id: uuid.UUID, name: str, now: datetime) ->
 
 def put_off(payment: Payment, claim_id: uuid.UUID, until: datetime) -> None:
     """Release the lease without polling; the swap is due again at `until`."""
-    outcomes.postpone(payment, claim_id, until)
+    postpone(payment, claim_id, until)
 
 
 def _status_columns(payment: Payment, status: SwapStatus) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from payments.models import FailureCode, Payment, PaymentRequest, Quote
 from payments.requests import events
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import move_payment, move_request
-from payments.requests.watching import tell_watchers
 from payments.verification.columns import (
     UNKNOWN,
     block_columns,
@@ -29,6 +28,7 @@ from payments.verification.columns import (
     waiting_columns,
 )
 from payments.verification.consumption import consume
+from payments.verification.postponing import FREE, postpone, unless_brought_forward
 from payments.verification.retry_policy import is_timed_out
 from webhooks.event_types import EventType
 
@@ -39,8 +39,6 @@ RequestStatus = PaymentRequest.Status
 FIRST_FINALITY_CHECK = timedelta(minutes=2)
 # How long after the end of a request with a price a transfer may be mined and still complete it.
 PRICE_GRACE = timedelta(seconds=120)
-FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
-"""The columns that release a lease."""
 
 
 class LeaseLost(Exception):
@@ -264,7 +262,8 @@ def keep_waiting(
     if is_timed_out(payment, now):
         _time_out(payment, claim_id, now)
         return
-    postpone(payment, claim_id, next_check, **progress_columns(payment, verdict, facts, finality, now, quote))
+    columns = progress_columns(payment, verdict, facts, finality, now, quote)
+    postpone(payment, claim_id, unless_brought_forward(payment, next_check), **columns)
 
 
 def progress_columns(
@@ -391,10 +390,3 @@ def fail_as_replaced(
 def _time_out(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
     message = "The transaction could not be confirmed within 24 hours. You can retry the payment."
     return fail(payment, claim_id, FailureCode.VERIFICATION_TIMED_OUT, message, now)
-
-
-def postpone(payment: Payment, claim_id: uuid.UUID, next_check: datetime, **fields: Any) -> None:
-    """Release the lease and check again at `next_check`. Nothing is written if the lease was lost."""
-    held = Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Status.PROCESSING)
-    if held.update(next_check_at=next_check, **FREE, **fields):
-        tell_watchers(payment.request_id)

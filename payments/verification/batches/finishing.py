@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from celery.exceptions import SoftTimeLimitExceeded
@@ -38,6 +39,7 @@ def finish_together(
     hashes = Counter(payment.counted_hash for payment in payments)
     completions: list[Completion] = []
     waiting: dict[str, dict[str, Any]] = {}
+    for_a_block: dict[str, datetime | None] = {}
     for payment in payments:
         if payment.has_delivery or payment.counted_hash in check.snapshot.contradicted:
             continue
@@ -57,11 +59,12 @@ def finish_together(
                     "next_check_at": attempts.next_check_for_confirmations(payment, check),
                     **outcomes.progress_columns(payment, verdict, facts, check.finality, check.now, quote),
                 }
+                for_a_block[payment.pk] = payment.next_check_at
         except SoftTimeLimitExceeded:
             raise
         except Exception:  # noqa: S112 - finished alone, where the same error is logged
             continue
-    finished = _postponed(waiting, check)
+    finished = _postponed(waiting, check, for_a_block)
     tell_watchers(*{payment.request_id for payment in payments if payment.pk in finished})
     left = (
         {each.payment.pk for each in complete_together(completions, check, chain)} if completions else set()
@@ -75,10 +78,12 @@ def _is_only_missing(payment: Payment, replaced: Collection[str]) -> bool:
     return payment.attempts < MAX_MISSED_CHECKS and payment.pk not in replaced
 
 
-def _postponed(waiting: Mapping[str, Mapping[str, Any]], check: ChainCheck) -> set[str]:
+def _postponed(
+    waiting: Mapping[str, Mapping[str, Any]], check: ChainCheck, for_a_block: Mapping[str, datetime | None]
+) -> set[str]:
     """Postpone these payments; return their keys, or none if each has to be postponed alone."""
     try:
-        postpone_together(waiting, check)
+        postpone_together(waiting, check, for_a_block=for_a_block)
     except SoftTimeLimitExceeded:
         raise
     except Exception:

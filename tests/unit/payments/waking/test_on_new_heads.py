@@ -1,5 +1,6 @@
 """A new block makes due what waits for one, and nothing else."""
 
+import uuid
 from datetime import timedelta
 from typing import Any
 
@@ -56,6 +57,30 @@ def test_what_waits_for_a_block_is_due(waiting: Payment, columns: dict[str, Any]
 def test_a_hash_that_no_node_knows_keeps_its_few_checks(waiting: Payment) -> None:
     assert make_due(CHAIN) == 0
     assert not is_due(waiting)
+
+
+def test_what_a_worker_is_looking_up_is_due_again_since_it_may_have_asked_before_the_block(
+    waiting: Payment,
+) -> None:
+    looked_up_since = timezone.now() - timedelta(seconds=1)
+    changed(
+        waiting,
+        next_check_at=looked_up_since,
+        claim_id=uuid.uuid4(),
+        lease_until=timezone.now() + timedelta(seconds=9),
+    )
+    assert make_due(CHAIN) == 1
+    waiting.refresh_from_db()
+    assert waiting.next_check_at is not None
+    assert waiting.next_check_at > looked_up_since
+
+
+def test_what_is_overdue_keeps_its_place(waiting: Payment) -> None:
+    overdue_since = timezone.now() - timedelta(seconds=30)
+    changed(waiting, block_number=5, next_check_at=overdue_since)
+    assert make_due(CHAIN) == 0
+    waiting.refresh_from_db()
+    assert waiting.next_check_at == overdue_since
 
 
 def test_another_chains_block_changes_nothing(waiting: Payment) -> None:

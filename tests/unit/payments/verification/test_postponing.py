@@ -1,0 +1,116 @@
+"""A block that arrives while a payment is looked up is not lost: the payment is looked up again at once."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from chains.client import ChainError, Head, Snapshot, TransactionFacts
+from chains.models import Token
+from merchants.models import Merchant
+from payments.models import Payment
+from payments.verification.batches import finishing
+from payments.waking.on_new_heads import make_due
+from tests.support.payments.world import make_request, submit
+from tests.verifying import verify_due
+
+pytestmark = pytest.mark.django_db
+
+RECIPIENT = "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f"
+HASH = "0x" + "1" * 64
+
+
+class Scripted:
+    """A chain on which the transaction is not mined yet; `during_the_look` runs while it is asked."""
+
+    def __init__(self) -> None:
+        self.known: TransactionFacts | None = TransactionFacts(
+            HASH, "payer", 7, None, succeeded=False, transfers=(), effect="0xeffect"
+        )
+        self.during_the_look: Callable[[], object] = lambda: None
+
+    def look_up(
+        self, hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
+    ) -> Snapshot:
+        self.during_the_look()
+        return Snapshot(Head(1000, finalized=900), dict.fromkeys(hashes, self.known))
+
+    def transaction_counts(self, senders: Sequence[str]) -> Mapping[str, int]:
+        return {}
+
+    def of(self, chain: object) -> Any:
+        return self
+
+
+@pytest.fixture
+def nodes() -> Scripted:
+    return Scripted()
+
+
+@pytest.fixture
+def payment(merchant: Merchant, usdc: Token) -> Payment:
+    return submit(make_request(merchant, usdc, "10", RECIPIENT), HASH)
+
+
+@pytest.fixture(params=["together", "one by one"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results are stored together, or one by one because that failed."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("not together")
+
+    if request.param == "one by one":
+        monkeypatch.setattr(finishing, "postpone_together", fail)
+
+
+def is_due(payment: Payment) -> bool:
+    payment.refresh_from_db()
+    assert (payment.status, payment.claim_id, payment.lease_until) == ("processing", None, None)
+    return payment.next_check_at is not None and payment.next_check_at <= timezone.now()
+
+
+@pytest.mark.usefixtures("way")
+def test_a_payment_is_due_again_if_a_block_arrived_during_the_look(payment: Payment, nodes: Scripted) -> None:
+    nodes.during_the_look = lambda: make_due(payment.chain_id)
+    assert verify_due(client=nodes.of) == 1
+    assert is_due(payment)
+    assert payment.seen_at is not None
+
+
+@pytest.mark.usefixtures("way")
+def test_without_a_new_block_it_waits_for_the_next_one(payment: Payment, nodes: Scripted) -> None:
+    assert verify_due(client=nodes.of) == 1
+    assert not is_due(payment)
+    assert payment.seen_at is not None
+
+
+def test_the_second_look_needs_another_block_to_be_repeated(payment: Payment, nodes: Scripted) -> None:
+    nodes.during_the_look = lambda: make_due(payment.chain_id)
+    verify_due(client=nodes.of)
+    nodes.during_the_look = lambda: None
+    assert verify_due(client=nodes.of) == 1
+    assert not is_due(payment)
+
+
+def test_blocks_use_up_no_check_of_a_hash_that_no_node_knows(payment: Payment, nodes: Scripted) -> None:
+    nodes.known = None
+    nodes.during_the_look = lambda: make_due(payment.chain_id)
+    assert verify_due(client=nodes.of) == 1
+    assert not is_due(payment)
+    assert payment.attempts == 1
+
+
+def test_nodes_that_do_not_answer_get_their_pause_although_one_named_a_block(
+    payment: Payment, nodes: Scripted
+) -> None:
+    def block_and_no_answer() -> None:
+        make_due(payment.chain_id)
+        raise ChainError("no answer", retry_after=30)
+
+    nodes.during_the_look = block_and_no_answer
+    assert verify_due(client=nodes.of) == 1
+    assert not is_due(payment)
+    assert payment.next_check_at is not None
+    assert payment.next_check_at - timezone.now() > timedelta(seconds=20)
