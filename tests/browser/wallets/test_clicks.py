@@ -11,7 +11,13 @@ from tests.browser.wallets.test_paying import send
 from tests.support.swaps.world import SwapWorld
 from tests.support.wallets.stub import NAME, StubWallet
 
-_COUNT = "window.clicks = 0; addEventListener('click', ({ isTrusted }) => (window.clicks += Number(isTrusted)), true)"
+# On a button: a page that moves under the pointer makes Playwright click again.
+_COUNT = """
+window.clicks = 0;
+addEventListener("click", ({ isTrusted, target }) => {
+  window.clicks += Number(isTrusted && target.closest("button") !== null);
+}, true);
+"""
 PROMPTS = ("eth_sendTransaction", "personal_sign", "wallet_switchEthereumChain", "wallet_addEthereumChain")
 
 
