@@ -12,7 +12,7 @@ from payments.requests.lifecycle import UNMINED_HOLD
 from payments.swaps.status import Delivered, Ended, UnderWay, Unproved, shown_status, shown_url
 from payments.verification import outcomes
 from payments.verification.columns import NO_DELIVERY, sighting_columns, swap_columns
-from payments.verification.postponing import postpone
+from payments.verification.leasing import postpone
 from payments.verification.retry_policy import MAX_MISSED_CHECKS, is_timed_out, pause_after_miss
 
 # One confirmation of the customer's transaction is enough, because only the delivery is credited.

@@ -28,7 +28,7 @@ from payments.verification.columns import (
     waiting_columns,
 )
 from payments.verification.consumption import consume
-from payments.verification.postponing import FREE, postpone, unless_brought_forward
+from payments.verification.leasing import FREE, postpone, unless_brought_forward
 from payments.verification.retry_policy import is_timed_out
 from webhooks.event_types import EventType
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from payments.models import Payment
 from payments.requests.bulk_updates import update_each
 from payments.verification.checks import ChainCheck
-from payments.verification.postponing import FREE, brought_forward
+from payments.verification.leasing import FREE, brought_forward
 
 
 def postpone_together(
