@@ -6,7 +6,7 @@ query is written with the ORM, compiled at its first use, and its rows become mo
 
 import re
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
@@ -44,7 +44,7 @@ _STORED_AS_THEY_ARE: dict[type[Any], type[Any]] = {
 }
 
 
-def run(sql: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
+def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[Any]:
     """Execute a statement on this thread's connection, with the values bound by PostgreSQL; return its cursor.
 
     Raises Django's database errors. The statement is prepared, unless DATABASE_LISTEN_URL says that there is a pooler.

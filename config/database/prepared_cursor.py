@@ -1,6 +1,6 @@
 """A cursor for statements that are executed again and again: prepared, and with times that are read by C code."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -27,7 +27,7 @@ class PreparedCursor(psycopg.Cursor[Any]):
             _adapters = ours
         return _adapters
 
-    def execute_prepared(self, sql: str, values: Sequence[Any]) -> None:
+    def execute_prepared(self, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> None:
         """Execute a statement, preparing it at its first use. Raises psycopg's errors."""
         ours = self.connection
         # Django switches preparation off for the whole connection, and psycopg then ignores `prepare`. It stays off for

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 
+from config.database.compiled_query import run
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import Claim
 from webhooks.dispatch.retry_schedule import next_due
@@ -24,6 +25,13 @@ class Outcome:
     ended_at: datetime
 
 
+_FAILING = (
+    "SELECT merchant_id FROM webhooks_endpoint WHERE merchant_id = ANY(%s) AND failing_since IS NOT NULL"
+)
+_HELD = """
+SELECT id, claim_id, attempts - earlier_attempts FROM webhooks_delivery
+WHERE id = ANY(%s::text[]) ORDER BY id FOR NO KEY UPDATE
+"""
 _STORE = """
 UPDATE webhooks_delivery AS delivery
 SET status = stored.status, due_at = stored.due_at, finished_at = stored.finished_at,
@@ -32,6 +40,7 @@ FROM unnest(%s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[])
      AS stored (id, status, due_at, finished_at)
 WHERE delivery.id = stored.id
 """
+# Not prepared: PostgreSQL 18.4 crashes if a statement that locks rows prunes partitions while it runs.
 _COMPLETE = """
 UPDATE webhooks_attempt AS attempt
 SET duration_ms = made.duration_ms, status_code = made.status_code, error = made.error,
@@ -58,8 +67,8 @@ def store_results(outcomes: Sequence[Outcome]) -> int:
         if not held:
             return 0
         results = [_result(outcome, made[outcome.claim.delivery_id]) for outcome in held]
+        run(_STORE, [list(column) for column in zip(*results, strict=True)])
         with connection.cursor() as cursor:
-            cursor.execute(_STORE, [list(column) for column in zip(*results, strict=True)])
             columns = [list(column) for column in zip(*map(_attempt, held), strict=True)]
             # An attempt takes seconds: older partitions need not be read.
             cursor.execute(
@@ -72,13 +81,8 @@ def store_results(outcomes: Sequence[Outcome]) -> int:
 def _attempts_made(outcomes: Sequence[Outcome]) -> dict[str, int]:
     """Lock the deliveries still under these leases; return each one's number of attempts in its current series."""
     claimed = {(outcome.claim.delivery_id, outcome.claim.claim_id) for outcome in outcomes}
-    rows = (
-        Delivery.objects.filter(pk__in=[delivery_id for delivery_id, _ in claimed])
-        .order_by("pk")
-        .select_for_update(no_key=True)
-        .values_list("pk", "claim_id", "attempts", "earlier_attempts")
-    )
-    return {pk: attempts - earlier for pk, claim_id, attempts, earlier in rows if (pk, claim_id) in claimed}
+    rows = run(_HELD, [[delivery_id for delivery_id, _ in claimed]]).fetchall()
+    return {pk: made for pk, claim_id, made in rows if (pk, claim_id) in claimed}
 
 
 def _result(outcome: Outcome, made: int) -> tuple[str, str, datetime | None, datetime | None]:
@@ -112,7 +116,8 @@ def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
             by_merchant.setdefault(outcome.claim.merchant_id, []).append(outcome)
     healthy = {merchant for merchant, its in by_merchant.items() if any(one.answer.is_success for one in its)}
     # Also endpoints that were healthy when leased: another attempt may have failed since.
-    for endpoint in _locked(healthy, failing=True):
+    failing = {merchant for (merchant,) in run(_FAILING, [[*healthy]])} if healthy else set()
+    for endpoint in _locked(failing, failing=True):
         arrived = max(one.ended_at for one in by_merchant[endpoint.merchant_id] if one.answer.is_success)
         if endpoint.failing_since is not None and endpoint.failing_since <= arrived:
             Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=None, warned_at=None)

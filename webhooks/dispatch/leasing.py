@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F
 
+from config.database.compiled_query import CompiledQuery, run
 from config.database.leases import DURATION, Lease
 from merchants.models import Merchant
 from webhooks.dispatch.retry_schedule import MAX_ATTEMPTS
@@ -129,8 +130,17 @@ _BODIES = """
 SELECT event.id, coalesce(event.body, stored.body)
 FROM webhooks_event event
 LEFT JOIN webhooks_eventbody stored ON stored.event_id = event.id AND stored.created = event.created
-WHERE event.id = ANY(%s)
+WHERE event.id = ANY(%s::text[])
 """
+_BEGIN = """
+INSERT INTO webhooks_attempt (delivery_id, number, url, started_at, error, response_excerpt)
+SELECT delivery_id, number, url, %s, '', ''
+FROM unnest(%s::text[], %s::int[], %s::text[]) AS made (delivery_id, number, url)
+"""
+_those_of: CompiledQuery[Endpoint] = CompiledQuery(
+    lambda merchants: Endpoint.objects.order_by().extra(where=["merchant_id = ANY(%s)"], params=[merchants]),
+    merchants=[uuid.UUID(int=1)],
+)
 
 
 def claim_due(
@@ -159,11 +169,10 @@ def claim_due(
         "duration": DURATION,
     }
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(_CLAIM, values)
-            rows = cursor.fetchall()
-            cursor.execute(_BODIES, [[row[6] for row in rows if row[10] is None]])
-            bodies = dict(cursor.fetchall())
+        rows = run(_CLAIM, values).fetchall()
+        if not rows:
+            return []
+        bodies = dict(run(_BODIES, [[row[6] for row in rows if row[10] is None]]).fetchall())
         rows = [(*row[:10], row[10] if row[10] is not None else bodies.get(row[6])) for row in rows]
         # A missing body, which should not happen, must not keep the others from being sent.
         lost = {row[2] for row in rows if row[5] or row[10] is None}
@@ -207,9 +216,7 @@ def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> lis
 
 def _endpoints(merchants: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
     """Return each merchant's endpoint. A missing one is created, because its secret signs the request."""
-    endpoints = {
-        endpoint.merchant_id: endpoint for endpoint in Endpoint.objects.filter(merchant_id__in=merchants)
-    }
+    endpoints = {endpoint.merchant_id: endpoint for endpoint in _those_of.rows(merchants=[*merchants])}
     if missing := merchants - endpoints.keys():
         for merchant in Merchant.objects.filter(pk__in=missing):
             endpoints[merchant.pk] = ensure_secret(merchant)
@@ -217,18 +224,15 @@ def _endpoints(merchants: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
 
 
 def _write_attempts(claims: Sequence[Claim], now: datetime) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """INSERT INTO webhooks_attempt (delivery_id, number, url, started_at, error, response_excerpt)
-               SELECT delivery_id, number, url, %s, '', ''
-               FROM unnest(%s::text[], %s::int[], %s::text[]) AS made (delivery_id, number, url)""",
-            (
-                now,
-                [claim.delivery_id for claim in claims],
-                [claim.attempt for claim in claims],
-                [claim.url for claim in claims],
-            ),
-        )
+    run(
+        _BEGIN,
+        [
+            now,
+            [claim.delivery_id for claim in claims],
+            [claim.attempt for claim in claims],
+            [claim.url for claim in claims],
+        ],
+    )
 
 
 def release(claims: Sequence[Claim]) -> None:

@@ -78,5 +78,8 @@ def test_wal_that_can_not_be_archived_is_named_until_it_can(
         assert level == "failed"
         assert summary.startswith("0000000100000000")
         (tmp_path / "pg/works").touch()
+        # The archiver tries again a minute after its last failure, or with the next segment.
+        database.execute("CREATE TABLE refunds (name text)")
+        database.execute("SELECT pg_switch_wal()")
         eventually(lambda: archiver("archived_count") > 0, "archiving worked", 90)
         assert doctor(server, "backups")["WAL archive"][0] == "ok"

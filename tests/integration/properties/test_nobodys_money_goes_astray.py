@@ -1,7 +1,7 @@
 """Random histories of customers, merchants, relayers and thieves, against a model that knows whose money is whose.
 
 No request is credited with money that was meant for another one, and nothing that arrived is lost. `SEQUENCES=20000` in
-the environment tries that many histories (30 otherwise); `make properties` does so in two processes.
+the environment tries that many histories (20 otherwise); `make properties` does so in two processes.
 """
 
 import os
@@ -66,7 +66,7 @@ def catalogue(db: None) -> Mapping[int, Chain]:
 
 @pytest.mark.django_db
 @settings(
-    max_examples=int(os.environ.get("SEQUENCES", "30")),
+    max_examples=int(os.environ.get("SEQUENCES", "20")),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

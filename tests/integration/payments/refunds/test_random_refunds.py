@@ -132,7 +132,7 @@ STEPS = st.lists(
 
 
 @settings(
-    max_examples=int(os.environ.get("CHAIN_SEQUENCES", "30")),
+    max_examples=int(os.environ.get("CHAIN_SEQUENCES", "12")),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
