@@ -8,9 +8,10 @@ from typing import Any
 
 from django.db import connection
 
-# Where several merchants have open payments on a chain, how many one of them gets in a batch: a backlog must not make
-# each batch last long, because the others' next payments wait for its end.
+# How many payments one merchant gets in a batch, where others have open payments on the chain, and where none has: a
+# backlog must not make each batch last long, because the others' next payments wait for its end.
 _SHARE = 25
+_ALONE = 50
 # How many rows are read for one batch, and how many of each merchant at least.
 _ROWS = 4000
 _FEWEST = 16
@@ -29,7 +30,7 @@ _NEXT_OF_LANE = f"""
 _LIMIT_OF_LANE = """
     ORDER BY payment.next_check_at
     LIMIT (
-        SELECT CASE WHEN count(*) = 1 THEN %(most)s
+        SELECT CASE WHEN count(*) = 1 THEN least(%(alone)s, %(most)s)
                     ELSE greatest(%(fewest)s, least(%(share)s, %(rows)s / count(*))) END
         FROM lane
     )
@@ -105,6 +106,7 @@ def values_for(now: datetime, most: int, chain_id: int | None) -> dict[str, Any]
         "last": last,
         "most": most,
         "share": _SHARE,
+        "alone": _ALONE,
         "rows": _ROWS,
         "fewest": _FEWEST,
     }

@@ -56,9 +56,11 @@ def test_a_reported_delivery_moves_a_payment_to_the_requests_chain(request_for: 
     assert row.get().lookup_chain_id == source.pk
 
 
-def test_beside_others_a_merchant_gets_a_share_of_a_batch(request_for: Make, others: PaymentRequest) -> None:
+def test_a_backlog_makes_no_batch_long_alone_or_beside_others(
+    request_for: Make, others: PaymentRequest
+) -> None:
     payments_of(request_for(), 500)
-    assert len(selected()) == 400
+    assert len(selected()) == 50
     [payment] = payments_of(others, 1)
     ids = selected()
     assert len(ids) == 26
