@@ -1,16 +1,21 @@
 """A new block makes due what waits for one, and nothing else."""
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connections
 from django.utils import timezone
 
 from chains.models import Chain, Token
+from config.database.notifications import connect
 from merchants.models import Merchant
 from payments.models import Payment
+from payments.waking import on_new_heads
 from payments.waking.on_new_heads import make_due
+from tests.processes import eventually
 from tests.support.payments.world import make_request, submit
 
 pytestmark = pytest.mark.django_db
@@ -103,3 +108,38 @@ def test_a_simulated_payment_has_no_chain(waiting: Payment) -> None:
 def test_a_finished_payment_stays_finished(waiting: Payment) -> None:
     changed(waiting, block_number=5, status="failed", failure_code="transaction_reverted")
     assert make_due(CHAIN) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_worker_has_locked_follows_when_the_worker_has_stored_it(
+    waiting: Payment, merchant: Merchant, token: Token, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_new_heads, "_MOST_WAITING_MS", 30_000)
+    changed(waiting, block_number=5)
+    other = submit(make_request(merchant, token, "1", RECIPIENT), "0x" + "2" * 64)
+    changed(other, block_number=5, next_check_at=timezone.now() + timedelta(minutes=1))
+    with connect() as worker, ThreadPoolExecutor(1) as pool:
+        with worker.transaction():
+            worker.execute("SELECT FROM payments_payment WHERE id = %s FOR UPDATE", [waiting.pk])
+            made = pool.submit(_make_due_in_a_thread)
+            eventually(lambda: is_due(other), "the other one is due")
+            assert not is_due(waiting)
+        assert made.result(timeout=30) == 2
+    assert is_due(waiting)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lock_that_lasts_leaves_its_payment_for_the_next_block(waiting: Payment) -> None:
+    changed(waiting, block_number=5)
+    with connect() as worker, worker.transaction():
+        worker.execute("SELECT FROM payments_payment WHERE id = %s FOR UPDATE", [waiting.pk])
+        assert make_due(CHAIN) == 0
+        assert not is_due(waiting)
+    assert make_due(CHAIN) == 1
+
+
+def _make_due_in_a_thread() -> int:
+    try:
+        return make_due(CHAIN)
+    finally:
+        connections.close_all()
