@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db import connection
 
-# How many payments one merchant gets in a batch, where others have open payments on the chain, and where none has: a
-# backlog must not make each batch last long, because the others' next payments wait for its end.
+# How many payments of one merchant are in a batch where others have open payments on the chain, and where none has but
+# more are due than fit: a backlog must not make each batch last long, since the others' next payments wait for its end.
 _SHARE = 25
-_ALONE = 50
+_OF_A_BACKLOG = 50
 # How many rows are read for one batch, and how many of each merchant at least.
 _ROWS = 4000
 _FEWEST = 16
@@ -30,7 +30,7 @@ _NEXT_OF_LANE = f"""
 _LIMIT_OF_LANE = """
     ORDER BY payment.next_check_at
     LIMIT (
-        SELECT CASE WHEN count(*) = 1 THEN least(%(alone)s, %(most)s)
+        SELECT CASE WHEN count(*) = 1 THEN %(most)s + 1
                     ELSE greatest(%(fewest)s, least(%(share)s, %(rows)s / count(*))) END
         FROM lane
     )
@@ -63,7 +63,12 @@ waiting AS (
         ({_NEXT_OF_LANE} AND LEAST(payment.attempts, 1) = 1 {_LIMIT_OF_LANE})
     ) AS due
 )
-SELECT id FROM waiting ORDER BY turn, next_check_at LIMIT %(most)s
+SELECT id FROM waiting ORDER BY turn, next_check_at
+LIMIT (
+    SELECT CASE WHEN (SELECT count(*) FROM lane) = 1 AND count(*) > %(most)s THEN least(%(backlog)s, %(most)s)
+                ELSE %(most)s END
+    FROM waiting
+)
 """  # noqa: S608 - built from constants
 _CHAINS = f"""
 WITH RECURSIVE chain AS (
@@ -106,7 +111,7 @@ def values_for(now: datetime, most: int, chain_id: int | None) -> dict[str, Any]
         "last": last,
         "most": most,
         "share": _SHARE,
-        "alone": _ALONE,
+        "backlog": _OF_A_BACKLOG,
         "rows": _ROWS,
         "fewest": _FEWEST,
     }

@@ -59,7 +59,10 @@ def test_a_reported_delivery_moves_a_payment_to_the_requests_chain(request_for: 
 def test_a_backlog_makes_no_batch_long_alone_or_beside_others(
     request_for: Make, others: PaymentRequest
 ) -> None:
-    payments_of(request_for(), 500)
+    request = request_for()
+    payments_of(request, 400)
+    assert len(selected()) == 400
+    payments_of(request, 1)
     assert len(selected()) == 50
     [payment] = payments_of(others, 1)
     ids = selected()
