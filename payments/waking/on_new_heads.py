@@ -1,6 +1,5 @@
 """What a new block makes due: the payments on its chain that wait for one."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import OperationalError, connection, transaction
@@ -18,8 +17,9 @@ _WAITS_FOR_A_BLOCK = (
 )
 _WAITS_FOR_ITS_PROVIDER = Q(is_bridging=True, destination_transaction_hash="")
 
-# A worker stores a batch within a fraction of that.
+# A worker stores a batch within a fraction of that. Each wait is for one worker.
 _MOST_WAITING_MS = 250
+_MOST_WAITS = 4
 
 
 def make_due(chain_id: int) -> int:
@@ -33,6 +33,18 @@ def make_due(chain_id: int) -> int:
     open_ones = Payment.objects.filter(
         waiting | ~leases.is_free(), lookup_chain_id=chain_id, status__in=Payment.OPEN, is_simulated=False
     ).exclude(_WAITS_FOR_ITS_PROVIDER)
+    moved, locked = _make_unlocked_due(open_ones, now, chain_id)
+    for _ in range(_MOST_WAITS):
+        # A worker stores something about these: they follow when it has done so, if they still wait for a block.
+        if not locked or not _is_unlocked_soon(locked[0]):
+            break
+        more, locked = _make_unlocked_due(open_ones.filter(pk__in=locked), now, chain_id)
+        moved += more
+    return moved
+
+
+def _make_unlocked_due(open_ones: QuerySet[Payment], now: datetime, chain_id: int) -> tuple[int, list[str]]:
+    """Bring forward those of the payments that no one has locked; return how many, and the ids of the others."""
     with transaction.atomic():
         found = set(open_ones.values_list("pk", flat=True))
         # Waiting for several workers at once could deadlock with them.
@@ -41,28 +53,18 @@ def make_due(chain_id: int) -> int:
         Payment.objects.filter(pk__in=moved).update(next_check_at=now)
         if moved:
             notify(Channel.PAYMENTS, str(chain_id))
-    return len(moved) + _make_due_once_unlocked(open_ones, sorted(found - moved), now, chain_id)
+    return len(moved), sorted(found - moved)
 
 
-def _make_due_once_unlocked(
-    open_ones: QuerySet[Payment], locked: Sequence[str], now: datetime, chain_id: int
-) -> int:
-    """Bring forward those of `locked` that still wait when the worker that stores something about them has done so.
-
-    One at a time: who holds no other lock meanwhile can't deadlock. After a lock that lasts, the rest is left for the
-    next block.
-    """
-    moved = 0
-    for pk in locked:
-        try:
-            with transaction.atomic():
-                with connection.cursor() as cursor:
-                    cursor.execute(f"SET LOCAL lock_timeout = {_MOST_WAITING_MS}")
-                if open_ones.filter(pk=pk).update(next_check_at=now):
-                    notify(Channel.PAYMENTS, str(chain_id))
-                    moved += 1
-        except OperationalError as error:
-            if isinstance(error.__cause__, LockNotAvailable):
-                break
-            raise
-    return moved
+def _is_unlocked_soon(payment_id: str) -> bool:
+    """Wait for the lock on this row, holding no other one; return False if it lasts."""
+    try:
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute(f"SET LOCAL lock_timeout = {_MOST_WAITING_MS}")
+            list(Payment.objects.select_for_update().filter(pk=payment_id).values_list("pk"))
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            return False
+        raise
+    return True
