@@ -175,7 +175,7 @@ def test_more_contrast_leaves_no_grey(
     expect(help_text).to_be_visible()
     for scheme in ("light", "dark"):
         page.emulate_media(contrast="more", color_scheme=scheme)
-        # At once: the panel is drawn anew when the search for wallets ends.
+        # At once: the panel is drawn again when the search for wallets ends.
         inks = page.evaluate(
             "['#panel .help', 'h2'].map((part) => getComputedStyle(document.querySelector(part)).color)"
         )
