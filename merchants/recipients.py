@@ -36,6 +36,11 @@ def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Prob
     return None if not allowed or (chain_type, address) in allowed else not_allowed(chain_type, address)
 
 
+def is_listed(merchant: Merchant, chain_type: str, address: str) -> bool:
+    """Whether the merchant's list has this canonical address. An empty list has none."""
+    return AllowedRecipient.objects.filter(merchant=merchant, chain_type=chain_type, address=address).exists()
+
+
 def not_allowed(chain_type: str, address: str) -> Problem:
     """Return the refusal of a recipient that is not on the merchant's list."""
     message = (

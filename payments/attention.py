@@ -1,13 +1,15 @@
 """Find payments and requests that need attention, such as unmatched money and reversed payments.
 
-The list filters and the dashboard share these queries, so that a count and the list behind it agree. Nothing marks a
-case as resolved, so only the last 30 days count. As in the daily statistics, simulated payments and requests with
-simulated payments are excluded.
+The list filters and the dashboard share these queries, so that a count and the list behind it agree. A refund resolves
+a case; otherwise nothing marks it as resolved, so only the last 30 days count. As in the daily statistics, simulated
+payments and requests with simulated payments are excluded.
 
 Each matter has its own partial index ordered by time. The queries read it in that order with a limit, because the
-planner can't know how few rows match and would otherwise scan the whole table.
+planner can't know how few rows match and would otherwise scan the whole table. The indexes know only what was paid:
+requests with refunds are then checked one by one, by `PaymentRequest.net`.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -17,6 +19,7 @@ from django.utils import timezone
 
 from payments.models import Payment, PaymentRequest
 from payments.models.payment import ACCEPTABLE_FAILURES
+from payments.refunds.reading import refunds_by_request
 
 RECENT = timedelta(days=30)
 UNANSWERED_FOR = timedelta(hours=1)
@@ -28,6 +31,8 @@ class Matter(StrEnum):
     """What can need attention."""
 
     REORGED = "reorged"
+    AFTER_PRICE = "after_price"
+    UNDECIDED = "undecided"
     OVERPAID = "overpaid"
     PARTLY_PAID = "partly"
     NOT_BOUND = "not_bound"
@@ -37,8 +42,10 @@ class Matter(StrEnum):
 
 LABELS = {
     Matter.REORGED: "Reversed after completion",
+    Matter.AFTER_PRICE: "Paid after the price expired",
+    Matter.UNDECIDED: "Paid in full, not completed",
     Matter.OVERPAID: "Overpaid",
-    Matter.PARTLY_PAID: "Closed with part paid",
+    Matter.PARTLY_PAID: "Closed with money paid",
     Matter.NOT_BOUND: "Can be accepted",
     Matter.UNANSWERED: "Verification stalled",
     Matter.PAID_LATE: "Paid late",
@@ -88,8 +95,8 @@ def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> lis
             failure_code__in=sorted(ACCEPTABLE_FAILURES),
             failed_at__gte=recent,
         )
-        # Once another transaction has paid the request in full, no decision is needed.
-        return _newest(unbound.filter(request__amount_paid__lt=F("request__amount")), "failed_at")
+        # Once another transaction has completed the request, no decision is needed.
+        return _newest(unbound.exclude(request__status=PaymentRequest.Status.COMPLETED), "failed_at")
     waiting = payments.filter(status__in=Payment.OPEN, unanswered_since__lte=now - UNANSWERED_FOR)
     return _newest(waiting, "next_check_at")
 
@@ -98,21 +105,43 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
     recent = now - RECENT
     requests = requests.filter(is_refund=False)
     requests = requests.exclude(Exists(Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)))
-    if matter is Matter.OVERPAID:
-        # The payment that overpaid may have arrived long after the request expired.
-        overpaid = _newest(requests.filter(amount_paid__gt=F("amount")), "expires_at")
-        lately = Payment.objects.filter(request__in=overpaid, completed_at__gte=recent)
-        # A single swap usually delivers slightly more than requested, which needs no decision.
-        others = Payment.objects.filter(request=OuterRef("request"), completed_at__isnull=False).exclude(
-            pk=OuterRef("pk")
-        )
-        more = lately.filter(~Q(type=Payment.Type.SWAP) | Exists(others))
-        return list(more.order_by().values_list("request_id", flat=True).distinct())
-    if matter is Matter.PARTLY_PAID:
-        ended = (PaymentRequest.Status.EXPIRED, PaymentRequest.Status.CANCELLED)
-        partly = requests.filter(status__in=ended, amount_paid__gt=0, expires_at__gte=recent)
-        return _newest(partly.filter(amount_paid__lt=F("amount")), "expires_at")
-    return _newest(requests.filter(paid_late=True, completed_at__gte=recent), "completed_at")
+    match matter:
+        case Matter.OVERPAID:
+            # The payment that overpaid may have arrived long after the request expired.
+            candidates = requests.filter(amount_paid__gt=F("amount"))
+            overpaid = _matching(candidates, "expires_at", lambda request: request.net > request.amount)
+            lately = Payment.objects.filter(request__in=overpaid, completed_at__gte=recent)
+            # A single swap usually delivers slightly more than requested, which needs no decision.
+            others = Payment.objects.filter(request=OuterRef("request"), completed_at__isnull=False).exclude(
+                pk=OuterRef("pk")
+            )
+            more = lately.filter(~Q(type=Payment.Type.SWAP) | Exists(others))
+            return list(more.order_by().values_list("request_id", flat=True).distinct())
+        case Matter.PARTLY_PAID:
+            ended = (PaymentRequest.Status.EXPIRED, PaymentRequest.Status.CANCELLED)
+            partly = requests.filter(status__in=ended, amount_paid__gt=0, expires_at__gte=recent)
+            return _matching(
+                partly, "expires_at", lambda request: request.net > 0 and not request.can_be_accepted
+            )
+        case Matter.AFTER_PRICE | Matter.UNDECIDED:
+            is_late = Exists(Payment.objects.filter(request=OuterRef("pk"), after_price=True, reorged=False))
+            undecided = requests.filter(
+                is_late if matter is Matter.AFTER_PRICE else ~is_late,
+                status__in=(PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED),
+                amount_paid__gte=F("amount"),
+            )
+            return _matching(undecided, "expires_at", lambda request: request.can_be_accepted)
+    late = requests.filter(paid_late=True, completed_at__gte=recent)
+    return _matching(late, "completed_at", lambda request: request.net >= request.amount)
+
+
+def _matching(
+    candidates: QuerySet[PaymentRequest], time: str, is_open: Callable[[PaymentRequest], bool]
+) -> list[Any]:
+    """Return the keys of the newest candidates that still match once their refunds and reorganisations count."""
+    newest = list(candidates.order_by(f"-{time}")[:MOST])
+    refunds_by_request(newest)
+    return [request.pk for request in newest if is_open(request)]
 
 
 def _newest(rows: QuerySet[Any], time: str) -> list[Any]:

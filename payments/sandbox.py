@@ -43,6 +43,7 @@ from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, Terms
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.refunds.services import create_refund
+from payments.requests.crediting import PRICE_GRACE
 from payments.requests.lifecycle import expire_request, is_held, lock_request
 from payments.requests.transitions import move_payment, note_creation
 from payments.swaps import deliveries
@@ -147,7 +148,7 @@ def _pay_late(request: PaymentRequest, why: str) -> None:
     if request.status != PaymentRequest.Status.EXPIRED:
         _expire(request)
     if request.price is not None:
-        request.expires_at = min(request.expires_at, timezone.now() - outcomes.PRICE_GRACE - _A_MOMENT)
+        request.expires_at = min(request.expires_at, timezone.now() - PRICE_GRACE - _A_MOMENT)
         PaymentRequest.objects.filter(pk=request.pk).update(expires_at=request.expires_at)
     _pay(request, _remainder(request), why)
 

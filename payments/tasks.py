@@ -7,7 +7,7 @@ from celery.signals import worker_process_init, worker_process_shutdown
 
 from payments.background import Background
 from payments.discovery import search
-from payments.prices import values
+from payments.prices import late_payments, values
 from payments.providers import token_list
 from payments.requests import lifecycle
 from payments.stats import daily
@@ -99,6 +99,12 @@ def keep_token_lists() -> None:
 def keep_figures() -> int:
     """Update the daily statistics of days that changed."""
     return daily.update_statistics()
+
+
+@shared_task
+def mail_late_payments() -> int:
+    """E-mail merchants whose requests were paid after the price had expired."""
+    return late_payments.mail_merchants()
 
 
 @shared_task

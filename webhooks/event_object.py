@@ -35,7 +35,10 @@ EXAMPLE: dict[str, Any] = {
     "amount_details": _SUM,
     "request_amount": _SUM,
     "amount_paid": _SUM,
+    "amount_remaining": _NOTHING,
     "amount_overpaid": _NOTHING,
+    "amount_refunded": _NOTHING,
+    "amount_refund_open": _NOTHING,
     "request_status": "completed",
     "metadata": {"customer": "c-42"},
 }
@@ -113,9 +116,16 @@ class EventObject(Answer, kw_only=True):
         doc("The transaction that delivered on `chain_id`: after success, the same one unless it is a swap."),
     ]
     amount_details: Annotated[AmountObject, doc("`amount`, exact in every language.")]
-    request_amount: Annotated[AmountObject, doc("What the whole request asks for.")]
-    amount_paid: Annotated[AmountObject, doc("What was paid toward the whole request.")]
-    amount_overpaid: Annotated[AmountObject, doc("What came beyond the requested amount.")]
+    request_amount: Annotated[AmountObject, doc("The requested amount of the whole request.")]
+    amount_paid: Annotated[
+        AmountObject, doc("The amount paid for the whole request, before refunds and reorganisations.")
+    ]
+    amount_remaining: Annotated[
+        AmountObject, doc("The amount that remains to be paid, net of refunds; zero once completed.")
+    ]
+    amount_overpaid: Annotated[AmountObject, doc("The amount beyond the requested amount, net of refunds.")]
+    amount_refunded: Annotated[AmountObject, doc("The amount that completed refunds returned.")]
+    amount_refund_open: Annotated[AmountObject, doc("The amount that open refunds reserve.")]
     request_status: Annotated[
         str,
         one_of("active", "completed", "expired", "cancelled"),
@@ -130,6 +140,10 @@ class EventObject(Answer, kw_only=True):
     ] = UNSET
     failure_message: Annotated[
         NonEmpty | UnsetType | None, doc("Why it failed, for people. Where `failure_code` is.")
+    ] = UNSET
+    reorged: Annotated[
+        bool | UnsetType,
+        doc("Only in `payment.reorged`: false if the transaction is in the chain again, else true."),
     ] = UNSET
     object: Annotated[Literal["refund"] | UnsetType, doc("Only in events of refunds: `refund`.")] = UNSET
     payment_id: Annotated[

@@ -70,6 +70,8 @@ class ErrorCode(StrEnum):
     REFUND_TOO_LARGE = "refund_too_large"
     REFUND_NOT_READY = "refund_not_ready"
     REFUND_NOT_CANCELLABLE = "refund_not_cancellable"
+    PAYMENT_REQUEST_ACTIVE = "payment_request_active"
+    PAYMENT_REFUNDED = "payment_refunded"
     WEBHOOK_NOT_CONFIGURED = "webhook_not_configured"
 
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
@@ -109,6 +111,8 @@ _STATUS = {
     ErrorCode.REFUND_TOO_LARGE: 409,
     ErrorCode.REFUND_NOT_READY: 409,
     ErrorCode.REFUND_NOT_CANCELLABLE: 409,
+    ErrorCode.PAYMENT_REQUEST_ACTIVE: 409,
+    ErrorCode.PAYMENT_REFUNDED: 409,
     ErrorCode.WEBHOOK_NOT_CONFIGURED: 409,
     ErrorCode.IDEMPOTENCY_KEY_IN_USE: 409,
     ErrorCode.RATE_LIMITED: 429,

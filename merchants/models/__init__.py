@@ -50,7 +50,9 @@ class Merchant(models.Model):
     name = models.CharField(
         max_length=100, help_text="For you. Customers see the display name, or this if there is none."
     )
-    email = models.EmailField(blank=True, help_text="Where warnings about failing webhooks go.")
+    email = models.EmailField(
+        blank=True, help_text="For warnings about failing webhooks and payments that need a decision."
+    )
     references = models.BooleanField(
         default=True,
         help_text="Switch off if the wallet is an exchange's deposit address that credits only plain transfers.",

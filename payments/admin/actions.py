@@ -17,6 +17,7 @@ from payments.admin.records import in_token
 from payments.api.refund_serializers import CreateRefundSerializer
 from payments.models import Payment, PaymentRequest, Refund
 from payments.models.payment import MAX_RETRIES
+from payments.prices.late_payments import rate_now
 from payments.refunds.amounts import Refundable
 from payments.refunds.reading import now, with_request
 from payments.refunds.services import cancel_refund, create_refund, refundable
@@ -156,11 +157,13 @@ class Accept(PaymentAction):
         return "Accept as payment"
 
     def is_offered(self, row: Payment) -> bool:
-        """Return True if only the binding is missing."""
+        """Return True if only the binding is missing, or if the request is paid in full but not completed."""
         return is_acceptable(row) and (awaits_acceptance(row) or not row.is_simulated)
 
     def explanation(self, row: Payment) -> str:
         """Return the explanation for the confirmation page."""
+        if awaits_acceptance(row):
+            return _late_explanation(row)
         arrived = f"{in_token(row.amount, row.token)} arrived from {row.from_address}. " if row.amount else ""
         return (
             f"{arrived}Nothing ties this transaction to the request. Accept it only if you know that this customer "
@@ -171,10 +174,32 @@ class Accept(PaymentAction):
         """Accept the payment."""
         reason, failure = answer["reason"], row.failure_code
         accepted = accept_payment(row, reason=reason, actor=actor)
+        if not failure:
+            return f"Accepted by hand: {reason}", f"{row.request} is completed."
         return (
             f"Accepted by hand (failed: {failure} → {accepted.status}): {reason}",
             f"{row} is accepted, and is being verified.",
         )
+
+
+def _late_explanation(payment: Payment) -> str:
+    """Return what accepting means for a request that is paid in full but not completed."""
+    request = payment.request
+    completes = (
+        "Accepting it completes the request and sends payment.succeeded. If you don't deliver, refund it."
+    )
+    if not payment.after_price or not request.price or not request.rate:
+        return (
+            f"The request is paid in full, but not completed, because a refund was cancelled or failed or a reversed "
+            f"payment came back. {completes}"
+        )
+    price, rate = request.price, request.rate
+    current = rate_now(request)
+    now_text = f"{current} {rate['currency']} now" if current else "unknown now"
+    return (
+        f"The payment came after the price of {price['amount']} {price['currency']} had expired. "
+        f"One {rate['token']} was {rate['value']} {rate['currency']} then, and is {now_text}. {completes}"
+    )
 
 
 class RefundForm(ConfirmForm):
@@ -229,6 +254,10 @@ def _payment_label(request: PaymentRequest, payment: Payment, left: int) -> str:
     return f"{paid} from {payer}, {exact(payment.created_at)}{rest}"
 
 
+def _has_ended(request: PaymentRequest) -> bool:
+    return not request.is_refund and request.status != PaymentRequest.Status.ACTIVE
+
+
 class RefundRequest(Action):
     """Create a refund of a request."""
 
@@ -240,8 +269,8 @@ class RefundRequest(Action):
         return "Refund"
 
     def is_offered(self, row: PaymentRequest) -> bool:
-        """Return True while something can be refunded."""
-        return not row.is_refund and refundable(row).left > 0
+        """Return True if the request has ended and something can be refunded."""
+        return _has_ended(row) and refundable(row).left > 0
 
     def explanation(self, row: PaymentRequest) -> str:
         """Return the explanation for the confirmation page."""
@@ -310,7 +339,7 @@ class RefundExcess(RefundRequest):
 
     def is_offered(self, row: PaymentRequest) -> bool:
         """Return True while some of what was overpaid can be refunded."""
-        return not row.is_refund and refundable(row).excess(row) > 0
+        return _has_ended(row) and refundable(row).excess(row) > 0
 
     def initial(self, row: PaymentRequest) -> dict[str, str]:
         """Return the form with the excess as the amount."""

@@ -116,6 +116,18 @@ _PAYMENT_MATTERS = {
     ),
 }
 _REQUEST_MATTERS = {
+    Matter.AFTER_PRICE: (
+        "Paid after the price expired",
+        "Paid in full at an old rate. Accept the payment or refund it.",
+        "currency_exchange",
+        True,
+    ),
+    Matter.UNDECIDED: (
+        "Paid in full, not completed",
+        "A refund was cancelled or failed, or a reversed payment came back. Accept the last payment or refund it.",
+        "rule",
+        True,
+    ),
     Matter.OVERPAID: (
         "Overpaid requests",
         "The customer paid more than requested and may be owed a refund.",
@@ -123,8 +135,8 @@ _REQUEST_MATTERS = {
         False,
     ),
     Matter.PARTLY_PAID: (
-        "Closed with part paid",
-        "Expired or cancelled with only part of the amount paid.",
+        "Closed with money paid",
+        "Expired with part of the amount paid, or cancelled with any of it. Refund it if you don't deliver.",
         "timelapse",
         False,
     ),

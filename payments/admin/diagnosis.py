@@ -12,6 +12,14 @@ from payments.models.payment import ACCEPTABLE_FAILURES
 Status = PaymentRequest.Status
 
 
+# Whether a payment came after the price had expired.
+_UNDECIDED = {
+    True: "Paid after the price expired. Open the last payment and accept it at the old rate, or refund it.",
+    False: "Paid in full but not completed: a refund was cancelled or failed, or a reversed payment came back. Open "
+    "the last payment and accept it, or refund it.",
+}
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """A sentence, and its tone: success, info, warning or danger."""
@@ -28,6 +36,8 @@ def of_request(request: PaymentRequest, payments: Sequence[Payment], now: dateti
             "deliver anything.",
             "danger",
         )
+    if request.can_be_accepted:
+        return Diagnosis(_UNDECIDED[any(payment.after_price for payment in payments)], "warning")
     if request.amount_overpaid:
         more = in_token(request.amount_overpaid, request.token)
         if request.status == Status.COMPLETED and _is_one_swap(payments):
@@ -53,11 +63,13 @@ def _is_one_swap(payments: Sequence[Payment]) -> bool:
 
 
 def _unpaid(request: PaymentRequest, payments: Sequence[Payment], now: datetime) -> Diagnosis:
-    paid, rest = (in_token(raw, request.token) for raw in (request.amount_paid, request.amount_remaining))
+    paid, rest = (in_token(raw, request.token) for raw in (max(request.net, 0), request.amount_remaining))
     if request.status != Status.ACTIVE:
         ended = "Cancelled" if request.status == Status.CANCELLED else "Expired"
         if request.amount_paid == 0:
             return Diagnosis(f"{ended} without a payment.", "info")
+        if request.net <= 0:
+            return Diagnosis(f"{ended}. Everything that was paid is refunded or being refunded.", "info")
         return Diagnosis(
             f"{ended} with {paid} paid and {rest} missing. The merchant decides how to proceed.",
             "warning",
@@ -68,7 +80,7 @@ def _unpaid(request: PaymentRequest, payments: Sequence[Payment], now: datetime)
         return Diagnosis(f"{subject} being verified.", "info")
     so_far = (
         f"{paid} paid; waiting for the remaining {rest}"
-        if request.amount_paid
+        if request.net > 0
         else "Waiting for the customer to pay"
     )
     return Diagnosis(f"{so_far}. It expires {ago(request.expires_at, now)}.", "info")

@@ -15,8 +15,8 @@ from payments.admin.filters import REFUND_LABELS, RefundStatus
 from payments.admin.records import address_link, in_token, payment_badges, transaction_cell
 from payments.admin.search import matching_refunds
 from payments.models import Payment, Refund
+from payments.models.refund import Standing, standing_of
 from payments.refunds.reading import with_request
-from payments.refunds.status import Standing, standing_of
 
 _COLOURS = {
     "requires_address": "warning",

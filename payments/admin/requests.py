@@ -31,7 +31,7 @@ from payments.admin.search import matching_requests
 from payments.admin.timeline import timeline_of_request
 from payments.api.links import payment_url
 from payments.models import Payment, PaymentRequest
-from payments.refunds.services import refundable
+from payments.prices.late_payments import rate_now
 
 COLUMNS = (
     Column("id", lambda order: order.pk),
@@ -164,10 +164,14 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
             facts.insert(2, ("Overpaid by", in_token(order.amount_overpaid, order.token)))
         if order.has_refunds:
             refunds = f"{reverse('admin:payments_refund_changelist')}?q={order.shortcode}"
-            refunded = in_token(refundable(order).refunded, order.token)
+            refunded = in_token(order.refund_totals.completed, order.token)
             facts.insert(
                 2, ("Refunded", format_html("{} · {}", refunded, portal.link(refunds, "Show refunds")))
             )
+        if order.price and order.rate and order.can_be_accepted:
+            current = rate_now(order)
+            text = f"{current} {order.rate['currency']} for 1 {order.rate['token']}" if current else "unknown"
+            return [*price_facts(order), ("Rate now", text), *facts]
         return [*price_facts(order), *facts]
 
     @admin.display(description="Request", ordering="created_at")

@@ -66,6 +66,8 @@ def _changes(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[
 
 def _change_of(payment: Payment, row: Transition) -> Entry:
     key = "again" if row.from_status == Payment.Status.FAILED else row.to_status
+    if row.from_status == row.to_status == Payment.Status.COMPLETED:
+        key = "reorganised"
     if not row.from_status:
         key = "submitted"
     icon, title, tone = _OF_PAYMENTS.get(key, ("circle", row.to_status, ""))
@@ -205,4 +207,5 @@ _OF_PAYMENTS = {
     "completed": ("verified", "Payment completed", "success"),
     "failed": ("error", "Payment failed", "danger"),
     "again": ("autorenew", "Payment retried", "info"),
+    "reorganised": ("undo", "Chain reorganised", "warning"),
 }

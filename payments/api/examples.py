@@ -96,6 +96,7 @@ PAYMENT_REQUEST: dict[str, Any] = {
     "amount_remaining": _NOTHING,
     "amount_overpaid": _NOTHING,
     "amount_refunded": _NOTHING,
+    "amount_refund_open": _NOTHING,
     "price": None,
     "rate": None,
     "chain_id": 8453,

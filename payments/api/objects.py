@@ -254,10 +254,25 @@ class PaymentRequestObject(Answer, kw_only=True):
         ),
     ]
     amount: Annotated[AmountObject, doc("What was asked for.")]
-    amount_paid: Annotated[AmountObject, doc("What has come, and was verified.")]
-    amount_remaining: Annotated[AmountObject, doc("What is still to be paid; zero once it is paid in full.")]
-    amount_overpaid: Annotated[AmountObject, doc("What came beyond the amount asked for.")]
-    amount_refunded: Annotated[AmountObject, doc("What has gone back to the customer, and was verified.")]
+    amount_paid: Annotated[
+        AmountObject, doc("The verified amount received so far, before refunds and reorganisations.")
+    ]
+    amount_remaining: Annotated[
+        AmountObject,
+        doc(
+            "The amount that remains to be paid, net of completed and open refunds and of payments that are `reorged`; "
+            "zero once completed."
+        ),
+    ]
+    amount_overpaid: Annotated[
+        AmountObject, doc("The amount received beyond the requested amount, net of the same.")
+    ]
+    amount_refunded: Annotated[
+        AmountObject, doc("The verified amount that refunds returned to the customer.")
+    ]
+    amount_refund_open: Annotated[
+        AmountObject, doc("The amount that open refunds reserve: they may be sent, or are on their way.")
+    ]
     price: Annotated[
         PriceObject | None, doc("What was asked for in a currency; null for an amount of the token.")
     ]
@@ -293,7 +308,7 @@ class PaymentRequestObject(Answer, kw_only=True):
     def of(cls, request: PaymentRequest, refunds: Sequence[RefundNow] = (), **own: Any) -> Self:
         """Return the request's object; its token is loaded. `own` are the fields that only this kind of object has."""
         decimals = request.token.decimals
-        refunded = sum(each.standing.received for each in refunds)
+        totals = request.refund_totals
         return cls(
             id=str(request.id),
             shortcode=request.shortcode,
@@ -302,7 +317,8 @@ class PaymentRequestObject(Answer, kw_only=True):
             amount_paid=AmountObject.of(request.amount_paid, decimals),
             amount_remaining=AmountObject.of(request.amount_remaining, decimals),
             amount_overpaid=AmountObject.of(request.amount_overpaid, decimals),
-            amount_refunded=AmountObject.of(refunded, decimals),
+            amount_refunded=AmountObject.of(totals.completed, decimals),
+            amount_refund_open=AmountObject.of(totals.open, decimals),
             price=request.price and PriceObject(**request.price),
             rate=request.rate and RateObject(**request.rate),
             chain_id=request.chain_id,

@@ -276,19 +276,31 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
     @operation(
         "payments.accept",
         tag="Payments",
-        summary="Accept an unbound payment",
+        summary="Accept a payment",
         description=(
             "Accepts a transaction that failed as `transaction_not_bound`, `transaction_ambiguous` or "
             "`not_verifiable` as payment of this request. Everything but the binding is verified as for any payment. "
-            "Make sure that it is your customer's: the service can't."
+            "Make sure that your customer sent it: the service can't know. The reason is stored in the history.\n\n"
+            "Also completes a request that is paid in full but not `completed`: accept its last payment if the price "
+            "had expired before the transfer was mined, which means that you accept the old rate, or if a refund was "
+            "cancelled or failed after a payment had arrived."
         ),
         path=_PAYMENT,
         body=AcceptPaymentSerializer,
-        errors=[ErrorCode.PAYMENT_NOT_RETRYABLE],
-        answers={200: OpenApiResponse(PaymentObject, "The payment, `pending` again.")},
+        errors=[
+            ErrorCode.PAYMENT_NOT_RETRYABLE,
+            ErrorCode.PAYMENT_REFUNDED,
+            ErrorCode.RECIPIENT_INVALID,
+        ],
+        answers={
+            200: OpenApiResponse(
+                PaymentObject,
+                "The payment: `pending` again if it was unbound, `completed` if it was credited.",
+            )
+        },
     )
     def accept(self, request: Request, id: str, payment_id: str) -> Effect:
-        """Take a transaction that nothing binds to the request as its payment, with a reason that stays written."""
+        """Accept an unbound transaction, or the last payment of a request that is paid in full."""
         payment = self.find_payment(id, payment_id)
         serializer = AcceptPaymentSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)

@@ -103,6 +103,8 @@ class Payment(models.Model):
     - `effect`: a digest of what it does, which a speed-up leaves unchanged. `replaced_hashes`: earlier hashes.
     - `network_fee`: what its sender paid the network, in base units of the chain's coin; null where that is unknown.
     - `carries_others`: it may pay other requests too.
+    - `after_price`: it was credited after the price of its request had expired, so that it completes the request only
+      if the merchant accepts it.
 
     Its origin: `submitter` is a keyed digest of the client address, never the address itself. `accepted_by` accepted
     an unbound transaction as payment. `is_simulated`: the sandbox made it, and it is never looked up on a chain.
@@ -188,6 +190,7 @@ class Payment(models.Model):
     accepted_by = models.CharField(max_length=100, blank=True)
     accepted_reason = models.CharField(max_length=500, blank=True)
     reorged = models.BooleanField(default=False)
+    after_price = models.BooleanField(default=False, db_default=False, editable=False)
 
     submitter = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
     seen_at = models.DateTimeField(null=True, blank=True)

@@ -1,5 +1,10 @@
 """The refund: money that a merchant sends back for a payment request."""
 
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -9,7 +14,7 @@ from chains.fields import BaseUnitsField, base_units_constraint
 from merchants.identifiers import prefixed_id, shortcode
 from merchants.models import Merchant
 from payments.models.payment import Payment
-from payments.models.request import PaymentRequest
+from payments.models.request import PaymentRequest, RefundTotals
 
 
 def new_refund_id() -> str:
@@ -17,12 +22,21 @@ def new_refund_id() -> str:
     return prefixed_id("rf_")
 
 
+class RefundQuerySet(models.QuerySet["Refund"]):
+    """Refunds, with what their carriers' payments say of them."""
+
+    def totals(self) -> RefundTotals:
+        """Return the totals of these refunds, in two queries."""
+        refunds = list(self)
+        return totals_of(refunds, standings(refunds))
+
+
 class Refund(models.Model):
     """An amount of the requested token that goes back to the customer. `amount` is in base units of that token.
 
     Once it has an address, its `carrier` is a payment request in the opposite direction: the merchant pays `amount` to
     that address. So a refund is built, found, verified, consumed and checked for finality exactly as a payment is, and
-    its status follows from its carrier's payments (`payments.refunds.status`). `code` is the secret part of the page on
+    its status follows from its carrier's payments (`standing_of`). `code` is the secret part of the page on
     which the customer names an address. `payment` limits the refund to what that payment delivered. `built_at` is when
     its transaction was last returned to be signed: only a payment that was submitted after that makes the refund fail,
     so that its amount stays reserved while the transaction may still be sent.
@@ -62,6 +76,8 @@ class Refund(models.Model):
     cancelled_at = models.DateTimeField(null=True, blank=True)
     built_at = models.DateTimeField(null=True, blank=True, editable=False)
 
+    objects = RefundQuerySet.as_manager()
+
     class Meta:
         ordering = ("-created_at", "-id")
         constraints = (
@@ -87,3 +103,82 @@ class Refund(models.Model):
     def refund_url(self) -> str | None:
         """The page on which the merchant signs the refund's transaction; None before there is an address."""
         return f"{settings.CHECKOUT_URL}/pay/{self.carrier.shortcode}" if self.carrier else None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a refund is.
+
+    `received` is what has reached the customer, in base units, at most the refund's amount. `payment` is the one that
+    decides the status, if any does; `failure_code` and `failure_message` are empty unless the refund failed.
+    """
+
+    status: Refund.Status
+    received: int = 0
+    payment: Payment | None = None
+    failure_code: str = ""
+    failure_message: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the refund's amount is reserved: it may still be sent."""
+        return self.status in (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY, Refund.Status.PROCESSING)
+
+
+def standing_of(refund: Refund, payments: Sequence[Payment]) -> Standing:
+    """Return the standing of the refund with these payments of its carrier, oldest first.
+
+    A cancelled refund that was sent all the same is completed. Hashes that nothing binds don't make a refund fail:
+    anyone with its link can submit them. Neither do transactions that were submitted before it was built again.
+    """
+    counted = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
+    received = min(sum(payment.amount_received or 0 for payment in counted), refund.amount)
+    if received == refund.amount:
+        return Standing(Refund.Status.COMPLETED, received, counted[-1])
+    under_way = [payment for payment in payments if _is_under_way(refund, payment)]
+    if under_way:
+        return Standing(Refund.Status.PROCESSING, received, under_way[-1])
+    if refund.cancelled_at is not None:
+        return Standing(Refund.Status.CANCELLED, received)
+    failed = [payment for payment in payments if _has_failed(refund, payment)]
+    if failed:
+        last = failed[-1]
+        return Standing(Refund.Status.FAILED, received, last, last.failure_code, last.failure_message)
+    return Standing(
+        Refund.Status.READY if refund.recipient_address else Refund.Status.REQUIRES_ADDRESS, received
+    )
+
+
+def _is_under_way(refund: Refund, payment: Payment) -> bool:
+    """Whether the payment may still complete the refund. A cancelled one takes a transaction that is bound to it."""
+    is_bound = payment.is_in_flight or payment.is_bound_unmined
+    return payment.is_open and (is_bound or refund.cancelled_at is None)
+
+
+def _has_failed(refund: Refund, payment: Payment) -> bool:
+    is_latest = refund.built_at is None or payment.created_at > refund.built_at
+    return payment.status == Payment.Status.FAILED and not payment.is_anyones and is_latest
+
+
+def standings(refunds: Sequence[Refund]) -> list[Standing]:
+    """Return the standing of each refund, in their order; the payments of all are read in one query."""
+    carriers = [refund.carrier_id for refund in refunds if refund.carrier_id]
+    payments: dict[uuid.UUID, list[Payment]] = defaultdict(list)
+    if carriers:
+        rows = Payment.objects.filter(request__in=carriers).select_related("chain", "request")
+        for payment in rows.order_by("created_at", "id"):
+            payments[payment.request_id].append(payment)
+    return [
+        standing_of(refund, payments[refund.carrier_id] if refund.carrier_id else []) for refund in refunds
+    ]
+
+
+def totals_of(refunds: Iterable[Refund], standings: Iterable[Standing]) -> RefundTotals:
+    """Return the totals of refunds with these standings."""
+    completed = reserved = 0
+    for refund, standing in zip(refunds, standings, strict=True):
+        if standing.is_open:
+            reserved += refund.amount
+        else:
+            completed += standing.received
+    return RefundTotals(completed, reserved)

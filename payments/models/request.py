@@ -1,6 +1,7 @@
 """The payment request: what a merchant asked for, and how much of it was paid."""
 
 import secrets
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.postgres.indexes import OpClass
@@ -33,12 +34,25 @@ def new_reference() -> bytes:
     return secrets.token_bytes(REFERENCE_BYTES)
 
 
+@dataclass(frozen=True)
+class RefundTotals:
+    """Sums of a request's refunds in base units: `completed` reached the customer, open refunds reserve `open`."""
+
+    completed: int = 0
+    open: int = 0
+
+
 class PaymentRequest(models.Model):
     """A request to pay one amount of one token on one chain to one wallet. Amounts are base units of `token`.
 
+    `amount_paid` is the sum of all credited payments. What counts as paid is `net`, which refunds and reorganisations
+    reduce: completion, the remaining amount, routes, pages and events all use it. `amount_reorged` is the sum of the
+    credited payments that are flagged `reorged`.
+
     Only `payments.requests.transitions` writes `status` and its timestamps, and only
     `payments.verification.outcomes` writes `amount_paid`. `expiry_check_at` is when the expiry sweep checks the request
-    next; a payment in flight moves it beyond `expires_at`. `unbound_failure_sent`: `payment.failed` was sent for a
+    next; a payment in flight moves it beyond `expires_at`. `late_price_mail_at` is when the merchant is next sent the
+    e-mail about a payment after the price expired. `unbound_failure_sent`: `payment.failed` was sent for a
     publicly submitted transaction that nothing binds, which happens once per request. `link_shown_at` is when a payment
     link with the reference was first shown, so that a wallet may have used it. `price` (`currency`, `amount`) is what
     `amount` was computed from, at the `rate` that both stay with; null for a request of an amount of tokens.
@@ -69,6 +83,7 @@ class PaymentRequest(models.Model):
 
     amount = BaseUnitsField()
     amount_paid = BaseUnitsField(default=0)
+    amount_reorged = BaseUnitsField(default=0, db_default=0)
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
     token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
     recipient_address = models.CharField(max_length=64)
@@ -88,6 +103,7 @@ class PaymentRequest(models.Model):
     expired_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     paid_late = models.BooleanField(default=False)
+    late_price_mail_at = models.DateTimeField(null=True, editable=False)
     unbound_failure_sent = models.BooleanField(default=False, db_default=False, editable=False)
     expiry_check_at = models.DateTimeField()
     is_refund = models.BooleanField(default=False, db_default=False, editable=False)
@@ -102,6 +118,7 @@ class PaymentRequest(models.Model):
             ),
             base_units_constraint("amount", "payment_request"),
             base_units_constraint("amount_paid", "payment_request"),
+            base_units_constraint("amount_reorged", "payment_request"),
             models.CheckConstraint(condition=Q(amount__gt=0), name="payment_request_amount_is_positive"),
             models.CheckConstraint(
                 condition=~Q(status="completed") | Q(amount_paid__gte=F("amount")),
@@ -133,7 +150,17 @@ class PaymentRequest(models.Model):
                 name="payment_request_partly_paid",
             ),
             models.Index(
+                fields=("-expires_at",),
+                condition=Q(status__in=("active", "expired"), amount_paid__gte=F("amount")),
+                name="payment_request_undecided",
+            ),
+            models.Index(
                 fields=("-completed_at",), condition=Q(paid_late=True), name="payment_request_paid_late"
+            ),
+            models.Index(
+                fields=("late_price_mail_at",),
+                condition=Q(late_price_mail_at__isnull=False),
+                name="payment_request_mail_due",
             ),
             models.Index(fields=("recipient_address", "-id"), name="payment_request_recipient"),
             # For a merchant's list, and for searches over all merchants by the number or its beginning.
@@ -151,14 +178,48 @@ class PaymentRequest(models.Model):
         return self.shortcode
 
     @property
+    def refund_totals(self) -> RefundTotals:
+        """The totals of its refunds: those given to `remember_refunds`, else read from the database."""
+        remembered: RefundTotals | None = self.__dict__.get("_refund_totals")
+        if remembered is not None:
+            return remembered
+        return self.refunds.totals() if self.has_refunds else RefundTotals()
+
+    def remember_refunds(self, totals: RefundTotals) -> None:
+        """Keep these totals for this instance, so that a list reads the refunds of all its requests together."""
+        self.__dict__["_refund_totals"] = totals
+
+    @property
+    def net(self) -> int:
+        """What the merchant holds of the payments; negative if more was refunded or reversed than was paid.
+
+        Open refunds count as sent: their transactions may be on their way.
+        """
+        refunds = self.refund_totals
+        return self.amount_paid - refunds.completed - refunds.open - self.amount_reorged
+
+    @property
+    def is_paid_in_full(self) -> bool:
+        """Whether `net` covers the amount. A completed request stays completed even if it no longer does."""
+        return self.net >= self.amount
+
+    @property
     def amount_remaining(self) -> int:
-        """The amount that remains to be paid."""
-        return max(self.amount - self.amount_paid, 0)
+        """The amount that remains to be paid; 0 once the request is completed."""
+        return 0 if self.status == self.Status.COMPLETED else max(self.amount - self.net, 0)
 
     @property
     def amount_overpaid(self) -> int:
-        """The amount paid beyond the requested amount."""
-        return max(self.amount_paid - self.amount, 0)
+        """The amount held beyond the requested amount."""
+        return max(self.net - self.amount, 0)
+
+    @property
+    def can_be_accepted(self) -> bool:
+        """Whether it is paid in full but not completed, so that only the merchant's acceptance completes it.
+
+        Its payment came after the price had expired, or a refund that had made room for it was cancelled or failed.
+        """
+        return self.status in (self.Status.ACTIVE, self.Status.EXPIRED) and self.is_paid_in_full
 
     @property
     def is_available(self) -> bool:

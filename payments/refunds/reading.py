@@ -1,7 +1,6 @@
 """Read refunds with their standings, for one request or for many at once."""
 
 import uuid
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from django.db.models.functions import Coalesce
 from chains.fields import BaseUnitsField
 from payments.models import Payment, PaymentRequest, Refund
 from payments.models.payment import IS_ANYONES
-from payments.refunds.status import Standing, standing_of
+from payments.models.refund import Standing, standings, totals_of
 
 _BOUND = Q(is_in_flight=True) | Q(is_bound_unmined=True)
 
@@ -30,7 +29,10 @@ def refunds_of(request: PaymentRequest) -> list[RefundNow]:
 
 
 def refunds_by_request(requests: Sequence[PaymentRequest]) -> dict[uuid.UUID, list[RefundNow]]:
-    """Return the refunds of each request, newest first, in two queries; in none if no request has refunds."""
+    """Return the refunds of each request, newest first, in two queries; in none if no request has refunds.
+
+    The requests remember their refunds' totals.
+    """
     by_id = {request.pk: request for request in requests}
     found: dict[uuid.UUID, list[RefundNow]] = {key: [] for key in by_id}
     refunded = [request.pk for request in requests if request.has_refunds]
@@ -40,22 +42,16 @@ def refunds_by_request(requests: Sequence[PaymentRequest]) -> dict[uuid.UUID, li
             refund.request = by_id[refund.request_id]
         for each in now(refunds):
             found[each.refund.request_id].append(each)
+    for request in requests:
+        own = found[request.pk]
+        request.remember_refunds(totals_of([each.refund for each in own], [each.standing for each in own]))
     return found
 
 
 def now(refunds: Iterable[Refund]) -> list[RefundNow]:
     """Return the refunds with their standings, in their order; the payments of all are read in one query."""
     refunds = list(refunds)
-    carriers = [refund.carrier_id for refund in refunds if refund.carrier_id]
-    payments: dict[uuid.UUID, list[Payment]] = defaultdict(list)
-    if carriers:
-        rows = Payment.objects.filter(request__in=carriers).select_related("chain", "request")
-        for payment in rows.order_by("created_at", "id"):
-            payments[payment.request_id].append(payment)
-    return [
-        RefundNow(refund, standing_of(refund, payments[refund.carrier_id] if refund.carrier_id else []))
-        for refund in refunds
-    ]
+    return [RefundNow(refund, standing) for refund, standing in zip(refunds, standings(refunds), strict=True)]
 
 
 def with_status(refunds: QuerySet[Refund], status: Refund.Status) -> QuerySet[Refund]:

@@ -42,11 +42,13 @@ def create_refund(
 ) -> RefundNow:
     """Create a refund of `amount` base units; by default of all that is left.
 
-    Raises ApiError: `refund_too_large`; `parameter_invalid` for a payment that is not a completed one of the request;
+    Raises ApiError: `payment_request_active` while the request can be paid, since the refunded part would be asked for
+    again; `refund_too_large`; `parameter_invalid` for a payment that is not a completed one of the request;
     `parameter_missing` where several wallets paid, so that the address of which one is asked for must be said.
     """
     with transaction.atomic():
         request = lock_request(request_id)
+        _require_ended(request)
         possible = refundable(request)
         payment = _payment(possible, payment_id, has_address=recipient_address is not None)
         left = possible.left_of(payment) if payment else possible.left
@@ -188,6 +190,12 @@ def _left_for(refund: Refund) -> int:
     if refund.payment_id is None:
         return possible.left
     return next((possible.left_of(each) for each in possible.payments if each.pk == refund.payment_id), 0)
+
+
+def _require_ended(request: PaymentRequest) -> None:
+    if request.status == PaymentRequest.Status.ACTIVE:
+        message = "This payment request is active. Cancel it, then refund what was paid."
+        raise ApiError(ErrorCode.PAYMENT_REQUEST_ACTIVE, message)
 
 
 def _payment(possible: Refundable, payment_id: str | None, *, has_address: bool) -> Payment | None:

@@ -1,14 +1,16 @@
 """The events for merchants: the `data.object` of each, written in the transaction of the change."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from chains.api.objects import AmountObject
 from config.api.answers import builtins
 from payments.models import Payment, PaymentRequest
-from payments.requests.refund_events import completed_event, failed_event
+from payments.requests.refund_events import completed_event, failed_event, request_amounts
 from webhooks.event_object import EventObject, EventToken
 from webhooks.event_types import EventType
 from webhooks.events import NewEvent, record_events
+from webhooks.models import Event
 
 
 def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) -> NewEvent | None:
@@ -33,9 +35,17 @@ def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
     return [event for event in events if event is not None]
 
 
-def record_reorged(request: PaymentRequest, payment: Payment) -> None:
-    """Record that the block of a completed payment has vanished from its chain."""
-    _record(EventType.PAYMENT_REORGED, request, payment, payment.amount_received or 0, payment.id)
+def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> None:
+    """Record that a completed payment's block was reorganised away or, if it is no longer flagged, that it is back."""
+    event = _event(
+        EventType.PAYMENT_REORGED,
+        request,
+        payment,
+        payment.amount_received or 0,
+        f"{payment.id}:{now.isoformat()}",
+        reorged=payment.reorged,
+    )
+    record_events([event])
 
 
 def record_failed(request: PaymentRequest, payment: Payment) -> None:
@@ -57,6 +67,14 @@ def record_failed(request: PaymentRequest, payment: Payment) -> None:
         _failure_key(payment),
         failure=(payment.failure_code, payment.failure_message),
     )
+
+
+def has_succeeded(request: PaymentRequest) -> bool:
+    """Whether `payment.succeeded` was recorded for the request. Events are kept for 30 days."""
+    key = str(request.id)
+    return Event.objects.filter(
+        merchant=request.merchant, type=EventType.PAYMENT_SUCCEEDED, dedupe_key=key
+    ).exists()
 
 
 def _failure_key(payment: Payment) -> str:
@@ -95,8 +113,11 @@ def _event(
     dedupe_key: str,
     *,
     failure: tuple[str, str] | None = None,
+    reorged: bool | None = None,
 ) -> NewEvent:
     carried = event_object(event_type, request, payment, amount)
+    if reorged is not None:
+        carried.reorged = reorged
     if failure is not None:
         carried.failure_code, carried.failure_message = failure
     logged = {"payment_request_id": request.pk, "payment_id": payment and payment.pk}
@@ -109,7 +130,7 @@ def event_object(
     event_type: EventType, request: PaymentRequest, payment: Payment | None, amount: int
 ) -> EventObject:
     """Return the `data.object` of an event. `amount` is in base units."""
-    token, decimals = request.token, request.token.decimals
+    token = request.token
     return EventObject(
         id=payment.id if payment else None,
         amount=amount,
@@ -124,10 +145,8 @@ def event_object(
         type=payment.type if payment else None,
         source_chain_id=payment.chain_id if payment else None,
         destination_transaction_hash=payment.delivered_by if payment else None,
-        amount_details=AmountObject.of(amount, decimals),
-        request_amount=AmountObject.of(request.amount, decimals),
-        amount_paid=AmountObject.of(request.amount_paid, decimals),
-        amount_overpaid=AmountObject.of(request.amount_overpaid, decimals),
+        amount_details=AmountObject.of(amount, token.decimals),
+        **request_amounts(request),
         request_status=request.status,
         metadata=request.metadata,
     )

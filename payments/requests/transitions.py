@@ -192,6 +192,21 @@ def note_replacement(payment: Payment, transaction_hash: str, *, actor: str) -> 
     tell_watchers(payment.request_id)
 
 
+def note_reorganisation(request: PaymentRequest, payment: Payment, *, is_back: bool) -> None:
+    """Write a history row for a completed payment whose block vanished, or is back; its status does not change."""
+    _require_transaction()
+    reason = "its transaction is in the chain again" if is_back else "its block was reorganised away"
+    Transition.objects.create(
+        request=request,
+        payment=payment,
+        from_status=payment.status,
+        to_status=payment.status,
+        actor="sandbox" if payment.is_simulated else "finality",
+        reason=reason,
+    )
+    tell_watchers(request.pk)
+
+
 def note_reserved_again(request: PaymentRequest, *, actor: str) -> None:
     """Write a history row for a failed refund that is built again; the status of its carrier does not change."""
     _require_transaction()

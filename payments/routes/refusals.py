@@ -29,6 +29,9 @@ def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: b
         if request.is_refund:
             message = f"This refund is {state}. Don't send it."
         raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
+    if request.is_paid_in_full:
+        message = "This payment request is paid in full already. Don't pay it again."
+        raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
     if (request.is_refund or not allow_parallel) and covering_payment(request, now):
         if request.is_refund:
             raise in_progress()

@@ -90,7 +90,10 @@ def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
     transaction = _prepared(route, quote, client(route.chain))
     # Meanwhile the request may have been paid, or its token may have been deactivated.
     unchanged = PaymentRequest.objects.filter(
-        pk=request.pk, status=request.status, amount_paid=request.amount_paid
+        pk=request.pk,
+        status=request.status,
+        amount_paid=request.amount_paid,
+        amount_reorged=request.amount_reorged,
     )
     if not unchanged.filter(chain__is_active=True, token__is_active=True).exists():
         raise expired()

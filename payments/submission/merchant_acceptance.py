@@ -1,9 +1,14 @@
-"""Let the merchant accept an unbound transaction as the payment of a request, or one that came after its price."""
+"""Let the merchant accept a payment: an unbound transaction, or the last payment of a request that it pays in full.
+
+A request that is paid in full is not completed by itself if the payment came after its price had expired, or if a
+refund that had made room for it was cancelled or failed.
+"""
 
 from django.db import transaction
 from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
+from merchants.recipients import is_listed
 from payments.models import Payment, PaymentRequest
 from payments.models.payment import ACCEPTABLE_FAILURES
 from payments.requests import events
@@ -15,20 +20,24 @@ from webhooks.event_types import EventType
 
 
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
-    """Verify the failed payment again without requiring that it is bound; store the actor and the reason.
+    """Accept the payment; store the actor and the reason. Accepting an accepted payment again changes nothing.
 
-    All other checks apply, and its transfers are consumed. A completed payment that came after the price of its
-    request had expired completes the request. Accepting an accepted payment changes nothing. Raises ApiError unless it
-    is such a payment or failed as `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`.
+    A completed payment completes its request if that is paid in full and not completed. An unbound one is verified
+    again without requiring that it is bound: all other checks apply, and its transfers are consumed.
+
+    Raises ApiError: `payment_refunded` if the request would be paid in full without its refunds, `recipient_invalid` if
+    the transfer may be another merchant's, and `payment_not_retryable` for any other payment that can't be accepted.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
-        payment = Payment.objects.select_related("request").get(pk=payment.pk)
+        payment = Payment.objects.select_related("chain").get(pk=payment.pk)
+        payment.request = request
+        if awaits_acceptance(payment):
+            _complete_request(request, payment, reason=reason, actor=actor)
+            return payment
         if payment.accepted_by and payment.status != Payment.Status.FAILED:
             return payment
-        if awaits_acceptance(payment):
-            _complete_late(request, payment, reason=reason, actor=actor)
-            return payment
+        _require_not_refunded(request, payment)
         require_real(payment)
         if not _lacks_binding(payment):
             message = (
@@ -37,15 +46,17 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
                 "and accept that."
             )
             raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
+        _require_own_recipient(request)
         reopen(payment, actor=actor, reason=f"accepted: {reason}", accepted_by=actor, accepted_reason=reason)
     return payment
 
 
-def _complete_late(request: PaymentRequest, payment: Payment, *, reason: str, actor: str) -> None:
-    """Complete the locked request with what came after its price had expired."""
+def _complete_request(request: PaymentRequest, payment: Payment, *, reason: str, actor: str) -> None:
+    """Complete the locked request, which its payments cover."""
     payment.accepted_by, payment.accepted_reason = actor, reason
     payment.save(update_fields=["accepted_by", "accepted_reason"])
-    columns = {"completed_at": timezone.now(), "paid_late": True}
+    now = timezone.now()
+    columns = {"completed_at": now, "paid_late": now > request.expires_at, "late_price_mail_at": None}
     if move_request(
         request, PaymentRequest.Status.COMPLETED, actor=actor, reason=f"accepted: {reason}", **columns
     ):
@@ -53,16 +64,9 @@ def _complete_late(request: PaymentRequest, payment: Payment, *, reason: str, ac
 
 
 def awaits_acceptance(payment: Payment) -> bool:
-    """Whether the payment was credited to a request that it would have completed, had its price not expired."""
-    request = payment.request
-    return (
-        payment.status == Payment.Status.COMPLETED
-        and not payment.reorged
-        and not payment.accepted_by
-        and request.price is not None
-        and request.amount_remaining == 0
-        and request.status in (PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED)
-    )
+    """Whether accepting this completed payment completes its request."""
+    is_credited = payment.status == Payment.Status.COMPLETED and not payment.reorged
+    return is_credited and payment.request.can_be_accepted
 
 
 def is_acceptable(payment: Payment) -> bool:
@@ -75,3 +79,33 @@ def _lacks_binding(payment: Payment) -> bool:
     is_unbound = payment.failure_code in ACCEPTABLE_FAILURES
     is_here = not payment.crosses_chains and (payment.names_itself or not payment.has_delivery)
     return payment.status == Payment.Status.FAILED and is_unbound and is_here
+
+
+def _require_not_refunded(request: PaymentRequest, payment: Payment) -> None:
+    """Raise ApiError if only the request's refunds keep this completed payment from completing it."""
+    is_open = request.status in (PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED)
+    is_credited = payment.status == Payment.Status.COMPLETED and not payment.reorged
+    before_refunds = request.amount_paid - request.amount_reorged
+    if is_open and is_credited and before_refunds >= request.amount:
+        message = (
+            "Refunds of this payment request leave less than its amount, so accepting the payment would not complete "
+            "it. Cancel an open refund first, or create a new payment request."
+        )
+        raise ApiError(ErrorCode.PAYMENT_REFUNDED, message)
+
+
+def _require_own_recipient(request: PaymentRequest) -> None:
+    """Raise ApiError if another merchant named this wallet first, unless it is an allowed recipient of this one.
+
+    Otherwise a merchant could name another's wallet, and use up the payments that arrive there.
+    """
+    named = PaymentRequest.objects.filter(recipient_address=request.recipient_address, is_refund=False)
+    first = named.order_by("created_at", "id").values_list("merchant_id", flat=True).first()
+    if first in (None, request.merchant_id):
+        return
+    if not is_listed(request.merchant, request.chain.chain_type, request.recipient_address):
+        message = (
+            f"Another merchant's requests named {request.recipient_address} before yours did. If this wallet is yours, "
+            "add it to your allowed recipients in the portal and accept the payment again."
+        )
+        raise ApiError(ErrorCode.RECIPIENT_INVALID, message)

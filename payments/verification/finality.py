@@ -1,7 +1,8 @@
 """Check completed and failed payments again until their block is final: a reorganisation can reverse either result.
 
 A completed payment whose block vanished keeps its status, because a webhook was sent: it is flagged, and the operator
-is alerted. A failed payment is verified again without using a retry; once its block is final it can't be retried.
+is alerted. The flag ends if the transaction is in the chain again at the depth that payments need. A failed payment is
+verified again without using a retry; once its block is final it can't be retried.
 """
 
 import logging
@@ -25,10 +26,11 @@ from config.database import leases
 from config.database.leases import Lease
 from config.tracing.recording import traced
 from payments.evaluation.verdicts import Finality
-from payments.models import FailureCode, Payment
+from payments.models import FailureCode, Payment, PaymentRequest
 from payments.requests import events
 from payments.requests.fair_batches import batch_of
 from payments.requests.lifecycle import lock_request
+from payments.requests.transitions import note_reorganisation
 from payments.verification.reopening import reopen, undo_refund
 
 logger = logging.getLogger(__name__)
@@ -36,6 +38,8 @@ logger = logging.getLogger(__name__)
 BATCH = 500
 PAUSE = timedelta(minutes=2)
 LONGEST_WAIT = timedelta(hours=24)
+# How long a reorganised payment is looked up, in case its transaction is mined again.
+REORGED_WATCH = timedelta(days=30)
 # On a chain without a finalized block, a block is final at this many times the depth that a payment needs.
 FINAL_DEPTH_FACTOR = 2
 CHECKS_BEFORE_ALERT = 3
@@ -169,7 +173,9 @@ def _check_completed(
     payment: Payment, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
 ) -> None:
     held = _held([payment], claim_id)
-    if not _is_final(payment, facts, head):
+    if payment.reorged:
+        _check_reorged(payment, facts, head, claim_id, now)
+    elif not _is_final(payment, facts, head):
         waited = payment.completed_at is not None and now - payment.completed_at > LONGEST_WAIT
         held.update(finality_check_at=None if waited else now + PAUSE, **_FREE)
     elif facts is not None and facts.block is not None and _still_pays(payment, facts):
@@ -181,6 +187,22 @@ def _check_completed(
         held.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE, **_FREE)
     else:
         flag_reorged(payment, claim_id)
+
+
+def _check_reorged(
+    payment: Payment, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
+) -> None:
+    """Clear the flag if the transaction is deep enough in the chain again, else check again ever more rarely."""
+    finality = Finality.parse(_chain_of(payment).confirmations)
+    is_back = facts is not None and finality.is_reached(facts, head) and _still_pays(payment, facts)
+    if is_back and facts is not None and facts.block is not None:
+        clear_reorged(
+            payment, claim_id, finality_check_at=now + PAUSE, **_block_columns(payment, facts.block)
+        )
+        return
+    age = now - (payment.completed_at or now)
+    next_check = None if age > REORGED_WATCH else now + max(PAUSE, age / 10)
+    _held([payment], claim_id).update(finality_check_at=next_check, **_FREE)
 
 
 def _block_columns(payment: Payment, block: Block) -> dict[str, Any]:
@@ -225,11 +247,44 @@ def flag_reorged(payment: Payment, claim_id: uuid.UUID | None = None) -> None:
         if request.is_refund:
             undo_refund(request, rows.first())
             return
-        rows.filter(reorged=True).update(finality_check_at=None, **_FREE)
-        if rows.filter(reorged=False).update(reorged=True, finality_check_at=None, **_FREE):
-            payment.reorged = True
-            events.record_reorged(request, payment)
+        now = timezone.now()
+        next_check = None if payment.is_simulated else now + PAUSE
+        if _set_reorged(request, payment, rows, now, reorged=True, finality_check_at=next_check):
             kind = "simulated payment" if payment.is_simulated else "payment"
             logger.error(
                 "%s %s is completed, but its block was reorganised away: check it by hand", kind, payment.pk
             )
+
+
+def clear_reorged(payment: Payment, claim_id: uuid.UUID | None = None, **columns: Any) -> bool:
+    """End the payment's flag and record its event; its transaction is in the chain again. False if it has no flag.
+
+    With `claim_id`, only while that claim holds the payment. The request is not completed by it: if it is paid in full
+    now, the merchant accepts the payment. `columns` are written as well.
+    """
+    with transaction.atomic():
+        request = lock_request(payment.request_id)
+        rows = Payment.objects.filter(pk=payment.pk) if claim_id is None else _held([payment], claim_id)
+        return _set_reorged(request, payment, rows, timezone.now(), reorged=False, **columns)
+
+
+def _set_reorged(
+    request: PaymentRequest,
+    payment: Payment,
+    rows: QuerySet[Payment],
+    now: datetime,
+    *,
+    reorged: bool,
+    **columns: Any,
+) -> bool:
+    """Set or clear the flag, move the amount between the locked request's sums, and record the event."""
+    unchanged = rows.filter(status=Payment.Status.COMPLETED, reorged=not reorged)
+    if not unchanged.update(reorged=reorged, unanswered_looks=0, **columns, **_FREE):
+        return False
+    received = payment.amount_received or 0
+    request.amount_reorged += received if reorged else -received
+    PaymentRequest.objects.filter(pk=request.pk).update(amount_reorged=request.amount_reorged)
+    payment.reorged = reorged
+    note_reorganisation(request, payment, is_back=not reorged)
+    events.record_reorged(request, payment, now)
+    return True

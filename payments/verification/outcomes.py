@@ -16,7 +16,7 @@ from chains.client import TransactionFacts
 from chains.models import Token
 from payments.evaluation.verdicts import Finality, NotYet, Paid
 from payments.models import FailureCode, Payment, PaymentRequest, Quote
-from payments.requests import events
+from payments.requests import crediting, events
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import move_payment, move_request
 from payments.verification.columns import (
@@ -30,15 +30,12 @@ from payments.verification.columns import (
 from payments.verification.consumption import consume
 from payments.verification.leasing import FREE, postpone, unless_brought_forward
 from payments.verification.retry_policy import is_timed_out
-from webhooks.event_types import EventType
 
 Status = Payment.Status
 RequestStatus = PaymentRequest.Status
 
 # When a completed or failed payment is first checked for finality of its block.
 FIRST_FINALITY_CHECK = timedelta(minutes=2)
-# How long after the end of a request with a price a transfer may be mined and still complete it.
-PRICE_GRACE = timedelta(seconds=120)
 
 
 class LeaseLost(Exception):
@@ -101,7 +98,7 @@ def complete(
             )
             if not moved:
                 raise LeaseLost
-            _credit(request, payment, received, paid_at(payment, verdict), now)
+            _credit(request, payment, paid_at(payment, verdict), now)
     except LeaseLost:
         return False
     return True
@@ -120,15 +117,17 @@ def completion_columns(
     carries_others: bool,
 ) -> dict[str, Any]:
     """Return the columns of a payment that completes with `received` base units, before the request is credited."""
+    after_price = crediting.is_after_price(request, payment, paid_at(payment, verdict))
     return {
         "amount_received": received,
+        "after_price": after_price,
         "carries_others": carries_others,
         "unanswered_looks": 0,
         "is_in_flight": False,
         "is_bound_unmined": False,
         "likely_failure": "",
         "is_bridging": False,
-        "status_detail": _verified(payment, request, received),
+        "status_detail": _verified(payment, request, received, after_price=after_price),
         "completed_at": now,
         "value_due_at": now if request.token.price_as and not request.is_refund else None,
         "next_check_at": None,
@@ -166,12 +165,14 @@ def carries_others(
     return bool(recipients) and wanted.exists()
 
 
-def _verified(payment: Payment, request: PaymentRequest, received: int) -> str:
-    """Return the status detail: paid in full, what remains, or how much was overpaid."""
+def _verified(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:
+    """Return the status detail: paid in full, what remains, how much was overpaid, or that the price had expired."""
     symbol, decimals = request.token.symbol, request.token.decimals
     lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
-    missing = request.amount - request.amount_paid - received
-    if missing > 0:
+    if after_price:
+        return f"{lead}; it came after the price had expired, so the merchant decides whether to accept it."
+    missing = request.amount - request.net - received
+    if missing > 0 and request.status != RequestStatus.COMPLETED:
         return f"{lead}; {display_amount(missing, decimals)} {symbol} is still to be paid."
     if missing < 0:
         return f"{lead}; {display_amount(-missing, decimals)} {symbol} more than requested."
@@ -284,58 +285,16 @@ def progress_columns(
     }
 
 
-def _credit(
-    request: PaymentRequest, payment: Payment, received: int, paid_at: datetime, now: datetime
-) -> None:
-    """Add the received amount to the locked request, update its status and record the event."""
-    event_type = credit(request, received, is_too_late=is_too_late(request, payment, paid_at))
-    PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=request.amount_paid)
-    if completes(request, event_type):
-        columns = completed_request_columns(request, paid_at, now)
+def _credit(request: PaymentRequest, payment: Payment, paid_at: datetime, now: datetime) -> None:
+    """Add what the payment delivered to the locked request, update its status and record the event."""
+    event_type = crediting.credit(request, payment)
+    columns = crediting.credit_columns(request, payment, now)
+    PaymentRequest.objects.filter(pk=request.pk).update(**columns)
+    if crediting.completes(request, event_type):
+        columns = crediting.completion_columns(request, paid_at, now)
         actor = _actor(payment)
         move_request(request, RequestStatus.COMPLETED, actor=actor, reason=payment.id, **columns)
     events.record_credit(event_type, request, payment)
-
-
-def is_too_late(request: PaymentRequest, payment: Payment, paid_at: datetime) -> bool:
-    """Whether the transfer comes so long after the request's end that its price no longer holds.
-
-    An old price would be a free option for the customer. Only the merchant's acceptance completes the request then.
-    """
-    return (
-        request.price is not None and not payment.accepted_by and paid_at > request.expires_at + PRICE_GRACE
-    )
-
-
-def credit(request: PaymentRequest, received: int, *, is_too_late: bool) -> EventType:
-    """Add the received amount to `request`, without saving it, and return the type of the event."""
-    was_paid_in_full = request.amount_remaining == 0
-    request.amount_paid += received
-    if was_paid_in_full and not (
-        _waits_for_acceptance(request) and not is_too_late and received >= request.amount
-    ):
-        return EventType.PAYMENT_OVERPAID
-    if request.amount_paid < request.amount or is_too_late:
-        return EventType.PAYMENT_PARTIALLY_PAID
-    return EventType.PAYMENT_SUCCEEDED
-
-
-def _waits_for_acceptance(request: PaymentRequest) -> bool:
-    """Whether the request, paid in full, is not completed: what was paid came after its price had expired.
-
-    A payment that came in time, and that alone pays it, still completes it: nodes may report it after a later one.
-    """
-    return request.status in (RequestStatus.ACTIVE, RequestStatus.EXPIRED)
-
-
-def completes(request: PaymentRequest, event_type: EventType) -> bool:
-    """Whether the credit with this event completes the request; a cancelled one stays cancelled."""
-    return event_type == EventType.PAYMENT_SUCCEEDED and request.status != RequestStatus.CANCELLED
-
-
-def completed_request_columns(request: PaymentRequest, paid_at: datetime, now: datetime) -> dict[str, Any]:
-    """Return the columns of a request that the transfer of this time completes."""
-    return {"completed_at": now, "paid_late": paid_at > request.expires_at}
 
 
 def _fail(

@@ -119,12 +119,17 @@ def example_object(type_: EventType) -> dict[str, Any]:
         amount_details=AmountObject.of(amount, _DECIMALS),
         request_amount=AmountObject.of(_REQUESTED, _DECIMALS),
         amount_paid=AmountObject.of(paid, _DECIMALS),
+        amount_remaining=AmountObject.of(max(_REQUESTED - paid, 0), _DECIMALS),
         amount_overpaid=AmountObject.of(max(paid - _REQUESTED, 0), _DECIMALS),
+        amount_refunded=AmountObject.of(0, _DECIMALS),
+        amount_refund_open=AmountObject.of(0, _DECIMALS),
         request_status=about.request_status,
         metadata={},
     )
     if type_ in (EventType.REFUND_COMPLETED, EventType.REFUND_FAILED):
         _make_refund(sample)
+    if type_ == EventType.PAYMENT_REORGED:
+        sample.reorged = True
     if type_ in (EventType.PAYMENT_FAILED, EventType.REFUND_FAILED):
         sample.failure_code = "transaction_reverted"
         sample.failure_message = "The transaction was reverted."

@@ -18,6 +18,7 @@ from chains.client import TransactionFacts
 from chains.models import Chain, Token
 from payments.evaluation.verdicts import Paid
 from payments.models import Payment, PaymentRequest, Quote
+from payments.requests import crediting
 from payments.requests.bulk_updates import update_each
 from payments.requests.events import announced, credit_event
 from payments.requests.lifecycle import lock_free_requests
@@ -25,6 +26,7 @@ from payments.requests.transitions import Move, move_payments, move_requests
 from payments.verification import outcomes
 from payments.verification.checks import ChainCheck
 from payments.verification.consumption import Consumption, plan_first_credits, store_credits
+from webhooks.event_types import EventType
 from webhooks.events import record_events
 
 logger = logging.getLogger(__name__)
@@ -146,16 +148,15 @@ def _credit(
     check: ChainCheck,
 ) -> None:
     """Credit the requests of these completed payments, move those that are paid in full, and record the events."""
-    event_types, moves, amounts = {}, [], {}
+    event_types: dict[str, EventType] = {}
+    moves, amounts = [], {}
     for each in completed:
         payment, request = paid[each.payment.pk], requests[each.payment.request_id]
-        paid_at = outcomes.paid_at(each.payment, each.verdict)
-        is_too_late = outcomes.is_too_late(request, payment, paid_at)
-        received = payment.amount_received or 0
-        event_type = event_types[payment.pk] = outcomes.credit(request, received, is_too_late=is_too_late)
-        columns = {"amount_paid": request.amount_paid}
-        if outcomes.completes(request, event_type):
-            more = outcomes.completed_request_columns(request, paid_at, check.now)
+        event_type = event_types[payment.pk] = crediting.credit(request, payment)
+        columns = crediting.credit_columns(request, payment, check.now)
+        if crediting.completes(request, event_type):
+            paid_at = outcomes.paid_at(each.payment, each.verdict)
+            more = crediting.completion_columns(request, paid_at, check.now)
             moves.append(Move(request, {**columns, **more}, reason=payment.pk))
         else:
             amounts[request.pk] = columns

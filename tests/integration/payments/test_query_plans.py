@@ -26,7 +26,7 @@ from payments.admin import search
 from payments.api import shown_payments
 from payments.discovery.watches import by_merchant, watched
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Route, Transition
-from payments.prices import values
+from payments.prices import late_payments, values
 from payments.requests import lifecycle
 from payments.requests.reading import find_any, find_by_shortcode, find_own, list_own
 from payments.stats.daily import changed_days, count_day
@@ -206,6 +206,18 @@ REQUESTS: list[tuple[str, str, Query]] = [
         lambda at: attention.count_requests(
             PaymentRequest.objects.all(), attention.Matter.PARTLY_PAID, at.now
         ),
+    ),
+    (
+        "payment_request_undecided",
+        "dashboard: paid after the price expired",
+        lambda at: attention.count_requests(
+            PaymentRequest.objects.all(), attention.Matter.AFTER_PRICE, at.now
+        ),
+    ),
+    (
+        "payment_request_mail_due",
+        "e-mails about late payments",
+        lambda at: late_payments.mail_merchants(now=lambda: at.now, mail=print),
     ),
     (
         "payment_request_paid_late",

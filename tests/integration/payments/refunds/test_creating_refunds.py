@@ -96,8 +96,22 @@ def test_open_refunds_are_reserved_and_cancelled_ones_are_not(
     assert empty.json()["error"]["message"] == "Nothing is left to be refunded."
 
 
-def test_an_unpaid_request_has_nothing_to_refund(api: Api, request_for: Make) -> None:
-    refused(api.post(path(request_for()), {"recipient_address": CUSTOMER}), 409, "refund_too_large", "amount")
+def test_unpaid_request_has_nothing_to_refund(api: Api, request_for: Make) -> None:
+    request = request_for()
+    assert api.post(f"/api/payment-requests/{request.id}/cancel").status_code == 200
+    refused(api.post(path(request), {"recipient_address": CUSTOMER}), 409, "refund_too_large", "amount")
+
+
+def test_active_request_is_refunded_only_after_cancelling(
+    api: Api, request_for: Make, local_chain: LocalChain
+) -> None:
+    request = request_for("10")
+    look_until_decided(submit(request, pay(local_chain, request, 9_000_000)), Clock())
+    body = {"recipient_address": CUSTOMER}
+    message = refused(api.post(path(request), body), 409, "payment_request_active")
+    assert message == "This payment request is active. Cancel it, then refund what was paid."
+    assert api.post(f"/api/payment-requests/{request.id}/cancel").status_code == 200
+    assert api.post(path(request), body).json()["amount"]["raw"] == "9000000"
 
 
 def test_a_part_that_was_paid_before_expiry_goes_back(

@@ -155,7 +155,7 @@ def test_every_concern_leads_to_a_list_with_just_as_many(
         "Chains in trouble": "1",
         "Payments that could be accepted": "2",
         "Overpaid requests": "1",
-        "Closed with part paid": "1",
+        "Closed with money paid": "1",
         "Deliveries given up": "2",
     }
     for concern in page.context["concerns"]:
@@ -212,7 +212,7 @@ def test_simulated_payments_need_no_attention(admin_client: Client, token: Token
         "Reversed after completion": "1",
         "Payments that could be accepted": "1",
         "Overpaid requests": "1",
-        "Closed with part paid": "1",
+        "Closed with money paid": "1",
     }
 
 

@@ -288,34 +288,3 @@ def test_a_token_of_18_decimals_is_asked_for_in_eight(
     raw, rate = int(request["amount"]["raw"]), Decimal(request["rate"]["value"])
     assert raw % 10**10 == 0
     assert raw * rate >= 25 * 10**18 > (raw - 10**10) * rate
-
-
-@pytest.mark.parametrize(
-    ("seconds", "is_too_late"), [(0, False), (120, False), (120.000001, True), (-1, False)]
-)
-def test_a_price_holds_for_120_seconds_after_the_end(seconds: float, is_too_late: bool) -> None:
-    end = timezone.now()
-    request = PaymentRequest(price=PRICE, expires_at=end)
-    paid_at = end + timedelta(seconds=seconds)
-    assert outcomes.is_too_late(request, Payment(), paid_at) is is_too_late
-    assert outcomes.is_too_late(request, Payment(accepted_by="merchant"), paid_at) is False
-    assert outcomes.is_too_late(PaymentRequest(expires_at=end), Payment(), paid_at) is False
-
-
-@pytest.mark.parametrize(
-    ("status", "received", "is_too_late", "event"),
-    [
-        ("expired", 10, False, "payment.succeeded"),
-        ("active", 11, False, "payment.succeeded"),
-        ("expired", 9, False, "payment.overpaid"),
-        ("expired", 10, True, "payment.overpaid"),
-        ("completed", 10, False, "payment.overpaid"),
-        ("cancelled", 10, False, "payment.overpaid"),
-    ],
-)
-def test_a_payment_in_time_completes_what_a_late_one_had_paid_already(
-    status: str, received: int, is_too_late: bool, event: str
-) -> None:
-    request = PaymentRequest(price=PRICE, amount=10, amount_paid=10, status=status)
-    assert outcomes.credit(request, received, is_too_late=is_too_late) == event
-    assert request.amount_paid == 10 + received

@@ -11,7 +11,7 @@ from payments import sandbox
 from payments.models import Payment, PaymentRequest, Refund, Transition
 from payments.refunds import services
 from payments.refunds.reading import RefundNow, now
-from payments.requests.lifecycle import lock_request
+from payments.requests.lifecycle import cancel_request, lock_request
 from tests.support.portal.payment_rows import SENDER, Make
 
 WHY = "for a test"
@@ -187,6 +187,7 @@ def test_one_payment_is_not_refunded_twice_out_of_what_another_one_brought(make:
     with transaction.atomic():
         first = sandbox._pay(lock_request(request.pk), 4_000_000, WHY)
         sandbox._pay(lock_request(request.pk), 6_000_000, WHY)
+    cancel_request(request.pk, actor=WHY)
     refund = create(request, payment_id=first.pk).refund
     fail(refund)
     create(request, payment_id=first.pk)

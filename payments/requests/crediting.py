@@ -1,0 +1,82 @@
+"""Decide what a credited payment means for its request: which event it sends, and whether it completes the request.
+
+Only a credit, or the merchant's acceptance, completes a request. The request is paid in full if `PaymentRequest.net`
+covers its amount.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Sum
+
+from payments.models import Payment, PaymentRequest
+from payments.requests.events import has_succeeded
+from webhooks.event_types import EventType
+
+Status = PaymentRequest.Status
+
+# How long after the end of a request with a price a transfer may be mined and still complete it.
+PRICE_GRACE = timedelta(seconds=120)
+
+
+def is_after_price(request: PaymentRequest, payment: Payment, paid_at: datetime) -> bool:
+    """Whether the transfer comes so long after the request's end that its price no longer holds.
+
+    An old price would be a free option for the customer, so only the merchant's acceptance completes the request then.
+    """
+    return (
+        request.price is not None and not payment.accepted_by and paid_at > request.expires_at + PRICE_GRACE
+    )
+
+
+def credit(request: PaymentRequest, payment: Payment) -> EventType:
+    """Add what the payment delivered to the locked `request`, without saving it, and return the type of the event.
+
+    The payment is stored as completed already.
+    """
+    was_paid_in_full = request.is_paid_in_full
+    had_payments = request.amount_paid > 0
+    request.amount_paid += payment.amount_received or 0
+    if request.status == Status.COMPLETED:
+        return EventType.PAYMENT_OVERPAID
+    if payment.after_price or _paid_in_time(request, had_payments=had_payments) < request.amount:
+        return EventType.PAYMENT_OVERPAID if was_paid_in_full else EventType.PAYMENT_PARTIALLY_PAID
+    if request.status == Status.CANCELLED and (was_paid_in_full or has_succeeded(request)):
+        return EventType.PAYMENT_OVERPAID
+    return EventType.PAYMENT_SUCCEEDED
+
+
+def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
+    """Return how much of `net` can complete the request without the merchant's acceptance, in base units.
+
+    Payments after the price count only if they were accepted. Otherwise a customer could keep a payment of one unit
+    from before the expiry unsubmitted, and decide by the market's price whether to pay the rest.
+    """
+    if request.price is None or not had_payments:
+        return request.net
+    late = request.payments.filter(
+        status=Payment.Status.COMPLETED, after_price=True, accepted_by="", reorged=False
+    )
+    late_amount = late.aggregate(total=Sum("amount_received"))["total"] or 0
+    return min(request.net, request.amount_paid - request.amount_reorged - late_amount)
+
+
+def credit_columns(request: PaymentRequest, payment: Payment, now: datetime) -> dict[str, Any]:
+    """Return the columns of a credited request, except those of its completion.
+
+    The merchant gets an e-mail if the request is now paid in full, but after its price had expired.
+    """
+    columns: dict[str, Any] = {"amount_paid": request.amount_paid}
+    if payment.after_price and request.can_be_accepted:
+        columns["late_price_mail_at"] = now
+    return columns
+
+
+def completes(request: PaymentRequest, event_type: EventType) -> bool:
+    """Whether the credit with this event completes the request; a cancelled one stays cancelled."""
+    return event_type == EventType.PAYMENT_SUCCEEDED and request.status != Status.CANCELLED
+
+
+def completion_columns(request: PaymentRequest, paid_at: datetime, now: datetime) -> dict[str, Any]:
+    """Return the columns of a request that the transfer of this time completes."""
+    return {"completed_at": now, "paid_late": paid_at > request.expires_at, "late_price_mail_at": None}

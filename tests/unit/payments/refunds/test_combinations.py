@@ -1,0 +1,239 @@
+"""Refunds of requests in every situation: the table of docs/states.md says what the service does."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from config.api.errors import ApiError
+from payments.attention import LABELS, Matter, payments_with, requests_with
+from payments.models import Payment, PaymentRequest, Refund
+from payments.refunds.services import cancel_refund, create_refund
+from payments.requests.lifecycle import cancel_request, expire_due
+from payments.submission.merchant_acceptance import accept_payment
+from payments.verification.finality import clear_reorged, flag_reorged
+from tests.support.payments.credits import credit, revert
+from tests.support.portal.payment_rows import Make
+
+pytestmark = pytest.mark.django_db
+
+PAGE = Path(__file__).resolve().parents[4] / "docs/states.md"
+ASKED = 10
+UNIT = 1_050_000
+"""A tenth of what `make` asks for, in base units."""
+CUSTOMER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+PRICE = {"currency": "EUR", "amount": "10.00"}
+
+
+def expire(request: PaymentRequest) -> None:
+    """Let the request expire, ten minutes ago."""
+    end = timezone.now() - timedelta(minutes=10)
+    PaymentRequest.objects.filter(pk=request.pk).update(expires_at=end, expiry_check_at=end)
+    expire_due()
+
+
+def pay(request: PaymentRequest, tenths: int, **columns: Any) -> Payment:
+    return credit(request, tenths * UNIT, **columns)
+
+
+def with_price(request: PaymentRequest) -> None:
+    PaymentRequest.objects.filter(pk=request.pk).update(price=PRICE)
+
+
+def part_paid(request: PaymentRequest) -> None:
+    pay(request, 4)
+
+
+def part_paid_then_cancelled(request: PaymentRequest) -> None:
+    pay(request, 4)
+    cancel_request(request.pk, actor="test")
+
+
+def part_paid_then_expired(request: PaymentRequest) -> None:
+    pay(request, 4)
+    expire(request)
+
+
+def expired_without_payment(request: PaymentRequest) -> None:
+    expire(request)
+
+
+def paid_in_time(request: PaymentRequest) -> None:
+    pay(request, 10)
+
+
+def paid_late(request: PaymentRequest) -> None:
+    expire(request)
+    pay(request, 10)
+
+
+def priced_paid_in_time(request: PaymentRequest) -> None:
+    with_price(request)
+    pay(request, 10)
+
+
+def paid_after_the_price(request: PaymentRequest) -> None:
+    with_price(request)
+    expire(request)
+    pay(request, 10)
+
+
+def part_paid_after_the_price(request: PaymentRequest) -> None:
+    with_price(request)
+    expire(request)
+    pay(request, 4)
+
+
+def overpaid(request: PaymentRequest) -> None:
+    pay(request, 6)
+    pay(request, 7)
+
+
+def cancelled_and_paid(request: PaymentRequest) -> None:
+    cancel_request(request.pk, actor="test")
+    pay(request, 10)
+
+
+def paid_by_a_swap(request: PaymentRequest) -> None:
+    pay(request, 11, type=Payment.Type.SWAP)
+
+
+def accepted(request: PaymentRequest) -> None:
+    pay(request, 10, accepted_by="test")
+
+
+def reorganised(request: PaymentRequest) -> None:
+    flag_reorged(pay(request, 10))
+
+
+def reorganised_and_mined_again(request: PaymentRequest) -> None:
+    payment = pay(request, 10)
+    flag_reorged(payment)
+    clear_reorged(payment)
+
+
+def part_paid_and_reorganised(request: PaymentRequest) -> None:
+    payment = pay(request, 4)
+    expire(request)
+    flag_reorged(payment)
+
+
+def simulated(request: PaymentRequest) -> None:
+    pay(request, 10, is_simulated=True)
+
+
+SITUATIONS: dict[str, Callable[[PaymentRequest], None]] = {
+    "part paid, still active": part_paid,
+    "part paid, then cancelled": part_paid_then_cancelled,
+    "part paid, then expired": part_paid_then_expired,
+    "expired without a payment": expired_without_payment,
+    "paid in time": paid_in_time,
+    "paid after expiry": paid_late,
+    "priced, paid in time": priced_paid_in_time,
+    "priced, paid after the price expired": paid_after_the_price,
+    "priced, part paid after the price expired": part_paid_after_the_price,
+    "overpaid": overpaid,
+    "cancelled, then paid": cancelled_and_paid,
+    "paid by a swap": paid_by_a_swap,
+    "paid by an accepted payment": accepted,
+    "paid, then reorganised": reorganised,
+    "paid, reorganised and mined again": reorganised_and_mined_again,
+    "part paid, expired, reorganised": part_paid_and_reorganised,
+    "simulated": simulated,
+}
+
+
+def refund(request: PaymentRequest) -> Refund:
+    return create_refund(
+        request.pk, amount=None, recipient_address=CUSTOMER, payment_id=None, reason=None, actor="test"
+    ).refund
+
+
+def carrier_of(refund: Refund) -> PaymentRequest:
+    assert refund.carrier is not None
+    return refund.carrier
+
+
+def completed(refund: Refund) -> None:
+    credit(carrier_of(refund), refund.amount)
+
+
+def cancelled(refund: Refund) -> None:
+    cancel_refund(refund, actor="test")
+
+
+def failed(refund: Refund) -> None:
+    revert(carrier_of(refund))
+
+
+ENDINGS: dict[str, Callable[[Refund], object]] = {
+    "open": lambda _: None,
+    "completed": completed,
+    "cancelled": cancelled,
+    "failed": failed,
+}
+
+
+def described(request: PaymentRequest) -> str:
+    """Return what the service says of the request: status, what the merchant holds, attention, and acceptance."""
+    request = PaymentRequest.objects.select_related("token").get(pk=request.pk)
+    parts = [f"`{request.status}`", f"holds {request.net // UNIT}"]
+    parts += [f"*{label}*" for matter, label in LABELS.items() if needs_attention(request, matter)]
+    payment = request.payments.filter(status="completed").order_by("created_at").last()
+    if payment is not None and request.status != PaymentRequest.Status.COMPLETED:
+        parts += accepting(payment)
+    return ", ".join(parts)
+
+
+def needs_attention(request: PaymentRequest, matter: Matter) -> bool:
+    of_request = requests_with(PaymentRequest.objects.all(), matter).filter(pk=request.pk)
+    of_payment = payments_with(Payment.objects.all(), matter).filter(request=request)
+    return of_request.exists() or of_payment.exists()
+
+
+def accepting(payment: Payment) -> list[str]:
+    """Return what accepting the payment comes to, and undo it."""
+    from django.db import transaction
+
+    with transaction.atomic():
+        try:
+            accept_payment(payment, reason="test", actor="test")
+        except ApiError as error:
+            code = error.problems[0].code.value
+            return [f"accept: `{code}`"] if code == "payment_refunded" else []
+        payment.request.refresh_from_db()
+        outcome = payment.request.status
+        transaction.set_rollback(True)
+    return [f"accept: `{outcome}`"]
+
+
+def cells() -> dict[str, list[str]]:
+    """Return the rows of the page's table by their situation."""
+    rows = re.findall(r"^\| (.+) \|$", PAGE.read_text(), re.MULTILINE)
+    split = [[cell.strip() for cell in row.split(" | ")] for row in rows]
+    return {first: rest for first, *rest in split if first in SITUATIONS}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+@pytest.mark.parametrize("ending", ["none", *ENDINGS])
+def test_refund_combination_matches_documented_table(make: Make, situation: str, ending: str) -> None:
+    request = make()
+    SITUATIONS[situation](request)
+    before = described(request)
+    if ending != "none":
+        try:
+            ENDINGS[ending](refund(request))
+        except ApiError as error:
+            assert described(request) == before
+            shown = f"no refund: `{error.problems[0].code.value}`"
+        else:
+            shown = described(request)
+    else:
+        shown = before
+    row = cells().get(situation, [])
+    column = ["none", *ENDINGS].index(ending)
+    assert column < len(row) and row[column] == shown, shown
