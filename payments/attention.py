@@ -124,13 +124,14 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
                 partly, "expires_at", lambda request: request.net > 0 and not request.can_be_accepted
             )
         case Matter.AFTER_PRICE | Matter.UNDECIDED:
-            is_late = Exists(Payment.objects.filter(request=OuterRef("pk"), after_price=True, reorged=False))
             undecided = requests.filter(
-                is_late if matter is Matter.AFTER_PRICE else ~is_late,
                 status__in=(PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED),
                 amount_paid__gte=F("amount"),
             )
-            return _matching(undecided, "expires_at", lambda request: request.can_be_accepted)
+            keys = _matching(undecided, "expires_at", lambda request: request.can_be_accepted)
+            late_payments = Payment.objects.filter(request__in=keys, after_price=True, reorged=False)
+            after_price = set(late_payments.values_list("request_id", flat=True))
+            return [key for key in keys if (key in after_price) is (matter is Matter.AFTER_PRICE)]
     late = requests.filter(paid_late=True, completed_at__gte=recent)
     return _matching(late, "completed_at", lambda request: request.net >= request.amount)
 

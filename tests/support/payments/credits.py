@@ -41,7 +41,9 @@ def credit(request: PaymentRequest, units: int, *, at: datetime | None = None, *
     transfer = Transfer(
         "0", request.token.contract_address, SENDER, request.recipient_address, units, made_by=SENDER
     )
-    facts = TransactionFacts(payment.transaction_hash, SENDER, 7, block, succeeded=True, transfers=(transfer,))
+    facts = TransactionFacts(
+        payment.transaction_hash, SENDER, 7, block, succeeded=True, transfers=(transfer,)
+    )
     by = Payment.BoundBy.MANUAL if columns.get("accepted_by") else Payment.BoundBy.REFERENCE
     verdict = Paid(Bound((transfer,), by), block, 64)
     assert outcomes.complete(payment, claim_id, verdict, facts, Finality(confirmations=1), timezone.now())

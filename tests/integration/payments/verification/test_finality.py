@@ -1,11 +1,13 @@
 """After completion the block is looked at once more when it is final; if it vanished, that is told, never hidden."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from payments.refunds.services import refundable
 from payments.verification import finality
 from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
 from tests.chain import LocalChain
@@ -58,8 +60,36 @@ def test_a_block_that_vanished_is_flagged_and_told_once(completed: Payment, loca
     assert (completed.status, completed.reorged) == (Payment.Status.COMPLETED, True)
     assert Event.objects.filter(type="payment.reorged").count() == 1
     assert ConsumedTransfer.objects.count() == 1, "what was credited stays credited until a person decides"
-    clock.forward(days=1)
-    assert check_finality(now=clock) == 0
+    clock.forward(days=31)
+    assert check_finality(now=clock) == 1
+    completed.refresh_from_db()
+    assert (completed.reorged, completed.finality_check_at) == (True, None), "it is watched for 30 days"
+    assert Event.objects.filter(type="payment.reorged").count() == 1
+
+
+def test_reorged_ends_when_transaction_is_mined_again(completed: Payment, local_chain: LocalChain) -> None:
+    clock, request = Clock(), completed.request
+    raw = local_chain.rpc("eth_getRawTransactionByHash", completed.transaction_hash)
+    local_chain.reorganise()
+    local_chain.rpc("anvil_dropTransaction", completed.transaction_hash)
+    for _ in range(CHECKS_BEFORE_ALERT):
+        at_finality(clock, local_chain)
+    request.refresh_from_db()
+    assert (request.status, request.net, request.amount_paid) == ("completed", 0, request.amount)
+    local_chain.rpc("eth_sendRawTransaction", raw)
+    local_chain.mine(1)
+    at_finality(clock, local_chain)
+    completed.refresh_from_db()
+    request.refresh_from_db()
+    assert (completed.reorged, request.net, request.amount_reorged) == (False, request.amount, 0)
+    bodies = [
+        json.loads(event.body) for event in Event.objects.filter(type="payment.reorged").order_by("created")
+    ]
+    assert [body["data"]["object"]["reorged"] for body in bodies] == [True, False]
+    assert refundable(request).left == request.amount, "the money can be refunded again"
+    at_finality(clock, local_chain)
+    completed.refresh_from_db()
+    assert completed.finality_check_at is None
 
 
 def test_a_transaction_mined_again_in_another_block_is_still_paid(

@@ -9,10 +9,9 @@ import pytest
 from django.utils import timezone
 
 from chains.models import Token
-from payments.models import AcceptedRate, Payment, PaymentRequest
+from payments.models import AcceptedRate, PaymentRequest
 from payments.prices import asking
 from payments.prices.rules import token_amount
-from payments.verification import outcomes
 from tests.conftest import Api
 from tests.support.rates.exchanges import Exchanges
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from config.api.errors import ApiError
@@ -197,8 +198,6 @@ def needs_attention(request: PaymentRequest, matter: Matter) -> bool:
 
 def accepting(payment: Payment) -> list[str]:
     """Return what accepting the payment comes to, and undo it."""
-    from django.db import transaction
-
     with transaction.atomic():
         try:
             accept_payment(payment, reason="test", actor="test")
@@ -236,4 +235,4 @@ def test_refund_combination_matches_documented_table(make: Make, situation: str,
         shown = before
     row = cells().get(situation, [])
     column = ["none", *ENDINGS].index(ending)
-    assert column < len(row) and row[column] == shown, shown
+    assert row[column : column + 1] == [shown]

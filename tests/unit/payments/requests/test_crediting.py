@@ -1,0 +1,355 @@
+"""What a credited payment means for its request: completion, events and the merchant's decision."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from chains.amounts import display_amount
+from config.api.errors import ApiError, ErrorCode
+from merchants.models import AllowedRecipient, Merchant
+from payments.models import Payment, PaymentRequest, Refund, Transition
+from payments.prices import late_payments
+from payments.prices.rates import Rate
+from payments.refunds.services import cancel_refund, create_refund
+from payments.requests.crediting import is_after_price
+from payments.requests.lifecycle import cancel_request, expire_due
+from payments.routes.refusals import require_payable
+from payments.submission.merchant_acceptance import accept_payment
+from payments.verification.finality import clear_reorged, flag_reorged
+from tests.support.payments.credits import credit, revert
+from tests.support.portal.payment_rows import Make
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db
+
+UNIT = 1_050_000
+"""A tenth of what `make` asks for, in base units."""
+CUSTOMER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+PRICE = {"currency": "EUR", "amount": "10.00"}
+RATE = {
+    "value": "0.95",
+    "currency": "EUR",
+    "token": "USDC",
+    "sources": [],
+    "observed_at": "2026-11-01T00:00:00Z",
+}
+
+
+def fresh(request: PaymentRequest) -> PaymentRequest:
+    return PaymentRequest.objects.select_related("token", "merchant").get(pk=request.pk)
+
+
+def expire(request: PaymentRequest, minutes: float = 10) -> datetime:
+    """Let the request expire so many minutes ago."""
+    end = timezone.now() - timedelta(minutes=minutes)
+    PaymentRequest.objects.filter(pk=request.pk).update(expires_at=end, expiry_check_at=end)
+    expire_due()
+    return end
+
+
+def price(request: PaymentRequest) -> None:
+    PaymentRequest.objects.filter(pk=request.pk).update(price=PRICE, rate=RATE)
+
+
+def pay(request: PaymentRequest, tenths: int, **columns: Any) -> Payment:
+    return credit(request, tenths * UNIT, **columns)
+
+
+def refund(request: PaymentRequest) -> Refund:
+    return create_refund(
+        request.pk, amount=None, recipient_address=CUSTOMER, payment_id=None, reason=None, actor="test"
+    ).refund
+
+
+def send(refund: Refund) -> None:
+    """The merchant sends the refund."""
+    assert refund.carrier is not None
+    credit(refund.carrier, refund.amount)
+
+
+def events(request: PaymentRequest) -> list[str]:
+    """Return the types of the request's events, oldest first."""
+    return [event["type"] for event in bodies(request)]
+
+
+def bodies(request: PaymentRequest) -> list[dict[str, Any]]:
+    stored = [json.loads(event.body) for event in Event.objects.order_by("created")]
+    return [body for body in stored if body["data"]["object"]["payment_request"] == str(request.pk)]
+
+
+def sums(request: PaymentRequest) -> dict[str, str]:
+    """Return the amounts of the request's last event, in tenths of the requested amount."""
+    last = bodies(request)[-1]["data"]["object"]
+    names = ("amount_paid", "amount_remaining", "amount_overpaid", "amount_refunded", "amount_refund_open")
+    return {name: str(int(last[name]["raw"]) // UNIT) for name in names}
+
+
+def test_refunded_part_does_not_count_toward_completion(make: Make) -> None:
+    request = make()
+    pay(request, 9)
+    expire(request)
+    send(refund(request))
+    pay(request, 1)
+    request = fresh(request)
+    assert (request.status, request.net) == ("expired", UNIT)
+    assert events(request) == [
+        "payment.partially_paid",
+        "payment.expired",
+        "refund.completed",
+        "payment.partially_paid",
+    ]
+    assert sums(request) == {
+        "amount_paid": "10",
+        "amount_remaining": "9",
+        "amount_overpaid": "0",
+        "amount_refunded": "9",
+        "amount_refund_open": "0",
+    }
+    pay(request, 9)
+    assert (fresh(request).status, events(request)[-1]) == ("completed", "payment.succeeded")
+
+
+@pytest.mark.parametrize("ending", ["cancelled", "failed"])
+def test_refund_that_frees_its_amount_completes_nothing(make: Make, ending: str) -> None:
+    request = make()
+    pay(request, 9)
+    expire(request)
+    open_refund = refund(request)
+    last = pay(request, 1)
+    assert sums(request)["amount_refund_open"] == "9"
+    with pytest.raises(ApiError) as refused:
+        accept_payment(last, reason="no", actor="test")
+    assert refused.value.problems[0].code == ErrorCode.PAYMENT_REFUNDED
+    if ending == "cancelled":
+        cancel_refund(open_refund, actor="test")
+    else:
+        assert open_refund.carrier is not None
+        revert(open_refund.carrier)
+    assert (fresh(request).status, fresh(request).is_paid_in_full) == ("expired", True)
+    assert "payment.succeeded" not in events(request)
+    accept_payment(last, reason="delivered", actor="test")
+    assert (fresh(request).status, events(request)[-1]) == ("completed", "payment.succeeded")
+    assert Transition.objects.filter(
+        request=request, reason="accepted: delivered", to_status="completed"
+    ).exists()
+
+
+def test_credit_completes_request_whose_refund_was_cancelled(make: Make) -> None:
+    request = make()
+    pay(request, 9)
+    expire(request)
+    open_refund = refund(request)
+    pay(request, 1)
+    cancel_refund(open_refund, actor="test")
+    pay(request, 1)
+    assert (fresh(request).status, events(request)[-1], sums(request)["amount_overpaid"]) == (
+        "completed",
+        "payment.succeeded",
+        "1",
+    )
+
+
+@pytest.mark.parametrize(("seconds", "is_late"), [(-1, False), (0, False), (120, False), (120.000001, True)])
+def test_price_holds_for_120_seconds_after_expiry(seconds: float, is_late: bool) -> None:
+    end = timezone.now()
+    request = PaymentRequest(price=PRICE, expires_at=end)
+    paid_at = end + timedelta(seconds=seconds)
+    assert is_after_price(request, Payment(), paid_at) is is_late
+    assert is_after_price(request, Payment(accepted_by="merchant"), paid_at) is False
+    assert is_after_price(PaymentRequest(expires_at=end), Payment(), paid_at) is False
+
+
+def test_payment_after_price_waits_for_acceptance(make: Make) -> None:
+    request = make()
+    price(request)
+    expire(request)
+    payment = pay(request, 10)
+    assert (fresh(request).status, payment.after_price) == ("expired", True)
+    assert events(request) == ["payment.expired", "payment.partially_paid"]
+    assert sums(request)["amount_remaining"] == "0"
+    accept_payment(payment, reason="fine", actor="test")
+    accepted = fresh(request)
+    assert (accepted.status, accepted.paid_late, accepted.late_price_mail_at) == ("completed", True, None)
+    again = accept_payment(payment, reason="again", actor="test")
+    assert (again.accepted_reason, events(request)[-1]) == ("fine", "payment.succeeded")
+    assert Event.objects.filter(type="payment.succeeded").count() == 1
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_refunded_payment_after_price_is_not_accepted(make: Make, is_sent: bool) -> None:
+    request = make()
+    price(request)
+    expire(request)
+    payment = pay(request, 10)
+    made = refund(request)
+    if is_sent:
+        send(made)
+    with pytest.raises(ApiError) as refused:
+        accept_payment(payment, reason="too late", actor="test")
+    assert refused.value.problems[0].code == ErrorCode.PAYMENT_REFUNDED
+    payment.refresh_from_db()
+    assert (fresh(request).status, payment.accepted_by) == ("expired", "")
+
+
+@pytest.mark.parametrize(
+    ("in_time", "status", "event"),
+    [
+        (10, "completed", "payment.succeeded"),
+        (11, "completed", "payment.succeeded"),
+        (9, "expired", "payment.overpaid"),
+    ],
+)
+def test_payment_in_time_completes_only_by_its_own_amount(
+    make: Make, in_time: int, status: str, event: str
+) -> None:
+    request = make()
+    price(request)
+    end = expire(request)
+    pay(request, 10)
+    pay(request, in_time, at=end)
+    assert (fresh(request).status, events(request)[-1]) == (status, event)
+
+
+def test_withheld_payment_in_time_does_not_keep_old_price(make: Make) -> None:
+    request = make()
+    price(request)
+    end = expire(request)
+    pay(request, 9)
+    pay(request, 1, at=end)
+    assert (fresh(request).status, fresh(request).is_paid_in_full) == ("expired", True)
+    assert events(request)[-1] == "payment.partially_paid"
+
+
+def test_several_payments_in_time_complete_after_a_late_one(make: Make) -> None:
+    request = make()
+    price(request)
+    end = expire(request)
+    pay(request, 10)
+    pay(request, 5, at=end)
+    assert events(request)[-1] == "payment.overpaid"
+    pay(request, 5, at=end)
+    assert (fresh(request).status, events(request)[-1]) == ("completed", "payment.succeeded")
+
+
+def test_cancelled_request_succeeds_once(make: Make) -> None:
+    request = make()
+    cancel_request(request.pk, actor="test")
+    pay(request, 10)
+    send(refund(request))
+    pay(request, 10)
+    assert fresh(request).status == "cancelled"
+    assert events(request) == ["payment.succeeded", "refund.completed", "payment.overpaid"]
+
+
+def test_reorged_part_is_asked_for_again(make: Make) -> None:
+    request = make()
+    payment = pay(request, 4)
+    flag_reorged(payment)
+    flag_reorged(payment)
+    assert (fresh(request).amount_remaining, fresh(request).amount_reorged) == (10 * UNIT, 4 * UNIT)
+    pay(request, 6)
+    assert fresh(request).status == "active"
+    assert clear_reorged(payment)
+    assert not clear_reorged(payment)
+    back = fresh(request)
+    assert (back.status, back.amount_remaining, back.can_be_accepted) == ("active", 0, True)
+    assert [body["data"]["object"].get("reorged") for body in bodies(request)] == [None, True, None, False]
+    with pytest.raises(ApiError) as refused:
+        require_payable(back, timezone.now(), allow_parallel=True)
+    assert refused.value.problems[0].code == ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE
+
+
+def test_reorged_payment_is_flagged_again_with_its_own_event(make: Make) -> None:
+    payment = pay(make(), 10)
+    for _ in range(2):
+        flag_reorged(payment)
+        clear_reorged(payment)
+    assert [body["data"]["object"]["reorged"] for body in bodies(payment.request)[1:]] == [True, False] * 2
+
+
+def rate(value: str) -> Callable[..., Rate]:
+    return lambda token, currency: Rate(Decimal(value), currency, "USDC", ("a", "b"), timezone.now())
+
+
+def late(make: Make, merchant: Merchant) -> PaymentRequest:
+    Merchant.objects.filter(pk=merchant.pk).update(email="owner@shop.example")
+    request = make("order-7")
+    price(request)
+    expire(request)
+    pay(request, 10)
+    return fresh(request)
+
+
+def test_merchant_is_mailed_once_with_both_rates(make: Make, merchant: Merchant) -> None:
+    request = late(make, merchant)
+    assert late_payments.mail_merchants(rate_of=rate("0.80")) == 1
+    assert late_payments.mail_merchants(rate_of=rate("0.80")) == 0
+    [letter] = mail.outbox
+    assert letter.to == ["owner@shop.example"]
+    for text in (
+        "10.50 USDC",
+        request.shortcode,
+        "order-7",
+        "10.00 EUR",
+        "1 USDC = 0.95 EUR",
+        "1 USDC = 0.8 EUR",
+    ):
+        assert text in letter.body, text
+
+
+def test_refunded_late_payment_is_not_mailed(make: Make, merchant: Merchant) -> None:
+    refund(late(make, merchant))
+    assert late_payments.mail_merchants(rate_of=rate("1")) == 0
+    assert mail.outbox == []
+
+
+def test_mail_that_could_not_be_sent_is_retried(make: Make, merchant: Merchant) -> None:
+    def broken(*_: str) -> None:
+        raise OSError("no mail server")
+
+    late(make, merchant)
+    later = lambda: timezone.now() + late_payments.PAUSE + timedelta(seconds=1)  # noqa: E731
+    assert late_payments.mail_merchants(mail=broken, rate_of=rate("1")) == 0
+    assert late_payments.mail_merchants(rate_of=rate("1")) == 0
+    assert late_payments.mail_merchants(now=later, rate_of=rate("1")) == 1
+
+
+def test_merchant_accepts_only_transfers_to_their_own_wallet(
+    make: Make, other_merchant: Merchant, merchant: Merchant
+) -> None:
+    make(owner=other_merchant)
+    request = make()
+    unbound = revert(request)
+    Payment.objects.filter(pk=unbound.pk).update(failure_code="transaction_not_bound")
+    with pytest.raises(ApiError) as refused:
+        accept_payment(unbound, reason="mine", actor="test")
+    assert refused.value.problems[0].code == ErrorCode.RECIPIENT_INVALID
+    unbound.refresh_from_db()
+    assert (unbound.status, unbound.accepted_by) == ("failed", "")
+    AllowedRecipient.objects.create(merchant=merchant, chain_type="evm", address=request.recipient_address)
+    assert accept_payment(unbound, reason="mine", actor="test").status == "pending"
+
+
+def test_first_merchant_accepts_transfers_to_shared_wallet(make: Make, other_merchant: Merchant) -> None:
+    request = make()
+    make(owner=other_merchant)
+    unbound = revert(request)
+    Payment.objects.filter(pk=unbound.pk).update(failure_code="transaction_not_bound")
+    assert accept_payment(unbound, reason="mine", actor="test").status == "pending"
+
+
+def test_late_status_detail_says_that_the_merchant_decides(make: Make) -> None:
+    request = make()
+    price(request)
+    expire(request)
+    payment = pay(request, 10)
+    assert payment.status_detail == (
+        "Verified on the chain; it came after the price had expired, so the merchant decides whether to accept it."
+    )
+    assert display_amount(request.amount, 6) == "10.50"
