@@ -1,7 +1,9 @@
-"""Random histories of payments, refunds and reorganisations: what went back is never more than what was paid.
+"""Random histories of payments, refunds, prices, acceptance and reorganisations, against a ledger of a page.
 
-The facts of the chain are made up, and the verification engine evaluates and stores them. `SEQUENCES=2000` in the
-environment tries that many histories (50 otherwise); `make properties` does so in two processes.
+The verdicts are made up, and the engine stores them. After every step: a request that was just completed was paid in
+full, net of refunds, at that moment; no more is refunded than was paid; and the merchant sees whatever needs a
+decision. `SEQUENCES=2000` in the environment tries that many histories (200 otherwise); `make properties` does so in
+two processes.
 """
 
 import os
@@ -9,22 +11,28 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chains.models import Chain, Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
-from payments import sandbox
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund
+from payments.attention import Matter, payments_with, requests_with
+from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest, Refund
 from payments.refunds import services
 from payments.refunds.reading import now, refunds_of
-from payments.requests.lifecycle import lock_request
-from payments.verification.finality import flag_reorged
+from payments.requests.crediting import PRICE_GRACE
+from payments.requests.lifecycle import cancel_request, expire_due
+from payments.submission.merchant_acceptance import accept_payment
+from payments.verification.finality import clear_reorged, flag_reorged
+from tests.support.payments.credits import complete_again, credit, fail
 from tests.support.payments.world import make_request
+from webhooks.models import Event
 
 ASKED = 1_000
 CUSTOMERS = ("0x8ba1f109551bD432803012645Ac136ddd64DBA72", "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
@@ -33,14 +41,19 @@ WHY = "a random history"
 
 @dataclass
 class History:
-    """A request, and what the chain holds of its refunds, by the payment that sent it.
+    """A request, and the ledger: what its payments brought, which of them count, and what refunds sent.
 
-    `signed` are the refunds whose transactions are signed and not yet sent.
+    `on_chain` has the refunds' amounts by the payment that sent them; `signed` are the refunds whose transactions are
+    signed and not yet sent. `late` are the payments after the price.
     """
 
     request: PaymentRequest
+    paid: dict[str, int] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
+    late: set[str] = field(default_factory=set)
     on_chain: dict[str, int] = field(default_factory=dict)
     signed: set[str] = field(default_factory=set)
+    unbound: dict[str, int] = field(default_factory=dict)
 
     @property
     def refunds(self) -> list[Refund]:
@@ -54,18 +67,88 @@ class History:
         refunds = self.refunds
         return refunds[which % len(refunds)] if refunds else None
 
+    @property
+    def standing(self) -> int:
+        """Return what came and was not reorganised away."""
+        return sum(units for pk, units in self.paid.items() if pk not in self.lost)
+
+    def net(self) -> int:
+        """Return what the merchant holds, with every open refund counted as sent."""
+        open_ = sum(each.refund.amount for each in now(self.refunds) if each.standing.is_open)
+        return self.standing - sum(self.on_chain.values()) - open_
+
 
 def pay(history: History, which: int, units: int) -> None:
     """A customer pays some of it, or more than was asked for."""
-    sandbox._pay(lock_request(history.request.pk), units, WHY)
+    payment = credit(history.request, units, at=timezone.now())
+    history.paid[payment.pk] = units
+    end = fresh(history.request).expires_at
+    if history.request.price and timezone.now() > end + PRICE_GRACE:
+        history.late.add(payment.pk)
+
+
+def pay_rest(history: History, which: int, units: int) -> None:
+    """A customer pays what the page asks for."""
+    rest = fresh(history.request).amount_remaining
+    if rest:
+        pay(history, which, rest)
+
+
+def report_in_time(history: History, which: int, units: int) -> None:
+    """Nodes report a transfer that was mined before the request expired."""
+    payment = credit(history.request, units, at=fresh(history.request).expires_at)
+    history.paid[payment.pk] = units
+
+
+def pay_unbound(history: History, which: int, units: int) -> None:
+    """A wallet drops the reference."""
+    payment = fail(history.request, FailureCode.TRANSACTION_NOT_BOUND)
+    history.unbound[payment.pk] = units
+
+
+def accept(history: History, which: int, units: int) -> None:
+    """The merchant accepts a payment: an unbound one, or the last that was credited."""
+    if history.unbound and which % 2:
+        pk = sorted(history.unbound)[which % len(history.unbound)]
+        accepted = accept_payment(Payment.objects.get(pk=pk), reason=WHY, actor=WHY)
+        brought = history.unbound.pop(accepted.pk)
+        complete_again(accepted, brought)
+        history.paid[accepted.pk] = brought
+    elif history.paid:
+        pk = list(history.paid)[which % len(history.paid)]
+        accept_payment(Payment.objects.get(pk=pk), reason=WHY, actor=WHY)
+        history.late.discard(pk)
+
+
+def expire(history: History, which: int, units: int) -> None:
+    """The request's time ends, long enough ago for its price."""
+    request = fresh(history.request)
+    if request.status == "active":
+        end = timezone.now() - timedelta(minutes=10)
+        PaymentRequest.objects.filter(pk=request.pk).update(expires_at=end, expiry_check_at=end)
+        expire_due()
+
+
+def cancel_whole(history: History, which: int, units: int) -> None:
+    """The merchant cancels the request."""
+    cancel_request(history.request.pk, actor=WHY)
 
 
 def lose_payment(history: History, which: int, units: int) -> None:
-    """The block of a payment vanishes, before anything of it was refunded."""
-    paid = history.request.payments.filter(status=Payment.Status.COMPLETED, reorged=False)
-    payment = paid.order_by("created_at").last()
-    if payment is not None and not refunds_of(fresh(history.request)):
-        flag_reorged(payment)
+    """The block of a payment vanishes."""
+    standing = sorted(history.paid.keys() - history.lost)
+    if standing:
+        lost = standing[which % len(standing)]
+        flag_reorged(Payment.objects.get(pk=lost))
+        history.lost.add(lost)
+
+
+def find_payment(history: History, which: int, units: int) -> None:
+    """A lost payment is mined again."""
+    if history.lost:
+        back = sorted(history.lost)[which % len(history.lost)]
+        assert clear_reorged(Payment.objects.get(pk=back))
+        history.lost.discard(back)
 
 
 def refund(history: History, which: int, units: int) -> None:
@@ -79,6 +162,7 @@ def refund(history: History, which: int, units: int) -> None:
         reason=None,
         actor=WHY,
     )
+    assert history.net() >= 0, "no more is refunded than was paid"
 
 
 def claim(history: History, which: int, units: int) -> None:
@@ -103,6 +187,7 @@ def build(history: History, which: int, units: int) -> Refund | None:
         chosen.request = fresh(history.request)
         services.reserve_to_send(services.require_buildable(now([chosen])[0]), actor=WHY)
         history.signed.add(chosen.pk)
+        assert history.net() >= 0, "no more is signed than was paid"
     return chosen
 
 
@@ -111,8 +196,7 @@ def send(history: History, which: int, units: int) -> None:
     chosen = history.chosen(which)
     if chosen is not None and (chosen.pk in history.signed or build(history, which, units)):
         history.signed.discard(chosen.pk)
-        carrier = lock_request(chosen.carrier.pk)
-        payment = sandbox._pay(carrier, carrier.amount, WHY)
+        payment = credit(chosen.carrier, chosen.amount)
         history.on_chain[payment.pk] = chosen.amount
 
 
@@ -121,7 +205,7 @@ def send_and_revert(history: History, which: int, units: int) -> None:
     chosen = history.chosen(which)
     if chosen is not None and (chosen.pk in history.signed or build(history, which, units)):
         history.signed.discard(chosen.pk)
-        sandbox._fail(lock_request(chosen.carrier.pk), WHY)
+        fail(chosen.carrier)
 
 
 def revert_and_build(history: History, which: int, units: int) -> None:
@@ -139,12 +223,13 @@ def lose_refund(history: History, which: int, units: int) -> None:
         del history.on_chain[lost]
 
 
-ACTIONS: tuple[Callable[[History, int, int], None], ...] = (
-    pay, pay, lose_payment, refund, refund, refund, refund, claim, cancel, build, send, send, send, send_and_revert,
-    revert_and_build, revert_and_build, lose_refund,
+ACTIONS: tuple[Callable[[History, int, int], object], ...] = (
+    pay, pay, pay_rest, pay_rest, report_in_time, pay_unbound, accept, accept, expire, expire, cancel_whole,
+    lose_payment, find_payment, refund, refund, refund, refund, claim, cancel, cancel, build, send, send, send, send_and_revert,
+    revert_and_build, lose_refund,
 )  # fmt: skip
 STEPS = st.lists(
-    st.tuples(st.sampled_from(ACTIONS), st.integers(0, 11), st.integers(1, ASKED)), min_size=4, max_size=16
+    st.tuples(st.sampled_from(ACTIONS), st.integers(0, 11), st.integers(1, ASKED)), min_size=4, max_size=20
 )
 
 
@@ -152,38 +237,82 @@ def fresh(request: PaymentRequest) -> PaymentRequest:
     return PaymentRequest.objects.select_related("token", "chain", "merchant").get(pk=request.pk)
 
 
-def check(history: History) -> None:
+def check(history: History, before: PaymentRequest, action: Callable[..., object]) -> None:
     request = fresh(history.request)
+    net = history.net()
+    assert request.net == net, "the service and the ledger agree on what is held"
+    check_refunds(history, request)
+    if request.status == "completed" and before.status != "completed":
+        assert net >= ASKED, "a completed request was paid in full, net, at that moment"
+        assert action in (pay, pay_rest, report_in_time, accept), "only a credit or an acceptance completes"
+        if action is not accept and request.price:
+            in_time = sum(
+                units for pk, units in history.paid.items() if pk not in history.lost | history.late
+            )
+            assert in_time >= ASKED, "an old price is no option"
+    if before.status == "completed":
+        assert request.status == "completed", "completed is final"
+    check_told(history, request, net)
+
+
+def check_refunds(history: History, request: PaymentRequest) -> None:
     states = refunds_of(request)
     refunded = sum(each.standing.received for each in states)
-    may_go = [each for each in states if each.standing.is_open or each.refund.pk in history.signed]
-    reserved = sum(each.refund.amount for each in may_go)
-    standing = request.payments.filter(status=Payment.Status.COMPLETED, reorged=False)
-    paid = sum(payment.amount_received or 0 for payment in standing)
     assert refunded == sum(history.on_chain.values()), "what went back is what the chain holds"
-    assert refunded + reserved <= paid, "no more goes back than came, whatever is signed or still to be sent"
     consumed = ConsumedTransfer.objects.filter(
         payment__request__in=[each.refund.carrier_id for each in states]
     )
     assert {row.payment_id for row in consumed} == set(history.on_chain), "each transfer is consumed once"
-    assert request.amount_paid >= paid, "a refund takes nothing from what was paid"
+    assert request.amount_paid == sum(history.paid.values()), "the gross amount never falls"
+
+
+def check_told(history: History, request: PaymentRequest, net: int) -> None:
+    """Whatever needs a person is under Needs attention, and a completed request was reported."""
+    succeeded = Event.objects.filter(type="payment.succeeded", dedupe_key=str(request.pk)).count()
+    if request.status == "completed":
+        assert succeeded == 1
+        assert net <= ASKED or told(request, Matter.OVERPAID)
+    elif request.status == "active" or request.status == "expired":
+        assert succeeded == 0
+        if net >= ASKED:
+            assert told(request, Matter.AFTER_PRICE) or told(request, Matter.UNDECIDED)
+        elif request.status == "expired":
+            assert net <= 0 or told(request, Matter.PARTLY_PAID)
+    else:
+        assert net <= 0 or told(request, Matter.PARTLY_PAID)
+    assert not history.lost or told(request, Matter.REORGED)
+    assert not history.unbound or request.status == "completed" or told(request, Matter.NOT_BOUND)
+
+
+def told(request: PaymentRequest, matter: Matter) -> bool:
+    if matter in (Matter.REORGED, Matter.NOT_BOUND):
+        return payments_with(Payment.objects.all(), matter).filter(request=request).exists()
+    return requests_with(PaymentRequest.objects.all(), matter).filter(pk=request.pk).exists()
 
 
 @pytest.mark.django_db
 @settings(
-    max_examples=int(os.environ.get("SEQUENCES", "50")),
+    max_examples=int(os.environ.get("SEQUENCES", "200")),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(steps=STEPS)
-def test_no_more_goes_back_than_was_paid(
-    merchant: Merchant, chain: Chain, usdc: Token, steps: list[tuple[Callable[..., None], int, int]]
+@given(is_priced=st.booleans(), steps=STEPS)
+def test_completed_means_paid_in_full_net_of_refunds(
+    merchant: Merchant,
+    chain: Chain,
+    usdc: Token,
+    is_priced: bool,
+    steps: list[tuple[Callable[..., None], int, int]],
 ) -> None:
     with transaction.atomic():
-        recipient = "0x" + uuid.uuid4().hex + "0" * 8
-        history = History(make_request(merchant, usdc, "0.001", chain.family.normalise_address(recipient)))
+        recipient = chain.family.normalise_address("0x" + uuid.uuid4().hex + "0" * 8)
+        price = {"currency": "EUR", "amount": "0.01"} if is_priced else None
+        request = make_request(merchant, usdc, "0.001", recipient)
+        PaymentRequest.objects.filter(pk=request.pk).update(price=price)
+        history = History(fresh(request))
         for action, which, units in steps:
+            before = fresh(request)
             with suppress(ApiError), transaction.atomic():
                 action(history, which, units)
-            check(history)
+            check(history, before, action)
         transaction.set_rollback(True)

@@ -11,32 +11,35 @@ from chains.client import Block, TransactionFacts, Transfer
 from payments.evaluation.binding import Bound
 from payments.evaluation.verdicts import Finality, Paid
 from payments.models import FailureCode, Payment, PaymentRequest
-from payments.requests.transitions import note_creation
+from payments.requests.transitions import move_payment, note_creation
 from payments.verification import outcomes
 
 SENDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 
 
-def processing(request: PaymentRequest, **columns: Any) -> tuple[Payment, uuid.UUID]:
-    """Return a payment that is being verified, and the claim that holds it."""
-    claim_id = uuid.uuid4()
+def processing(request: PaymentRequest, **columns: Any) -> Payment:
+    """Return a new payment that is being verified."""
     payment = Payment.objects.create(
         request=request,
         chain=request.chain,
         transaction_hash=f"0x{secrets.token_hex(32)}",
         status=Payment.Status.PROCESSING,
         submitted_publicly=False,
-        claim_id=claim_id,
+        claim_id=uuid.uuid4(),
         **columns,
     )
     note_creation(request, payment=payment, actor="test")
-    return payment, claim_id
+    return payment
 
 
 def credit(request: PaymentRequest, units: int, *, at: datetime | None = None, **columns: Any) -> Payment:
     """Credit a new payment of `units` base units that was mined at `at`; return it as stored."""
-    request = PaymentRequest.objects.get(pk=request.pk)
-    payment, claim_id = processing(request, **columns)
+    return complete(processing(PaymentRequest.objects.get(pk=request.pk), **columns), units, at=at)
+
+
+def complete(payment: Payment, units: int, *, at: datetime | None = None) -> Payment:
+    """Credit a payment that is being verified with `units` base units; return it as stored."""
+    request = payment.request
     block = Block(100, "0x" + "cd" * 32, at or timezone.now())
     transfer = Transfer(
         "0", request.token.contract_address, SENDER, request.recipient_address, units, made_by=SENDER
@@ -44,16 +47,24 @@ def credit(request: PaymentRequest, units: int, *, at: datetime | None = None, *
     facts = TransactionFacts(
         payment.transaction_hash, SENDER, 7, block, succeeded=True, transfers=(transfer,)
     )
-    by = Payment.BoundBy.MANUAL if columns.get("accepted_by") else Payment.BoundBy.REFERENCE
+    by = Payment.BoundBy.MANUAL if payment.accepted_by else Payment.BoundBy.REFERENCE
     verdict = Paid(Bound((transfer,), by), block, 64)
+    claim_id = payment.claim_id
+    assert claim_id is not None
     assert outcomes.complete(payment, claim_id, verdict, facts, Finality(confirmations=1), timezone.now())
     return Payment.objects.select_related("request").get(pk=payment.pk)
 
 
-def revert(request: PaymentRequest) -> Payment:
-    """Fail a new payment whose transaction was reverted."""
-    request = PaymentRequest.objects.get(pk=request.pk)
-    payment, claim_id = processing(request)
-    code, message = FailureCode.TRANSACTION_REVERTED, "The transaction was reverted."
-    assert outcomes.fail(payment, claim_id, code, message, timezone.now())
+def complete_again(payment: Payment, units: int, *, at: datetime | None = None) -> Payment:
+    """Lease a pending payment and credit it."""
+    payment = Payment.objects.select_related("request").get(pk=payment.pk)
+    assert move_payment(payment, Payment.Status.PROCESSING, actor="test", claim_id=uuid.uuid4())
+    return complete(payment, units, at=at)
+
+
+def fail(request: PaymentRequest, code: FailureCode = FailureCode.TRANSACTION_REVERTED) -> Payment:
+    """Fail a new payment of the request."""
+    payment = processing(PaymentRequest.objects.get(pk=request.pk))
+    assert payment.claim_id is not None
+    assert outcomes.fail(payment, payment.claim_id, code, "It failed in a test.", timezone.now())
     return payment

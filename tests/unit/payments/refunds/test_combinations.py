@@ -17,7 +17,7 @@ from payments.refunds.services import cancel_refund, create_refund
 from payments.requests.lifecycle import cancel_request, expire_due
 from payments.submission.merchant_acceptance import accept_payment
 from payments.verification.finality import clear_reorged, flag_reorged
-from tests.support.payments.credits import credit, revert
+from tests.support.payments.credits import credit, fail
 from tests.support.portal.payment_rows import Make
 
 pytestmark = pytest.mark.django_db
@@ -168,7 +168,7 @@ def cancelled(refund: Refund) -> None:
 
 
 def failed(refund: Refund) -> None:
-    revert(carrier_of(refund))
+    fail(carrier_of(refund))
 
 
 ENDINGS: dict[str, Callable[[Refund], object]] = {

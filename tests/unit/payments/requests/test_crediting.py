@@ -13,7 +13,7 @@ from django.utils import timezone
 from chains.amounts import display_amount
 from config.api.errors import ApiError, ErrorCode
 from merchants.models import AllowedRecipient, Merchant
-from payments.models import Payment, PaymentRequest, Refund, Transition
+from payments.models import FailureCode, Payment, PaymentRequest, Refund, Transition
 from payments.prices import late_payments
 from payments.prices.rates import Rate
 from payments.refunds.services import cancel_refund, create_refund
@@ -22,7 +22,7 @@ from payments.requests.lifecycle import cancel_request, expire_due
 from payments.routes.refusals import require_payable
 from payments.submission.merchant_acceptance import accept_payment
 from payments.verification.finality import clear_reorged, flag_reorged
-from tests.support.payments.credits import credit, revert
+from tests.support.payments.credits import credit, fail
 from tests.support.portal.payment_rows import Make
 from webhooks.models import Event
 
@@ -130,7 +130,7 @@ def test_refund_that_frees_its_amount_completes_nothing(make: Make, ending: str)
         cancel_refund(open_refund, actor="test")
     else:
         assert open_refund.carrier is not None
-        revert(open_refund.carrier)
+        fail(open_refund.carrier)
     assert (fresh(request).status, fresh(request).is_paid_in_full) == ("expired", True)
     assert "payment.succeeded" not in events(request)
     accept_payment(last, reason="delivered", actor="test")
@@ -325,8 +325,7 @@ def test_merchant_accepts_only_transfers_to_their_own_wallet(
 ) -> None:
     make(owner=other_merchant)
     request = make()
-    unbound = revert(request)
-    Payment.objects.filter(pk=unbound.pk).update(failure_code="transaction_not_bound")
+    unbound = fail(request, FailureCode.TRANSACTION_NOT_BOUND)
     with pytest.raises(ApiError) as refused:
         accept_payment(unbound, reason="mine", actor="test")
     assert refused.value.problems[0].code == ErrorCode.RECIPIENT_INVALID
@@ -339,8 +338,7 @@ def test_merchant_accepts_only_transfers_to_their_own_wallet(
 def test_first_merchant_accepts_transfers_to_shared_wallet(make: Make, other_merchant: Merchant) -> None:
     request = make()
     make(owner=other_merchant)
-    unbound = revert(request)
-    Payment.objects.filter(pk=unbound.pk).update(failure_code="transaction_not_bound")
+    unbound = fail(request, FailureCode.TRANSACTION_NOT_BOUND)
     assert accept_payment(unbound, reason="mine", actor="test").status == "pending"
 
 
