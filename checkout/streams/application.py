@@ -15,12 +15,11 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.db import Error as DatabaseError
-from django.http import HttpRequest
 
 from checkout.streams.feed import Feed, Shown
 from config.api.errors import ApiError, ErrorCode
 from config.api.handler import error_body
-from config.api.limits.client_address import client_identity
+from config.api.limits.client_address import forwarded_address, identity_of
 from config.api.limits.rate_limits import hit
 from config.api.objects import ObjectMissing
 from config.api.request_id import current_request_id, request_id_from
@@ -197,15 +196,16 @@ async def _refuse(send: Send, error: ApiError, more: Sequence[tuple[bytes, bytes
     await _respond(send, error.status_code, msgspec.json.encode(error_body(error)), more)
 
 
+def _header_lines(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+
+
 def _header(scope: Scope, name: bytes) -> str:
-    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
+    """Return the header's lines joined with commas, as gunicorn joins them in web."""
+    return ",".join(_header_lines(scope, name))
 
 
 def _address(scope: Scope) -> str:
-    """Return the client's address as the limits count it, behind the same trusted proxies."""
-    request = HttpRequest()
-    request.META = {
-        "REMOTE_ADDR": (scope.get("client") or ("",))[0],
-        "HTTP_X_FORWARDED_FOR": _header(scope, b"x-forwarded-for"),
-    }
-    return client_identity(request)
+    """Return the client's address as the limits count it."""
+    peer, _ = scope.get("client") or ("", 0)
+    return identity_of(forwarded_address(peer, _header_lines(scope, b"x-forwarded-for")))
