@@ -27,6 +27,7 @@ class CacheSerializer:
         except ValueError:
             pass
         try:
-            return self._decoder.decode(data)
+            value: Value = self._decoder.decode(data)
         except msgspec.DecodeError:
             return None
+        return value
