@@ -83,8 +83,9 @@ def _known(url: str, task: str, key: str) -> Logo | None:
         return None
     with suppress(RedisError):
         kept = cache.get(_key(url))
-        if isinstance(kept, Logo):
-            return kept if kept.content_type else None
+        if isinstance(kept, bytes):
+            logo = _as_logo(kept)
+            return logo if logo.content_type else None
         if cache.add(_key(url) + ":asked", True, ASKED_SECONDS):
             _nudge(task, key)
     return None
@@ -92,9 +93,15 @@ def _known(url: str, task: str, key: str) -> Logo | None:
 
 def _fetch(url: str) -> Logo:
     content = get(url, rules=Rules.of_this_deployment(), deadline=DEADLINE_SECONDS, most=MOST_BYTES)
-    logo = Logo(content_type_of(content or b""), content or b"")
-    cache.set(_key(url), logo, KEPT_SECONDS if logo.content_type else MISSING_SECONDS)
+    logo = _as_logo(content or b"")
+    cache.set(_key(url), logo.content, KEPT_SECONDS if logo.content_type else MISSING_SECONDS)
     return logo
+
+
+def _as_logo(content: bytes) -> Logo:
+    """Return the image with the type that its bytes show; a type is not read from the cache."""
+    content_type = content_type_of(content)
+    return Logo(content_type, content if content_type else b"")
 
 
 def _listed_url(token: Token) -> str:

@@ -22,6 +22,9 @@ graceful_timeout = 25
 worker_connections = 1000
 # It would be in the home directory, which can't be written to in deployments, and nothing uses it.
 control_socket_disable = True
+# By default a proxy on this machine may set SCRIPT_NAME and PATH_INFO, and most pass on a client's: it would choose the
+# path that the middleware sees, and so the limits that apply. Headers with underscores are dropped.
+forwarder_headers = ""
 # Files are sent in chunks; the client must receive each one in time.
 sendfile = False
 

@@ -74,7 +74,7 @@ def heartbeat_age() -> float | None:
         noted = cache.get(_HEARTBEAT)
     except RedisError:
         return None
-    return None if noted is None else max(time.time() - noted, 0.0)
+    return max(time.time() - noted, 0.0) if isinstance(noted, float) else None
 
 
 def may_read_details(request: HttpRequest) -> bool:

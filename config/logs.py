@@ -9,6 +9,13 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 _SECRET = re.compile(r"quitt_[0-9a-f]{6,40}|whsec_[0-9A-Za-z]{6,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+# Knowing such a path is enough to open the page or call. What stays lets support find the request: the time in a UUID,
+# which reveals nothing about its random part, or four characters of a code. Paths under /api/refunds/ need an API key.
+_CAPABILITY = re.compile(
+    r"(/pay/|(?<!/api)/refunds/|/api/public/payment-requests/)([^/\s?#\"'<>]+)"
+    r"(?:(/sign/|/by-hand/proof/)([^/\s?#\"'<>]+))?"
+)
+_KEPT_OF_CODE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}(?=-|\[)|[^\[]{0,4}", re.IGNORECASE)
 # A shorter part may be an ordinary word, such as a password in development. Credentials are found by shape as well.
 _SHORTEST_PART = 12
 
@@ -16,10 +23,23 @@ _known: re.Pattern[str] | None = None
 
 
 def redact(text: str) -> str:
-    """Return `text` with secrets masked: API keys, webhook secrets and URL credentials by shape, settings by value."""
+    """Return `text` with secrets masked.
+
+    API keys, webhook secrets, URL credentials and the codes in customers' paths are found by shape, settings by value.
+    """
     if _known is not None:
         text = _known.sub("[redacted]", text)
-    return _SECRET.sub("[redacted]", text)
+    return _CAPABILITY.sub(_without_codes, _SECRET.sub("[redacted]", text))
+
+
+def _without_codes(path: re.Match[str]) -> str:
+    prefix, code, infix, second = path.groups()
+    return prefix + _shortened(code) + (infix + _shortened(second) if infix else "")
+
+
+def _shortened(code: str) -> str:
+    kept = _KEPT_OF_CODE.match(code)
+    return f"{kept[0] if kept else ''}[redacted]"
 
 
 def know_secrets(texts: Iterable[str]) -> None:
@@ -159,6 +179,8 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
             "celery.beat": {"level": "WARNING"},
             # The servers' own loggers have handlers of their own, which would write other lines.
             "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},
+            # gunicorn's access log is off; if --access-logfile switches it on, its lines are masked here as well.
+            "gunicorn.access": {"handlers": ["console"], "level": "INFO", "propagate": False},
             "uvicorn": {"handlers": ["console"], "level": "INFO", "propagate": False},
             # Named, since this configuration would undo uvicorn's --no-access-log for a logger below "uvicorn".
             "uvicorn.access": {"handlers": [], "propagate": False},

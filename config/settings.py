@@ -124,7 +124,12 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "quittance",
-        "OPTIONS": {"socket_timeout": 2, "socket_connect_timeout": 2},
+        "VERSION": 2,  # 1 was pickled: during an upgrade both formats exist
+        "OPTIONS": {
+            "socket_timeout": 2,
+            "socket_connect_timeout": 2,
+            "serializer": "config.database.cache_values.CacheSerializer",
+        },
     }
 }
 CELERY_BROKER_URL = REDIS_URL

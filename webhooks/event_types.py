@@ -49,7 +49,11 @@ ABOUT = {
         "A payment request expired without being paid in full. At most once per request.", True, "expired"
     ),
     EventType.PAYMENT_PARTIALLY_PAID: About(
-        "A payment came, and something remains to be paid. Only if you name the type.", False, "active", 50
+        "A payment arrived that does not complete the request: something remains to be paid, or it came after the "
+        "price had expired. Only if you name the type.",
+        False,
+        "active",
+        50,
     ),
     EventType.PAYMENT_OVERPAID: About(
         "A payment came for a request that was paid already. Only if you name the type.",

@@ -31,7 +31,7 @@ def of_endpoint(endpoint: Endpoint, now: datetime) -> StatusText:
     """Return the status of an endpoint."""
     match state_of(endpoint):
         case "no url":
-            return StatusText("No URL is set. Events are stored but not sent.", "info")
+            return StatusText("No URL is set. Only requests with their own webhook URL send events.", "info")
         case "disabled":
             sentence = (
                 f"Disabled by the service: {endpoint.disabled_reason} "

@@ -25,8 +25,8 @@ def usual_fee(token: Token, *, client: Client = get_client) -> int | None:
     """
     key = f"network-fee:{token.chain_id}:{'coin' if token.is_native else 'token'}"
     with suppress(RedisError):
-        if (kept := cache.get(key)) is not None:
-            return None if kept == _UNKNOWN else int(kept)
+        if isinstance(kept := cache.get(key), int):
+            return None if kept == _UNKNOWN else kept
     answers = ask_all(
         [token.chain],
         lambda chain: client(chain).usual_fee(token.contract_address),

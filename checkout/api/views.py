@@ -223,9 +223,9 @@ class CheckoutViewSet(viewsets.ViewSet):
         description=(
             "Submit the hash that the wallet returned; verification starts within about a second. Submitting a hash "
             "again is safe, and a transaction that speeds up a payment continues that payment. Each client address "
-            "can have at most 5 open payments of a request, and submit at most 30 in total. Hashes that no node knows "
-            "and transactions older than the request don't count toward the 30. Neither limit rejects a transaction "
-            "that is bound to the request."
+            "can have at most 5 open payments of a request. A request accepts at most 30 public submissions in total; "
+            "hashes that no node knows and transactions older than the request don't count toward these. Neither limit "
+            "rejects a transaction that is bound to the request."
         ),
         path=_REQUEST,
         body=SubmitPaymentSerializer,

@@ -15,12 +15,11 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.db import Error as DatabaseError
-from django.http import HttpRequest
 
 from checkout.streams.feed import Feed, Shown
 from config.api.errors import ApiError, ErrorCode
 from config.api.handler import error_body
-from config.api.limits.client_address import client_identity
+from config.api.limits.client_address import forwarded_address, identity_of
 from config.api.limits.rate_limits import hit
 from config.api.objects import ObjectMissing
 from config.api.request_id import current_request_id, request_id_from
@@ -124,12 +123,17 @@ class EventStreams:
             message = "Service temporarily unavailable. Try again in a few seconds."
             await _refuse(send, ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=5))
             return
+        known = _header(scope, b"last-event-id")
+        if first.is_final and first.etag == known:
+            await _respond(send, 204, b"")  # a browser that gets 204 stops reconnecting
+            return
         changed = self._feed.watch(first.request_id)
         changed.set()  # what changed since it was read is read again
         left = asyncio.create_task(_until_left(receive))
         try:
             await _start(send, 200, b"text/event-stream")
-            await self._stream(first.request_id, changed, left, send, known=_header(scope, b"last-event-id"))
+            await self._stream(first.request_id, changed, left, send, known=known)
+            await _write(send, b"", more=False)
         except (TimeoutError, OSError):
             pass  # the client does not read, or is gone
         finally:
@@ -139,6 +143,7 @@ class EventStreams:
     async def _stream(
         self, request_id: str, changed: asyncio.Event, left: asyncio.Task[None], send: Send, *, known: str
     ) -> None:
+        """Send each change until the client leaves, the request is final, or an hour has passed."""
         ends_at = asyncio.get_running_loop().time() + _LONGEST_SECONDS
         while not left.done() and asyncio.get_running_loop().time() < ends_at:
             waiting = asyncio.create_task(changed.wait())
@@ -155,10 +160,13 @@ class EventStreams:
                 if shown.etag != known:
                     known = shown.etag
                     await _write(send, _event(shown))
+                if shown.is_final:
+                    return  # a late payment shows at the next poll, or when the browser reconnects
 
 
 def _event(shown: Shown) -> bytes:
-    return b"event: update\nid: %s\ndata: %s\n\n" % (shown.etag.encode(), shown.body)
+    event = b"event: update\nid: %s\ndata: %s\n\n" % (shown.etag.encode(), shown.body)
+    return b"retry: %d\n" % shown.poll_in_ms + event if shown.is_final else event
 
 
 async def _until_left(receive: Receive) -> None:
@@ -166,9 +174,9 @@ async def _until_left(receive: Receive) -> None:
         pass
 
 
-async def _write(send: Send, data: bytes) -> None:
+async def _write(send: Send, data: bytes, *, more: bool = True) -> None:
     await asyncio.wait_for(
-        send({"type": "http.response.body", "body": data, "more_body": True}), _SEND_SECONDS
+        send({"type": "http.response.body", "body": data, "more_body": more}), _SEND_SECONDS
     )
 
 
@@ -197,15 +205,16 @@ async def _refuse(send: Send, error: ApiError, more: Sequence[tuple[bytes, bytes
     await _respond(send, error.status_code, msgspec.json.encode(error_body(error)), more)
 
 
+def _header_lines(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+
+
 def _header(scope: Scope, name: bytes) -> str:
-    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
+    """Return the header's lines joined with commas, as gunicorn joins them in web."""
+    return ",".join(_header_lines(scope, name))
 
 
 def _address(scope: Scope) -> str:
-    """Return the client's address as the limits count it, behind the same trusted proxies."""
-    request = HttpRequest()
-    request.META = {
-        "REMOTE_ADDR": (scope.get("client") or ("",))[0],
-        "HTTP_X_FORWARDED_FOR": _header(scope, b"x-forwarded-for"),
-    }
-    return client_identity(request)
+    """Return the client's address as the limits count it."""
+    peer, _ = scope.get("client") or ("", 0)
+    return identity_of(forwarded_address(peer, _header_lines(scope, b"x-forwarded-for")))

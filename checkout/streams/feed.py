@@ -42,6 +42,7 @@ class Shown:
     etag: str
     body: bytes
     is_final: bool
+    poll_in_ms: int
 
 
 class Feed:
@@ -150,7 +151,7 @@ def _read(id_or_shortcode: str) -> Shown:
     checkout = checkout_object(request)
     etag = details_etag(checkout)
     body = msgspec.json.encode(with_server_time(checkout))
-    return Shown(str(request.pk), etag, body, checkout.is_final)
+    return Shown(str(request.pk), etag, body, checkout.is_final, checkout.poll_in_ms)
 
 
 def _versions(request_ids: Iterable[str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The bodies and queries of the merchant's endpoints for payment requests and payments."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -32,12 +32,12 @@ from merchants.models import Merchant
 from merchants.recipients import recipient_problem
 from merchants.web_addresses import parse_web_address
 from payments.api import examples
+from payments.api.price_problems import MOST_PRICED_SECONDS, price_problems, with_both_first
 from payments.models import PaymentRequest
 from payments.requests.creation import NewRequest, Price
 from webhooks.api.serializers import WebhookAddressField
 
 DEFAULT_LIFETIME_SECONDS = 3600
-MOST_PRICED_SECONDS = 900
 _MAX_METADATA_PAIRS = 50
 _MAX_METADATA_KEY = 40
 _MAX_METADATA_VALUE = 500
@@ -239,12 +239,15 @@ class CreateRequestSerializer(StrictSerializer):
         asked = {
             name for name in ("amount", "price") if isinstance(data, Mapping) and data.get(name) is not None
         }
-        for problem in _price_problems(asked, values.get("expires_in")):
+        is_both = len(asked) > 1
+        for problem in () if is_both else price_problems(asked, values.get("expires_in")):
             problems.setdefault(str(problem.param), [_detail(problem.code, problem.message)])
         for problem in self._judge_together(values):
             problems[str(problem.param)] = [serializers.ErrorDetail(problem.message, problem.code.value)]
-        if problems:
-            ordered = {name: problems[name] for name in [*self.fields, *problems] if name in problems}
+        ordered = {name: problems[name] for name in [*self.fields, *problems] if name in problems}
+        if is_both:
+            ordered = with_both_first(ordered)
+        if ordered:
             raise serializers.ValidationError(ordered)
         return values
 
@@ -306,22 +309,6 @@ class CreateRequestSerializer(StrictSerializer):
             cancel_url=data.get("cancel_url"),
             webhook_url=data.get("webhook_url"),
         )
-
-
-def _price_problems(asked: Collection[str], lifetime: int | None) -> list[Problem]:
-    """Return what is wrong with an amount, a price and a lifetime beside one another."""
-    if not asked:
-        message = "Either amount or price is required."
-        return [Problem(ErrorCode.PARAMETER_MISSING, message, "amount")]
-    if len(asked) > 1:
-        message = "Send either amount or price, not both."
-        return [Problem(ErrorCode.PARAMETER_INVALID, message, "price")]
-    if "price" in asked and lifetime is not None and lifetime > MOST_PRICED_SECONDS:
-        message = (
-            f"A request with a price can be paid for at most {MOST_PRICED_SECONDS} seconds; got {lifetime}."
-        )
-        return [Problem(ErrorCode.PARAMETER_INVALID, message, "expires_in")]
-    return []
 
 
 class RequestListQuery(ListQuery):

@@ -233,18 +233,16 @@ class _Cache:
         cached = self._ask(lambda: cache.get_many([_key(place, "at") for place in places]))
         if cached is None:
             return None
-        return {place: cached[_key(place, "at")] for place in places if _key(place, "at") in cached}
+        times = {place: cached.get(_key(place, "at")) for place in places}
+        return {place: at for place, at in times.items() if isinstance(at, float)}
 
     def lists(self, places: Collection[Place]) -> dict[Place, _Kept]:
         """Return those of the lists that are cached."""
         if not places:
             return {}
         cached = self._ask(lambda: cache.get_many([_key(place, "tokens") for place in places])) or {}
-        return {
-            place: _unpacked(cached[_key(place, "tokens")], place[1])
-            for place in places
-            if _key(place, "tokens") in cached
-        }
+        packed = {place: cached.get(_key(place, "tokens")) for place in places}
+        return {place: _unpacked(data, place[1]) for place, data in packed.items() if isinstance(data, bytes)}
 
     def keep(self, lists: Mapping[Place, _Kept]) -> None:
         """Store these lists, each before its time."""

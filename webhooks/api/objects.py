@@ -62,7 +62,8 @@ class WebhookConfiguration(Answer, kw_only=True):
     secret: Annotated[
         str | None,
         doc(
-            "What signs the events. Made with the first URL, and kept until it is rotated.",
+            "The secret that signs the events. Created with the first URL, the first `enabled_events` or the first "
+            "event for a request's own `webhook_url`; kept until it is rotated.",
             pattern=r"^whsec_[A-Za-z0-9]{32}$",
         ),
     ] = None

@@ -61,7 +61,8 @@ class EventTypesField(serializers.ListField):
 
 @described(
     "WebhookConfigurationChange",
-    "What is to change. `url` has to be there; what else is left out, or null, keeps its value.",
+    "The new settings. `url` is required, except together with `enabled_events` while no URL is set. Other fields that "
+    "are left out or null keep their value.",
     {
         "url": "https://shop.example.com/webhooks/quittance",
         "is_enabled": True,
@@ -70,16 +71,18 @@ class EventTypesField(serializers.ListField):
     },
 )
 class EndpointChangeSerializer(StrictSerializer):
-    """The body of PUT. `url` has to be there, null to remove; what else is left out, or null, keeps its value.
+    """The body of PUT. Other fields than `url` that are left out or null keep their value.
 
-    `enabled_events` alone has a null of its own: the default types again.
+    `enabled_events` alone has a null of its own: the default types again. Without `url` it sets the types that requests
+    with their own `webhook_url` get; `configure` rejects this while the merchant has a URL.
     """
 
     url = WebhookAddressField(
         allow_null=True,
+        required=False,
         help_text=(
             "Where events go: https, on port 80, 443 or one from 1024 up, never a private address. Null removes the "
-            "endpoint; its secret survives."
+            "endpoint; its secret and `enabled_events` are kept."
         ),
     )
     is_enabled = TrueOrFalseField(
@@ -90,7 +93,10 @@ class EndpointChangeSerializer(StrictSerializer):
         required=False,
         min_length=1,
         max_length=_MOST_TYPES_NAMED,
-        help_text="The event types to send, 1 to 50 names. Null means the first three again.",
+        help_text=(
+            "The event types to send, 1 to 50 names, also to a request's own `webhook_url`, which gets the first three "
+            "in any case. Null means the first three again."
+        ),
     )
     rotate_secret = TrueOrFalseField(
         required=False,
@@ -99,6 +105,11 @@ class EndpointChangeSerializer(StrictSerializer):
         help_text="True makes a new secret. For 24 hours both sign: the header then has two `v1=`.",
     )
 
+    def to_internal_value(self, data: Any) -> Any:
+        """Require `url` unless the event types are set."""
+        self.fields["url"].required = not (isinstance(data, dict) and "enabled_events" in data)
+        return super().to_internal_value(data)
+
     def change(self) -> Change:
         """Return what is asked for; event types in their own order, each once."""
         given = self.validated_data
@@ -106,7 +117,7 @@ class EndpointChangeSerializer(StrictSerializer):
         if isinstance(events, list):
             events = [type_ for type_ in EventType.values if type_ in events]
         return Change(
-            url=given["url"],
+            url=given.get("url", UNCHANGED),
             is_enabled=UNCHANGED if given.get("is_enabled") is None else given["is_enabled"],
             enabled_events=events,
             rotate_secret=bool(given["rotate_secret"]),

@@ -72,7 +72,10 @@ class ConfigurationView(_WebhookView):
         "webhooks.update",
         tag="Webhooks",
         summary="Configure webhooks",
-        description="Sets where your events go. The first URL makes the secret, which the answer holds.",
+        description=(
+            "Sets the URL and the types of your events. The first call creates the secret and returns it. Without a "
+            "URL, `enabled_events` applies to requests with their own `webhook_url`."
+        ),
         body=EndpointChangeSerializer,
         errors=[ErrorCode.URL_INVALID, ErrorCode.URL_NOT_ALLOWED],
         answers={200: OpenApiResponse(WebhookConfiguration, "The configuration as it is now.")},

@@ -8,6 +8,7 @@ from enum import Enum
 from django.db import transaction
 from django.utils import timezone
 
+from config.api.errors import ApiError, ErrorCode
 from merchants.models import Merchant
 from webhooks.endpoints.secrets_at_rest import encrypt, new_secret
 from webhooks.models import Endpoint
@@ -29,31 +30,37 @@ UNCHANGED = Unchanged.UNCHANGED
 class Change:
     """A validated change of an endpoint. Omitted settings keep their values.
 
-    `url` None removes the URL. `enabled_events` None restores the default types.
+    `url` None removes the URL; it can be omitted only while none is set. `enabled_events` None restores the default
+    types.
     """
 
-    url: str | None
+    url: str | Unchanged | None
     is_enabled: bool | Unchanged = UNCHANGED
     enabled_events: Sequence[str] | Unchanged | None = UNCHANGED
     rotate_secret: bool = False
 
 
 def configure(merchant: Merchant, change: Change) -> Endpoint | None:
-    """Apply `change` and return the endpoint, or None if there is none and the change has no URL.
+    """Apply `change` and return the endpoint; None if there is none and the change has neither a URL nor event types.
 
-    The secret is created with the first URL. After a rotation the previous secret also signs for 24 hours.
+    The secret is created with the endpoint. After a rotation the previous secret also signs for 24 hours. Raises
+    ApiError if the URL is omitted while one is set.
     """
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update().filter(merchant=merchant).first()
         is_new = endpoint is None
         if endpoint is None:
-            if change.url is None:
+            if not isinstance(change.url, str) and not _names_types(change):
                 return None
             ensure_secret(merchant)
             endpoint = Endpoint.objects.select_for_update().get(merchant=merchant)
-        if change.url != endpoint.url:
+        if isinstance(change.url, Unchanged):
+            if endpoint.url is not None:
+                message = "url is required while an endpoint is set; send it again, or null to remove it."
+                raise ApiError(ErrorCode.PARAMETER_MISSING, message, "url")
+        elif change.url != endpoint.url:
             _reset_health(endpoint)
-        endpoint.url = change.url
+            endpoint.url = change.url
         if not isinstance(change.is_enabled, Unchanged):
             endpoint.is_enabled = change.is_enabled
             endpoint.disabled_reason = None
@@ -65,6 +72,10 @@ def configure(merchant: Merchant, change: Change) -> Endpoint | None:
         endpoint.updated_at = timezone.now()
         endpoint.save()
     return endpoint
+
+
+def _names_types(change: Change) -> bool:
+    return not isinstance(change.enabled_events, Unchanged) and change.enabled_events is not None
 
 
 def ensure_secret(merchant: Merchant) -> Endpoint:

@@ -1,5 +1,10 @@
-"""The client address of a request: X-Forwarded-For is trusted only for the hops in `TRUSTED_PROXIES`."""
+"""The client address of a request: X-Forwarded-For is trusted only for the hops in `TRUSTED_PROXIES`.
 
+Every process parses it here. python-ipware doesn't check that the peer itself is a trusted proxy, and skips invalid
+entries, which moves its count of hops to the left.
+"""
+
+from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from django.conf import settings
@@ -11,13 +16,23 @@ _IPV6_CUSTOMER_BITS = 64
 
 
 def client_address(request: HttpRequest) -> Address | None:
-    """Return the client's address, or None where the server tells none (a Unix socket without trusted proxies).
+    """Return the client's address, or None if the server has none (a Unix socket without trusted proxies)."""
+    # gunicorn joins repeated lines with commas, in order.
+    return forwarded_address(
+        request.META.get("REMOTE_ADDR", ""), [request.META.get("HTTP_X_FORWARDED_FOR", "")]
+    )
 
-    With a number of proxies it is the entry that the outermost of them added, counted from the right. With networks it
-    is the first address from the right that lies outside of them. Anything further left may be forged.
+
+def forwarded_address(peer_text: str, lines: Iterable[str]) -> Address | None:
+    """Return the client's address for a connection from `peer_text` with these X-Forwarded-For lines, in order.
+
+    With a number of proxies it is the entry that the outermost of them added, counted from the right over all lines: a
+    proxy may add a line of its own. With networks it is the first address from the right that is outside of them. A
+    client may have forged anything further left.
     """
-    peer = _parsed(request.META.get("REMOTE_ADDR", ""))
-    forwarded = [_parsed(entry) for entry in request.headers.get("X-Forwarded-For", "").split(",")]
+    peer = _parsed(peer_text)
+    # An empty entry counts: a proxy that doesn't know its client's address may write one.
+    forwarded = [_parsed(entry) for entry in ",".join(lines).split(",")]
     trusted = settings.TRUSTED_PROXIES
     if isinstance(trusted, int):
         if trusted == 0:
@@ -35,8 +50,12 @@ def client_address(request: HttpRequest) -> Address | None:
 
 
 def client_identity(request: HttpRequest) -> str:
-    """Return the client as it is counted: an IPv4 address, or the /64 that one IPv6 customer has to himself."""
-    address = client_address(request)
+    """Return the identity under which the limits count a request's client."""
+    return identity_of(client_address(request))
+
+
+def identity_of(address: Address | None) -> str:
+    """Return an IPv4 address, or the /64 that an IPv6 customer has alone, as the limits count it."""
     if isinstance(address, IPv6Address):
         return str(IPv6Network((int(address), _IPV6_CUSTOMER_BITS), strict=False))
     return str(address or "unknown")
@@ -58,5 +77,7 @@ def _parsed(text: str) -> Address | None:
         address = ip_address(text)
     except ValueError:
         return None
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return mapped or address
+    if isinstance(address, IPv6Address):
+        # The address without its zone, which names an interface of the machine that wrote it.
+        return address.ipv4_mapped or IPv6Address(int(address))
+    return address

@@ -77,11 +77,11 @@ def prepare(key: str, merchant: Merchant, token: Token, order: Callable[..., dic
 class Service:
     """The web process, as in production, on a loopback address."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, **settings: str) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         more = {"PORT": str(port), "WEB_CONCURRENCY": "1", "BASE_URL": self.url, "CHECKOUT_URL": self.url}
-        self.process = Process(log, "gunicorn", "--config", "config/gunicorn.py", **more)
+        self.process = Process(log, "gunicorn", "--config", "config/gunicorn.py", **more, **settings)
         eventually(self._is_up, "the service answered")
 
     def _is_up(self) -> bool:

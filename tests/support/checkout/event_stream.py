@@ -16,6 +16,7 @@ class Event:
     name: str
     id: str
     data: str
+    retry: int | None = None
 
 
 class EventStream:
@@ -54,5 +55,8 @@ class EventStream:
             if line:
                 fields[name] = value
             elif fields:
-                self.events.put(Event(fields.get("event", ""), fields.get("id", ""), fields.get("data", "")))
+                retry = int(fields["retry"]) if "retry" in fields else None
+                self.events.put(
+                    Event(fields.get("event", ""), fields.get("id", ""), fields.get("data", ""), retry)
+                )
                 fields = {}

@@ -40,9 +40,9 @@ export class StatusPoll {
     window.addEventListener("pageshow", (event) => event.persisted && this.visibilityChanged());
   }
 
+  /** Follow a final request too, without a stream: a late payment changes it. */
   start(): void {
-    if (this.final) return;
-    if (!document.hidden) this.stream.open();
+    if (!this.final && !document.hidden) this.stream.open();
     this.schedule(this.intervalMs);
   }
 
@@ -50,19 +50,21 @@ export class StatusPoll {
   now(): void {
     this.final = false;
     if (!document.hidden) this.stream.open();
-    if (this.asking) {
-      this.again = true;
-      return;
-    }
-    void this.ask();
+    this.askOrRepeat();
+  }
+
+  private askOrRepeat(): void {
+    if (this.asking) this.again = true;
+    else void this.ask();
   }
 
   private visibilityChanged(): void {
-    if (this.final) return;
     if (document.hidden) {
       // Browsers allow few connections to a server over HTTP/1.1, and a hidden page needs none.
       this.stream.close();
       this.schedule(this.pause());
+    } else if (this.final) {
+      this.askOrRepeat();
     } else {
       this.now();
     }
@@ -73,7 +75,7 @@ export class StatusPoll {
     this.api.received(etag);
     this.connected();
     this.take(checkout);
-    if (!this.final) this.schedule(this.pause());
+    this.schedule(this.pause());
   }
 
   private async ask(): Promise<void> {
@@ -93,15 +95,17 @@ export class StatusPoll {
     if (this.again) {
       this.again = false;
       void this.ask();
-    } else if (!this.final) {
+    } else {
       this.schedule(this.pause());
     }
   }
 
   private take(checkout: Checkout): void {
+    const wasFinal = this.final;
     this.intervalMs = checkout.poll_in_ms;
     this.final = checkout.is_final;
     if (this.final) this.stream.close();
+    else if (wasFinal && !document.hidden) this.stream.open();
     this.onChange(checkout);
   }
 
@@ -114,7 +118,7 @@ export class StatusPoll {
   private failed(error: unknown): void {
     this.failures += 1;
     this.retryAfterMs = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
-    if (this.failures === FAILURES_BEFORE_TELLING) this.onConnection(false);
+    if (this.failures === FAILURES_BEFORE_TELLING && !this.final) this.onConnection(false);
   }
 
   /** The browser is offline: report it without waiting for failed requests. */

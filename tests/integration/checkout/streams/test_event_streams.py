@@ -68,7 +68,7 @@ def test_a_stream_begins_with_the_details_and_goes_on_with_each_change(
     changed = stream.next()
     assert json.loads(changed.data)["status"] == "cancelled"
     assert changed.id == public.get(f"/api/public/payment-requests/{request_made['id']}")["ETag"] != first.id
-    stream.close()
+    stream.wait_for_end()
 
 
 def test_a_submitted_hash_shows_at_once_to_all_who_watch(
@@ -104,6 +104,36 @@ def test_a_browser_that_comes_back_hears_of_what_it_missed_and_no_more(
     again = events.stream(request_made, **{"Last-Event-ID": etag})
     api.post(f"/api/payment-requests/{request_made['id']}/cancel", {})
     assert json.loads(again.next().data)["status"] == "cancelled"
+    again.wait_for_end()
+
+
+def test_stream_of_a_final_request_sends_its_state_and_ends(
+    events: Events, request_made: dict[str, Any], api: Api
+) -> None:
+    open_stream = events.stream(request_made)
+    open_stream.next()
+    assert api.post(f"/api/payment-requests/{request_made['id']}/cancel", {}).status_code == 200
+    for stream in (open_stream, events.stream(request_made)):
+        last = stream.next()
+        details = json.loads(last.data)
+        assert (details["status"], details["is_final"]) == ("cancelled", True)
+        assert last.retry == details["poll_in_ms"]
+        stream.wait_for_end()
+    assert events.stream(request_made, **{"Last-Event-ID": last.id}).response.status_code == 204
+
+
+def test_browser_that_reconnects_gets_a_late_payment(
+    events: Events, request_made: dict[str, Any], api: Api, public: Api, chain: Any
+) -> None:
+    assert api.post(f"/api/payment-requests/{request_made['id']}/cancel", {}).status_code == 200
+    before = events.stream(request_made)
+    etag = before.next().id
+    before.wait_for_end()
+    body = {"chain_id": chain.pk, "transaction_hash": "0x" + "7e" * 32}
+    assert public.post(f"/api/public/payment-requests/{request_made['id']}/payments", body).status_code == 201
+    again = events.stream(request_made, **{"Last-Event-ID": etag})
+    details = json.loads(again.next().data)
+    assert (len(details["payments"]), details["is_final"]) == (1, False)
     again.close()
 
 
@@ -120,7 +150,7 @@ def test_streams_outlive_the_database_connection_on_which_changes_are_announced(
         assert cursor.fetchone() != (0,)
     assert api.post(f"/api/payment-requests/{request_made['id']}/cancel", {}).status_code == 200
     assert json.loads(stream.next().data)["status"] == "cancelled"
-    stream.close()
+    stream.wait_for_end()
 
 
 def test_more_streams_than_allowed_are_refused_until_one_ends(

@@ -297,6 +297,12 @@ def test_a_connection_is_kept_for_the_next_request(service: Service) -> None:
             assert connection.sock is kept
 
 
+def test_client_cannot_choose_the_path_with_script_name(service: Service) -> None:
+    for name in ("SCRIPT_NAME", "PATH_INFO"):
+        response = requests.get(f"{service.url}/x/healthz", headers={name: "/x"}, timeout=PATIENCE)
+        assert response.status_code == 404
+
+
 def test_a_client_that_expects_to_be_asked_is_asked(connect: Connect) -> None:
     connection = connect(POST + b"Expect: 100-continue\r\nConnection: close\r\nContent-Length: 2\r\n\r\n")
     assert connection.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"

@@ -152,6 +152,38 @@ def test_a_price_that_can_not_be_taken_is_refused(
     assert (PaymentRequest.objects.count(), exchanges.asked) == (0, [])
 
 
+BOTH = ("price", "parameter_invalid")
+
+
+@pytest.mark.parametrize(
+    ("change", "others"),
+    [
+        ({"amount": "10"}, []),
+        ({"amount": "10", "price": "25"}, [("price", "parameter_invalid")]),
+        ({"amount": "10", "price": {"currency": "EUR"}}, [("price.amount", "parameter_missing")]),
+        (
+            {"amount": "1.1234567", "price": {**PRICE, "currency": "eur", "vat": "5"}, "chain_id": "x"},
+            [
+                ("price.vat", "parameter_unknown"),
+                ("amount", "amount_too_precise"),
+                ("chain_id", "parameter_invalid"),
+            ],
+        ),
+        ({"amount": "x", "price": PRICE}, [("amount", "amount_invalid")]),
+    ],
+)
+def test_amount_with_price_is_the_first_error_of_all(
+    api: Api, priced: Order, exchanges: Exchanges, change: dict[str, Any], others: list[tuple[str, str]]
+) -> None:
+    response = api.post("/api/payment-requests", {**priced(), **change})
+    error = response.json()["error"]
+    details = [(detail["param"], detail["code"]) for detail in error["details"]]
+    assert (response.status_code, details) == (400, [BOTH, *others])
+    assert (error["param"], error["code"]) == BOTH
+    assert error["message"] == "Send either amount or price, not both."
+    assert (PaymentRequest.objects.count(), exchanges.asked) == (0, [])
+
+
 def test_a_token_without_a_price_is_refused(
     api: Api, priced: Order, exchanges: Exchanges, dai: Token
 ) -> None:

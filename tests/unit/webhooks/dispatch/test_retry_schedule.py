@@ -1,5 +1,6 @@
 """Eight attempts at the promised offsets, none early, with the same body and a fresh signature each."""
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -7,6 +8,7 @@ import pytest
 import stripe
 
 from merchants.models import Merchant
+from tests.conftest import Api
 from tests.support.webhooks.fixtures import Clock
 from tests.support.webhooks.receiver import Receiver, answer
 from webhooks.dispatch.delivery import deliver_next
@@ -138,6 +140,25 @@ def test_a_requests_own_url_is_called_whatever_the_endpoint(
     assert deliver_next()
     assert [received.path for received in receiver.received] == ["/hook/own"]
     assert Delivery.objects.get().status == "delivered"
+
+
+def test_opt_in_event_without_endpoint_is_delivered_to_own_url(
+    merchant: Merchant, api: Api, receiver: Receiver, record: Record
+) -> None:
+    body = {"enabled_events": ["payment.overpaid"]}
+    secret = api.put("/api/webhooks", body).json()["secret"]
+    for type_ in ("payment.overpaid", "payment.reorged", "payment.succeeded"):
+        record(webhook_url=receiver.url + "/own", type=type_)
+    record(type="payment.overpaid")  # of a request without a URL
+    while deliver_next():
+        pass
+    assert [json.loads(received.body)["type"] for received in receiver.received] == [
+        "payment.overpaid",
+        "payment.succeeded",
+    ]
+    for received in receiver.received:
+        assert received.path == "/hook/own"
+        assert stripe.WebhookSignature.verify_header(received.body.decode(), received.signature, secret)
 
 
 def test_a_secret_that_cannot_be_opened_fails_its_own_attempt_and_no_other(

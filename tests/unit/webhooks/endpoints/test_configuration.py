@@ -99,6 +99,40 @@ def test_removing_what_never_was_makes_nothing(api: Api, merchant: Merchant) -> 
     assert state(merchant) is None
 
 
+@pytest.mark.parametrize("url", [{}, {"url": None}], ids=["left out", "null"])
+def test_event_types_without_url_create_a_secret(api: Api, url: dict[str, None]) -> None:
+    body = api.put("/api/webhooks", {**url, "enabled_events": ["payment.overpaid"]}).json()
+    assert (body["url"], body["enabled_events"], body["is_enabled"]) == (None, ["payment.overpaid"], True)
+    assert re.fullmatch(r"whsec_[0-9A-Za-z]{32}", body["secret"])
+    assert api.get("/api/webhooks").json() == body
+
+    again = api.put("/api/webhooks", {"enabled_events": None}).json()
+    assert (again["secret"], again["enabled_events"]) == (body["secret"], DEFAULT_TYPES)
+    assert api.put("/api/webhooks", {"url": URL}).json()["secret"] == body["secret"]
+
+
+def test_default_types_without_url_create_nothing(api: Api, merchant: Merchant) -> None:
+    response = api.put("/api/webhooks", {"enabled_events": None})
+    assert response.json() == {**dict.fromkeys(FIELDS), "object": "webhook_configuration"}
+    assert state(merchant) is None
+
+
+def test_removing_the_endpoint_keeps_its_event_types(api: Api) -> None:
+    api.put("/api/webhooks", {"url": URL, "enabled_events": ["payment.overpaid"]})
+    assert api.put("/api/webhooks", {"url": None}).json()["enabled_events"] == ["payment.overpaid"]
+    changed = api.put("/api/webhooks", {"enabled_events": ["payment.reorged"]}).json()
+    assert (changed["url"], changed["enabled_events"]) == (None, ["payment.reorged"])
+
+
+def test_missing_url_is_named_among_other_errors(api: Api, merchant: Merchant) -> None:
+    details = api.put("/api/webhooks", {"is_enabled": 1}).json()["error"]["details"]
+    assert [(detail["param"], detail["code"]) for detail in details] == [
+        ("url", "parameter_missing"),
+        ("is_enabled", "parameter_invalid"),
+    ]
+    assert state(merchant) is None
+
+
 def test_a_rotation_makes_a_new_secret_and_tells_until_when_the_old_one_signs(api: Api) -> None:
     first = api.put("/api/webhooks", {"url": URL, "rotate_secret": True}).json()
     assert first["previous_secret_expires_at"] is None
@@ -134,6 +168,8 @@ def test_enabling_again_clears_why_it_was_disabled(api: Api, merchant: Merchant)
     [
         ({}, "parameter_missing", "url"),
         ({"is_enabled": True}, "parameter_missing", "url"),
+        ({"enabled_events": ["payment.overpaid"]}, "parameter_missing", "url"),
+        ({"enabled_events": None}, "parameter_missing", "url"),
         ({"url": 5}, "parameter_invalid", "url"),
         ({"url": ""}, "url_invalid", "url"),
         ({"url": "shop.example"}, "url_invalid", "url"),

@@ -1,0 +1,33 @@
+"""What is wrong with the amount, the price and the lifetime of a new payment request beside one another."""
+
+from collections.abc import Collection
+from typing import Any
+
+from rest_framework.serializers import ErrorDetail
+
+from config.api.errors import ErrorCode, Problem
+
+MOST_PRICED_SECONDS = 900
+
+
+def with_both_first(problems: dict[str, Any]) -> dict[str, Any]:
+    """Return the problems of a body with an amount and a price, that one first, also if the price is malformed."""
+    rest = dict(problems)
+    own = rest.pop("price", [])
+    both = ErrorDetail("Send either amount or price, not both.", ErrorCode.PARAMETER_INVALID.value)
+    if isinstance(own, dict):
+        return {"price": [both], **{f"price.{name}": inner for name, inner in own.items()}, **rest}
+    return {"price": [both, *own], **rest}
+
+
+def price_problems(asked: Collection[str], lifetime: int | None) -> list[Problem]:
+    """Return what is wrong if only one of amount and price, or neither, is given. `lifetime` is in seconds."""
+    if not asked:
+        message = "Either amount or price is required."
+        return [Problem(ErrorCode.PARAMETER_MISSING, message, "amount")]
+    if "price" in asked and lifetime is not None and lifetime > MOST_PRICED_SECONDS:
+        message = (
+            f"A request with a price can be paid for at most {MOST_PRICED_SECONDS} seconds; got {lifetime}."
+        )
+        return [Problem(ErrorCode.PARAMETER_INVALID, message, "expires_in")]
+    return []
