@@ -2,7 +2,7 @@
 
 import uuid
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiResponse
@@ -62,14 +62,15 @@ class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
     queryset = PaymentRequest.objects.none()
     lookup_field = "id"
+    writing_needs: ClassVar[type[HasApiKey]] = CanCreatePayments
 
     def get_queryset(self) -> QuerySet[PaymentRequest]:
         """Start every look-up from the key's merchant."""
         return merchant_of(self.request).payment_requests.filter(is_refund=False)
 
     def get_permissions(self) -> list[BasePermission]:
-        """Reading needs any active key, changing `create_payments`."""
-        return [HasApiKey() if self.request.method in SAFE_METHODS else CanCreatePayments()]
+        """Require any active key to read, and the permission `writing_needs` to write."""
+        return [HasApiKey() if self.request.method in SAFE_METHODS else self.writing_needs()]
 
     def find(self, id: str) -> PaymentRequest:
         """Return the merchant's request with this id, or answer 404."""

@@ -34,8 +34,9 @@ SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
         "in": "header",
         "name": "X-API-Key",
         "description": (
-            "`quitt_` and 40 lowercase hexadecimal digits. Issued in the admin, shown once. A key carries "
-            "permissions: `create_payments`, `manage_webhooks`; reading needs none of them."
+            "`quitt_` and 40 lowercase hexadecimal digits. Issued in the admin, shown once. `create_payments` allows "
+            "writes, `create_refunds` allows refunds to any address, `manage_webhooks` allows everything under "
+            "`/api/webhooks`. Any active key can read the rest."
         ),
     },
     "Bearer": {

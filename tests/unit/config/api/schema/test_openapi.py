@@ -102,6 +102,12 @@ def test_a_permission_stands_in_the_security_of_each_call_that_needs_it() -> Non
     assert needed["payment_requests.create"] == ["create_payments"]
     assert needed["payment_requests.retrieve"] == []
     assert needed["webhooks.retrieve"] == ["manage_webhooks"]
+    refunds = {name: permissions for name, permissions in needed.items() if name.startswith("refunds.")}
+    reads = {"refunds.list", "refunds.list_of_request", "refunds.retrieve"}
+    assert {name for name, permissions in refunds.items() if permissions == []} == reads
+    assert {name for name, permissions in refunds.items() if permissions == ["create_refunds"]} == (
+        set(refunds) - reads
+    )
     assert all(len(operation["security"]) in (0, 2) for _, _, operation in OPERATIONS.values())
 
 
