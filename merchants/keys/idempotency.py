@@ -118,6 +118,27 @@ def idempotent_statement(
     return answer
 
 
+def never_replayed(
+    handler: Callable[Concatenate[View, Request, Arguments], Response],
+) -> Callable[Concatenate[View, Request, Arguments], Response]:
+    """Make a view's handler of an authenticated POST accept `Idempotency-Key`, and store and replay nothing.
+
+    For responses that are only right at the time of the call, such as an unsigned transaction: a replayed one could be
+    signed after its refund was cancelled and replaced.
+    """
+
+    @wraps(handler)
+    def answer(
+        view: View, request: Request, /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Response:
+        _key_of(request)
+        return handler(view, request, *args, **kwargs)
+
+    answer.takes_idempotency_key = True  # type: ignore[attr-defined]
+    answer.is_never_replayed = True  # type: ignore[attr-defined]
+    return answer
+
+
 def _answer(request: Request, prepare: Callable[[], Effect]) -> HttpResponse:
     key = _key_of(request)
     if key is not None:
