@@ -207,7 +207,7 @@ def _answer_once(
             claim.keep(response.status_code, response.data)
         return response
     except ApiError as error:
-        if error.status_code == 409 and not claim.is_lost:
+        if error.is_final and not claim.is_lost:
             claim.keep(error.status_code, error_body(error))
         else:
             claim.release()

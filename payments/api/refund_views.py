@@ -94,6 +94,7 @@ class RefundViewSet(OwnRequestsViewSet):
             ErrorCode.AMOUNT_TOO_LARGE,
             ErrorCode.ADDRESS_INVALID,
             ErrorCode.REFUND_TOO_LARGE,
+            ErrorCode.PAYMENT_REQUEST_ACTIVE,
         ],
         answers={201: OpenApiResponse(RefundObject, "The new refund.")},
     )

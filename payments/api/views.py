@@ -285,7 +285,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         ),
         path=_PAYMENT,
         body=AcceptPaymentSerializer,
-        errors=[ErrorCode.PAYMENT_NOT_RETRYABLE],
+        errors=[ErrorCode.PAYMENT_NOT_RETRYABLE, ErrorCode.PAYMENT_REFUNDED],
         answers={200: OpenApiResponse(PaymentObject, "The payment, `pending` again.")},
     )
     def accept(self, request: Request, id: str, payment_id: str) -> Effect:
