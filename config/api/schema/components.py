@@ -9,7 +9,7 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "examples": ["req_706b20db2473d2414fe53271"]},
     },
     "Idempotent-Replayed": {
-        "description": "`true` where this is the kept answer of an earlier call with the same Idempotency-Key.",
+        "description": "`true` if this is the stored response of an earlier call with the same Idempotency-Key.",
         "schema": {"type": "string", "const": "true"},
     },
     "Retry-After": {

@@ -111,6 +111,21 @@ def test_a_permission_stands_in_the_security_of_each_call_that_needs_it() -> Non
     assert all(len(operation["security"]) in (0, 2) for _, _, operation in OPERATIONS.values())
 
 
+def test_only_stored_responses_are_marked_as_replayed() -> None:
+    replayed = {
+        name: {
+            status
+            for status, response in responses_of(operation).items()
+            if "Idempotent-Replayed" in response["headers"]
+        }
+        for name, (_, _, operation) in OPERATIONS.items()
+    }
+    assert replayed["payment_requests.cancel"] == {"200", "409"}
+    assert replayed["refunds.create"] == {"201"}
+    assert replayed["refunds.build"] == set()
+    assert replayed["payment_requests.retrieve"] == set()
+
+
 def _properties() -> Iterator[tuple[str, str, dict[str, Any]]]:
     for component, schema in COMPONENTS.items():
         for name, part in schema.get("properties", {}).items():
