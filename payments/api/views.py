@@ -125,9 +125,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payment requests",
         summary="Create a payment request",
         description=(
-            "Asks for an amount of one token, or for a price that is converted into one. Send the customer to the "
-            "`payment_url` of the answer. Send an `Idempotency-Key` as well, so that a call that you have to repeat "
-            "asks for the money once."
+            "Requests an amount of one token, or a price that is converted into one. Send the customer to the "
+            "`payment_url` of the response. Send an `Idempotency-Key`, and retry with the same key and body if you got "
+            "no response."
         ),
         body=CreateRequestSerializer,
         errors=[
@@ -259,9 +259,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payments",
         summary="Retry a failed payment",
         description=(
-            "Verifies a failed payment again: one that was not found or not answered for, or whose block is not final "
-            "yet, so that a reorganisation can still turn it. Three times in all, the one re-opening by submitting the "
-            "hash again included."
+            "Verifies a failed payment again if its failure can still change: the transaction was not found, "
+            "verification timed out, or the block is not final yet. Three retries in all; submitting the hash again "
+            "uses one of them."
         ),
         path=_PAYMENT,
         errors=[ErrorCode.RETRY_LIMIT_REACHED, ErrorCode.PAYMENT_NOT_RETRYABLE],

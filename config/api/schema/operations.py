@@ -169,7 +169,7 @@ class Inspector(AutoSchema):
         names = [each.permission.value for each in self._permissions if each.permission is not None]
         if names:
             return f"Needs an API key with the permission `{names[0]}`."
-        return "Needs an API key, whatever its permissions."
+        return "Needs any active API key."
 
     def _common_errors(self, found: Mapping[str, Any]) -> list[ErrorCode]:
         codes = list(errors.ANYWHERE)
