@@ -236,7 +236,7 @@ def _migrate_and_fill(memory: Memory, at: Addresses, manage: Commands) -> None:
     if memory.get("API_KEY") is None:
         with step(f"Making the merchant {SHOP_MERCHANT!r} and its API key"):
             memory["MERCHANT_ID"] = memory.get("MERCHANT_ID") or manage("create_merchant", SHOP_MERCHANT)
-            permissions = "create_payments,manage_webhooks"
+            permissions = "create_payments,create_refunds,manage_webhooks"
             merchant = memory["MERCHANT_ID"]
             memory["API_KEY"] = manage(
                 "create_api_key", merchant, "--permissions", permissions, "--name", "demo shop"

@@ -10,7 +10,7 @@ from django.test import Client
 
 from chains.models import Chain, Token
 from demo.services import anvil, surfnet
-from merchants.models import ApiKey, Merchant
+from merchants.models import ApiKey, Merchant, Permission
 from merchants.services import issue_key
 from payments.providers import registry
 from tests import migrated
@@ -176,8 +176,8 @@ def other_merchant(db: None) -> Merchant:
 
 @pytest.fixture
 def api_key(merchant: Merchant) -> tuple[ApiKey, str]:
-    """Alice's key with both permissions: its row, and the key itself."""
-    return issue_key(merchant=merchant, permissions=["create_payments", "manage_webhooks"], name="test")
+    """Alice's key with every permission: its row, and the key itself."""
+    return issue_key(merchant=merchant, permissions=Permission.values, name="test")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from checkout.api.built_objects import BuiltTransaction
 from config.api.errors import ErrorCode
 from config.api.schema.operations import operation
 from merchants.keys.authentication import actor_of
-from merchants.keys.idempotency import Effect, idempotent
+from merchants.keys.idempotency import never_replayed
 from payments.api.refund_serializers import BuildRefundSerializer
 from payments.api.refund_views import RefundViewSet
 from payments.refunds.reading import now
@@ -22,7 +22,7 @@ from payments.routes.routes import build_transaction
 class RefundBuildViewSet(RefundViewSet):
     """The transactions of a merchant's own refunds."""
 
-    @idempotent
+    @never_replayed
     @operation(
         "refunds.build",
         tag="Refunds",
@@ -30,7 +30,8 @@ class RefundBuildViewSet(RefundViewSet):
         description=(
             "The unsigned transaction of a refund, for your wallet to sign and send. It is simulated first, and "
             "carries the refund's own reference, so that it is found without its hash. A failed refund is `ready` "
-            "again and reserves its amount; if other refunds have taken it, the call answers `refund_too_large`."
+            "again and reserves its amount; if other refunds have taken it, the call returns `refund_too_large`. Each "
+            "call builds a new transaction: none is stored or replayed. Sign only the newest one."
         ),
         path={"id": "The refund's `id`."},
         body=BuildRefundSerializer,
@@ -48,7 +49,7 @@ class RefundBuildViewSet(RefundViewSet):
         ],
         answers={200: OpenApiResponse(BuiltTransaction, "The unsigned transaction.")},
     )
-    def build(self, request: Request, id: str) -> Effect:
+    def build(self, request: Request, id: str) -> Response:
         """Return the unsigned transaction of a refund."""
         refund = self.find_refund(id)
         require_on(Feature.REFUNDS)
@@ -57,5 +58,4 @@ class RefundBuildViewSet(RefundViewSet):
         wallet_address = serializer.wallet_of(refund.request)
         carrier = require_buildable(now([refund])[0])
         route = offer_direct(carrier, wallet_address, timezone.now())
-        built = BuiltTransaction.of(route, build_transaction(route, actor=actor_of(request)))
-        return lambda: Response(built)
+        return Response(BuiltTransaction.of(route, build_transaction(route, actor=actor_of(request))))

@@ -137,6 +137,29 @@ _IDEMPOTENCY = {
     ErrorCode.IDEMPOTENCY_KEY_REUSED,
     ErrorCode.IDEMPOTENCY_KEY_IN_USE,
 }
+# Each 409 code is in one of these two sets. An Idempotency-Key stores the final ones only: neither time nor another
+# call changes them. A stored response to the others would hide that the call has become possible.
+FINAL_CONFLICTS = {
+    ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,  # no request becomes active again
+    ErrorCode.TRANSACTION_ALREADY_USED,  # a transfer is credited once
+    ErrorCode.RETRY_LIMIT_REACHED,  # retries are counted, never reset
+}
+TEMPORARY_CONFLICTS = {
+    ErrorCode.PAYMENT_IN_PROGRESS,  # until the payment completes or fails
+    ErrorCode.ROUTE_EXPIRED,  # a refund gets a new route with each call
+    ErrorCode.RECIPIENT_INVALID,  # until the account changes on the chain, or the merchant allows the recipient
+    ErrorCode.INSUFFICIENT_FUNDS,  # until the wallet is funded
+    ErrorCode.INSUFFICIENT_GAS,  # until the wallet is funded, or fees fall
+    ErrorCode.TRANSACTION_WOULD_FAIL,  # until the chain's state changes
+    ErrorCode.PAYMENT_NOT_RETRYABLE,  # a pending payment may still fail, and then be retried or accepted
+    ErrorCode.REFUND_TOO_LARGE,  # until another refund is cancelled or fails, or another payment arrives
+    ErrorCode.REFUND_NOT_READY,  # until the customer names an address, or a reorganisation undoes a completed refund
+    ErrorCode.REFUND_NOT_CANCELLABLE,  # until its transaction fails
+    ErrorCode.PAYMENT_REQUEST_ACTIVE,  # until the request completes, expires or is cancelled
+    ErrorCode.PAYMENT_REFUNDED,  # until a refund is cancelled or fails
+    ErrorCode.WEBHOOK_NOT_CONFIGURED,  # until a URL is set
+    ErrorCode.IDEMPOTENCY_KEY_IN_USE,  # until the first call ends
+}
 
 
 def status_of(code: ErrorCode) -> int:
@@ -183,6 +206,7 @@ class ApiError(APIException):
         self.problems = list(problems) or [Problem(code, message, param)]
         self.status_code = status_of(code)
         self.error_type = type_of(code)
+        self.is_final = code in FINAL_CONFLICTS
         if retry_after is None and self.status_code == 503:
             retry_after = RETRY_AFTER_SECONDS
         self.retry_after = retry_after

@@ -127,7 +127,11 @@ class NewKeyForm(OnceForm, _ApiKeyForm):
         choices=Permission.choices,
         widget=Checkboxes,
         required=False,
-        help_text="Reading payment requests and events needs no permission: every active key can.",
+        help_text=(
+            "Reading payment requests and events needs no permission: every active key can. A key with "
+            "create_refunds can prepare refunds to any address for you to sign. Select it only if this server makes "
+            "refunds."
+        ),
     )
 
     class Meta:

@@ -26,8 +26,9 @@ from rest_framework.response import Response
 from config.api.answers import AnswerRenderer
 from config.api.errors import ApiError, ErrorCode
 from config.api.handler import error_body
-from config.database.compiled_query import CompiledInsert
+from config.database.compiled_query import CompiledInsert, run
 from merchants.keys.authentication import merchant_of
+from merchants.keys.waiting import wait_for
 from merchants.models import Merchant
 from merchants.models.idempotency_keys import IdempotencyKey
 
@@ -49,12 +50,20 @@ class KeptAnswer:
 
     @staticmethod
     def sql(source: str) -> str:
-        """Return the INSERT for the CTE that the effect reads from: a row for each of `source`, if the key is new."""
+        """Return the INSERT for the CTE that the effect reads from: a row for each of `source`, if the key is new.
+
+        It stores nothing, and doesn't block, while another statement is inserting the same key.
+        """
         row = _row()
         return (
             f"INSERT INTO merchants_idempotencykey ({row.columns}) SELECT {row.values} FROM {source}"  # noqa: S608
-            " ON CONFLICT DO NOTHING RETURNING id"
+            " WHERE pg_try_advisory_xact_lock(%s::bigint) ON CONFLICT DO NOTHING RETURNING id"
         )
+
+    @classmethod
+    def of(cls, row: IdempotencyKey) -> "KeptAnswer":
+        """Return what `sql` needs to insert `row`."""
+        return cls([*_row().of(row), _lock_id("insert", row.merchant, row.key)])
 
 
 @dataclass(frozen=True)
@@ -103,8 +112,7 @@ def idempotent_statement(
 ) -> Callable[Concatenate[View, Request, Arguments], HttpResponse]:
     """Do as `idempotent`, for a handler that has no effect before the one it returns and may return `OneStatement`.
 
-    Such an effect, a new key and the response are stored by one statement. A call with the same key that arrives
-    meanwhile waits for it, and gets the same response. The handler may run twice.
+    Such an effect, a new key and the response are stored by one statement. The handler may run twice.
     """
 
     @wraps(handler)
@@ -115,6 +123,27 @@ def idempotent_statement(
         return _answer_at_once(request, prepare) or _answer(request, prepare)
 
     answer.takes_idempotency_key = True  # type: ignore[attr-defined]
+    return answer
+
+
+def never_replayed(
+    handler: Callable[Concatenate[View, Request, Arguments], Response],
+) -> Callable[Concatenate[View, Request, Arguments], Response]:
+    """Make a view's handler of an authenticated POST accept `Idempotency-Key`, and store and replay nothing.
+
+    For responses that are only right at the time of the call, such as an unsigned transaction: a replayed one could be
+    signed after its refund was cancelled and replaced.
+    """
+
+    @wraps(handler)
+    def answer(
+        view: View, request: Request, /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Response:
+        _key_of(request)
+        return handler(view, request, *args, **kwargs)
+
+    answer.takes_idempotency_key = True  # type: ignore[attr-defined]
+    answer.is_never_replayed = True  # type: ignore[attr-defined]
     return answer
 
 
@@ -147,7 +176,7 @@ def _answer_at_once(request: Request, prepare: Callable[[], Effect]) -> HttpResp
             body=AnswerRenderer().render(effect.response.data),
             expires_at=timezone.now() + KEPT_FOR,
         )
-        return effect.response if effect.store(KeptAnswer(_row().of(row))) else None
+        return effect.response if effect.store(KeptAnswer.of(row)) else None
     except (APIException, ApiError):
         if key is None:
             raise
@@ -186,7 +215,7 @@ def _answer_once(
             claim.keep(response.status_code, response.data)
         return response
     except ApiError as error:
-        if error.status_code == 409 and not claim.is_lost:
+        if error.is_final:
             claim.keep(error.status_code, error_body(error))
         else:
             claim.release()
@@ -202,7 +231,6 @@ class _Claim:
 
     row_id: int
     claim_id: uuid.UUID
-    is_lost: bool = False
 
     def keep(self, status: int, data: Any) -> None:
         """Store the response. Raises ApiError if another call took over the key; the caller must roll back."""
@@ -214,7 +242,6 @@ class _Claim:
             expires_at=timezone.now() + KEPT_FOR,
         )
         if changed != 1:
-            self.is_lost = True
             raise _in_use()
 
     def release(self) -> None:
@@ -227,38 +254,55 @@ class _Claim:
 
 
 def _claim(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpResponse:
-    """Claim the key, or return the stored response.
+    """Claim the key, or return the stored response; wait for a call that runs, if no other call does.
 
-    Raises ApiError: `idempotency_key_reused` for another path or body, `idempotency_key_in_use` while a call runs.
+    Raises ApiError: `idempotency_key_reused` for another path or body, `idempotency_key_in_use` if the call that runs
+    doesn't end in time or this one may not wait for it.
     """
+
+    def attempt() -> _Claim | HttpResponse | None:
+        return _claim_now(merchant, key, fingerprint)
+
+    claim = attempt()
+    if claim is not None:
+        return claim
+    waited = wait_for(attempt, lock=_lock_id("wait", merchant, key))
+    if waited is None:
+        raise _in_use()
+    return waited
+
+
+def _claim_now(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpResponse | None:
+    """Claim the key, or return the stored response; None while another call runs."""
     now = timezone.now()
+    claim_id = uuid.uuid4()
     mine = IdempotencyKey(
         merchant=merchant,
         key=key,
         fingerprint=fingerprint,
-        claim_id=uuid.uuid4(),
+        claim_id=claim_id,
         lease_until=now + LEASE,
         expires_at=now + KEPT_FOR,
     )
-    IdempotencyKey.objects.bulk_create([mine], ignore_conflicts=True)
+    inserted = run(KeptAnswer.sql("(SELECT) AS anything"), KeptAnswer.of(mine).values).fetchall()
+    if inserted:
+        return _Claim(inserted[0][0], claim_id)
     row = IdempotencyKey.objects.filter(merchant=merchant, key=key).first()
-    if row is None:  # another call's claim, released a moment ago
-        raise _in_use()
-    if row.claim_id is not None and row.claim_id == mine.claim_id:
-        return _Claim(row.pk, row.claim_id)
+    if row is None:  # another statement is inserting it, or it was released a moment ago
+        return None
     if row.is_free(now):
         return _take_over(row, mine)
     if bytes(row.fingerprint) != fingerprint:
         message = "This Idempotency-Key was used for another path or body. Use a new key for a new call."
         raise ApiError(ErrorCode.IDEMPOTENCY_KEY_REUSED, message)
     if row.body is None:
-        raise _in_use()
+        return None
     replayed = HttpResponse(bytes(row.body), status=row.status, content_type="application/json")
     replayed["Idempotent-Replayed"] = "true"
     return replayed
 
 
-def _take_over(row: IdempotencyKey, mine: IdempotencyKey) -> _Claim:
+def _take_over(row: IdempotencyKey, mine: IdempotencyKey) -> _Claim | None:
     """Claim a key whose call crashed or whose response has expired. Only one concurrent call succeeds."""
     taken = IdempotencyKey.objects.filter(pk=row.pk, claim_id=row.claim_id, expires_at=row.expires_at).update(
         fingerprint=mine.fingerprint,
@@ -268,9 +312,13 @@ def _take_over(row: IdempotencyKey, mine: IdempotencyKey) -> _Claim:
         body=None,
         expires_at=mine.expires_at,
     )
-    if taken != 1 or mine.claim_id is None:
-        raise _in_use()
-    return _Claim(row.pk, mine.claim_id)
+    return _Claim(row.pk, mine.claim_id) if taken == 1 and mine.claim_id is not None else None
+
+
+def _lock_id(purpose: str, merchant: Merchant, key: str) -> int:
+    """Return the number of PostgreSQL's advisory lock for this key and purpose."""
+    digest = hashlib.sha256(f"{purpose}\n{merchant.pk}\n{key}".encode()).digest()
+    return int.from_bytes(digest[:8], signed=True)
 
 
 def _in_use() -> ApiError:

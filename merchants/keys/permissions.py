@@ -34,6 +34,12 @@ class CanCreatePayments(HasApiKey):
     permission = Permission.CREATE_PAYMENTS
 
 
+class CanCreateRefunds(HasApiKey):
+    """Requires `create_refunds`: a refund can name any address."""
+
+    permission = Permission.CREATE_REFUNDS
+
+
 class CanManageWebhooks(HasApiKey):
     """Requires `manage_webhooks`."""
 

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("merchants", "0015_switches")]
+    dependencies = [("merchants", "0016_create_refunds")]
 
     operations = [
         migrations.AlterField(

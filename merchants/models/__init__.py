@@ -117,6 +117,7 @@ class Permission(models.TextChoices):
     """A key's permissions beyond reading payment requests and events."""
 
     CREATE_PAYMENTS = "create_payments", "Create, cancel and retry payments"
+    CREATE_REFUNDS = "create_refunds", "Create, build, submit and cancel refunds, to any address"
     MANAGE_WEBHOOKS = "manage_webhooks", "Read and change the webhook endpoint, its secret included"
 
 

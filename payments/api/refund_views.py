@@ -14,6 +14,7 @@ from config.api.schema.operations import list_of, operation
 from config.api.serializers import demand_no_parameters
 from merchants.keys.authentication import actor_of, merchant_of
 from merchants.keys.idempotency import Effect, idempotent
+from merchants.keys.permissions import CanCreateRefunds
 from payments.api.refund_objects import RefundObject
 from payments.api.refund_serializers import CreateRefundSerializer, SubmitRefundSerializer
 from payments.api.views import OwnRequestsViewSet
@@ -29,6 +30,8 @@ _LIST = list_of(RefundObject, "RefundList")
 
 class RefundViewSet(OwnRequestsViewSet):
     """A merchant's own refunds; another merchant's do not exist here."""
+
+    writing_needs = CanCreateRefunds
 
     def own(self) -> QuerySet[Refund]:
         """Return the refunds of the key's merchant, with what their objects need."""
@@ -78,7 +81,8 @@ class RefundViewSet(OwnRequestsViewSet):
         description=(
             "Prepares money to go back to the customer, in the requested token and on the requested chain. Nothing "
             "is sent: you sign its transaction on `refund_url`, or with `refunds.build`. Without an address it waits "
-            "until the customer has named one on `claim_url`."
+            "until the customer has named one on `claim_url`. A key with `create_refunds` can name any address: check "
+            "it before you sign."
         ),
         path=_REQUEST,
         body=CreateRefundSerializer,

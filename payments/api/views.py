@@ -2,7 +2,7 @@
 
 import uuid
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiResponse
@@ -62,14 +62,15 @@ class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
     queryset = PaymentRequest.objects.none()
     lookup_field = "id"
+    writing_needs: ClassVar[type[HasApiKey]] = CanCreatePayments
 
     def get_queryset(self) -> QuerySet[PaymentRequest]:
         """Start every look-up from the key's merchant."""
         return merchant_of(self.request).payment_requests.filter(is_refund=False)
 
     def get_permissions(self) -> list[BasePermission]:
-        """Reading needs any active key, changing `create_payments`."""
-        return [HasApiKey() if self.request.method in SAFE_METHODS else CanCreatePayments()]
+        """Require any active key to read, and the permission `writing_needs` to write."""
+        return [HasApiKey() if self.request.method in SAFE_METHODS else self.writing_needs()]
 
     def find(self, id: str) -> PaymentRequest:
         """Return the merchant's request with this id, or answer 404."""
@@ -124,9 +125,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payment requests",
         summary="Create a payment request",
         description=(
-            "Asks for an amount of one token, or for a price that is converted into one. Send the customer to the "
-            "`payment_url` of the answer. Send an `Idempotency-Key` as well, so that a call that you have to repeat "
-            "asks for the money once."
+            "Requests an amount of one token, or a price that is converted into one. Send the customer to the "
+            "`payment_url` of the response. Send an `Idempotency-Key`, and retry with the same key and body if you got "
+            "no response."
         ),
         body=CreateRequestSerializer,
         errors=[
@@ -258,9 +259,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payments",
         summary="Retry a failed payment",
         description=(
-            "Verifies a failed payment again: one that was not found or not answered for, or whose block is not final "
-            "yet, so that a reorganisation can still turn it. Three times in all, the one re-opening by submitting the "
-            "hash again included."
+            "Verifies a failed payment again if its failure can still change: the transaction was not found, "
+            "verification timed out, or the block is not final yet. Three retries in all; submitting the hash again "
+            "uses one of them."
         ),
         path=_PAYMENT,
         errors=[ErrorCode.RETRY_LIMIT_REACHED, ErrorCode.PAYMENT_NOT_RETRYABLE],

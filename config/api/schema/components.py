@@ -9,7 +9,7 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "examples": ["req_706b20db2473d2414fe53271"]},
     },
     "Idempotent-Replayed": {
-        "description": "`true` where this is the kept answer of an earlier call with the same Idempotency-Key.",
+        "description": "`true` if this is the stored response of an earlier call with the same Idempotency-Key.",
         "schema": {"type": "string", "const": "true"},
     },
     "Retry-After": {
@@ -34,8 +34,9 @@ SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
         "in": "header",
         "name": "X-API-Key",
         "description": (
-            "`quitt_` and 40 lowercase hexadecimal digits. Issued in the admin, shown once. A key carries "
-            "permissions: `create_payments`, `manage_webhooks`; reading needs none of them."
+            "`quitt_` and 40 lowercase hexadecimal digits. Issued in the admin, shown once. `create_payments` allows "
+            "writes, `create_refunds` allows refunds to any address, `manage_webhooks` allows everything under "
+            "`/api/webhooks`. Any active key can read the rest."
         ),
     },
     "Bearer": {

@@ -51,6 +51,8 @@ MEANINGS = {
     ErrorCode.REFUND_TOO_LARGE: "The refund is larger than what can still be refunded.",
     ErrorCode.REFUND_NOT_READY: "The refund needs an address first, or is completed or cancelled.",
     ErrorCode.REFUND_NOT_CANCELLABLE: "The refund was sent already.",
+    ErrorCode.PAYMENT_REQUEST_ACTIVE: "The payment request is still active. Cancel it before you refund it.",
+    ErrorCode.PAYMENT_REFUNDED: "Because of its refunds, the payment request would not be paid in full.",
     ErrorCode.WEBHOOK_NOT_CONFIGURED: "No webhook URL is set.",
     ErrorCode.RATE_LIMITED: "Too many calls; wait as long as Retry-After says.",
     ErrorCode.TOO_MANY_OPEN_PAYMENTS: "Five payments of this request are being verified already.",

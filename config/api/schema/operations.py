@@ -17,7 +17,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import serializers
 
 from config.api.answers import Answer, ListPage, doc
-from config.api.errors import ErrorCode
+from config.api.errors import FINAL_CONFLICTS, ErrorCode
 from config.api.schema import errors, structs
 from config.api.schema.components import HEADERS, SECURITY_SCHEMES
 from config.api.schema.samples import add_samples
@@ -110,8 +110,13 @@ class Inspector(AutoSchema):
         return [each for each in self.view.get_permissions() if hasattr(each, "permission")]
 
     @property
-    def _is_repeatable(self) -> bool:
+    def _takes_idempotency_key(self) -> bool:
         return self.method == "POST" and bool(self._permissions)
+
+    @property
+    def _is_replayed(self) -> bool:
+        handler = getattr(self.view, getattr(self.view, "action", None) or self.method.lower())
+        return self._takes_idempotency_key and not getattr(handler, "is_never_replayed", False)
 
     def get_operation(self, *args: Any, **options: Any) -> dict[str, Any] | None:
         """Return the operation with its credentials, its errors and the headers of its answers."""
@@ -122,11 +127,13 @@ class Inspector(AutoSchema):
         found["security"] = self.get_auth()
         found["description"] = f"{found.get('description', '')}\n\n{self._who_may()}".strip()
         headers = found.pop(_OWN_HEADERS, {})
+        replayed = ["Idempotent-Replayed"] if self._is_replayed else []
         for status, response in found["responses"].items():
-            self._add_headers(int(status), response, headers.get(status, ()))
+            self._add_headers(response, [*headers.get(status, ()), "X-Request-Id", *replayed])
         refusals = errors.error_responses([*own, *self._common_errors(found)])
         for status, response in refusals.items():
-            self._add_headers(int(status), response)
+            is_stored = status == "409" and not FINAL_CONFLICTS.isdisjoint(own)
+            self._add_headers(response, ["X-Request-Id", *(replayed if is_stored else ())])
         found["responses"] = dict(sorted({**found["responses"], **refusals}.items()))
         return found
 
@@ -140,15 +147,17 @@ class Inspector(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         """Return the parameters that come with the kind of operation."""
         common = list(super().get_override_parameters())
-        if self._is_repeatable:
+        if self._takes_idempotency_key:
             common.append(
                 OpenApiParameter(
                     "Idempotency-Key",
                     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
                     OpenApiParameter.HEADER,
                     description=(
-                        "Makes the call safe to repeat: for 24 hours the same key, path and body get the first "
-                        "answer again, with `Idempotent-Replayed: true`. Up to 255 characters, such as a UUID."
+                        "Retry with the same key and body if you got no response: the call takes effect once. Up to "
+                        "255 characters, such as a UUID."
+                        if self._is_replayed
+                        else "Accepted as on every POST. The response of this call is never stored or replayed."
                     ),
                 )
             )
@@ -160,7 +169,7 @@ class Inspector(AutoSchema):
         names = [each.permission.value for each in self._permissions if each.permission is not None]
         if names:
             return f"Needs an API key with the permission `{names[0]}`."
-        return "Needs an API key, whatever its permissions."
+        return "Needs any active API key."
 
     def _common_errors(self, found: Mapping[str, Any]) -> list[ErrorCode]:
         codes = list(errors.ANYWHERE)
@@ -177,14 +186,13 @@ class Inspector(AutoSchema):
             codes += errors.BODY
             body = found.get("requestBody")
             codes += errors.PARAMETERS if body else [ErrorCode.PARAMETER_UNKNOWN]
-        if self._is_repeatable:
+        if self._is_replayed:
             codes += errors.IDEMPOTENCY
+        elif self._takes_idempotency_key:
+            codes.append(ErrorCode.IDEMPOTENCY_KEY_INVALID)
         return codes
 
-    def _add_headers(self, status: int, response: dict[str, Any], own: Sequence[str] = ()) -> None:
-        names = [*own, "X-Request-Id"]
-        if self._is_repeatable and (status < 300 or status == 409):
-            names.append("Idempotent-Replayed")
+    def _add_headers(self, response: dict[str, Any], names: Sequence[str]) -> None:
         references = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
         response["headers"] = {**response.get("headers", {}), **references}
 

@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
+from merchants.models import Permission
 from merchants.services import MerchantNotFound, find_merchant, issue_key
 from merchants.staff import audit
 
@@ -13,11 +14,15 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 
 
 class Command(BaseCommand):
-    help = "Make an API key and print it, alone. It is shown this once and kept nowhere."
+    help = "Create an API key and print only the key. It is not stored and can't be shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("merchant", metavar="MERCHANT", help="an id or an exact, unique name")
-        parser.add_argument("--permissions", default="", help="such as create_payments,manage_webhooks")
+        parser.add_argument(
+            "--permissions",
+            default="",
+            help=f"separated by commas, of {', '.join(Permission.values)}; read only if left out",
+        )
         parser.add_argument("--name", default="", help="what the key is for")
         parser.add_argument("--expires-in", default="", help="such as 90d, 12h or 30m; never if left out")
 

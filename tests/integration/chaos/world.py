@@ -276,7 +276,9 @@ class World:
         catalogue.write_text(json.dumps({"chains": [row]}))
         manage("load_catalogue", str(catalogue))
         merchant = manage("create_merchant", "Chaos Bakery")
-        return manage("create_api_key", merchant, "--permissions", "create_payments,manage_webhooks")
+        return manage(
+            "create_api_key", merchant, "--permissions", "create_payments,create_refunds,manage_webhooks"
+        )
 
     def _configure(self, receiver_url: str) -> None:
         body: dict[str, Any] = {"url": receiver_url}

@@ -45,7 +45,7 @@ export class Refunds {
     return new List(fetch, params, (answer) => answer as Refund);
   }
 
-  /** Returns the unsigned transaction that sends a refund, for this wallet of yours. */
+  /** Returns a new unsigned transaction that sends a refund, for this wallet of yours. It is never replayed. */
   async build(id: string, params: { wallet_address: string }, options?: RequestOptions): Promise<BuiltTransaction> {
     const path = `${PATH}/${checkedId(id)}/build`;
     return (await this.#transport.request({ method: "POST", path, body: params }, options)) as BuiltTransaction;

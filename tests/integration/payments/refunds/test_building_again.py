@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 
 from chains.models import Token
+from merchants.models import IdempotencyKey
 from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds.services import refundable
 from tests.chain import LocalChain
@@ -146,3 +147,29 @@ def test_two_hundred_threads_that_create_and_build_reserve_no_more_than_was_paid
     built = sum(status == 200 for _, status in answers)
     assert (created, built > 0) in ((1, False), (0, True)), "one of them has taken the money, and no other"
     assert left(paid) == (4_000_000 if created else 0)
+
+
+def test_idempotency_key_never_replays_an_unsigned_transaction(
+    api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refunding
+) -> None:
+    """A replayed one would send 20.00 of 10.00 once its refund is cancelled and another one is paid."""
+    before = local_chain.token_balance(local_chain.usdc, CUSTOMER)
+    first = refund()
+    path, body = f"/api/refunds/{first['id']}/build", {"wallet_address": local_chain.payer}
+    header = {"Idempotency-Key": "build-1001"}
+    for _ in range(2):
+        built = api.post(path, body, **header)
+        assert (built.status_code, built.has_header("Idempotent-Replayed")) == (200, False)
+    assert not IdempotencyKey.objects.exists()
+
+    assert api.post(f"/api/refunds/{first['id']}/cancel").status_code == 200
+    other = refund()
+    transaction = build(api, other, local_chain).json()["transaction"]
+    assert submit(api, other, local_chain.send(transaction)) == "completed"
+
+    again = api.post(path, body, **header)
+    assert code(again) == (409, "refund_not_ready")
+    assert "transaction" not in again.json()
+    assert not IdempotencyKey.objects.exists()
+    assert local_chain.token_balance(local_chain.usdc, CUSTOMER) - before == 10_000_000
+    assert left(paid) == 0

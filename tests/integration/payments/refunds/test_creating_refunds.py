@@ -197,7 +197,7 @@ def test_another_merchants_refunds_do_not_exist(
     paid: PaymentRequest, refund: Refunding, other_merchant: Merchant
 ) -> None:
     made = refund()
-    stranger = Api(issue_key(merchant=other_merchant, permissions=["create_payments"])[1])
+    stranger = Api(issue_key(merchant=other_merchant, permissions=["create_refunds"])[1])
     calls = [
         stranger.get(f"/api/refunds/{made['id']}"),
         stranger.get(path(paid)),

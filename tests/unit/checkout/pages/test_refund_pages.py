@@ -131,6 +131,7 @@ def test_each_language_has_words_of_its_own_for_a_refund(refund: Sent, tag: str)
 def test_who_chose_the_address_is_said_before_the_merchant_signs(refund: Sent) -> None:
     made = refund()
     address = str(made.refund_url).removeprefix("http://testserver")
-    assert "You or your staff chose this address." in Client().get(address).content.decode()
+    words = "You, your staff or one of your API keys chose this address. Check it before you sign."
+    assert words in Client().get(address).content.decode()
     Refund.objects.update(address_source="customer")
     assert "Your customer chose this address and signed for it." in Client().get(address).content.decode()

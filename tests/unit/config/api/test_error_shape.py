@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from config.api.errors import ErrorCode, ErrorType, status_of, type_of
+from config.api.errors import (
+    FINAL_CONFLICTS,
+    TEMPORARY_CONFLICTS,
+    ErrorCode,
+    ErrorType,
+    status_of,
+    type_of,
+)
 from tests.conftest import Api
 from tests.support.api.fixtures import CREATE, error_of, nothing_stored
 
@@ -138,3 +145,14 @@ def test_each_code_has_the_status_and_the_type_of_the_contract() -> None:
     }
     for code, status in idempotency.items():
         assert (status_of(ErrorCode(code)), type_of(ErrorCode(code))) == (status, ErrorType.IDEMPOTENCY)
+
+
+def test_each_conflict_is_either_final_or_temporary() -> None:
+    conflicts = {code for code in ErrorCode if status_of(code) == 409}
+    assert conflicts == FINAL_CONFLICTS | TEMPORARY_CONFLICTS
+    assert not FINAL_CONFLICTS & TEMPORARY_CONFLICTS
+    never_stored = {code for code in conflicts if code.endswith("_unavailable")}
+    assert (
+        never_stored | {ErrorCode.PAYMENT_IN_PROGRESS, ErrorCode.IDEMPOTENCY_KEY_IN_USE}
+        <= TEMPORARY_CONFLICTS
+    )

@@ -18,13 +18,14 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from merchants.models import ApiKey, Merchant
+from merchants.models import ApiKey, Merchant, Permission
 from merchants.services import issue_key, revoke_key
 from payments.models import PaymentRequest
 from tests.support.api.belongings import belongings
 from tests.support.api.fixtures import error_of
 
 NOBODY, ANY_KEY, CREATE, MANAGE = "nobody", "any key", "create_payments", "manage_webhooks"
+SEND_BACK = "create_refunds"
 REQUEST = "/api/payment-requests/{request}"
 CHECKOUT = "/api/public/payment-requests/{request}"
 REFUND = "/api/refunds/{refund}"
@@ -74,12 +75,12 @@ ROWS = [
     Row(CREATE, "POST", f"{REQUEST}/payments", body={"transaction_hash": f"0x{1:064x}", "chain_id": 8453}),
     Row(CREATE, "POST", f"{REQUEST}/payments/{{lost}}/retry"),
     Row(CREATE, "POST", f"{REQUEST}/payments/{{unbound}}/accept", body={"reason": "theirs"}),
-    Row(CREATE, "POST", f"{REQUEST}/refunds", 400, "parameter_invalid", body={"payment_id": 7}),
+    Row(SEND_BACK, "POST", f"{REQUEST}/refunds", 400, "parameter_invalid", body={"payment_id": 7}),
     Row(ANY_KEY, "GET", f"{REQUEST}/refunds"),
     Row(ANY_KEY, "GET", "/api/refunds"),
     Row(ANY_KEY, "GET", REFUND),
     Row(
-        CREATE,
+        SEND_BACK,
         "POST",
         f"{REFUND}/build",
         409,
@@ -87,9 +88,14 @@ ROWS = [
         body={"wallet_address": NEW["recipient_address"]},
     ),
     Row(
-        CREATE, "POST", f"{REFUND}/submit", 409, "refund_not_ready", body={"transaction_hash": f"0x{1:064x}"}
+        SEND_BACK,
+        "POST",
+        f"{REFUND}/submit",
+        409,
+        "refund_not_ready",
+        body={"transaction_hash": f"0x{1:064x}"},
     ),
-    Row(CREATE, "POST", f"{REFUND}/cancel"),
+    Row(SEND_BACK, "POST", f"{REFUND}/cancel"),
     Row(CREATE, "POST", "/api/test/payment-requests/{request}/simulate", body={"outcome": "paid"}),
     Row(MANAGE, "GET", "/api/webhooks"),
     Row(MANAGE, "PUT", "/api/webhooks", body={"url": None}),
@@ -162,8 +168,9 @@ class Keys:
 
     reader: str
     creator: str
+    refunder: str
     manager: str
-    both: str
+    every: str
     revoked: str
     expired: str
     unknown: str = "quitt_" + "0123456789abcdef" * 2 + "01234567"
@@ -174,14 +181,15 @@ def keys(merchant: Merchant) -> Keys:
     def issue(*permissions: str) -> tuple[ApiKey, str]:
         return issue_key(merchant=merchant, permissions=permissions)
 
-    revoked, expired = issue(CREATE, MANAGE), issue(CREATE, MANAGE)
+    revoked, expired = issue(*Permission.values), issue(*Permission.values)
     revoke_key(revoked[0])
     ApiKey.objects.filter(pk=expired[0].pk).update(expires_at=timezone.now() - timedelta(seconds=1))
     return Keys(
         reader=issue()[1],
         creator=issue(CREATE)[1],
+        refunder=issue(SEND_BACK)[1],
         manager=issue(MANAGE)[1],
-        both=issue(CREATE, MANAGE)[1],
+        every=issue(CREATE, SEND_BACK, MANAGE)[1],
         revoked=revoked[1],
         expired=expired[1],
     )
@@ -202,16 +210,16 @@ def bearer(key: str) -> str:
     return f"Bearer {key}"
 
 
-EVERYTHING = (ANY_KEY, CREATE, MANAGE)
+EVERYTHING = (ANY_KEY, CREATE, SEND_BACK, MANAGE)
 CREDENTIALS = [
     Credential("none", lambda keys: {}, "api_key_missing"),
     Credential("an empty header", lambda keys: {"X-API-Key": ""}, "api_key_missing"),
     Credential("a word", lambda keys: {"X-API-Key": "secret"}, "api_key_missing"),
-    Credential("a key cut short", lambda keys: {"X-API-Key": keys.both[:-1]}, "api_key_missing"),
-    Credential("a key in capitals", lambda keys: {"X-API-Key": keys.both.upper()}, "api_key_missing"),
-    Credential("another scheme", lambda keys: {"Authorization": f"Basic {keys.both}"}, "api_key_missing"),
-    Credential("a bare key as authorization", lambda keys: {"Authorization": keys.both}, "api_key_missing"),
-    Credential("a key in the query", lambda keys: {}, "api_key_missing", query=lambda keys: keys.both),
+    Credential("a key cut short", lambda keys: {"X-API-Key": keys.every[:-1]}, "api_key_missing"),
+    Credential("a key in capitals", lambda keys: {"X-API-Key": keys.every.upper()}, "api_key_missing"),
+    Credential("another scheme", lambda keys: {"Authorization": f"Basic {keys.every}"}, "api_key_missing"),
+    Credential("a bare key as authorization", lambda keys: {"Authorization": keys.every}, "api_key_missing"),
+    Credential("a key in the query", lambda keys: {}, "api_key_missing", query=lambda keys: keys.every),
     Credential("unknown", lambda keys: {"X-API-Key": keys.unknown}, "api_key_invalid"),
     Credential("unknown as bearer", lambda keys: {"Authorization": bearer(keys.unknown)}, "api_key_invalid"),
     Credential("revoked", lambda keys: {"X-API-Key": keys.revoked}, "api_key_revoked"),
@@ -219,12 +227,12 @@ CREDENTIALS = [
     Credential("expired", lambda keys: {"X-API-Key": keys.expired}, "api_key_expired"),
     Credential(
         "two different good keys",
-        lambda keys: {"X-API-Key": keys.both, "Authorization": bearer(keys.reader)},
+        lambda keys: {"X-API-Key": keys.every, "Authorization": bearer(keys.reader)},
         "api_key_invalid",
     ),
     Credential(
         "a good key and a malformed one",
-        lambda keys: {"X-API-Key": keys.both, "Authorization": "Bearer x"},
+        lambda keys: {"X-API-Key": keys.every, "Authorization": "Bearer x"},
         "api_key_invalid",
     ),
     Credential("no permission", lambda keys: {"X-API-Key": keys.reader}, opens=(ANY_KEY,)),
@@ -232,15 +240,16 @@ CREDENTIALS = [
         "no permission, and a better key in the query",
         lambda keys: {"X-API-Key": keys.reader},
         opens=(ANY_KEY,),
-        query=lambda keys: keys.both,
+        query=lambda keys: keys.every,
     ),
     Credential("create_payments", lambda keys: {"X-API-Key": keys.creator}, opens=(ANY_KEY, CREATE)),
+    Credential("create_refunds", lambda keys: {"X-API-Key": keys.refunder}, opens=(ANY_KEY, SEND_BACK)),
     Credential("manage_webhooks", lambda keys: {"X-API-Key": keys.manager}, opens=(ANY_KEY, MANAGE)),
-    Credential("both permissions", lambda keys: {"X-API-Key": keys.both}, opens=EVERYTHING),
-    Credential("as bearer", lambda keys: {"Authorization": bearer(keys.both)}, opens=EVERYTHING),
+    Credential("every permission", lambda keys: {"X-API-Key": keys.every}, opens=EVERYTHING),
+    Credential("as bearer", lambda keys: {"Authorization": bearer(keys.every)}, opens=EVERYTHING),
     Credential(
         "the same in both headers",
-        lambda keys: {"X-API-Key": keys.both, "Authorization": bearer(keys.both)},
+        lambda keys: {"X-API-Key": keys.every, "Authorization": bearer(keys.every)},
         opens=EVERYTHING,
     ),
 ]
@@ -268,7 +277,7 @@ def expected(row: Row, credential: Credential) -> tuple[int, str | None]:
     return row.status, row.code
 
 
-SOME_KEYS = Keys(*["quitt_"] * 6)
+SOME_KEYS = Keys(*["quitt_"] * 7)
 
 
 @pytest.fixture
@@ -333,7 +342,7 @@ def test_each_endpoint_opens_to_whom_it_should_and_to_nobody_else(
                 assert written == [], credential.name
             else:
                 assert bool(written) == (row.method != "GET"), credential.name
-            for key in (keys.both, keys.reader, keys.revoked, keys.unknown):
+            for key in (keys.every, keys.reader, keys.revoked, keys.unknown):
                 assert key.encode() not in response.content
             transaction.set_rollback(True)
 
@@ -346,7 +355,7 @@ def test_another_merchants_object_is_as_if_it_did_not_exist(
     row: Row, things: dict[str, str], other_merchant: Merchant
 ) -> None:
     theirs = {name: str(value) for name, value in belongings(other_merchant).items()}
-    key = issue_key(merchant=other_merchant, permissions=[CREATE, MANAGE])[1]
+    key = issue_key(merchant=other_merchant, permissions=Permission.values)[1]
     headers = {"X-API-Key": key, "X-Request-Id": "the-same"}
     before = everything_stored()
     absent = {
@@ -377,7 +386,7 @@ def test_a_payment_is_found_under_its_own_request_alone(
     before = everything_stored()
     for row in OBJECTS:
         if "/payments/" in row.path:
-            response = call(row, {**things, **second}, {"X-API-Key": keys.both})
+            response = call(row, {**things, **second}, {"X-API-Key": keys.every})
             assert (response.status_code, error_of(response)["code"]) == (404, "resource_missing")
     assert everything_stored() == before
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from config.api.errors import FINAL_CONFLICTS, TEMPORARY_CONFLICTS, ApiError, ErrorCode
 from merchants.keys.idempotency import purge_expired
 from merchants.models import IdempotencyKey, Merchant
 from merchants.services import issue_key
@@ -155,7 +156,7 @@ def test_a_key_without_the_permission_claims_nothing(order: Order, merchant: Mer
     assert not IdempotencyKey.objects.exists()
 
 
-def test_a_conflict_is_kept(api: Api, order: Order) -> None:
+def test_final_conflict_is_replayed(api: Api, order: Order) -> None:
     id_ = api.post(CREATE, order()).json()["id"]
     PaymentRequest.objects.update(status="expired", expired_at=timezone.now())
     first = api.post(f"{CREATE}/{id_}/cancel", **header())
@@ -165,19 +166,6 @@ def test_a_conflict_is_kept(api: Api, order: Order) -> None:
     assert_replayed(api.post(f"{CREATE}/{id_}/cancel", **header()), first)
     assert PaymentRequest.objects.get().status == "active"
     assert api.post(f"{CREATE}/{id_}/cancel", **header("another")).status_code == 200
-
-
-def test_while_the_first_call_runs_the_key_is_in_use(api: Api, order: Order, merchant: Merchant) -> None:
-    api.post(CREATE, order(), **header())
-    claimed = {"claim_id": merchant.pk, "lease_until": timezone.now() + timedelta(seconds=9)}
-    IdempotencyKey.objects.update(status=None, body=None, **claimed)
-    response = api.post(CREATE, order(), **header())
-    assert response.status_code == 409
-    assert response["Retry-After"] == "1"
-    error = error_of(response)
-    assert (error["type"], error["code"]) == ("idempotency_error", "idempotency_key_in_use")
-    assert PaymentRequest.objects.count() == 1
-    assert IdempotencyKey.objects.get().claim_id == merchant.pk
 
 
 def test_a_call_that_was_overtaken_changes_nothing(
@@ -250,9 +238,34 @@ def test_a_test_of_the_webhook_is_sent_once(api: Api, receiver: Receiver) -> Non
     assert Delivery.objects.count() == 1
 
 
-def test_that_there_is_no_webhook_to_test_is_kept_too(api: Api, receiver: Receiver) -> None:
+def test_temporary_conflict_is_evaluated_again(api: Api, receiver: Receiver) -> None:
     first = api.post("/api/webhooks/test", **header())
-    assert error_of(first)["code"] == "webhook_not_configured"
+    assert (first.status_code, error_of(first)["code"]) == (409, "webhook_not_configured")
+    assert not IdempotencyKey.objects.exists()
     api.put("/api/webhooks", {"url": receiver.url})
-    assert_replayed(api.post("/api/webhooks/test", **header()), first)
-    assert not receiver.received
+    again = api.post("/api/webhooks/test", **header())
+    assert again.json()["delivered"] is True
+    assert "Idempotent-Replayed" not in again
+    assert len(receiver.received) == 1
+
+
+@pytest.mark.parametrize("code", sorted(FINAL_CONFLICTS | TEMPORARY_CONFLICTS))
+def test_conflict_is_stored_only_if_final(
+    api: Api, order: Order, code: ErrorCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_ = api.post(CREATE, order()).json()["id"]
+
+    def conflict(*_: object, **__: object) -> None:
+        raise ApiError(code, "for a test")
+
+    with monkeypatch.context() as refusing:
+        refusing.setattr("payments.api.views.cancel_request", conflict)
+        first = api.post(f"{CREATE}/{id_}/cancel", **header())
+        assert (first.status_code, error_of(first)["code"]) == (409, code)
+    again = api.post(f"{CREATE}/{id_}/cancel", **header())
+    if code in FINAL_CONFLICTS:
+        assert_replayed(again, first)
+    else:
+        assert (again.status_code, again.has_header("Idempotent-Replayed")) == (200, False)
+    expected = "active" if code in FINAL_CONFLICTS else "cancelled"
+    assert PaymentRequest.objects.get().status == expected

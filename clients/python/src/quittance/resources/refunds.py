@@ -14,7 +14,10 @@ _PATH = "/api/refunds"
 
 
 class Refunds:
-    """This merchant's refunds: money that goes back to customers. You sign each one with your own wallet."""
+    """This merchant's refunds: money that goes back to customers. You sign each one with your own wallet.
+
+    Changes need the permission `create_refunds`; any key can read.
+    """
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -65,7 +68,7 @@ class Refunds:
         )
 
     def build(self, id: str, *, wallet_address: str, idempotency_key: str | None = None) -> dict[str, Any]:
-        """Return the unsigned transaction that sends a refund, for this wallet of yours."""
+        """Return a new unsigned transaction that sends a refund, for this wallet of yours. It is never replayed."""
         return self._post(id, "build", {"wallet_address": wallet_address}, idempotency_key)
 
     def submit(self, id: str, *, transaction_hash: str, idempotency_key: str | None = None) -> Refund:

@@ -102,7 +102,28 @@ def test_a_permission_stands_in_the_security_of_each_call_that_needs_it() -> Non
     assert needed["payment_requests.create"] == ["create_payments"]
     assert needed["payment_requests.retrieve"] == []
     assert needed["webhooks.retrieve"] == ["manage_webhooks"]
+    refunds = {name: permissions for name, permissions in needed.items() if name.startswith("refunds.")}
+    reads = {"refunds.list", "refunds.list_of_request", "refunds.retrieve"}
+    assert {name for name, permissions in refunds.items() if permissions == []} == reads
+    assert {name for name, permissions in refunds.items() if permissions == ["create_refunds"]} == (
+        set(refunds) - reads
+    )
     assert all(len(operation["security"]) in (0, 2) for _, _, operation in OPERATIONS.values())
+
+
+def test_only_stored_responses_are_marked_as_replayed() -> None:
+    replayed = {
+        name: {
+            status
+            for status, response in responses_of(operation).items()
+            if "Idempotent-Replayed" in response["headers"]
+        }
+        for name, (_, _, operation) in OPERATIONS.items()
+    }
+    assert replayed["payment_requests.cancel"] == {"200", "409"}
+    assert replayed["refunds.create"] == {"201"}
+    assert replayed["refunds.build"] == set()
+    assert replayed["payment_requests.retrieve"] == set()
 
 
 def _properties() -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -1,0 +1,46 @@
+"""Let a call wait for another one with the same Idempotency-Key: one call per key, and few in each process."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import transaction
+
+from config.database.compiled_query import run
+
+# Of the 16 threads of a process: repeated calls must not keep the others from being answered.
+MAX_WAITING = 4
+MAX_SECONDS = 10.0
+_PAUSE_SECONDS = 0.05
+
+Result = TypeVar("Result")
+
+_slots = threading.BoundedSemaphore(MAX_WAITING)
+_clock = time.monotonic
+_pause = time.sleep
+
+
+def wait_for(attempt: Callable[[], Result], *, lock: int) -> Result | None:
+    """Repeat `attempt` until it doesn't return None, for `MAX_SECONDS` at most, and commit what it changed.
+
+    Returns None after that time, and at once if another call of the deployment waits with the same `lock` or
+    `MAX_WAITING` calls of this process wait already.
+    """
+    if not _slots.acquire(blocking=False):
+        return None
+    try:
+        # The transaction holds the lock. Each statement in it sees what was committed before that statement.
+        with transaction.atomic():
+            if not run("SELECT pg_try_advisory_xact_lock(%s::bigint)", [lock]).fetchall()[0][0]:
+                return None
+            return _repeat(attempt)
+    finally:
+        _slots.release()
+
+
+def _repeat(attempt: Callable[[], Result]) -> Result:
+    ends_at = _clock() + MAX_SECONDS
+    while (result := attempt()) is None and _clock() < ends_at:
+        _pause(_PAUSE_SECONDS)
+    return result
