@@ -52,6 +52,7 @@ _PAYMENT: dict[str, Any] = {
 }
 _MERCHANTS_OWN = {
     "amount_refunded",
+    "amount_refund_open",
     "refunds",
     "external_id",
     "metadata",
