@@ -22,6 +22,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "find unsubmitted": {"task": "payments.tasks.discover_due", "schedule": 5.0, "options": {"expires": 10}},
     "expire due requests": {"task": "payments.tasks.expire_due", "schedule": 2.0, "options": {"expires": 10}},
     "value payments": {"task": "payments.tasks.value_due", "schedule": 2.0, "options": {"expires": 5}},
+    "decide simulated payments": {
+        "task": "payments.tasks.decide_simulated",
+        "schedule": 2.0,
+        "options": {"expires": 5},
+    },
     "keep token lists": {
         "task": "payments.tasks.keep_token_lists",
         "schedule": 60.0,
