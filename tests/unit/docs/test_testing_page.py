@@ -125,6 +125,23 @@ def in_brackets(what: str, happens: str) -> str | None:
     return found and found[1]
 
 
+def test_metadata_of_the_page_makes_the_rate_unavailable(api: Api, token: Token) -> None:
+    (metadata,) = re.findall(r'`"metadata": (\{[^`]+\})`', PAGE.read_text())
+    assert metadata == '{"simulate": "rate_unavailable"}'
+    order = {
+        "price": {"currency": "USD", "amount": "10.00"},
+        "token_id": token.pk,
+        "chain_id": token.chain_id,
+        "recipient_address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+        "metadata": {"simulate": "rate_unavailable"},
+    }
+    answer = api.post("/api/payment-requests", order)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "rate_unavailable")
+    assert "Simulated" in answer.json()["error"]["message"]
+    assert answer["Retry-After"]
+    assert not PaymentRequest.objects.exists()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_the_curl_sample_works_as_it_stands(
     live_server: LiveServer, api_key: tuple[ApiKey, str], ask: Callable[[], PaymentRequest]
