@@ -1,4 +1,4 @@
-"""What can become of a simulated payment that is no swap.
+"""The outcomes of a simulated payment that is no swap.
 
 Each function takes the locked request, the reason for the history, and the open simulated payment to decide; without
 one, it creates a payment.

@@ -73,9 +73,10 @@ def _create(request: PaymentRequest, why: str, payment_id: str | None, address: 
 
 
 def _end_paid(request: PaymentRequest, why: str, *, in_full: bool) -> None:
-    """Pay an active request, so that it is completed and can be refunded, or one that nobody has paid anything.
+    """Pay what remains of an active request, so that it is completed and can be refunded.
 
-    With `in_full`, also what is missing of an expired or cancelled one. What was refunded is not paid again.
+    An expired or cancelled request is paid if it has no payment yet or, with `in_full`, if a part is missing. What was
+    refunded is not paid again.
     """
     is_active = request.status == PaymentRequest.Status.ACTIVE
     missing = request.amount_remaining if is_active else max(request.amount - request.amount_paid, 0)

@@ -1,4 +1,4 @@
-"""What can become of a simulated swap: a delivery, or what its provider reports instead."""
+"""The outcomes of a simulated swap: a delivery, or a failure that its provider reports."""
 
 from typing import Any
 
