@@ -17,7 +17,7 @@ PAYMENTS_DECIDED = Counter("quittance_payments_decided", "Payments that complete
 def collect() -> Iterator[Metric]:
     """Yield the gauges, each from one query that uses a partial index."""
     now = timezone.now()
-    open_payments = Payment.objects.filter(status__in=Payment.OPEN)
+    open_payments = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
     by_chain = GaugeMetricFamily("quittance_payments_open", "Payments under verification.", labels=("chain",))
     for chain_id, count in open_payments.order_by().values_list("chain_id").annotate(Count("pk")):
         by_chain.add_metric((str(chain_id),), count)
@@ -37,7 +37,8 @@ def collect() -> Iterator[Metric]:
 
 def payments_overdue(now: datetime) -> float:
     """Return the seconds since the longest overdue payment was due for its next check; 0 if none is."""
-    oldest = Payment.objects.filter(status__in=Payment.OPEN).aggregate(oldest=Min("next_check_at"))["oldest"]
+    due = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
+    oldest = due.aggregate(oldest=Min("next_check_at"))["oldest"]
     return _seconds_since(oldest, now)
 
 

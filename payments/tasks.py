@@ -10,6 +10,7 @@ from payments.discovery import search
 from payments.prices import late_payments, values
 from payments.providers import token_list
 from payments.requests import lifecycle
+from payments.sandbox import due as sandbox
 from payments.stats import daily
 from payments.swaps import deliveries
 from payments.swaps.poller import SwapPoller
@@ -87,6 +88,12 @@ def discover_due() -> bool:
 def expire_due() -> int:
     """Expire the requests whose time is over."""
     return lifecycle.expire_due()
+
+
+@shared_task
+def decide_simulated() -> int:
+    """Complete or time out open simulated payments, on staging."""
+    return sandbox.decide_due()
 
 
 @shared_task

@@ -27,6 +27,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 60.0,
         "options": {"expires": 50},
     },
+    "decide simulated payments": {
+        "task": "payments.tasks.decide_simulated",
+        "schedule": 2.0,
+        "options": {"expires": 5},
+    },
     "keep token lists": {
         "task": "payments.tasks.keep_token_lists",
         "schedule": 60.0,

@@ -67,8 +67,8 @@ def transaction_url(payment: Payment) -> str:
 
 
 def delivery_url(payment: Payment) -> str:
-    """Return the URL of a swap's delivery on the explorer of its chain; empty without an explorer."""
-    if not payment.has_delivery:
+    """Return the URL of a swap's delivery on the explorer of its chain; empty if simulated or without an explorer."""
+    if payment.is_simulated or not payment.has_delivery:
         return ""
     return outside(payment.request.chain.explorer_url, f"tx/{payment.destination_transaction_hash}")
 

@@ -205,8 +205,9 @@ def submitted_payment(payment: Payment) -> PaymentObject:
 
 
 def delivery_explorer_url(payment: Payment) -> str | None:
-    """Return the delivery's page on the explorer of the requested chain, if another transaction delivers."""
-    base = payment.request.chain.explorer_url.rstrip("/") if payment.has_delivery else ""
+    """Return the delivery's page on the explorer of the requested chain, if another, real transaction delivers."""
+    is_on_chain = payment.has_delivery and not payment.is_simulated
+    base = payment.request.chain.explorer_url.rstrip("/") if is_on_chain else ""
     return f"{base}/tx/{payment.destination_transaction_hash}" if base else None
 
 

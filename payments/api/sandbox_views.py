@@ -1,4 +1,4 @@
-"""The sandbox's one endpoint: what a payment can come to, on demand. Production has none, and answers 404."""
+"""The sandbox's one endpoint: simulate an outcome. Production returns 404."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from config.api.errors import UNKNOWN_PATH, ApiError, ErrorCode
 from config.api.schema.operations import described, operation
-from config.api.serializers import OneOfField, StrictSerializer
+from config.api.serializers import OneOfField, StrictSerializer, TextField
 from merchants.keys.authentication import actor_of
 from merchants.keys.idempotency import Effect, idempotent
 from payments.api.objects import PaymentRequestDetail, request_detail
@@ -16,22 +16,46 @@ from payments.api.views import PaymentRequestViewSet
 from payments.sandbox import Outcome, is_open, simulate
 
 
-@described("Simulation", "What is to happen to the payment request.", {"outcome": "paid"})
+@described("Simulation", "The outcome to simulate.", {"outcome": "paid"})
 class SimulateSerializer(StrictSerializer):
-    """The body of POST …/simulate: what is to happen to the request."""
+    """The body of POST …/simulate."""
 
     outcome = OneOfField(
         choices=[outcome.value for outcome in Outcome],
         help_text=(
-            "`paid`: in full. `underpaid`: a part. `overpaid`: more than asked for. `paid_late`: expired, then paid. "
-            "`failed`: a payment that fails. `expired`: no payment came. `reorged`: paid, then its block vanishes. "
-            "`bridge_refunded`: a swap whose money went back. `refunded`: paid, and then all of it is refunded."
+            "Payments: `paid` in full, `underpaid` in part, `overpaid`, `paid_late` after the expiry; `pending` and "
+            "`processing` stay open until the next outcome; `sped_up` stays open with another hash; `failed`, "
+            "`not_bound`, `ambiguous`, `not_verifiable`, `not_found`, `timed_out` and `replaced` fail; `reorged` "
+            "removes the block of a completed payment, and `restored` brings it back. Swaps: `swap_completed`, `swap_partial`, `swap_failed`, "
+            "`bridge_refunded`. The request: `expired`. Refunds: `refunded`, `refund_requires_address`, "
+            "`refund_claimed` by the customer, `refund_ready`, `refund_processing`, `refund_completed`, "
+            "`refund_failed`, `refund_cancelled`."
+        ),
+    )
+    payment_id = TextField(
+        max_length=64,
+        required=False,
+        allow_null=True,
+        help_text=(
+            "The open simulated payment to decide; by default the newest one, or a new payment if none is open. For "
+            "`reorged` and `restored` the completed simulated payment; for a new refund the payment to refund. Other "
+            "outcomes reject it."
+        ),
+    )
+    refund_id = TextField(
+        max_length=64,
+        required=False,
+        allow_null=True,
+        help_text=(
+            "The refund to change; by default the newest one that is neither completed nor cancelled, or a new one. "
+            "Only for `refund_claimed`, `refund_processing`, `refund_completed`, `refund_failed` and "
+            "`refund_cancelled`."
         ),
     )
 
 
 class SandboxViewSet(PaymentRequestViewSet):
-    """A merchant's own payment requests, paid and failed without a chain."""
+    """A merchant's own payment requests, whose outcomes are simulated."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Answer 404 outside staging before anything else is said, as any unknown path does."""
@@ -45,8 +69,9 @@ class SandboxViewSet(PaymentRequestViewSet):
         tag="Sandbox",
         summary="Simulate an outcome",
         description=(
-            "Has an outcome happen to a payment request at once, with the history and the signed webhooks of real "
-            "life and without a chain, so that each branch of an integration can be tried. In staging alone."
+            "Simulates an outcome of a payment request, of one of its payments or of one of its refunds. The history "
+            "and the signed webhooks are the same as for a real one; no chain is asked and no money moves. Staging "
+            "deployments only: production returns 404."
         ),
         path={"id": "The payment request's `id`, a UUID."},
         body=SimulateSerializer,
@@ -54,18 +79,26 @@ class SandboxViewSet(PaymentRequestViewSet):
             ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,
             ErrorCode.PAYMENT_IN_PROGRESS,
             ErrorCode.REFUND_TOO_LARGE,
+            ErrorCode.REFUND_NOT_READY,
+            ErrorCode.REFUND_NOT_CANCELLABLE,
         ],
-        answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request after it.")},
+        answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request after the outcome.")},
     )
     def simulate(self, request: Request, id: str) -> Effect:
-        """Have an outcome happen to a payment request, with the events of real life and without a chain (staging)."""
+        """Simulate an outcome of a payment request."""
         found = self.find(id)
         serializer = SimulateSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
-        outcome = Outcome(serializer.validated_data["outcome"])
+        data = serializer.validated_data
 
         def effect() -> Response:
-            simulated = simulate(found.pk, outcome, by=actor_of(request))
+            simulated = simulate(
+                found.pk,
+                Outcome(data["outcome"]),
+                by=actor_of(request),
+                payment_id=data.get("payment_id"),
+                refund_id=data.get("refund_id"),
+            )
             return Response(request_detail(simulated))
 
         return effect

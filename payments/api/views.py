@@ -40,6 +40,7 @@ from payments.prices.pricing import with_amount
 from payments.requests.creation import create_request, new_request, store_request
 from payments.requests.lifecycle import cancel_request
 from payments.requests.reading import find_own, list_own
+from payments.sandbox.rates import require_rate
 from payments.submission.hashes import retry_payment, sight_for_merchant, submit_for_merchant
 from payments.submission.merchant_acceptance import accept_payment
 
@@ -152,6 +153,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         merchant = merchant_of(request)
         order = CreateRequestSerializer.order(request.data, merchant)
         require_offered(order.token)
+        require_rate(order)
         order = with_amount(order)
         actor = actor_of(request)
         if order.webhook_url:  # which may need a secret, too

@@ -329,7 +329,7 @@ class Payment(models.Model):
     @property
     def is_seen(self) -> bool:
         """Whether a node has seen the transaction."""
-        return self.seen_at is not None or self.block_number is not None or self.is_simulated
+        return self.seen_at is not None or self.block_number is not None
 
     @property
     def is_bound(self) -> bool:
@@ -392,7 +392,7 @@ class Payment(models.Model):
     def is_retryable(self) -> bool:
         """Whether another check may reverse the failure: by its code, or because its block is not final yet."""
         is_open_question = self.failure_code in RETRYABLE_FAILURES or self.finality_check_at is not None
-        return self.status == self.Status.FAILED and not self.is_simulated and is_open_question
+        return self.status == self.Status.FAILED and is_open_question
 
     @property
     def retries_left(self) -> int:

@@ -195,7 +195,6 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
     with transaction.atomic():
         lock_request(payment.request_id)
         payment = Payment.objects.select_related("request").get(pk=payment.pk)
-        require_real(payment)
         if not payment.is_retryable:
             reason = payment.failure_message or f"it is {payment.status}"
             raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, f"This payment can't be retried: {reason}")
@@ -204,13 +203,6 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
         reopen(payment, actor=actor, reason="retried", retries=payment.retries + 1)
     return payment
-
-
-def require_real(payment: Payment) -> None:
-    """Raise ApiError `payment_not_retryable` for a payment of the sandbox, which is on no chain."""
-    if payment.is_simulated:
-        message = "This payment was simulated in the sandbox, so it can't be checked on a chain."
-        raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
 
 
 def record_discovered(request: PaymentRequest, *, chain: Chain, transaction_hash: str) -> None:

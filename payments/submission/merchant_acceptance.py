@@ -14,7 +14,6 @@ from payments.models.payment import ACCEPTABLE_FAILURES
 from payments.requests import events
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import move_request
-from payments.submission.hashes import require_real
 from payments.verification.reopening import reopen
 from webhooks.event_types import EventType
 
@@ -38,7 +37,6 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
         if payment.accepted_by and payment.status != Payment.Status.FAILED:
             return payment
         _require_not_refunded(request, payment)
-        require_real(payment)
         if not _lacks_binding(payment):
             message = (
                 "Only a payment that failed as transaction_not_bound, transaction_ambiguous or not_verifiable on the "

@@ -7,11 +7,12 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from config.api.errors import ApiError, ErrorCode
 from config.database import leases
 from config.database.notifications import Channel, notify
 from payments.models import Payment
 from payments.requests.lifecycle import lock_request
-from payments.submission.hashes import require_real, retry_payment
+from payments.submission.hashes import retry_payment
 
 
 class Recheck(Enum):
@@ -28,18 +29,26 @@ def check_now(payment: Payment, *, actor: str) -> Recheck:
 
     An open payment becomes due at once without using an attempt. A failed one is retried; see `retry_payment` for the
     errors. The finality of a completed one is checked again, which may flag it as `reorged` but never changes its
-    status or amounts. Calling this twice has no further effect. Raises ApiError for a simulated payment.
+    status or amounts. Calling this twice has no further effect. Raises ApiError for a simulated payment that did not
+    fail.
     """
-    require_real(payment)
     with transaction.atomic():
         lock_request(payment.request_id)
         status = Payment.objects.values_list("status", flat=True).get(pk=payment.pk)
         if status == Payment.Status.FAILED:
             retry_payment(payment, actor=actor)
             return Recheck.REOPENED
+        _require_real(payment)
         if status == Payment.Status.COMPLETED:
             return _schedule_finality_check(payment)
         return _bring_forward(payment)
+
+
+def _require_real(payment: Payment) -> None:
+    """Raise ApiError `payment_not_retryable` for a payment of the sandbox, which is on no chain."""
+    if payment.is_simulated:
+        message = "This payment was simulated in the sandbox, so it can't be checked on a chain."
+        raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
 
 
 def _bring_forward(payment: Payment) -> Recheck:

@@ -22,7 +22,35 @@ export type EventType = OpenEnum<
   | "refund.failed"
 >;
 export type Outcome = OpenEnum<
-  "paid" | "underpaid" | "overpaid" | "paid_late" | "failed" | "expired" | "reorged" | "bridge_refunded" | "refunded"
+  | "paid"
+  | "underpaid"
+  | "overpaid"
+  | "paid_late"
+  | "pending"
+  | "processing"
+  | "sped_up"
+  | "failed"
+  | "not_bound"
+  | "ambiguous"
+  | "not_verifiable"
+  | "not_found"
+  | "timed_out"
+  | "replaced"
+  | "expired"
+  | "reorged"
+  | "restored"
+  | "swap_completed"
+  | "swap_partial"
+  | "swap_failed"
+  | "bridge_refunded"
+  | "refunded"
+  | "refund_requires_address"
+  | "refund_claimed"
+  | "refund_ready"
+  | "refund_processing"
+  | "refund_completed"
+  | "refund_failed"
+  | "refund_cancelled"
 >;
 
 /** An amount of a token. `raw` is in its smallest unit; `formatted` is in whole units, with all `decimals` digits. */
@@ -170,6 +198,8 @@ export interface PaymentRequest {
   amount_overpaid: Amount;
   /** What has gone back to the customer. */
   amount_refunded: Amount;
+  /** What open refunds reserve. */
+  amount_refund_open: Amount;
   /** What was asked for in a currency; null for an amount of the token. */
   price: Price | null;
   rate: Rate | null;
@@ -245,13 +275,19 @@ export interface PaymentEventObject {
   request_amount: Amount;
   /** The whole request's. */
   amount_paid: Amount;
-  /** The whole request's. */
+  /** The whole request's, net of refunds. */
+  amount_remaining: Amount;
+  /** The whole request's, net of refunds. */
   amount_overpaid: Amount;
+  amount_refunded: Amount;
+  amount_refund_open: Amount;
   request_status: PaymentRequestStatus;
   metadata: Record<string, string>;
   /** Only in `payment.failed` and `refund.failed`. */
   failure_code?: string | null;
   failure_message?: string | null;
+  /** Only in `payment.reorged`: false if the transaction is in the chain again. */
+  reorged?: boolean;
   /** This and the fields after it: only in the events of refunds. */
   object?: "refund";
   payment_id?: string | null;

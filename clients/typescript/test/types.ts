@@ -15,6 +15,9 @@ export async function types(client: Client): Promise<void> {
   for await (const each of client.paymentRequests.list({ status: "active" })) each.status satisfies string;
   (await client.deliveries.list({ status: "failed" })).data[0]?.next_attempt_at satisfies string | null | undefined;
   await client.sandbox.simulate(made.id, "paid_late");
+  await client.sandbox.simulate(made.id, "failed", { payment_id: "pay_1", idempotencyKey: "key" });
+  // @ts-expect-error there is no such option
+  await client.sandbox.simulate(made.id, "failed", { payment: "pay_1" });
   const event: Event = webhooks.verify(new Uint8Array(), "t=1,v1=0", ["whsec_1", "whsec_2"], { tolerance: 60 });
   event.data.object.amount satisfies string;
   // @ts-expect-error the raw bytes, not a text

@@ -12,9 +12,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from config.admin.actions import action_url
 from config.admin.portal import change_url
-from payments import sandbox
 from payments.models import Payment, PaymentRequest, Refund
 from payments.requests.lifecycle import lock_request
+from payments.sandbox import payments as sandbox_payments
 from tests.pictures import picture
 from tests.support.portal.payment_rows import RECIPIENT, SENDER, Make, make, token
 
@@ -41,7 +41,7 @@ def paid(make: Make) -> PaymentRequest:
     """A request of which all 10.50 USDC are paid."""
     request = make("order-7")
     with transaction.atomic():
-        sandbox._pay(lock_request(request.pk), request.amount, "for a test")
+        sandbox_payments.pay(lock_request(request.pk), request.amount, "for a test")
     return PaymentRequest.objects.get()
 
 
@@ -95,7 +95,7 @@ def test_where_two_wallets_paid_one_of_their_payments_is_chosen(
     request = make("order-8")
     for amount, payer in ((4_000_000, SENDER), (6_500_000, RECIPIENT)):
         with transaction.atomic():
-            payment = sandbox._pay(lock_request(request.pk), amount, "for a test")
+            payment = sandbox_payments.pay(lock_request(request.pk), amount, "for a test")
         Payment.objects.filter(pk=payment.pk).update(from_address=payer)
     page.goto(f"{portal}{action_url(request, 'refund')}")
     picture(page, "portal, refund of two payers")

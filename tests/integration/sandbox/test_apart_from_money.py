@@ -12,9 +12,16 @@ from chains.families import family_of
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from merchants.services import issue_key
+from payments.discovery.search import discover_due
 from payments.models import Payment, PaymentRequest
+from payments.requests.due_in_turns import chains_with_open_payments
+from payments.requests.lifecycle import expire_due
 from payments.sandbox import HASH_PREFIX, Outcome, simulate
+from payments.sandbox.due import decide_due
+from payments.swaps.following import follow_swaps
 from payments.verification.finality import check_finality
+from payments.verification.leasing import claim_due
+from payments.waking.on_new_heads import make_due
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.support.payments.world import Clock, look_until_decided, make_request, pay, submit
@@ -24,7 +31,7 @@ from webhooks.models import Event
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_no_chain_is_asked_about_a_simulated_payment_and_it_is_unmistakable(
+def test_no_worker_asks_a_chain_about_simulated_objects(
     api: Api, request_in: Callable[[str], PaymentRequest], outcome: Outcome
 ) -> None:
     request = request_in("active")
@@ -37,24 +44,47 @@ def test_no_chain_is_asked_about_a_simulated_payment_and_it_is_unmistakable(
         )
         assert "no money moved" in payment["status_detail"]
         assert payment["explorer_url"] is None
+        assert payment["destination_explorer_url"] is None
     assert len(body["payments"]) == (outcome != Outcome.EXPIRED)
     stored = Payment.objects.all()
     assert all(payment.is_simulated and not payment.submitted_publicly for payment in stored)
     assert all(payment.finality_check_at is None for payment in stored)
+    clock = Clock()
+    run_workers(clock)
+    # The same for payments that are due, reopened or accepted.
+    for payment in stored.filter(status=Payment.Status.FAILED):
+        of_payment = f"/api/payment-requests/{request.pk}/payments/{payment.pk}"
+        api.post(f"{of_payment}/retry")
+        api.post(f"{of_payment}/accept", {"reason": "It is fine."})
+    Payment.objects.filter(status__in=Payment.OPEN).update(next_check_at=timezone.now())
+    Payment.objects.exclude(status__in=Payment.OPEN).update(finality_check_at=timezone.now())
+    run_workers(clock)
+    clock.forward(days=2)
+    run_workers(clock)
+    assert not Payment.objects.filter(status__in=Payment.OPEN).exists()
+
+
+def run_workers(clock: Clock) -> None:
+    """Run what each worker does with due work; none may ask a chain or a provider."""
 
     def no_client(chain: Chain) -> Any:
         raise AssertionError(f"{chain} was asked")
 
-    clock = Clock()
-    clock.forward(days=2)
-    # Even if a row were due by some mistake, nothing would take it up.
-    Payment.objects.update(finality_check_at=timezone.now(), next_check_at=timezone.now())
-    Payment.objects.filter(status=Payment.Status.FAILED).update(status=Payment.Status.PENDING)
+    def no_provider(key: str) -> Any:
+        raise AssertionError(f"{key} was asked")
+
+    for chain in Chain.objects.all():
+        assert make_due(chain.pk) == 0
+        assert chain.pk not in chains_with_open_payments()
+    assert claim_due(clock())[1] == []
     assert verify_due(client=no_client, now=clock) == check_finality(client=no_client, now=clock) == 0
+    assert follow_swaps(provider=no_provider, now=clock) == discover_due(client=no_client, now=clock) == 0
+    decide_due(now=clock)
+    expire_due(clock())
 
 
-@pytest.mark.parametrize("outcome", ["paid", "failed", "bridge_refunded"])
-def test_a_simulated_payment_is_neither_retried_nor_accepted_nor_submitted_again(
+@pytest.mark.parametrize("outcome", ["paid", "failed"])
+def test_a_final_simulated_payment_can_not_be_changed(
     api: Api, public: Api, request_in: Callable[[str], PaymentRequest], outcome: str
 ) -> None:
     request = request_in("active")

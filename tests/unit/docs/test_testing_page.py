@@ -1,58 +1,146 @@
-"""What the page on testing an integration promises happens: its call works as it stands, and brings those events."""
+"""What the page on testing an integration promises: its call works as written, and each row of its table happens."""
 
 import os
 import re
 import subprocess
 from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.test import Client
+from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
 from chains.models import Chain, Token
 from merchants.models import ApiKey, Merchant
 from payments.models import PaymentRequest
+from payments.requests.lifecycle import expire_due
 from payments.sandbox import HASH_PREFIX, Outcome
+from payments.sandbox.due import decide_due
 from tests.conftest import Api
 from tests.support.docs.pages import REPOSITORY, samples, table_rows
 from tests.support.payments.world import make_request
 from webhooks.models import Event
 
 PAGE = REPOSITORY / "docs" / "testing-your-integration.md"
-# The first table: outcome, what happens, events.
-ACTIVE = {row[0].strip("`"): row[1:] for row in table_rows(PAGE) if len(row) == 3 and row[0].startswith("`")}
+# The first table: what to see, the calls, what then happens.
+ROWS = [row for row in table_rows(PAGE) if len(row) == 3 and row[2].startswith(("Request", "409"))]
+PAGES = {
+    "ready to pay": "active",
+    "part paid": "partly_paid",
+    "on its way": "processing",
+    "paid": "completed",
+    "expired": "expired",
+    "cancelled": "cancelled",
+}
 
 
 @pytest.fixture
-def ask(merchant: Merchant) -> Callable[[], PaymentRequest]:
-    """Return a maker of active requests on a chain without nodes."""
-
-    def make() -> PaymentRequest:
-        chain = Chain.objects.create(id=8453, name="Base", chain_type="evm", native_symbol="ETH")
-        address = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
-        token = Token.objects.create(
-            chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address=address
-        )
-        return make_request(merchant, token, "10", "0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
-
-    return make
-
-
-def test_the_page_has_all_outcomes() -> None:
-    assert ACTIVE.keys() == set(Outcome)
-
-
-@pytest.mark.parametrize("outcome", Outcome)
-def test_an_outcome_sends_the_events_and_leads_to_the_state_that_the_page_names(
-    api: Api, ask: Callable[[], PaymentRequest], outcome: Outcome
-) -> None:
-    happens, events = ACTIVE[outcome]
-    body = api.post(f"/api/test/payment-requests/{ask().pk}/simulate", {"outcome": outcome}).json()
-    told = list(Event.objects.order_by("created").values_list("type", flat=True))
-    assert told == re.findall(r"`([^`]+)`", events)
-    assert f"`{body['status']}`" in happens
-    assert all(
-        f"`{payment['failure_code']}`" in happens for payment in body["payments"] if payment["failed_at"]
+def token(db: None) -> Token:
+    """A token that has a price, on a chain without nodes."""
+    chain = Chain.objects.create(id=8453, name="Base", chain_type="evm", native_symbol="ETH")
+    address = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+    return Token.objects.create(
+        chain=chain,
+        symbol="USDC",
+        name="USD Coin",
+        decimals=6,
+        contract_address=address,
+        price_as="USDC",
     )
+
+
+@pytest.fixture
+def ask(merchant: Merchant, token: Token) -> Callable[[], PaymentRequest]:
+    """Return a maker of active requests."""
+    return lambda: make_request(merchant, token, "10", "0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
+
+
+def test_the_table_has_all_outcomes() -> None:
+    calls = {call for row in ROWS for call in re.findall(r"`([^`]+)`", row[1])}
+    assert {call for call in calls if not call.startswith("POST")} == set(Outcome)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_each_row_of_the_table_happens(
+    api: Api, client: Client, ask: Callable[[], PaymentRequest], row: list[str]
+) -> None:
+    _, calls, happens = row
+    request = ask()
+    for call in calls.split(", then "):
+        answer = make_call(api, request, call.strip("`"))
+    if refused := re.match(r"(\d+) `(\w+)`", happens):
+        error = (str(answer.status_code), answer.json()["error"]["code"])
+        assert error == refused.groups()
+    else:
+        assert answer.status_code == 200
+    body = api.get(f"/api/payment-requests/{request.pk}").json()
+    assert body["status"] == named("[Rr]equest", happens)
+    if status := named("payment", happens):
+        payment = body["payments"][0]
+        assert (payment["status"], payment["failure_code"]) == (status, in_brackets("payment", happens))
+        assert ("with `reorged`" in happens) == payment["reorged"]
+        assert ("`replaced_hashes`" in happens) == bool(payment["replaced_hashes"])
+    if status := named("refund", happens):
+        refund, detail = body["refunds"][0], in_brackets("refund", happens)
+        assert refund["status"] == status
+        assert detail in (None, refund["failure_code"], refund["address_source"])
+    shown = re.search(r'data-state="(\w+)"', client.get(f"/pay/{request.shortcode}").content.decode())
+    page = re.search(r"Page: ([^.]+)\.", happens)
+    assert shown
+    assert page
+    assert shown[1] == PAGES[page[1]]
+    events = re.findall(r"`([^`]+)`", happens.partition("Events:")[2])
+    assert list(Event.objects.order_by("created").values_list("type", flat=True)) == events
+    assert bool(events) != happens.endswith("No event.")
+
+
+def make_call(api: Api, request: PaymentRequest, call: str) -> Any:
+    """Make one call of a row, and let the workers act as they do within seconds."""
+    if call == "24 hours":
+        later = timezone.now() + timedelta(hours=24, seconds=1)
+        decide_due(now=lambda: later)
+        expire_due(later)
+        return api.get(f"/api/payment-requests/{request.pk}")
+    if call.startswith("POST"):
+        payment = request.payments.order_by("-created_at").first()
+        path = call.removeprefix("POST ").replace("…", f"/api/payment-requests/{request.pk}")
+        path = path.replace("{payment_id}", payment.pk if payment else "")
+        answer = api.post(path, {"reason": "The customer sent it."} if path.endswith("/accept") else {})
+    else:
+        answer = api.post(f"/api/test/payment-requests/{request.pk}/simulate", {"outcome": call})
+    decide_due()
+    return answer
+
+
+def named(what: str, happens: str) -> str | None:
+    """Return the status of the object that the text names."""
+    found = re.search(rf"\b{what} `(\w+)`", happens)
+    return found and found[1]
+
+
+def in_brackets(what: str, happens: str) -> str | None:
+    """Return the code in brackets after the status of the object."""
+    found = re.search(rf"\b{what} `\w+` \(`(\w+)`\)", happens)
+    return found and found[1]
+
+
+def test_metadata_of_the_page_makes_the_rate_unavailable(api: Api, token: Token) -> None:
+    (metadata,) = re.findall(r'`"metadata": (\{[^`]+\})`', PAGE.read_text())
+    assert metadata == '{"simulate": "rate_unavailable"}'
+    order = {
+        "price": {"currency": "USD", "amount": "10.00"},
+        "token_id": token.pk,
+        "chain_id": token.chain_id,
+        "recipient_address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+        "metadata": {"simulate": "rate_unavailable"},
+    }
+    answer = api.post("/api/payment-requests", order)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "rate_unavailable")
+    assert "Simulated" in answer.json()["error"]["message"]
+    assert answer["Retry-After"]
+    assert not PaymentRequest.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -236,6 +236,7 @@ class PaymentRequest(ApiObject):
     expires_at: datetime
     created_at: datetime
     amount_refunded: Amount | None = None
+    amount_refund_open: Amount | None = None
     refunds: list[Refund] = field(default_factory=list)
     price: Price | None = None
     rate: Rate | None = None
@@ -287,7 +288,8 @@ class PaymentEventObject(ApiObject):
 
     `amount` is what this payment delivered, an exact integer in base units of the requested token. `currency` is that
     token's symbol, `reference` the request's `external_id`. `id` is the payment's id, None if a request expired
-    without a payment. `amount_paid` and `amount_overpaid` are the whole request's. `test` is true for a test event.
+    without a payment. The amounts from `request_amount` to `amount_refund_open` are the whole request's. `test` is true
+    for a test event. `reorged` is set in `payment.reorged`: false if the transaction is in the chain again.
     In the events of refunds, `id` is the refund's, `amount` the refund's amount, and `object` is `refund`.
     """
 
@@ -304,7 +306,10 @@ class PaymentEventObject(ApiObject):
     amount_details: Amount | None = None
     request_amount: Amount | None = None
     amount_paid: Amount | None = None
+    amount_remaining: Amount | None = None
     amount_overpaid: Amount | None = None
+    amount_refunded: Amount | None = None
+    amount_refund_open: Amount | None = None
     request_status: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
     failure_code: str | None = None
@@ -314,6 +319,7 @@ class PaymentEventObject(ApiObject):
     recipient_address: str | None = None
     address_source: str | None = None
     reason: str | None = None
+    reorged: bool | None = None
     test: bool = False
 
 

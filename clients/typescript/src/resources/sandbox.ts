@@ -2,6 +2,14 @@ import { InvalidRequestError } from "../errors.js";
 import type { Outcome, PaymentRequest } from "../objects.js";
 import { checkedId, type RequestOptions, type Transport } from "../transport.js";
 
+/** What an outcome concerns, and the options of the call. */
+export interface SimulateOptions extends RequestOptions {
+  /** The open simulated payment to decide; by default the newest one, or a new payment. */
+  payment_id?: string;
+  /** The refund to change; by default the newest unfinished one, or a new one. */
+  refund_id?: string;
+}
+
 const NOBODYS = "00000000-0000-0000-0000-000000000000";
 
 /** Simulates outcomes of payment requests. Production deployments have no sandbox. */
@@ -13,12 +21,14 @@ export class Sandbox {
   }
 
   /**
-   * Has `outcome` happen to a request, with the events of real life, and returns the request. Throws InvalidRequestError
-   * `resource_missing` where there is no sandbox.
+   * Simulates `outcome` for a request, with its real events, and returns the request. Throws InvalidRequestError
+   * `resource_missing` if there is no sandbox.
    */
-  async simulate(id: string, outcome: Outcome, options?: RequestOptions): Promise<PaymentRequest> {
-    const call = { method: "POST", path: pathOf(checkedId(id)), body: { outcome } } as const;
-    return (await this.#transport.request(call, options)) as PaymentRequest;
+  async simulate(id: string, outcome: Outcome, options: SimulateOptions = {}): Promise<PaymentRequest> {
+    const { payment_id, refund_id, ...others } = options;
+    const body = { outcome, payment_id, refund_id };
+    const call = { method: "POST", path: pathOf(checkedId(id)), body } as const;
+    return (await this.#transport.request(call, others)) as PaymentRequest;
   }
 
   /** Whether this deployment has a sandbox. Has no side effects. */

@@ -11,10 +11,10 @@ from django.test import Client
 from checkout.languages import language
 from merchants.languages import LANGUAGES
 from merchants.models import Merchant
-from payments import sandbox
 from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds.services import create_refund
 from payments.requests.lifecycle import lock_request
+from payments.sandbox import payments as sandbox_payments
 from tests.support.portal.payment_rows import HASH, SENDER, Make, fail
 
 Sent = Callable[..., Refund]
@@ -28,7 +28,7 @@ def refund(make: Make) -> Sent:
         Merchant.objects.update(support_email="help@bakery.example")
         request = make("basket-7")
         with transaction.atomic():
-            sandbox._pay(lock_request(request.pk), request.amount, "for a test")
+            sandbox_payments.pay(lock_request(request.pk), request.amount, "for a test")
             made = create_refund(
                 request.pk,
                 amount=2_500_000,
@@ -38,7 +38,7 @@ def refund(make: Make) -> Sent:
                 actor="test",
             ).refund
             if is_sent and made.carrier_id:
-                sent = sandbox._pay(lock_request(made.carrier_id), made.amount, "for a test")
+                sent = sandbox_payments.pay(lock_request(made.carrier_id), made.amount, "for a test")
                 Payment.objects.filter(pk=sent.pk).update(
                     is_simulated=False
                 )  # a receipt says how to verify it

@@ -70,6 +70,20 @@ def test_an_outcome_is_simulated_for_a_request_that_is_there(
     assert PaymentRequest.objects.get().status == "completed"
 
 
+def test_simulate_command_chooses_a_payment_and_a_refund(
+    environment: None, client: quittance.Client, terms: Callable[..., dict[str, Any]]
+) -> None:
+    made = client.payment_requests.create(**terms())
+    first = client.sandbox.simulate(made.id, "pending").payments[0]
+    second = client.sandbox.simulate(made.id, "pending").payments[0]
+    assert main(["simulate", made.id, "failed", "--payment-id", first.id]) == 0
+    statuses = {each.id: each.status for each in client.payment_requests.retrieve(made.id).payments}
+    assert statuses == {first.id: "failed", second.id: "pending"}
+    refund = client.sandbox.simulate(made.id, "refund_requires_address").refunds[0]
+    assert main(["simulate", made.id, "refund_claimed", "--refund-id", refund.id]) == 0
+    assert client.payment_requests.retrieve(made.id).refunds[0].address_source == "customer"
+
+
 def test_the_outcomes_of_the_command_are_those_of_the_service() -> None:
     assert set(SIMULATED) == set(Outcome)
 

@@ -75,14 +75,23 @@ def test_what_can_not_change_is_not_offered(admin_client: Client, failed: Paymen
     assert Payment.objects.get().status == "failed"
 
 
-@pytest.mark.parametrize("code", ["transaction_not_found", "transaction_not_bound"])
-def test_nothing_is_asked_of_a_chain_about_what_the_sandbox_made(
-    admin_client: Client, failed: Payment, code: str
+@pytest.mark.parametrize(
+    ("status", "code", "offered"),
+    [
+        ("failed", "transaction_not_found", ["retry"]),
+        ("failed", "transaction_not_bound", ["accept"]),
+        ("failed", "transaction_reverted", []),
+        ("processing", "", []),
+    ],
+)
+def test_simulated_payment_can_be_retried_or_accepted_but_not_checked(
+    admin_client: Client, failed: Payment, status: str, code: str, offered: list[str]
 ) -> None:
-    Payment.objects.update(failure_code=code, is_simulated=True)
+    Payment.objects.update(status=status, failure_code=code, is_simulated=True, next_check_at=timezone.now())
+    Payment.objects.update(finality_check_at=None)
     page = admin_client.get(change_url(failed)).content.decode()
     assert ">test<" in "".join(page.split())
-    assert not [name for name in ACTIONS if action_url(failed, name) in page]
+    assert [name for name in ACTIONS if action_url(failed, name) in page] == offered
 
 
 def test_an_open_payment_is_looked_at_now_and_the_page_says_who_asked(

@@ -18,6 +18,7 @@ from payments import sandbox
 from payments.attention import Matter, count_payments
 from payments.models import Payment, PaymentRequest, Refund
 from payments.requests.lifecycle import lock_request
+from payments.sandbox import payments as sandbox_payments
 from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, asked, fail, page_of, press
 
 CUSTOMER = SENDER
@@ -28,7 +29,7 @@ def paid(make: Make) -> PaymentRequest:
     """A request of which all 10.50 USDC are paid."""
     request = make("order-7")
     with transaction.atomic():
-        sandbox._pay(lock_request(request.pk), request.amount, "for a test")
+        sandbox_payments.pay(lock_request(request.pk), request.amount, "for a test")
     return PaymentRequest.objects.get(pk=request.pk)
 
 
@@ -109,7 +110,7 @@ def paid_by_two(make: Make) -> PaymentRequest:
     request = make("order-8")
     for amount, payer in ((4_000_000, SENDER), (6_500_000, RECIPIENT)):
         with transaction.atomic():
-            payment = sandbox._pay(lock_request(request.pk), amount, "for a test")
+            payment = sandbox_payments.pay(lock_request(request.pk), amount, "for a test")
         Payment.objects.filter(pk=payment.pk).update(from_address=payer)
     return PaymentRequest.objects.get(pk=request.pk)
 
@@ -162,7 +163,7 @@ def test_there_is_no_choice_where_one_wallet_paid(admin_client: Client, paid: Pa
 def test_the_excess_goes_back_and_no_more_of_it_is_offered(admin_client: Client, make: Make) -> None:
     request = make("order-9")
     with transaction.atomic():
-        sandbox._pay(lock_request(request.pk), request.amount + 750_000, "for a test")
+        sandbox_payments.pay(lock_request(request.pk), request.amount + 750_000, "for a test")
     excess = action_url(request, "refund-excess")
     assert "Refund the excess" in page_of(admin_client, "payments/paymentrequest", request.pk)
     form = admin_client.get(excess).context["form"]

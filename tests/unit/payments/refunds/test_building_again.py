@@ -7,11 +7,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
-from payments import sandbox
 from payments.models import Payment, PaymentRequest, Refund, Transition
 from payments.refunds import services
 from payments.refunds.reading import RefundNow, now
 from payments.requests.lifecycle import cancel_request, lock_request
+from payments.sandbox import payments as sandbox_payments
 from tests.support.portal.payment_rows import SENDER, Make
 
 WHY = "for a test"
@@ -23,7 +23,7 @@ def paid(make: Make) -> PaymentRequest:
     """A request of which all 10.50 USDC are paid."""
     request = make()
     with transaction.atomic():
-        sandbox._pay(lock_request(request.pk), request.amount, WHY)
+        sandbox_payments.pay(lock_request(request.pk), request.amount, WHY)
     return PaymentRequest.objects.get(pk=request.pk)
 
 
@@ -39,7 +39,7 @@ def carrier_of(refund: Refund) -> PaymentRequest:
 def fail(refund: Refund) -> Payment:
     """A transaction of the refund is submitted and reverted."""
     with transaction.atomic():
-        sandbox._fail(lock_request(carrier_of(refund).pk), WHY)
+        sandbox_payments.fail(lock_request(carrier_of(refund).pk), WHY)
     return Payment.objects.filter(request=carrier_of(refund)).latest("created_at")
 
 
@@ -151,7 +151,7 @@ def test_cancelling_it_frees_the_amount_and_ends_building(paid: PaymentRequest, 
 @pytest.mark.django_db
 def test_a_completed_one_is_not_built(paid: PaymentRequest, failed: Refund) -> None:
     with transaction.atomic():
-        sandbox._pay(lock_request(carrier_of(failed).pk), failed.amount, WHY)
+        sandbox_payments.pay(lock_request(carrier_of(failed).pk), failed.amount, WHY)
     assert status(failed) == Status.COMPLETED
     refused(ErrorCode.REFUND_NOT_READY, build, failed)
 
@@ -185,8 +185,8 @@ def test_a_crash_before_the_commit_leaves_it_failed_and_its_amount_free(
 def test_one_payment_is_not_refunded_twice_out_of_what_another_one_brought(make: Make) -> None:
     request = make()
     with transaction.atomic():
-        first = sandbox._pay(lock_request(request.pk), 4_000_000, WHY)
-        sandbox._pay(lock_request(request.pk), 6_000_000, WHY)
+        first = sandbox_payments.pay(lock_request(request.pk), 4_000_000, WHY)
+        sandbox_payments.pay(lock_request(request.pk), 6_000_000, WHY)
     cancel_request(request.pk, actor=WHY)
     refund = create(request, payment_id=first.pk).refund
     fail(refund)

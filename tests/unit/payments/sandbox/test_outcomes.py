@@ -147,6 +147,90 @@ def test_each_outcome_in_each_state(
     assert not Payment.objects.filter(status__in=Payment.OPEN).exists()
 
 
-def test_the_table_knows_each_outcome_in_each_plain_state() -> None:
-    for state in ("active", "partly paid", "overdue", "expired", "cancelled", "cancelled, paid", "completed"):
-        assert {outcome for known, outcome in TABLE if known == state} == set(Outcome), state
+PLAIN = ("active", "partly paid", "overdue", "expired", "cancelled", "cancelled, paid", "completed")
+# What happens to the payment, with its failure code; the request stays as it is, in every state.
+OF_ONE_PAYMENT = {
+    "pending": "pending",
+    "processing": "processing",
+    "sped_up": "processing",
+    "not_bound": "transaction_not_bound",
+    "ambiguous": "transaction_ambiguous",
+    "not_verifiable": "not_verifiable",
+    "not_found": "transaction_not_found",
+    "timed_out": "verification_timed_out",
+    "replaced": "transaction_replaced",
+    "swap_partial": "swap_partial",
+    "swap_failed": "swap_failed",
+}
+OF_ONE_REFUND = {
+    "refund_requires_address": "requires_address",
+    "refund_claimed": "ready",
+    "refund_ready": "ready",
+    "refund_processing": "processing",
+    "refund_completed": "completed",
+    "refund_failed": "failed",
+    "refund_cancelled": "cancelled",
+}
+
+
+def test_tables_have_every_outcome_in_each_plain_state() -> None:
+    others = {*OF_ONE_PAYMENT, *OF_ONE_REFUND, "swap_completed"}
+    for state in PLAIN:
+        assert {outcome for known, outcome in TABLE if known == state} == set(Outcome) - others, state
+
+
+@pytest.mark.parametrize("state", PLAIN)
+def test_outcome_of_one_payment_leaves_the_request(
+    api: Api, request_in: Callable[[str], PaymentRequest], state: str
+) -> None:
+    for outcome, expected in OF_ONE_PAYMENT.items():
+        request = request_in(state)
+        body = api.post(path(request), {"outcome": outcome}).json()
+        payment = body["payments"][0]
+        assert (payment["failure_code"] or payment["status"]) == expected
+        assert (body["status"], int(body["amount_paid"]["raw"])) == (request.status, request.amount_paid)
+        is_failed = payment["status"] == "failed"
+        assert told() == ([f"payment.failed: {request.status}"] if is_failed else [])
+
+
+@pytest.mark.parametrize("state", PLAIN)
+def test_completed_swap_pays_like_a_direct_payment(
+    api: Api, request_in: Callable[[str], PaymentRequest], state: str
+) -> None:
+    request, then = request_in(state), TABLE[state, "paid"]
+    response = api.post(path(request), {"outcome": "swap_completed"})
+    body = response.json()
+    if then is REFUSED:
+        assert (response.status_code, told()) == (409, [])
+        return
+    assert Then(body["status"], int(body["amount_paid"]["raw"]), body["paid_late"], told()) == then
+    payment = body["payments"][0]
+    assert (payment["type"], payment["bound_by"], payment["provider"]) == ("swap", "provider", "sandbox")
+    assert payment["destination_transaction_hash"] != payment["transaction_hash"]
+
+
+@pytest.mark.parametrize("state", PLAIN)
+def test_outcome_of_one_refund_ends_in_its_state(
+    api: Api, request_in: Callable[[str], PaymentRequest], state: str
+) -> None:
+    for outcome, expected in OF_ONE_REFUND.items():
+        request = request_in(state)
+        response = api.post(path(request), {"outcome": outcome})
+        assert response.status_code == 200, response.content
+        body = response.json()
+        assert [refund["status"] for refund in body["refunds"]] == [expected]
+        # An active request is paid in full first; a cancelled or expired one only if nobody has paid it.
+        assert int(body["amount_paid"]["raw"]) == AMOUNT
+        assert body["status"] == ("cancelled" if state.startswith("cancelled") else "completed")
+        assert body["refunds"][0]["amount"]["raw"] == str(AMOUNT)
+
+
+def test_part_payment_of_a_cancelled_request_goes_back_alone(
+    api: Api, request_in: Callable[[str], PaymentRequest]
+) -> None:
+    request = request_in("cancelled, partly paid")
+    body = api.post(path(request), {"outcome": "refund_completed"}).json()
+    assert (body["status"], body["amount_paid"]["raw"]) == ("cancelled", str(HALF))
+    assert body["refunds"][0]["amount"]["raw"] == str(HALF)
+    again = api.post(path(request), {"outcome": "refund_completed"})
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "refund_too_large")

@@ -8,7 +8,6 @@ import pytest
 from django.utils import timezone
 
 from payments.models import PaymentRequest
-from payments.sandbox import Outcome
 from tests.conftest import Api
 from tests.support.sandbox.fixtures import AMOUNT, path, told
 
@@ -88,8 +87,16 @@ def test_each_outcome_of_a_priced_request(
     assert (body["price"], body["rate"]["value"]) == (PRICE, RATE["value"])
 
 
-def test_the_table_knows_each_outcome_of_an_active_request() -> None:
-    assert {outcome for state, outcome in TABLE if state == "active"} == set(Outcome)
+def test_late_priced_request_is_refunded_once_expired(
+    api: Api, priced_in: Callable[[str], PaymentRequest]
+) -> None:
+    request = priced_in("active")
+    past = timezone.now() - timedelta(seconds=121)
+    PaymentRequest.objects.filter(pk=request.pk).update(expires_at=past)
+    body = api.post(path(request), {"outcome": "refund_ready"}).json()
+    assert (body["status"], body["amount_paid"]["raw"]) == ("expired", str(AMOUNT))
+    assert [refund["status"] for refund in body["refunds"]] == ["ready"]
+    assert told() == ["payment.partially_paid: active", "payment.expired: expired"]
 
 
 @pytest.mark.parametrize("outcome", ["paid", "paid_late", "underpaid"])

@@ -45,17 +45,22 @@ def test_a_simulated_payment_is_like_a_real_one_with_its_history_and_its_consume
 
 
 @pytest.mark.parametrize(
-    ("outcome", "type_", "code"),
-    [("failed", "direct", "transaction_reverted"), ("bridge_refunded", "swap", "swap_refunded")],
+    ("outcome", "type_", "code", "retries"),
+    [("failed", "direct", "transaction_reverted", 0), ("bridge_refunded", "swap", "swap_refunded", 3)],
 )
 def test_a_failure_says_why_in_the_payment_and_in_the_event(
-    api: Api, request_in: Callable[[str], PaymentRequest], outcome: str, type_: str, code: str
+    api: Api,
+    request_in: Callable[[str], PaymentRequest],
+    outcome: str,
+    type_: str,
+    code: str,
+    retries: int,
 ) -> None:
     request = request_in("active")
     for count in (1, 2):
         payment = api.post(path(request), {"outcome": outcome}).json()["payments"][0]
         assert (payment["status"], payment["type"], payment["failure_code"]) == ("failed", type_, code)
-        assert (payment["amount_received"], payment["retries_left"]) == (None, 0)
+        assert (payment["amount_received"], payment["retries_left"]) == (None, retries)
         assert payment["failed_at"]
         events = [json.loads(bytes(event.body))["data"]["object"] for event in Event.objects.all()]
         assert [event["failure_code"] for event in events] == [code] * count

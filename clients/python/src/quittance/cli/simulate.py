@@ -13,11 +13,31 @@ OUTCOMES = (
     "underpaid",
     "overpaid",
     "paid_late",
+    "pending",
+    "processing",
+    "sped_up",
     "failed",
+    "not_bound",
+    "ambiguous",
+    "not_verifiable",
+    "not_found",
+    "timed_out",
+    "replaced",
     "expired",
     "reorged",
+    "restored",
+    "swap_completed",
+    "swap_partial",
+    "swap_failed",
     "bridge_refunded",
     "refunded",
+    "refund_requires_address",
+    "refund_claimed",
+    "refund_ready",
+    "refund_processing",
+    "refund_completed",
+    "refund_failed",
+    "refund_cancelled",
 )
 
 
@@ -31,6 +51,16 @@ def add(commands: Commands) -> Parser:
     )
     parser.add_argument("id", metavar="ID", help="the payment request's id")
     parser.add_argument("outcome", choices=OUTCOMES, metavar="OUTCOME", help=", ".join(OUTCOMES))
+    parser.add_argument(
+        "--payment-id",
+        metavar="ID",
+        help="the open simulated payment to decide (default: the newest, or a new one)",
+    )
+    parser.add_argument(
+        "--refund-id",
+        metavar="ID",
+        help="the refund to change (default: the newest unfinished, or a new one)",
+    )
     parser.set_defaults(run=run)
     return parser
 
@@ -39,6 +69,8 @@ def run(options: argparse.Namespace, out: Output) -> int:
     """Simulate the outcome and print the request."""
     with client_of(options) as client:
         require_sandbox(client, "simulate", "Nothing was changed.")
-        request = client.sandbox.simulate(options.id, options.outcome)
+        request = client.sandbox.simulate(
+            options.id, options.outcome, payment_id=options.payment_id, refund_id=options.refund_id
+        )
     out.result(request, in_words(request))
     return 0

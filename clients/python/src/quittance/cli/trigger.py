@@ -19,6 +19,7 @@ OUTCOMES = {
     "payment.overpaid": ("paid", "overpaid"),
     "payment.reorged": ("reorged",),
     "refund.completed": ("refunded",),
+    "refund.failed": ("refund_failed",),
 }
 # Addresses without a known key: Ethereum's usual burn address, and the SHA-256 of `quittance trigger`.
 _RECIPIENTS = {

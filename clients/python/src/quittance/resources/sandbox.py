@@ -14,15 +14,35 @@ class Sandbox:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def simulate(self, id: str, outcome: str, *, idempotency_key: str | None = None) -> PaymentRequest:
+    def simulate(
+        self,
+        id: str,
+        outcome: str,
+        *,
+        payment_id: str | None = None,
+        refund_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> PaymentRequest:
         """Simulate `outcome` for a request, with its real events, and return the request.
 
-        `outcome` is `paid`, `underpaid`, `overpaid`, `paid_late`, `failed`, `expired`, `reorged`, `bridge_refunded` or
-        `refunded`.
-        Raises InvalidRequestError `resource_missing` if there is no sandbox.
+        Args:
+            id: The payment request's id.
+            outcome: The outcome's name, such as `paid`, `processing` or `refund_failed`. The documentation ("Testing
+                your integration") lists all of them.
+            payment_id: The open simulated payment to decide; by default the newest one, or a new payment.
+            refund_id: The refund to change; by default the newest unfinished one, or a new one.
+            idempotency_key: By default a new one for each call.
+
+        Raises:
+            InvalidRequestError: `resource_missing` if there is no sandbox, `payment_request_not_active` if the
+                request's state does not allow the outcome.
         """
+        ids = {"payment_id": payment_id, "refund_id": refund_id}
         answer = self._transport.request(
-            "POST", _path(checked_id(id)), body={"outcome": outcome}, idempotency_key=idempotency_key
+            "POST",
+            _path(checked_id(id)),
+            body={"outcome": outcome, **{name: value for name, value in ids.items() if value is not None}},
+            idempotency_key=idempotency_key,
         )
         return PaymentRequest.from_answer(answer)
 

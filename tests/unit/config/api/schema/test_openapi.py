@@ -154,6 +154,7 @@ def test_each_field_has_a_meaning_and_an_example() -> None:
         "allow_parallel",
         "price",
         "binding",
+        "refund_id",
     }
     of_refunds = {
         "object",

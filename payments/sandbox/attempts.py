@@ -1,0 +1,140 @@
+"""Verify a simulated payment as a worker would: lease it, and let the engine evaluate invented facts."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from chains.client import TransactionFacts
+from config.api.errors import ApiError, ErrorCode
+from payments.evaluation.binding import Evidence
+from payments.models import Payment, PaymentRequest, Transition
+from payments.requests.transitions import move_payment, note_creation
+from payments.requests.watching import tell_watchers
+from payments.sandbox.facts import ACTOR, check, new_hash, terms
+from payments.swaps import deliveries
+from payments.verification.attempts import finish_attempt
+from payments.verification.evidence import EvaluationInput
+from payments.verification.retry_policy import LONGEST_WAIT
+
+MARK = "Simulated, no money moved."
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A leased simulated payment of the locked `request`. `now` is the time of the check."""
+
+    request: PaymentRequest
+    payment: Payment
+    claim_id: uuid.UUID
+    now: datetime
+
+    @property
+    def hash(self) -> str:
+        """The hash of the payment's own transaction."""
+        return self.payment.transaction_hash
+
+    def finish(
+        self,
+        transactions: Mapping[str, TransactionFacts | None],
+        *,
+        evidence: Evidence | None = None,
+        replacement: TransactionFacts | None = None,
+    ) -> Payment:
+        """Decide the payment: evaluate these transactions, each in a final block."""
+        evaluation_input = EvaluationInput(terms(self.request, self.now, evidence))
+        finish_attempt(
+            self.payment,
+            evaluation_input,
+            check(self.request, self.claim_id, transactions, self.now),
+            swaps=deliveries,
+            replacement=replacement,
+        )
+        if self.payment.is_open:
+            raise RuntimeError(f"{self.payment.id} was simulated but not decided")
+        return self.payment
+
+
+def open_payment(request: PaymentRequest, payment_id: str | None = None) -> Payment | None:
+    """Return the request's newest open simulated payment, or the one with this id.
+
+    Raises ApiError `parameter_invalid` if there is no open one with this id.
+    """
+    payments = request.payments.filter(is_simulated=True, status__in=Payment.OPEN)
+    if payment_id is not None:
+        payments = payments.filter(pk=payment_id)
+    payment = payments.select_related("chain").order_by("-created_at", "-id").first()
+    if payment is None and payment_id is not None:
+        message = f"There is no open simulated payment {payment_id} of this payment request."
+        raise ApiError(ErrorCode.PARAMETER_INVALID, message, "payment_id")
+    if payment is not None:
+        payment.request = request
+    return payment
+
+
+def create(request: PaymentRequest) -> Payment:
+    """Store a payment as if its hash had been submitted."""
+    now = timezone.now()
+    payment = Payment.objects.create(
+        request=request,
+        chain=request.chain,
+        transaction_hash=new_hash(request),
+        submitted_publicly=False,
+        is_simulated=True,
+        status_detail="Simulated.",
+        created_at=now,
+        verifying_since=now,
+        next_check_at=now + LONGEST_WAIT,
+    )
+    note_creation(request, payment=payment, actor=ACTOR)
+    return payment
+
+
+def lease(
+    request: PaymentRequest, why: str, payment: Payment | None = None, *, now: datetime | None = None
+) -> Attempt:
+    """Lease the open simulated payment or a new one. The caller holds the lock of the request."""
+    payment = payment or create(request)
+    claim_id = uuid.uuid4()
+    if payment.status == Payment.Status.PENDING:
+        move_payment(payment, Payment.Status.PROCESSING, actor=ACTOR, reason=why, claim_id=claim_id)
+    else:
+        note(payment, why)
+        write(payment, claim_id=claim_id)
+    return Attempt(request, payment, claim_id, now or timezone.now())
+
+
+def write(payment: Payment, **columns: Any) -> None:
+    """Write columns of the payment, but never its status."""
+    Payment.objects.filter(pk=payment.pk).update(**columns)
+    for name, value in columns.items():
+        setattr(payment, name, value)
+
+
+def note(payment: Payment, why: str) -> None:
+    """Write a history row for a payment whose status does not change, and tell its page."""
+    Transition.objects.create(
+        request_id=payment.request_id,
+        payment=payment,
+        from_status=payment.status,
+        to_status=payment.status,
+        actor=ACTOR,
+        reason=why[:500],
+    )
+    tell_watchers(payment.request_id)
+
+
+def keep_open(payment: Payment, detail: str) -> Payment:
+    """Release the lease; the payment waits for the next simulated outcome, or until it times out."""
+    write(
+        payment,
+        claim_id=None,
+        lease_until=None,
+        next_check_at=payment.verifying_since + LONGEST_WAIT,
+        status_detail=f"{MARK} {detail}",
+    )
+    tell_watchers(payment.request_id)
+    return payment

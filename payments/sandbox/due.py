@@ -1,0 +1,55 @@
+"""The worker of open simulated payments: it completes what the merchant accepted, and times out the others.
+
+No chain is asked. The engine's own workers leave simulated payments out.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from config.api.log_context import log_context
+from payments.models import Payment
+from payments.requests.lifecycle import lock_request
+from payments.sandbox.attempts import keep_open, lease
+from payments.sandbox.availability import is_open
+from payments.sandbox.payments import accept, end_abandoned
+from payments.verification.retry_policy import is_timed_out
+
+logger = logging.getLogger(__name__)
+
+BATCH = 200
+_WAITS = "It waits for its next simulated outcome, and times out after 24 hours."
+
+
+def decide_due(*, now: Callable[[], datetime] = timezone.now) -> int:
+    """Decide the simulated payments that are due, or let them wait on; return how many there were."""
+    due = Payment.objects.filter(is_simulated=True, status__in=Payment.OPEN, next_check_at__lte=now())
+    payments = list(due.order_by("next_check_at")[:BATCH])
+    for payment in payments:
+        with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
+            try:
+                _decide(payment, now())
+            except Exception:
+                # A failure of one payment must not delay the others.
+                logger.exception("simulated payment %s could not be decided", payment.pk)
+    return len(payments)
+
+
+def _decide(payment: Payment, now: datetime) -> None:
+    with transaction.atomic():
+        request = lock_request(payment.request_id)
+        open_ones = request.payments.filter(pk=payment.pk, status__in=Payment.OPEN, next_check_at__lte=now)
+        current = open_ones.select_related("chain").first()
+        if current is None:
+            return
+        current.request = request
+        # Outside staging nothing simulated may count, also what a deployment brought from its time as staging.
+        if current.accepted_by and is_open():
+            accept(request, current)
+        elif is_timed_out(current, now):
+            end_abandoned(lease(request, "undecided for 24 hours", current, now=now))
+        else:
+            keep_open(current, _WAITS)

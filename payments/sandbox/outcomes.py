@@ -1,0 +1,58 @@
+"""The names of the outcomes, and which of them take a payment's or a refund's id."""
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """The outcomes that can be simulated."""
+
+    PAID = "paid"
+    UNDERPAID = "underpaid"
+    OVERPAID = "overpaid"
+    PAID_LATE = "paid_late"
+    PENDING = "pending"
+    PROCESSING = "processing"
+    SPED_UP = "sped_up"
+    FAILED = "failed"
+    NOT_BOUND = "not_bound"
+    AMBIGUOUS = "ambiguous"
+    NOT_VERIFIABLE = "not_verifiable"
+    NOT_FOUND = "not_found"
+    TIMED_OUT = "timed_out"
+    REPLACED = "replaced"
+    EXPIRED = "expired"
+    REORGED = "reorged"
+    RESTORED = "restored"
+    SWAP_COMPLETED = "swap_completed"
+    SWAP_PARTIAL = "swap_partial"
+    SWAP_FAILED = "swap_failed"
+    BRIDGE_REFUNDED = "bridge_refunded"
+    REFUNDED = "refunded"
+    REFUND_REQUIRES_ADDRESS = "refund_requires_address"
+    REFUND_CLAIMED = "refund_claimed"
+    REFUND_READY = "refund_ready"
+    REFUND_PROCESSING = "refund_processing"
+    REFUND_COMPLETED = "refund_completed"
+    REFUND_FAILED = "refund_failed"
+    REFUND_CANCELLED = "refund_cancelled"
+
+
+# These create a refund; `payment_id` is the completed payment that is refunded.
+CREATES_REFUND = frozenset({Outcome.REFUNDED, Outcome.REFUND_REQUIRES_ADDRESS, Outcome.REFUND_READY})
+# These change a refund, which `refund_id` may name.
+CHANGES_REFUND = frozenset(
+    {
+        Outcome.REFUND_CLAIMED,
+        Outcome.REFUND_PROCESSING,
+        Outcome.REFUND_COMPLETED,
+        Outcome.REFUND_FAILED,
+        Outcome.REFUND_CANCELLED,
+    }
+)
+# The others decide a payment, which `payment_id` may name, except for those that concern the request or a new payment.
+DECIDES_PAYMENT = (
+    frozenset(Outcome)
+    - CREATES_REFUND
+    - CHANGES_REFUND
+    - {Outcome.PENDING, Outcome.PAID_LATE, Outcome.EXPIRED}
+)

@@ -1,0 +1,174 @@
+"""The outcomes of a simulated payment that is no swap.
+
+Each function takes the locked request, the reason for the history, and the open simulated payment to decide; without
+one, it creates a payment.
+"""
+
+import uuid
+from dataclasses import replace
+
+from django.utils import timezone
+
+from chains.fields import UINT256_MAX
+from config.api.errors import ApiError, ErrorCode
+from payments.evaluation.binding import Evidence
+from payments.evaluation.verdicts import NotYet, evaluate
+from payments.models import Payment, PaymentRequest
+from payments.sandbox import facts
+from payments.sandbox.attempts import Attempt, create, keep_open, lease, note, write
+from payments.sandbox.outcomes import Outcome
+from payments.verification import outcomes
+from payments.verification.columns import UNKNOWN
+from payments.verification.outcomes import progress_columns
+from payments.verification.replacements import follow_replacement
+from payments.verification.retry_policy import LONGEST_WAIT, MAX_MISSED_CHECKS
+
+_EFFECT = "sandbox"
+
+
+def pay(request: PaymentRequest, amount: int, why: str, payment: Payment | None = None) -> Payment:
+    """Complete a payment with a transfer of `amount` base units, bound to the request like a wallet's transaction."""
+    attempt = lease(request, why, payment)
+    transfer = facts.transfer(request, amount)
+    return attempt.finish({attempt.hash: facts.mined(request, attempt.hash, attempt.now, transfer)})
+
+
+def fail(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
+    """Fail a payment whose transaction was reverted."""
+    attempt = lease(request, why, payment)
+    reverted = replace(facts.mined(request, attempt.hash, attempt.now), succeeded=False)
+    return attempt.finish({attempt.hash: reverted})
+
+
+def leave_pending(request: PaymentRequest, why: str) -> Payment:
+    """Leave a new payment `pending`: a node has seen its transaction, which is in no block yet."""
+    payment = create(request)
+    note(payment, why)
+    return _see(request, payment, is_mined=False)
+
+
+def leave_processing(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
+    """Leave a payment `processing`: its transaction is in a block that is not deep enough yet."""
+    attempt = lease(request, why, payment)
+    return _see(request, attempt.payment, is_mined=True)
+
+
+def speed_up(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
+    """Continue a payment with the transaction by which the wallet sped it up."""
+    attempt = lease(request, why, payment or leave_pending(request, why))
+    sped_up = attempt.payment
+    # The sender, nonce and effect are not stored: no real transaction has the same.
+    sped_up.from_address, sped_up.nonce, sped_up.effect = facts.payer_of(request), 0, _EFFECT
+    replacement = replace(
+        facts.unmined(request, facts.new_hash(request), attempt.now, _amount(request, sped_up)),
+        nonce=0,
+        effect=_EFFECT,
+    )
+    follow_replacement(sped_up, attempt.claim_id, replacement, attempt.now)
+    sped_up.refresh_from_db()
+    write(sped_up, **UNKNOWN)
+    return _see(request, sped_up, is_mined=False, detail=sped_up.status_detail)
+
+
+def leave_unbound(
+    request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | None = None
+) -> Payment:
+    """Fail a payment whose money reached the recipient, but that only the merchant's acceptance binds."""
+    attempt = lease(request, why, payment)
+    own = bytes(request.reference)
+    evidence = Evidence(reference=own, foreign=frozenset({facts.FOREIGN_REFERENCE}))
+    references = (own, facts.FOREIGN_REFERENCE) if outcome == Outcome.AMBIGUOUS else ()
+    transfer = facts.transfer(request, _amount(request, attempt.payment), references)
+    found = facts.mined(request, attempt.hash, attempt.now, transfer)
+    found = replace(found, is_complete=outcome != Outcome.NOT_VERIFIABLE)
+    return attempt.finish({attempt.hash: found}, evidence=evidence)
+
+
+def accept(request: PaymentRequest, payment: Payment) -> Payment:
+    """Complete a payment that the merchant has accepted with the amount that had arrived."""
+    attempt = lease(request, "accepted; simulated", payment)
+    transfer = facts.transfer(request, _amount(request, payment), ())
+    found = facts.mined(request, attempt.hash, attempt.now, transfer)
+    evidence = Evidence(reference=bytes(request.reference), is_accepted=True)
+    return attempt.finish({attempt.hash: found}, evidence=evidence)
+
+
+def lose(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
+    """Fail a payment whose transaction no node knows after all retries."""
+    attempt = lease(request, why, payment)
+    write(attempt.payment, attempts=MAX_MISSED_CHECKS, **UNKNOWN)
+    return attempt.finish({attempt.hash: None})
+
+
+def replace_by_another(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
+    """Fail a payment in whose place the wallet sent another transaction, such as a cancellation."""
+    attempt = lease(request, why, payment or leave_pending(request, why))
+    write(attempt.payment, **UNKNOWN)
+    other = facts.mined(request, facts.new_hash(request), attempt.now)
+    return attempt.finish({attempt.hash: None}, replacement=other)
+
+
+def time_out(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
+    """Fail a payment that stayed undecided for 24 hours."""
+    open_one = payment or leave_processing(request, why)
+    write(open_one, verifying_since=timezone.now() - LONGEST_WAIT)
+    return end_abandoned(lease(request, why, open_one))
+
+
+def end_abandoned(attempt: Attempt) -> Payment:
+    """Fail a leased payment that has been undecided for 24 hours."""
+    payment, now = attempt.payment, attempt.now
+    outcomes.keep_unanswered(payment, attempt.claim_id, next_check=now, now=now)
+    return payment
+
+
+def _see(request: PaymentRequest, payment: Payment, *, is_mined: bool, detail: str | None = None) -> Payment:
+    """Store the progress of an open payment that can't be counted yet."""
+    now = timezone.now()
+    amount, hash_ = _amount(request, payment), payment.transaction_hash
+    seen = (
+        facts.mined(request, hash_, now, facts.transfer(request, amount))
+        if is_mined
+        else facts.unmined(request, hash_, now, amount)
+    )
+    check = facts.check(request, uuid.uuid4(), {hash_: seen}, now, is_deep=False)
+    verdict = evaluate(facts.terms(request, now), payment.chain_id, seen, check.snapshot.head, check.finality)
+    if not isinstance(verdict, NotYet):
+        raise RuntimeError(f"{payment.id} was simulated as open but decided")
+    write(payment, **progress_columns(payment, verdict, seen, check.finality, now, None))
+    return keep_open(payment, detail or verdict.detail)
+
+
+def _amount(request: PaymentRequest, payment: Payment) -> int:
+    """Return what the payment transfers if the outcome does not say it, in base units."""
+    return payment.amount or request.amount_remaining or request.amount
+
+
+def remainder(request: PaymentRequest, payment: Payment | None) -> int:
+    """Return what `paid` transfers: the remaining amount or, if nothing remains, that of the open payment."""
+    amount = request.amount_remaining or (payment.amount if payment else None)
+    if not amount:
+        message = f"The payment request is {request.status}, and nothing remains to be paid."
+        raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
+    return amount
+
+
+def part(request: PaymentRequest) -> int:
+    """Return what `underpaid` transfers: half of the remaining amount."""
+    amount = remainder(request, None)
+    if amount == 1:
+        message = "Only one base unit remains to be paid, so it can't be underpaid."
+        raise ApiError(ErrorCode.PARAMETER_INVALID, message, "outcome")
+    return amount // 2
+
+
+def excessive(request: PaymentRequest) -> int:
+    """Return what `overpaid` transfers: a tenth of the amount more than what remains.
+
+    At least one base unit more, and at most what the amount columns can hold.
+    """
+    surplus = min(max(request.amount // 10, 1), UINT256_MAX - max(request.amount, request.amount_paid))
+    if surplus == 0:
+        message = "The request already has the largest possible amount, so it can't be overpaid."
+        raise ApiError(ErrorCode.PARAMETER_INVALID, message, "outcome")
+    return request.amount_remaining + surplus

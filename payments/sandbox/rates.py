@@ -1,0 +1,20 @@
+"""A price whose rate is not available, for one request of one merchant."""
+
+from config.api.errors import ApiError, ErrorCode
+from payments.requests.creation import NewRequest
+from payments.sandbox.availability import is_open
+
+# The entry of a new request's metadata that simulates the outage.
+METADATA_KEY = "simulate"
+METADATA_VALUE = "rate_unavailable"
+_RETRY_SECONDS = 5
+
+
+def require_rate(order: NewRequest) -> None:
+    """Raise ApiError `rate_unavailable` if a new request with a price simulates that, on staging."""
+    is_simulated = order.metadata.get(METADATA_KEY) == METADATA_VALUE
+    if is_open() and is_simulated and order.price is not None:
+        message = (
+            f"Simulated: there is no reliable rate. Leave {METADATA_KEY} out of the metadata to get one."
+        )
+        raise ApiError(ErrorCode.RATE_UNAVAILABLE, message, retry_after=_RETRY_SECONDS)

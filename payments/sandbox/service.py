@@ -1,0 +1,133 @@
+"""Simulate one outcome of a payment request, in one transaction."""
+
+import uuid
+
+from django.db import transaction
+
+from config.api.errors import ApiError, ErrorCode
+from payments.models import Payment, PaymentRequest
+from payments.requests.lifecycle import lock_request
+from payments.sandbox import payments, refunds, swaps
+from payments.sandbox.attempts import open_payment
+from payments.sandbox.availability import is_open
+from payments.sandbox.expiry import expire, let_price_expire
+from payments.sandbox.outcomes import CHANGES_REFUND, CREATES_REFUND, DECIDES_PAYMENT, Outcome
+from payments.verification.finality import clear_reorged, flag_reorged
+
+
+def simulate(
+    request_id: uuid.UUID,
+    outcome: Outcome,
+    *,
+    by: str,
+    payment_id: str | None = None,
+    refund_id: str | None = None,
+) -> PaymentRequest:
+    """Simulate `outcome` in one transaction and return the request. `by` is written to the history.
+
+    `payment_id` names the open simulated payment to decide (for `reorged` and `restored` the completed one, for a new
+    refund the refunded one), `refund_id` the refund to change.
+
+    Raises ApiError if the outcome is not possible (see `payments.sandbox`), `parameter_invalid` for an id that the
+    outcome does not take or the request does not have, the errors of the refund services, and `resource_missing`
+    outside staging.
+    """
+    if not is_open():
+        raise ApiError(ErrorCode.RESOURCE_MISSING, "The sandbox is available on staging only.")
+    _require_taken(outcome, payment_id, refund_id)
+    why = f"simulated as {outcome.value} by {by}"
+    with transaction.atomic():
+        request = lock_request(request_id)
+        if outcome in CREATES_REFUND:
+            refunds.create(request, outcome, why, payment_id)
+        elif outcome in CHANGES_REFUND:
+            refunds.change(request, outcome, why, refund_id)
+        elif outcome == Outcome.REORGED:
+            _undo(request, why, payment_id)
+        elif outcome == Outcome.RESTORED:
+            _restore(request, payment_id)
+        elif outcome in DECIDES_PAYMENT:
+            _decide(request, outcome, why, open_payment(request, payment_id))
+        elif outcome == Outcome.PENDING:
+            payments.leave_pending(request, why)
+        else:
+            _end(request, outcome, why)
+    return PaymentRequest.objects.select_related("token", "chain", "merchant").get(pk=request_id)
+
+
+def _require_taken(outcome: Outcome, payment_id: str | None, refund_id: str | None) -> None:
+    """Reject an id that the outcome would ignore."""
+    takes_payment = outcome in DECIDES_PAYMENT | CREATES_REFUND
+    for name, value, is_taken in (
+        ("payment_id", payment_id, takes_payment),
+        ("refund_id", refund_id, outcome in CHANGES_REFUND),
+    ):
+        if value is not None and not is_taken:
+            raise ApiError(ErrorCode.PARAMETER_INVALID, f"The outcome {outcome.value} takes no {name}.", name)
+
+
+def _decide(request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | None) -> None:
+    match outcome:
+        case Outcome.PAID:
+            payments.pay(request, payments.remainder(request, payment), why, payment)
+        case Outcome.UNDERPAID:
+            payments.pay(request, payments.part(request), why, payment)
+        case Outcome.OVERPAID:
+            payments.pay(request, payments.excessive(request), why, payment)
+        case Outcome.PROCESSING:
+            payments.leave_processing(request, why, payment)
+        case Outcome.SPED_UP:
+            payments.speed_up(request, why, payment)
+        case Outcome.FAILED:
+            payments.fail(request, why, payment)
+        case Outcome.NOT_BOUND | Outcome.AMBIGUOUS | Outcome.NOT_VERIFIABLE:
+            payments.leave_unbound(request, outcome, why, payment)
+        case Outcome.NOT_FOUND:
+            payments.lose(request, why, payment)
+        case Outcome.TIMED_OUT:
+            payments.time_out(request, why, payment)
+        case Outcome.REPLACED:
+            payments.replace_by_another(request, why, payment)
+        case Outcome.SWAP_COMPLETED:
+            swaps.deliver(request, payments.remainder(request, payment), why, payment)
+        case _:
+            swaps.end(request, outcome, why, payment)
+
+
+def _end(request: PaymentRequest, outcome: Outcome, why: str) -> None:
+    """Expire the request and, for `paid_late`, pay it then with a new payment."""
+    if outcome == Outcome.EXPIRED:
+        expire(request)
+        return
+    let_price_expire(request)
+    payments.pay(request, payments.remainder(request, None), why)
+
+
+def _undo(request: PaymentRequest, why: str, payment_id: str | None) -> None:
+    """Flag a payment as reorged: the named one, or a new one for the remaining amount, or else the newest."""
+    credited = request.payments.filter(is_simulated=True, status=Payment.Status.COMPLETED, reorged=False)
+    if payment_id is not None:
+        payment = credited.filter(pk=payment_id).first()
+        if payment is None:
+            message = f"There is no completed simulated payment {payment_id} of this payment request."
+            raise ApiError(ErrorCode.PARAMETER_INVALID, message, "payment_id")
+    elif request.amount_remaining:
+        payment = payments.pay(request, request.amount_remaining, why, open_payment(request))
+    else:
+        payment = credited.order_by("-created_at", "-id").first()
+    if payment is None:
+        message = "Nothing remains to be paid, and there is no simulated payment to reverse."
+        raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
+    flag_reorged(payment)
+
+
+def _restore(request: PaymentRequest, payment_id: str | None) -> None:
+    """End the flag of a reorged payment: the named one, or else the newest."""
+    lost = request.payments.filter(is_simulated=True, status=Payment.Status.COMPLETED, reorged=True)
+    if payment_id is not None:
+        lost = lost.filter(pk=payment_id)
+    payment = lost.order_by("-created_at", "-id").first()
+    if payment is None:
+        message = "There is no such simulated payment that is reorged. Simulate reorged first."
+        raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
+    clear_reorged(payment)
