@@ -23,7 +23,7 @@ from payments.refunds.reading import now, with_request
 from payments.refunds.services import cancel_refund, create_refund, refundable
 from payments.requests.lifecycle import cancel_request, lock_request
 from payments.submission.hashes import retry_payment
-from payments.submission.merchant_acceptance import accept_payment, is_acceptable
+from payments.submission.merchant_acceptance import accept_payment, awaits_acceptance, is_acceptable
 from payments.submission.rechecking import Recheck, check_now
 
 _CANCELLABLE = (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY, Refund.Status.FAILED)

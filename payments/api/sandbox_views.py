@@ -26,9 +26,9 @@ class SimulateSerializer(StrictSerializer):
             "Payments: `paid` in full, `underpaid` in part, `overpaid`, `paid_late` after the expiry; `pending` and "
             "`processing` stay open until the next outcome; `sped_up` stays open with another hash; `failed`, "
             "`not_bound`, `ambiguous`, `not_verifiable`, `not_found`, `timed_out` and `replaced` fail; `reorged` "
-            "removes the block of a completed payment, and `restored` brings it back. Swaps: `swap_completed`, `swap_partial`, `swap_failed`, "
-            "`bridge_refunded`. The request: `expired`. Refunds: `refunded`, `refund_requires_address`, "
-            "`refund_claimed` by the customer, `refund_ready`, `refund_processing`, `refund_completed`, "
+            "removes the block of a completed payment, and `restored` brings it back. Swaps: `swap_completed`, "
+            "`swap_partial`, `swap_failed`, `bridge_refunded`. The request: `expired`. Refunds: `refunded`, "
+            "`refund_requires_address`, `refund_claimed` by the customer, `refund_ready`, `refund_processing`, `refund_completed`, "
             "`refund_failed`, `refund_cancelled`."
         ),
     )

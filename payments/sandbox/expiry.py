@@ -6,9 +6,9 @@ from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
 from payments.models import PaymentRequest
+from payments.requests.crediting import PRICE_GRACE
 from payments.requests.lifecycle import expire_request, is_held
 from payments.sandbox.facts import ACTOR
-from payments.requests.crediting import PRICE_GRACE
 
 # A simulated block is a few seconds old.
 _A_MOMENT = timedelta(seconds=60)
