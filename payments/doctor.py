@@ -9,7 +9,7 @@ from chains.models import Chain, Token
 from config.doctor.finding import Finding, by_limits, failed, fine, warning
 from payments import metrics
 from payments.prices.asking import ask_each_source
-from payments.prices.rates import USD
+from payments.prices.currencies import USD
 from payments.prices.rules import agree
 from payments.providers.base import ProviderDown
 from payments.providers.registry import provider_name, providers_in_order

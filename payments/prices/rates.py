@@ -17,11 +17,11 @@ from chains.models import Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import AcceptedRate
 from payments.prices.asking import observations
+from payments.prices.currencies import USD, require_listed
 from payments.prices.rules import STEP_PERIOD, Agreed, agree, is_step_too_large, rounded_rate
 
 logger = logging.getLogger(__name__)
 
-USD = "USD"
 _NOTED_EVERY_SECONDS = 60
 _NOTED_STEP = Fraction(1, 100)
 _STORED_DIGITS = 30
@@ -77,6 +77,7 @@ def _in_usd(bases: Collection[str]) -> dict[str, Agreed]:
     for base in bases:
         found = agree(observed.get(base, ()), settings.RATE_MAX_SPREAD)
         if found is None:
+            require_listed(base)
             raise _unavailable(base, "fewer than two sources agree on it")
         if not _accept(base, found):
             raise _unavailable(base, "it is too far from the last one")

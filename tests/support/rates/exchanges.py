@@ -6,12 +6,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from payments.prices.target_days import is_current
 from tests.loopback import listening
 
 _KRAKENS_NAMES = {"EURUSD": "ZEURZUSD", "ETHUSD": "XETHZUSD", "XBTUSD": "XXBTZUSD", "USDJPY": "ZUSDZJPY"}
@@ -62,7 +63,7 @@ class Exchanges:
     )
     ecb: dict[str, str] = field(default_factory=lambda: {"USD": "1.1", "JPY": "165"})
     day: str = ""
-    """The day of the European Central Bank's list; today if empty."""
+    """The day of the European Central Bank's list; the newest one that is due if empty."""
     time: str = ""
     """The time of the last trades of Coinbase and Kraken; now if empty."""
     unknown_pair: str = "EQuery:Unknown asset pair"
@@ -118,7 +119,13 @@ class Exchanges:
         return 200, {coin: {"last_updated_at": now, **prices} for coin, prices in self.coingecko.items()}
 
     def _ecb(self, _path: str) -> tuple[int, Any]:
-        return 200, ecb_list(self.day or datetime.now(UTC).date().isoformat(), self.ecb)
+        return 200, ecb_list(self.day or _newest_day(), self.ecb)
+
+
+def _newest_day() -> str:
+    now = datetime.now(UTC)
+    days = (now.date() - timedelta(days=ago) for ago in range(10))
+    return next(day for day in days if is_current(day, now)).isoformat()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chains.models import Token
-from payments.prices import asking
+from payments.prices import asking, currencies
 from tests.support.rates.exchanges import Exchanges, running_exchanges
 
 
@@ -24,3 +24,4 @@ def exchanges(settings: Any, usdc: Token) -> Iterator[Exchanges]:
 
 def _forget() -> None:
     asking.forget()
+    currencies.forget()
