@@ -17,7 +17,11 @@ from payments.prices.currencies import FRESH_SECONDS, Currency, currencies
 @described(
     "Currency",
     "A currency that a price can be in.",
-    {"code": "EUR", "sources": ["coinbase", "coingecko", "ecb", "kraken"], "is_available": True},
+    {
+        "code": "EUR",
+        "sources": ["coinbase", "coinbase_rates", "coingecko", "ecb", "kraken"],
+        "is_available": True,
+    },
 )
 class CurrencyObject(Answer, kw_only=True):
     """A currency that this deployment can price."""
@@ -33,9 +37,7 @@ class CurrencyObject(Answer, kw_only=True):
     @classmethod
     def of(cls, currency: Currency) -> "CurrencyObject":
         """Return the currency's object."""
-        return cls(
-            code=currency.code, sources=list(currency.sources), is_available=currency.is_available
-        )
+        return cls(code=currency.code, sources=list(currency.sources), is_available=currency.is_available)
 
 
 class CurrencyViewSet(viewsets.ViewSet):
