@@ -100,24 +100,32 @@ _kept: tuple[float, frozenset[str]] | None = None
 
 def _available(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
     """Return the available currencies as of the last minute. One thread asks; the others get what was known before."""
-    global _kept
     with suppress(RedisError):
         if (shared := cache.get(_KEY)) is not None:
             return frozenset(shared)
-    if not _lock.acquire(blocking=_kept is None):
-        return _kept[1] if _kept else frozenset()
-    try:
-        if _kept is None or time.monotonic() - _kept[0] > FRESH_SECONDS:
-            with waiting_for("rate sources"):
-                _kept = time.monotonic(), _ask(coin, known)
-            with suppress(RedisError):
-                cache.set(_KEY, sorted(_kept[1]), FRESH_SECONDS)
+    if _kept is not None and time.monotonic() - _kept[0] <= FRESH_SECONDS:
         return _kept[1]
+    try:
+        # Those that wait for the first answer are counted too, so that other calls keep their threads.
+        with waiting_for("rate sources"):
+            return _renewed(coin, known)
     except Busy:
         if _kept is not None:
             return _kept[1]
         message = "The rate sources are busy. Try again in a few seconds."
         raise ApiError(ErrorCode.RATE_UNAVAILABLE, message, retry_after=RETRY_AFTER_SECONDS) from None
+
+
+def _renewed(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
+    global _kept
+    if not _lock.acquire(blocking=_kept is None):
+        return _kept[1] if _kept else frozenset()
+    try:
+        if _kept is None or time.monotonic() - _kept[0] > FRESH_SECONDS:
+            _kept = time.monotonic(), _ask(coin, known)
+            with suppress(RedisError):
+                cache.set(_KEY, sorted(_kept[1]), FRESH_SECONDS)
+        return _kept[1]
     finally:
         _lock.release()
 

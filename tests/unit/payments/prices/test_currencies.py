@@ -9,6 +9,7 @@ from redis.exceptions import RedisError
 
 from chains.currencies import DIGITS
 from chains.models import Chain, Switch, Token
+from config.api.limits.waiting import Busy
 from config.environment.declared import Environment
 from merchants.admin.forms import MerchantForm
 from merchants.models import Merchant
@@ -150,6 +151,24 @@ def test_without_redis_a_process_asks_once_a_minute(
     now[0] += 1
     listed(public)
     assert len(exchanges.asked) > asked
+
+
+def test_busy_server_says_so_unless_it_knows_the_last_answer(
+    public: Api, exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(_: str) -> None:
+        raise Busy("rate sources")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(currencies, "waiting_for", busy)
+        answer = public.get(PATH)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "rate_unavailable")
+    assert (answer["Retry-After"], exchanges.asked) == ("2", [])
+    known = listed(public)
+    currencies.cache.delete(currencies._KEY)
+    monkeypatch.setattr(currencies, "waiting_for", busy)
+    monkeypatch.setattr(currencies, "FRESH_SECONDS", -1)
+    assert listed(public) == known
 
 
 def test_calls_at_once_ask_once(exchanges: Exchanges) -> None:
