@@ -317,6 +317,8 @@ RATE_SOURCES = env.RATE_SOURCES
 RATE_URLS = {each: str(env.parsed[url_setting(each)]) for each in SOURCES if each != FEEDS}
 RATE_MAX_SPREAD = env.RATE_MAX_SPREAD
 RATE_MAX_AGE = env.RATE_MAX_AGE
+# Says why merchants can't use a currency, or returns None: merchants come before payments.
+CURRENCY_CHECK = "payments.prices.currencies.problem_of"
 
 ALLOW_OPAQUE_ROUTES = env.ALLOW_OPAQUE_ROUTES
 MOST_LOST_PERCENT = env.MOST_LOST_PERCENT

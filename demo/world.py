@@ -349,7 +349,7 @@ def _tell(memory: Memory, at: Addresses) -> None:
         ),
         (
             "Rates",
-            f"{at.rates}/switches  (Coinbase's and Kraken's tickers, and price feeds on the first chain)",
+            f"{at.rates}/switches  (Coinbase's and Kraken's last trades, and price feeds on the first chain)",
         ),
         ("Documentation", "README.md and docs/"),
         ("manage.py", f"(. {_short(SETTINGS)}; .venv/bin/python manage.py help)"),

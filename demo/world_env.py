@@ -104,6 +104,7 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "LIFI_API_URL": at.aggregator,
         "LIFI_API_KEY": "",  # a real one has no business there
         "ROUTING_QUOTE_LIMIT": "off",
+        # No source that answers with a list: it is reused for half a minute, and the switches act at once.
         "RATE_SOURCES": "feeds,coinbase,kraken",
         "RATE_URL_COINBASE": at.rates,
         "RATE_URL_KRAKEN": at.rates,

@@ -2,7 +2,9 @@
 
 from decimal import Decimal
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils.module_loading import import_string
 
 from chains.amounts import AmountError, read_decimal
 from chains.currencies import DIGITS, is_currency
@@ -15,6 +17,14 @@ def validate_currency(code: str) -> None:
     """Raise ValidationError for what is not the code of a currency."""
     if not is_currency(code):
         raise ValidationError("This is not the code of a currency (ISO 4217), such as USD or EUR.")
+
+
+def validate_reporting_currency(code: str) -> None:
+    """Raise ValidationError for a currency that no two independent rate sources list."""
+    validate_currency(code)
+    problem: str | None = import_string(settings.CURRENCY_CHECK)(code)
+    if problem is not None:
+        raise ValidationError(problem)
 
 
 def read_price(text: object, currency: str) -> Decimal:

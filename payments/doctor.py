@@ -9,13 +9,14 @@ from chains.models import Chain, Token
 from config.doctor.finding import Finding, by_limits, failed, fine, warning
 from payments import metrics
 from payments.prices.asking import ask_each_source
-from payments.prices.rates import USD
+from payments.prices.currencies import USD
 from payments.prices.rules import agree
 from payments.providers.base import ProviderDown
 from payments.providers.registry import provider_name, providers_in_order
 
 OVERDUE_SECONDS = (60.0, 300.0)
 FEWEST_QUOTES_AN_HOUR = 200
+_CURRENCY = "EUR"
 _MORE_WORKERS = "Start more workers and read their logs; see which chain's nodes are slow (docs/scaling.md)."
 
 
@@ -73,13 +74,15 @@ def check_rates() -> Iterator[Finding]:
     if not settings.RATE_SOURCES or not bases:
         yield fine("rates", "not needed: no token of the catalogue has a price, or RATE_SOURCES is off")
         return
-    answers = ask_each_source(bases)
+    # Some sources have rates of currencies alone.
+    answers = ask_each_source(bases | {_CURRENCY})
     for source, observed in answers.items():
         if observed is None:
             advice = "See that this machine may connect to it (feeds: to the chains' nodes), or leave it out."
             yield warning(source, "no usable answer", f"{advice} Two sources have to agree.")
         else:
-            yield fine(source, f"knows {len(observed)} of {len(bases)} tokens")
+            known = f"knows {len(bases & observed.keys())} of {len(bases)} tokens"
+            yield fine(source, f"{known} and {_CURRENCY}" if _CURRENCY in observed else known)
     for base in sorted(bases):
         seen = [each for observed in answers.values() if observed for each in observed.get(base, ())]
         if agree(seen, settings.RATE_MAX_SPREAD) is None:

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from payments.api.currency_views import CurrencyViewSet
 from payments.api.refund_views import RefundViewSet
 from payments.api.sandbox_views import SandboxViewSet
 from payments.api.views import PaymentRequestViewSet
@@ -8,6 +9,7 @@ requests = PaymentRequestViewSet
 refunds = RefundViewSet
 
 urlpatterns = [
+    path("public/currencies", CurrencyViewSet.as_view({"get": "list"}), name="currencies"),
     path("payment-requests", requests.as_view({"get": "list", "post": "create"}), name="payment-requests"),
     path("payment-requests/<str:id>", requests.as_view({"get": "retrieve"}), name="payment-request"),
     path(

@@ -89,7 +89,7 @@ class Environment:
     RATE_SOURCES = Setting(
         values.words(*SOURCES),
         f"{', '.join(SOURCES)}, or some of them, each once; or off",
-        default="feeds,coinbase,kraken",
+        default="feeds,coinbase,coinbase_rates,kraken,coingecko,ecb",
     )
     RATE_MAX_SPREAD = Setting(values.percent(50), "a percentage above 0 and up to 50, such as 1", default="1")
     RATE_MAX_AGE = whole(1, 3600, "seconds", default="120")

@@ -1,4 +1,4 @@
-"""The tickers of Coinbase Exchange and Kraken in their documented forms, and the switches."""
+"""The last trades at Coinbase Exchange and Kraken in their documented forms, and the switches."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -38,7 +38,7 @@ def create_app(market: Market, write: Callable[[Positions], None]) -> Flask:
             del ticker["price"]
         return jsonify(ticker), 200
 
-    @app.get("/0/public/Ticker")
+    @app.get("/0/public/Trades")
     def kraken() -> tuple[Response, int]:
         positions = market()
         pair = request.args.get("pair", "")
@@ -48,8 +48,13 @@ def create_app(market: Market, write: Callable[[Positions], None]) -> Flask:
             return jsonify(error=["EQuery:Unknown asset pair"]), 200
         base, quote = (_KRAKENS_CODES.get(code, code) for code in (pair[:-3], pair[-3:]))
         price = _crossed(positions, "kraken", base, quote)
-        last = [] if positions.kraken == "garbage" else [price, "0.1"]
-        return jsonify(error=[], result={pair: {"c": last}}), 200
+        now = datetime.now(UTC)
+        time = now - FROZEN_FOR if positions.kraken == "frozen" else now
+        trade = [price, "0.1", time.timestamp(), "b", "l", "", 61044952]
+        if positions.kraken == "garbage":
+            del trade[0]
+        last = str(int(time.timestamp() * 10**9))
+        return jsonify(error=[], result={pair: [trade], "last": last}), 200
 
     @app.get("/switches")
     def show() -> Response:

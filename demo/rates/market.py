@@ -11,7 +11,7 @@ HONEST = "honest"
 SOURCES = ("feeds", "coinbase", "kraken")
 FAULTS = {
     HONEST: "answers with the market's prices, as of now",
-    "frozen": "answers with the time of two days ago; Kraken's ticker has no time",
+    "frozen": "answers with the time of two days ago",
     "away": "answers with prices 3 % above the market's",
     "zero": "answers with 0",
     "garbage": "answers without a price; a feed carries an earlier round over",

@@ -13,6 +13,7 @@ from config.admin.cells import in_zone
 from config.admin.portal import Checkboxes, LinesField, Radios, Select
 from config.api.serializers import has_unsafe_characters
 from merchants.contrast import check_accent
+from merchants.currencies import validate_reporting_currency
 from merchants.languages import ENGLISH, LANGUAGES, known_language
 from merchants.models import VALIDATE_COLOUR, ApiKey, Merchant, Permission, SpentForm, merchant_id
 from merchants.web_addresses import parse_origin, parse_web_address
@@ -82,8 +83,11 @@ class MerchantForm(_MerchantForm):
         return cleaned
 
     def clean_reporting_currency(self) -> str:
-        """Return the currency's code; USD if none is given."""
-        return self.cleaned_data["reporting_currency"].upper() or "USD"
+        """Return the currency's code; USD if none is given. A currency that was set before can stay."""
+        code: str = self.cleaned_data["reporting_currency"].upper() or "USD"
+        if code != self.initial.get("reporting_currency"):
+            validate_reporting_currency(code)
+        return code
 
     def clean_logo_url(self) -> str:
         """Return an https URL or an empty string."""

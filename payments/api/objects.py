@@ -170,7 +170,7 @@ class ValueObject(Answer, kw_only=True):
     amount: Annotated[
         str, doc("A decimal string with the currency's fraction digits, rounded to the nearest.")
     ]
-    rate: Annotated[str, doc("Units of the currency for one token.")]
+    rate: Annotated[str, doc("Units of the currency for one token, rounded down to 12 significant digits.")]
     observed_at: Annotated[Time, doc("When the rate was observed.")]
     estimated: Annotated[bool, doc("Whether the rate is from more than two minutes after the completion.")]
 
@@ -229,11 +229,19 @@ class PriceObject(Answer, kw_only=True):
 class RateObject(Answer, kw_only=True):
     """The exchange rate at which a price was converted."""
 
-    value: Annotated[str, doc("Units of `currency` for one token, a decimal string.")]
+    value: Annotated[
+        str,
+        doc(
+            "Units of `currency` for one token, a decimal string rounded down to 12 significant digits. For display: "
+            "`amount` is computed from the exact rate and can be lower than `price` divided by `value`."
+        ),
+    ]
     currency: Annotated[str, doc("The currency's code.")]
     token: Annotated[str, doc("What the token is priced as.")]
-    sources: Annotated[list[str], doc("Who agreed on it; a chain's price feeds are `feeds:` and its id.")]
-    observed_at: Annotated[Time, doc("The time of the oldest observation in it.")]
+    sources: Annotated[
+        list[str], doc("The sources that agreed on it; a chain's price feeds are `feeds:` and its id.")
+    ]
+    observed_at: Annotated[Time, doc("The time of the oldest observation in it; daily sources don't count.")]
 
 
 @described(

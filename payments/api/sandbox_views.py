@@ -28,8 +28,8 @@ class SimulateSerializer(StrictSerializer):
             "`not_bound`, `ambiguous`, `not_verifiable`, `not_found`, `timed_out` and `replaced` fail; `reorged` "
             "removes the block of a completed payment, and `restored` brings it back. Swaps: `swap_completed`, "
             "`swap_partial`, `swap_failed`, `bridge_refunded`. The request: `expired`. Refunds: `refunded`, "
-            "`refund_requires_address`, `refund_claimed` by the customer, `refund_ready`, `refund_processing`, `refund_completed`, "
-            "`refund_failed`, `refund_cancelled`."
+            "`refund_requires_address`, `refund_claimed` by the customer, `refund_ready`, `refund_processing`, "
+            "`refund_completed`, `refund_failed`, `refund_cancelled`."
         ),
     )
     payment_id = TextField(

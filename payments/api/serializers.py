@@ -115,7 +115,7 @@ def _demand_metadata_key(name: str) -> None:
 class PriceSerializer(StrictSerializer):
     """A price: a currency and an amount of it."""
 
-    currency = TextField(max_length=3, help_text="A currency's code (ISO 4217), such as EUR.")
+    currency = TextField(max_length=3, help_text="The code of one of GET /api/public/currencies.")
     amount = AnyJSONField(
         help_text="A decimal string. No more fraction digits than the currency has; not zero."
     )

@@ -6,7 +6,7 @@ The exchanges limit public calls to about one a second. An answer keeps its own 
 import logging
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,7 +17,7 @@ from django.db import connection
 
 from config.api.limits.waiting import Busy, waiting_for
 from payments.prices.rules import Observation
-from payments.prices.sources.base import ANSWER_SECONDS, RateSource
+from payments.prices.sources.base import ANSWER_SECONDS, Listing, RateSource
 from payments.providers.base import ProviderDown
 
 logger = logging.getLogger(__name__)
@@ -92,10 +92,17 @@ def _ask_all(bases: frozenset[str]) -> dict[str, list[Observation]]:
     return found
 
 
-def ask_each_source(bases: frozenset[str]) -> dict[str, dict[str, list[Observation]] | None]:
-    """Return what each source observes, asking all at once; None for one that fails or takes too long."""
+def ask_each_source(
+    bases: frozenset[str], bases_of: Mapping[str, frozenset[str]] | None = None
+) -> dict[str, dict[str, list[Observation]] | None]:
+    """Return what each source observes, asking all at once; None for one that fails or takes too long.
+
+    A source that `bases_of` names is asked for those bases instead.
+    """
     pool = _pool()
-    asked = {name: pool.submit(_observe, name, bases) for name in settings.RATE_SOURCES}
+    asked = {
+        name: pool.submit(_observe, name, (bases_of or {}).get(name, bases)) for name in settings.RATE_SOURCES
+    }
     wait(asked.values(), timeout=LONGEST_SECONDS)
     for name, answer in asked.items():
         if not answer.done():
@@ -103,9 +110,14 @@ def ask_each_source(bases: frozenset[str]) -> dict[str, dict[str, list[Observati
     return {name: answer.result() if answer.done() else None for name, answer in asked.items()}
 
 
+def listings() -> dict[str, list[Listing]]:
+    """Return what each source lists, without any call, by the source's name in `RATE_SOURCES`."""
+    return {name: list(_client(name).listings()) for name in settings.RATE_SOURCES}
+
+
 def _observe(name: str, bases: frozenset[str]) -> dict[str, list[Observation]] | None:
     try:
-        return _source(name, settings.RATE_URLS.get(name, "")).observe(bases)
+        return _client(name).observe(bases)
     except ProviderDown as error:
         logger.warning("the rate source %s gave no answer: %s", name, error)
     except Exception:
@@ -117,7 +129,11 @@ def _observe(name: str, bases: frozenset[str]) -> dict[str, list[Observation]] |
 
 @lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(16, thread_name_prefix="rates")
+    return ThreadPoolExecutor(32, thread_name_prefix="rates")
+
+
+def _client(name: str) -> RateSource:
+    return _source(name, settings.RATE_URLS.get(name, ""))
 
 
 # A changed URL makes a new client.

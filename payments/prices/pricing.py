@@ -21,7 +21,7 @@ def with_amount(order: NewRequest) -> NewRequest:
         return order
     require_on(Feature.PRICES)
     rate = current_rate(order.token, order.price.currency)
-    amount = token_amount(order.price.amount, rate.value, order.token.decimals)
+    amount = token_amount(order.price.amount, rate.exact, order.token.decimals)
     if amount > largest_amount(order.token):
         message = f"The price is more than {order.token.chain.name} can hold."
         raise ApiError(ErrorCode.AMOUNT_TOO_LARGE, message, "price.amount")

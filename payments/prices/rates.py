@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from fractions import Fraction
 
 from django.conf import settings
 from django.utils import timezone
@@ -16,41 +17,52 @@ from chains.models import Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import AcceptedRate
 from payments.prices.asking import observations
-from payments.prices.rules import STEP_PERIOD, Agreed, agree, crossed, is_step_too_large
+from payments.prices.currencies import USD, require_listed
+from payments.prices.rules import STEP_PERIOD, Agreed, agree, is_step_too_large, rounded_rate
 
 logger = logging.getLogger(__name__)
 
-USD = "USD"
 _NOTED_EVERY_SECONDS = 60
-_NOTED_STEP = Decimal("0.01")
+_NOTED_STEP = Fraction(1, 100)
+_STORED_DIGITS = 30
 _RETRY_SECONDS = 5
 
 
 @dataclass(frozen=True)
 class Rate:
-    """`value` units of `currency` for one token that is priced as `token`; `observed_at` is the oldest observation."""
+    """`exact` units of `currency` for one token that is priced as `token`. Compute amounts from `exact`, never `value`.
 
-    value: Decimal
+    `observed_at` is the oldest observation; daily sources don't count for it.
+    """
+
+    exact: Fraction
     currency: str
     token: str
     sources: tuple[str, ...]
     observed_at: datetime
 
+    @property
+    def value(self) -> Decimal:
+        """The rate as it is shown, rounded down to 12 significant digits."""
+        return rounded_rate(self.exact)
+
 
 def current_rate(token: Token, currency: str) -> Rate:
     """Return the rate between `token` and a currency, asking the sources.
 
-    Raises ApiError: `rate_unavailable` if they don't agree, `parameter_invalid` for a token that has no price.
+    Raises ApiError: `rate_unavailable` if they don't agree, `parameter_invalid` for a token that has no price and for a
+    currency that no two independent sources list.
     """
     if not token.price_as:
         message = f"{token.symbol} has no price here: ask for an amount of it instead."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "price")
-    values = _in_usd({token.price_as, currency} - {USD})
+    # The currency first: that it can't be priced here at all is worth more to the caller than "try again".
+    values = _in_usd([base for base in dict.fromkeys((currency, token.price_as)) if base != USD])
     now = timezone.now()
-    of_token = values.get(token.price_as) or Agreed(Decimal(1), (), now)
-    of_currency = values.get(currency) or Agreed(Decimal(1), (), now)
+    of_token = values.get(token.price_as) or Agreed(Fraction(1), (), now)
+    of_currency = values.get(currency) or Agreed(Fraction(1), (), now)
     return Rate(
-        crossed(of_token.value, of_currency.value),
+        of_token.value / of_currency.value,
         currency,
         token.price_as,
         tuple(sorted({*of_token.sources, *of_currency.sources})),
@@ -59,12 +71,13 @@ def current_rate(token: Token, currency: str) -> Rate:
 
 
 def _in_usd(bases: Collection[str]) -> dict[str, Agreed]:
-    """Return what each is worth in USD. Raises ApiError `rate_unavailable`."""
+    """Return what each is worth in USD. Raises ApiError `rate_unavailable`, or `parameter_invalid` for a currency."""
     observed = observations(bases)
     agreed: dict[str, Agreed] = {}
     for base in bases:
         found = agree(observed.get(base, ()), settings.RATE_MAX_SPREAD)
         if found is None:
+            require_listed(base)
             raise _unavailable(base, "fewer than two sources agree on it")
         if not _accept(base, found):
             raise _unavailable(base, "it is too far from the last one")
@@ -82,14 +95,15 @@ def _accept(base: str, agreed: Agreed) -> bool:
     """Store the value as the last accepted one; False, and nothing is stored, if it is absurd beside the last one."""
     now = timezone.now()
     last = AcceptedRate.objects.filter(pk=base, accepted_at__gt=now - STEP_PERIOD).first()
-    if last is not None and is_step_too_large(agreed.value, last.value):
+    if last is not None and is_step_too_large(agreed.value, Fraction(last.value)):
         return False
     if last is None or _is_worth_noting(agreed.value, last, now):
-        AcceptedRate.objects.update_or_create(base=base, defaults={"value": agreed.value, "accepted_at": now})
+        value = Decimal(round(agreed.value * 10**_STORED_DIGITS)).scaleb(-_STORED_DIGITS)
+        AcceptedRate.objects.update_or_create(base=base, defaults={"value": value, "accepted_at": now})
     return True
 
 
-def _is_worth_noting(value: Decimal, last: AcceptedRate, now: datetime) -> bool:
+def _is_worth_noting(value: Fraction, last: AcceptedRate, now: datetime) -> bool:
     """Spare most requests the write: a value within 1 % of the last one is noted once a minute."""
     is_old = (now - last.accepted_at).total_seconds() > _NOTED_EVERY_SECONDS
-    return is_old or abs(value - last.value) > _NOTED_STEP * last.value
+    return is_old or abs(value - Fraction(last.value)) > _NOTED_STEP * Fraction(last.value)

@@ -87,7 +87,7 @@ def _value(payments: Sequence[Payment], currency: str, rate_of: RateOf) -> int:
 def valued(payment: Payment, rate: Rate) -> dict[str, Any]:
     """Return the `value` of a completed payment at this rate."""
     amount = value_of(
-        payment.amount_received or 0, payment.request.token.decimals, rate.value, DIGITS[rate.currency]
+        payment.amount_received or 0, payment.request.token.decimals, rate.exact, DIGITS[rate.currency]
     )
     completed_at = payment.completed_at or rate.observed_at
     return {

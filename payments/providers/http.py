@@ -10,7 +10,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class _Received:
 
 
 class JsonApi:
-    """The API of one provider. Threads may share it.
+    """The API of one provider. Threads may share it. `parser` reads bodies that are not JSON.
 
     Each path has a circuit breaker (`Circuit`), so that not every call waits for the time-out of a dead provider. Paths
     must not contain ids.
@@ -78,10 +78,12 @@ class JsonApi:
         *,
         headers: Mapping[str, str] | None = None,
         request_id_header: str = "x-request-id",
+        parser: Callable[[str, bytes], Any] | None = None,
     ) -> None:
         self._provider = provider
         self._base_url = base_url.rstrip("/")
         self._request_id_header = request_id_header
+        self._parser = parser or parse
         self._session = requests.Session()
         self._session.trust_env = False
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
@@ -153,7 +155,7 @@ class JsonApi:
             job.cancel()
             raise ProviderDown(f"{path} took longer than {seconds:.0f} s") from None
         self._note(path, received, began)
-        return _checked_answer(path, received)
+        return _checked_answer(path, received, self._parser)
 
     def _exchange(
         self, method: str, path: str, content: Mapping[str, Any], ends_at: float, most_bytes: int
@@ -199,7 +201,7 @@ def _read(path: str, response: requests.Response, ends_at: float, most_bytes: in
         raise ProviderDown(f"{path} took too long") from None
 
 
-def _checked_answer(path: str, received: _Received) -> Answer:
+def _checked_answer(path: str, received: _Received, parser: Callable[[str, bytes], Any]) -> Answer:
     status = received.status
     if status == _TOO_MANY_REQUESTS:
         # On other statuses `ratelimit-reset` is only the end of the current window.
@@ -212,10 +214,10 @@ def _checked_answer(path: str, received: _Received) -> Answer:
         wait = _advised_wait(received.headers, "retry-after")
         raise ProviderDown(f"{path} answered HTTP {status}", retry_after=wait)
     if 200 <= status < 300:
-        return Answer(status, parse(path, received.body))
+        return Answer(status, parser(path, received.body))
     if 400 <= status < 500:
         try:
-            return Answer(status, parse(path, received.body))
+            return Answer(status, parser(path, received.body))
         except ProviderDown:
             return Answer(status, None)
     raise ProviderDown(f"{path} answered HTTP {status}")

@@ -1,4 +1,4 @@
-import { Chains } from "./resources/catalogue.js";
+import { Chains, Currencies } from "./resources/catalogue.js";
 import { PaymentRequests } from "./resources/payment-requests.js";
 import { Refunds } from "./resources/refunds.js";
 import { Sandbox } from "./resources/sandbox.js";
@@ -22,6 +22,7 @@ export interface ClientOptions {
 /** Calls the API of one Quittance deployment with one key. Throws TypeError for a malformed key or address. */
 export class Client {
   readonly chains: Chains;
+  readonly currencies: Currencies;
   readonly paymentRequests: PaymentRequests;
   readonly refunds: Refunds;
   readonly webhooks: Webhooks;
@@ -40,6 +41,7 @@ export class Client {
     });
     this.baseUrl = transport.baseUrl;
     this.chains = new Chains(transport);
+    this.currencies = new Currencies(transport);
     this.paymentRequests = new PaymentRequests(transport);
     this.refunds = new Refunds(transport);
     this.webhooks = new Webhooks(transport);

@@ -76,6 +76,15 @@ export interface Token {
   contract_address: string;
 }
 
+/** A currency that a price can be in. */
+export interface Currency {
+  /** Its ISO 4217 code. */
+  code: string;
+  sources: string[];
+  /** Whether two independent sources agree on its rate now. */
+  is_available: boolean;
+}
+
 /** A price in a currency (ISO 4217). */
 export interface Price {
   currency: string;

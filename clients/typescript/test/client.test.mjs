@@ -35,7 +35,9 @@ test("the catalogue is read without the key", async (t) => {
   const { baseUrl, calls } = await service(t, [200, []]);
   await client(baseUrl).chains.list();
   await client(baseUrl).chains.tokens(1151111081099710);
-  assert.deepEqual(calls.map((call) => call.url), ["/api/public/chains", "/api/public/chains/1151111081099710/tokens"]);
+  await client(baseUrl).currencies.list();
+  const paths = ["/api/public/chains", "/api/public/chains/1151111081099710/tokens", "/api/public/currencies"];
+  assert.deepEqual(calls.map((call) => call.url), paths);
   assert.ok(calls.every((call) => !("x-api-key" in call.headers) && !("idempotency-key" in call.headers)));
 });
 

@@ -9,7 +9,7 @@ from django.forms import modelform_factory
 
 from chains.families import AddressError
 from merchants.admin.forms import MerchantForm
-from merchants.currencies import validate_currency
+from merchants.currencies import validate_reporting_currency
 from merchants.models import Merchant
 from merchants.recipients import allow_recipients, disallow_recipients, parse_recipient
 from merchants.services import MerchantNotFound, find_merchant
@@ -106,7 +106,7 @@ def _set_columns(merchant: Merchant, options: dict[str, Any]) -> None:
 
 def _currency(code: str) -> str:
     try:
-        validate_currency(code)
+        validate_reporting_currency(code)
     except ValidationError as error:
         raise CommandError(f"reporting_currency: {error.message}") from error
     return code

@@ -1,23 +1,53 @@
-"""What a rate source is, and how an exchange's public ticker is read."""
+"""What a rate source is, and what the sources share: reading hostile responses, and calling their APIs sparingly."""
 
+import logging
 import re
+import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any, Protocol
+from fractions import Fraction
+from typing import Any, Generic, Protocol, TypeVar
+
+from django.conf import settings
 
 from payments.prices.rules import Observation
 from payments.providers.base import ProviderDown
-from payments.providers.http import JsonApi
+from payments.providers.http import JsonApi, parse
+
+logger = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 4.0
+LIST_SECONDS = 30.0
+"""How long a list of rates is reused: a process asks for it about twice a minute."""
 _MOST_BYTES = 64 * 1024
-_NOT_FOUND = (400, 404)
+_NO_SUCH_PAIR = (400, 404, 410, 422)
 # How far an exchange's clock may be ahead of ours.
 _CLOCK_SKEW = timedelta(seconds=30)
 _UNLISTED_SECONDS = 300.0
 _NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
+_SMALLEST, _LARGEST = Decimal("1e-30"), Decimal("1e30")
+_MOST_DIGITS = 80
+_LATEST_SECOND = Decimal(10**11)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Whole = TypeVar("Whole")
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The currencies that a source has rates of, whether or not it responds now.
+
+    `operator` and `is_daily` are those of its observations. `prices_coins` is False for a source of currencies alone.
+    """
+
+    source: str
+    currencies: frozenset[str]
+    operator: str = ""
+    is_daily: bool = False
+    prices_coins: bool = True
 
 
 class RateSource(Protocol):
@@ -30,6 +60,10 @@ class RateSource(Protocol):
         """
         ...
 
+    def listings(self) -> Iterable[Listing]:
+        """Return what it lists, without any call: one listing for each name that its observations have."""
+        ...
+
 
 class Ticker:
     """An exchange's public API at `url`, which is asked for one pair at a time and not trusted.
@@ -38,9 +72,16 @@ class Ticker:
     would use up the calls that it allows.
     """
 
-    def __init__(self, name: str, url: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        *,
+        accept: str = "application/json",
+        parser: Callable[[str, bytes], Any] = parse,
+    ) -> None:
         self.name = name
-        self._api = JsonApi(name, url)
+        self._api = JsonApi(name, url, headers={"Accept": accept}, parser=parser)
         self._unlisted: dict[str, float] = {}
 
     def is_unlisted(self, pair: str) -> bool:
@@ -52,9 +93,9 @@ class Ticker:
         self._unlisted[pair] = time.monotonic()
 
     def get(self, path: str, **query: str) -> Any:
-        """Return the JSON of a 2xx response, or None if the exchange has no such pair. Raises ProviderDown."""
+        """Return the body of a 2xx response, or None if the exchange has no such pair. Raises ProviderDown."""
         answer = self._api.get(path, query, seconds=ANSWER_SECONDS, most_bytes=_MOST_BYTES)
-        if answer.status in _NOT_FOUND:
+        if answer.status in _NO_SUCH_PAIR:
             return None
         if not 200 <= answer.status < 300:
             raise ProviderDown(f"{self.name} answered {answer.status}")
@@ -63,7 +104,62 @@ class Ticker:
         return answer.body
 
 
-def number(value: Any) -> Decimal | None:
+class WholeList(Generic[Whole]):
+    """A list of rates that one call returns, reused for LIST_SECONDS or `seconds`. Its entries keep their own times.
+
+    If a call fails, the last list stays until its entries are too old. Raises ProviderDown if there is none.
+    """
+
+    def __init__(self, fetch: Callable[[], Whole], seconds: float | None = None) -> None:
+        self._fetch = fetch
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._kept: Whole | None = None
+        self._due_at = float("-inf")
+
+    def get(self) -> Whole:
+        """Return the list; one thread fetches it while the others wait."""
+        with self._lock:
+            if self._kept is None or time.monotonic() >= self._due_at:
+                try:
+                    self._kept = self._fetch()
+                except ProviderDown:
+                    if self._kept is None:
+                        raise
+                # Half of the maximum age, so that a list is renewed before it is too old.
+                seconds = self._seconds or min(LIST_SECONDS, settings.RATE_MAX_AGE / 2)
+                self._due_at = time.monotonic() + seconds
+            return self._kept
+
+
+def observe_each(
+    bases: Collection[str], observe: Callable[[str], Observation | None]
+) -> dict[str, list[Observation]]:
+    """Observe one base after the other. One that fails doesn't take the others with it.
+
+    Starts no observation after ANSWER_SECONDS. Raises ProviderDown if one failed and none was observed.
+    """
+    found: dict[str, list[Observation]] = {}
+    failure: ProviderDown | None = None
+    ends_at = time.monotonic() + ANSWER_SECONDS
+    for base in bases:
+        if time.monotonic() > ends_at:
+            logger.warning("a rate source is too slow for %d currencies at once", len(bases))
+            break
+        try:
+            observation = observe(base)
+        except ProviderDown as error:
+            logger.info("no rate of %s: %s", base, error)
+            failure = error
+        else:
+            if observation is not None:
+                found[base] = [observation]
+    if failure is not None and not found:
+        raise failure
+    return found
+
+
+def number(value: Any) -> Fraction | None:
     """Return a positive decimal string or number of an answer, else None."""
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         return None
@@ -73,7 +169,10 @@ def number(value: Any) -> Decimal | None:
         parsed = Decimal(value)
     except InvalidOperation:
         return None
-    return parsed if parsed.is_finite() and parsed > 0 else None
+    # A fraction of 1e999999 would fill the memory.
+    if not parsed.is_finite() or len(parsed.as_tuple().digits) > _MOST_DIGITS:
+        return None
+    return Fraction(parsed) if _SMALLEST < parsed < _LARGEST else None
 
 
 def time_of(value: Any) -> datetime | None:
@@ -85,6 +184,20 @@ def time_of(value: Any) -> datetime | None:
         return None
 
 
+def unix_time_of(value: Any) -> datetime | None:
+    """Return a time in seconds since 1970, a JSON number, in UTC, else None."""
+    if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
+        return None
+    if not Decimal(value).is_finite() or not 0 < value < _LATEST_SECOND:
+        return None
+    return _EPOCH + timedelta(microseconds=int(value * 1_000_000))
+
+
 def is_fresh(observed_at: datetime, now: datetime, most: timedelta) -> bool:
     """Whether an observation is at most this old, and not from the future."""
     return now - most <= observed_at <= now + _CLOCK_SKEW
+
+
+def max_age() -> timedelta:
+    """Return how old an observation may be that has a time (`RATE_MAX_AGE`)."""
+    return timedelta(seconds=settings.RATE_MAX_AGE)

@@ -4,22 +4,25 @@ It lists coins against USD and other currencies, but no currency against USD. Wh
 trades of one coin in both. It has no rate of USDC either: it trades dollars and USDC in one order book.
 """
 
-from collections.abc import Collection
-from datetime import datetime, timedelta
-from decimal import Decimal
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from fractions import Fraction
 from typing import Any
 
-from django.conf import settings
 from django.utils import timezone
 
 from chains.currencies import is_currency
 from payments.prices.rules import Observation
-from payments.prices.sources.base import Ticker, is_fresh, number, time_of
+from payments.prices.sources.base import Listing, Ticker, is_fresh, max_age, number, observe_each, time_of
 from payments.providers.base import ProviderDown
 
 NAME = "coinbase"
+OPERATOR = "coinbase"
 URL = "https://api.exchange.coinbase.com"
+CURRENCIES = frozenset(("EUR", "GBP"))
 _BRIDGE = "BTC"
+
+_Trade = tuple[Fraction, datetime]
 
 
 class Coinbase:
@@ -28,24 +31,28 @@ class Coinbase:
     def __init__(self, url: str = "") -> None:
         self._ticker = Ticker(NAME, url or URL)
 
+    def listings(self) -> Iterable[Listing]:
+        """Return the currencies that it trades the bridging coin in."""
+        return [Listing(NAME, CURRENCIES, OPERATOR)]
+
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
         """Return each base's last trade in USD, at most `RATE_MAX_AGE` old."""
-        found = {base: self._in_usd(base) for base in bases}
-        return {base: [each] for base, each in found.items() if each is not None}
+        return observe_each(bases, self._in_usd)
 
     def _in_usd(self, base: str) -> Observation | None:
         listed = self._last_trade(f"{base}-USD")
         if listed is None and is_currency(base):
             listed = self._by_bridge(base)
-        return listed and Observation(NAME, *listed)
+        return listed and Observation(NAME, *listed, OPERATOR)
 
-    def _by_bridge(self, currency: str) -> tuple[Decimal, datetime] | None:
-        in_usd, in_currency = self._last_trade(f"{_BRIDGE}-USD"), self._last_trade(f"{_BRIDGE}-{currency}")
+    def _by_bridge(self, currency: str) -> _Trade | None:
+        in_currency = self._last_trade(f"{_BRIDGE}-{currency}")
+        in_usd = in_currency and self._last_trade(f"{_BRIDGE}-USD")
         if in_usd is None or in_currency is None:
             return None
         return in_usd[0] / in_currency[0], min(in_usd[1], in_currency[1])
 
-    def _last_trade(self, product: str) -> tuple[Decimal, datetime] | None:
+    def _last_trade(self, product: str) -> _Trade | None:
         if self._ticker.is_unlisted(product):
             return None
         answer: Any = self._ticker.get(f"/products/{product}/ticker")
@@ -54,16 +61,11 @@ class Coinbase:
             return None
         if not isinstance(answer, dict):
             raise ProviderDown("coinbase answered with something else than a ticker")
-        now = timezone.now()
         price = number(answer.get("price"))
         traded_at = time_of(answer.get("time"))
         if price is None or traded_at is None:
             raise ProviderDown("coinbase answered with a ticker without a price or a time")
-        return (price, traded_at) if is_fresh(traded_at, now, _most()) else None
-
-
-def _most() -> timedelta:
-    return timedelta(seconds=settings.RATE_MAX_AGE)
+        return (price, traded_at) if is_fresh(traded_at, timezone.now(), max_age()) else None
 
 
 make = Coinbase

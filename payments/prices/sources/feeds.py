@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from django.utils import timezone
@@ -18,7 +19,7 @@ from chains.families import get_client
 from chains.lookup import active_chains
 from chains.models import Chain
 from payments.prices.rules import Observation
-from payments.prices.sources.base import ANSWER_SECONDS, is_fresh
+from payments.prices.sources.base import ANSWER_SECONDS, Listing, is_fresh
 from payments.providers.base import ProviderDown
 
 logger = logging.getLogger(__name__)
@@ -32,6 +33,13 @@ _ChainFeeds = tuple[Chain, list[Mapping[str, Any]]]
 
 class Feeds:
     """The source: all feeds of the active chains."""
+
+    def listings(self) -> Iterable[Listing]:
+        """Return what each chain's feeds price in USD; our nodes read each chain, so each is a source of its own."""
+        for chain in active_chains():
+            codes = {feed["pair"].partition("/")[0] for feed in chain.feeds if feed["pair"].endswith("/USD")}
+            if codes:
+                yield Listing(f"{NAME}:{chain.pk}", frozenset(codes))
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
         """Return each base's fresh answers in USD, one for each chain that has a feed."""
@@ -97,7 +105,7 @@ def observed(source: str, feed: Mapping[str, Any], answer: FeedAnswer, now: date
     most = timedelta(seconds=int(feed["heartbeat"] * _LATENESS))
     if not is_fresh(updated_at, now, most):
         return None
-    return Observation(source, Decimal(answer.answer).scaleb(-answer.decimals), updated_at)
+    return Observation(source, Fraction(answer.answer, 10**answer.decimals), updated_at)
 
 
 def make(url: str = "") -> Feeds:  # noqa: ARG001 - a chain's nodes are in the catalogue

@@ -1,22 +1,39 @@
-"""Kraken: the last trade of a pair (https://docs.kraken.com/api, "Get Ticker Information").
+"""Kraken: the last trade of a pair (https://docs.kraken.com/api, "Get Recent Trades").
 
-Its ticker has no time, so an observation is as old as the response.
+Of Kraken's public responses, its ticker has no time at all. An order book and its spreads have the time of a quote,
+which costs nothing to place. The last trade has its own time and a price that was paid, as at Coinbase, for one call
+of a few hundred bytes for each pair.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from fractions import Fraction
 from typing import Any
 
 from django.utils import timezone
 
 from payments.prices.rules import Observation
-from payments.prices.sources.base import Ticker, number
+from payments.prices.sources.base import (
+    Listing,
+    Ticker,
+    is_fresh,
+    max_age,
+    number,
+    observe_each,
+    unix_time_of,
+)
 from payments.providers.base import ProviderDown
 
 NAME = "kraken"
 URL = "https://api.kraken.com"
+CURRENCIES = frozenset(("AUD", "CAD", "CHF", "EUR", "GBP", "JPY"))
 # Kraken's own codes, where they differ.
 _CODES = {"BTC": "XBT", "DOGE": "XDG"}
-_UNKNOWN = "Unknown asset pair"
+# Errors of the exchange itself. Every other error is about the pair: Kraken has several wordings for an unknown one.
+_OF_THE_EXCHANGE = ("EService:", "EAPI:", "EGeneral:Internal", "EGeneral:Temporary", "EGeneral:Too many")
+_NO_SUCH_PAIR = ("EQuery:", "EGeneral:Invalid")
+
+_Trade = tuple[Fraction, datetime]
 
 
 class Kraken:
@@ -25,40 +42,68 @@ class Kraken:
     def __init__(self, url: str = "") -> None:
         self._ticker = Ticker(NAME, url or URL)
 
+    def listings(self) -> Iterable[Listing]:
+        """Return the currencies that Kraken trades against the dollar."""
+        return [Listing(NAME, CURRENCIES)]
+
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return each base's last trade in USD; for a currency listed the other way round, its inverse."""
-        found = {base: self._in_usd(base) for base in bases}
-        return {base: [each] for base, each in found.items() if each is not None}
+        """Return each base's last trade in USD, at most `RATE_MAX_AGE` old; the inverse of one listed as USD/base."""
+        return observe_each(bases, self._in_usd)
 
     def _in_usd(self, base: str) -> Observation | None:
         code = _CODES.get(base, base)
         listed = self._last_trade(f"{code}USD")
-        if listed is not None:
-            return Observation(NAME, listed, timezone.now())
-        inverse = self._last_trade(f"USD{code}")
-        return None if inverse is None else Observation(NAME, 1 / inverse, timezone.now())
+        if listed is None:
+            inverse = self._last_trade(f"USD{code}")
+            listed = inverse and (1 / inverse[0], inverse[1])
+        if listed is None or not is_fresh(listed[1], timezone.now(), max_age()):
+            return None
+        return Observation(NAME, *listed)
 
-    def _last_trade(self, pair: str) -> Any:
+    def _last_trade(self, pair: str) -> _Trade | None:
         if self._ticker.is_unlisted(pair):
             return None
-        answer = self._ticker.get("/0/public/Ticker", pair=pair)
-        if not isinstance(answer, dict):
-            raise ProviderDown("kraken answered with something else than a ticker")
-        errors = answer.get("error")
-        if errors:
-            if isinstance(errors, list) and any(_UNKNOWN in str(error) for error in errors):
+        answer = self._ticker.get("/0/public/Trades", pair=pair, count="1")
+        if answer is None or _is_about_pair(answer):
+            if answer is None or _says(answer, _NO_SUCH_PAIR):
                 self._ticker.note_unlisted(pair)
-                return None
-            raise ProviderDown("kraken answered with an error")
-        result = answer.get("result")
-        if not isinstance(result, dict) or len(result) != 1:
-            raise ProviderDown("kraken answered for another number of pairs")
-        (ticker,) = result.values()
-        last = ticker.get("c") if isinstance(ticker, dict) else None
-        price = number(last[0]) if isinstance(last, list) and last else None
-        if price is None:
-            raise ProviderDown("kraken answered with a ticker without a price")
-        return price
+            return None
+        return last_trade(answer)
+
+
+def _is_about_pair(answer: Any) -> bool:
+    """Whether it has errors, all about the pair. Raises ProviderDown for an error of the exchange."""
+    errors = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(errors, list) or not all(isinstance(each, str) for each in errors):
+        raise ProviderDown("kraken answered with something else than trades")
+    if _says(answer, _OF_THE_EXCHANGE):
+        raise ProviderDown("kraken answered with an error of its own")
+    return any(not each.startswith("W") for each in errors)  # W: a warning beside the result
+
+
+def _says(answer: Any, beginnings: tuple[str, ...]) -> bool:
+    return any(error.startswith(beginnings) for error in answer["error"])
+
+
+def last_trade(answer: Any) -> _Trade | None:
+    """Return the price and time of the newest trade in a response for one pair; None if there was no trade yet.
+
+    Raises ProviderDown for a malformed response.
+    """
+    result = answer.get("result") if isinstance(answer, dict) else None
+    pairs = [value for name, value in result.items() if name != "last"] if isinstance(result, dict) else []
+    if len(pairs) != 1 or not isinstance(pairs[0], list):
+        raise ProviderDown("kraken answered for another number of pairs")
+    trades = [_trade(each) for each in pairs[0]]
+    return max(trades, key=lambda trade: trade[1], default=None)
+
+
+def _trade(entry: Any) -> _Trade:
+    if isinstance(entry, list) and len(entry) >= 3:
+        price, traded_at = number(entry[0]), unix_time_of(entry[2])
+        if price is not None and traded_at is not None:
+            return price, traded_at
+    raise ProviderDown("kraken answered with a trade without a price or a time")
 
 
 make = Kraken

@@ -104,6 +104,7 @@ def test_each_call_answers_exactly_what_is_described(
 
     answer("chains.list", public.get("/api/public/chains"))
     answer("tokens.list", public.get(f"/api/public/chains/{there.chain}/tokens"))
+    answer("currencies.list", public.get("/api/public/currencies"))
 
     answer("payment_requests.create", api.post(many, order(redirect_url="https://shop.example/ok")))
     assert len(answer("payment_requests.list", api.get(many))["data"]) == 3

@@ -1,6 +1,7 @@
 """The local world's price feeds on a real chain: what each switch makes the product read."""
 
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,13 @@ def feeds(chain: Chain, local_chain: LocalChain, monkeypatch: pytest.MonkeyPatch
     return listed
 
 
-def seen(chain: Chain, feeds: list[dict[str, Any]]) -> dict[str, Decimal]:
+def seen(chain: Chain, feeds: list[dict[str, Any]]) -> dict[str, Fraction]:
     answers = get_client(chain).price_feeds([feed["address"] for feed in feeds])
     pairs = {
         feed["pair"]: observed("feeds", feed, answer, timezone.now())
         for feed, answer in zip(feeds, answers, strict=True)
     }
-    return {pair: each.value.normalize() for pair, each in pairs.items() if each is not None}
+    return {pair: each.value for pair, each in pairs.items() if each is not None}
 
 
 def test_the_feeds_say_what_the_switches_demand(

@@ -69,10 +69,12 @@ def test_the_first_payment_is_created_paid_and_read_back(
 def test_the_sample_of_the_prices_page_asks_for_euros(
     live_server: LiveServer, api_key: tuple[ApiKey, str], usdc: Token, exchanges: Exchanges
 ) -> None:
-    (program,) = samples(PRICES, "bash")
-    (created,) = _run(program, live_server, api_key[1], usdc)
+    creating, listing = samples(PRICES, "bash")
+    (created,) = _run(creating, live_server, api_key[1], usdc)
+    (currencies,) = _run(listing, live_server, api_key[1], usdc)
     assert created["price"] == {"currency": "EUR", "amount": "25.00"}
     assert created["rate"]["sources"] == ["coinbase", "kraken"]
+    assert {each["code"]: each["is_available"] for each in currencies}["EUR"] is True
 
 
 def test_the_sample_of_the_refunds_page_asks_for_a_part_back(

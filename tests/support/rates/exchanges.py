@@ -1,4 +1,4 @@
-"""Exchanges on this machine whose public tickers have the documented form of Coinbase's and Kraken's."""
+"""Rate sources on this machine whose responses have the documented forms of the real ones."""
 
 import contextlib
 import json
@@ -6,41 +6,89 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from payments.prices.target_days import is_current
 from tests.loopback import listening
 
 _KRAKENS_NAMES = {"EURUSD": "ZEURZUSD", "ETHUSD": "XETHZUSD", "XBTUSD": "XXBTZUSD", "USDJPY": "ZUSDZJPY"}
 
 
+# By the beginning of a path.
+_SOURCES = {
+    "/products/": "coinbase",
+    "/v2/": "coinbase_rates",
+    "/0/": "kraken",
+    "/api/v3/": "coingecko",
+    "/stats/": "ecb",
+}
+_ECB = """<?xml version="1.0" encoding="UTF-8"?>
+<gesmes:Envelope xmlns:gesmes="http://www.gesmes.org/xml/2002-08-01" xmlns="http://www.ecb.int/vocabulary/2002-08-01/eurofxref">
+\t<gesmes:subject>Reference rates</gesmes:subject>
+\t<gesmes:Sender><gesmes:name>European Central Bank</gesmes:name></gesmes:Sender>
+\t<Cube><Cube time='{day}'>{cubes}</Cube></Cube>
+</gesmes:Envelope>"""
+
+
+def ecb_list(day: str, rates: dict[str, str]) -> bytes:
+    """Return a day's reference rates in the bank's form."""
+    cubes = "".join(f"<Cube currency='{code}' rate='{rate}'/>" for code, rate in rates.items())
+    return _ECB.format(day=day, cubes=cubes).encode()
+
+
+def kraken_trades(pair: str, *trades: tuple[Any, Any], **different: Any) -> dict[str, Any]:
+    """Return a response of Kraken with these prices and times of trades."""
+    entries = [[price, "0.1", time, "b", "l", "", 61044952 + n] for n, (price, time) in enumerate(trades)]
+    return {"error": [], "result": {pair: entries, "last": "1688671969993150842"}, **different}
+
+
 @dataclass
 class Exchanges:
-    """What the exchanges say: prices by product (`USDC-USD`) and by pair (`USDCUSD`)."""
+    """What the sources say: prices by product (`USDC-USD`) and by pair (`USDCUSD`), and lists."""
 
     coinbase: dict[str, str] = field(default_factory=lambda: {"USDC-USD": "1.0002", "EUR-USD": "1.0985"})
     kraken: dict[str, str] = field(default_factory=lambda: {"USDCUSD": "0.9999", "EURUSD": "1.0981"})
+    coinbase_rates: dict[str, str] = field(
+        default_factory=lambda: {"EUR": "0.9", "JPY": "150", "BTC": "0.00001"}
+    )
+    coingecko: dict[str, dict[str, Any]] = field(
+        default_factory=lambda: {
+            "bitcoin": {"usd": 100000, "eur": 90000},
+            "usd-coin": {"usd": Decimal("1.0001")},
+        }
+    )
+    ecb: dict[str, str] = field(default_factory=lambda: {"USD": "1.1", "JPY": "165"})
+    day: str = ""
+    """The day of the European Central Bank's list; the newest one that is due if empty."""
     time: str = ""
-    """The time of Coinbase's last trades; now if empty."""
+    """The time of the last trades of Coinbase and Kraken; now if empty."""
+    unknown_pair: str = "EQuery:Unknown asset pair"
+    """Kraken's error for a pair that it doesn't list."""
     broken: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    """What an exchange answers whatever is asked, by its name."""
+    """What a source answers whatever is asked, by its name."""
     asked: list[str] = field(default_factory=list)
     hanging: set[str] = field(default_factory=set)
-    """The exchanges that answer only once the test is over."""
+    """The sources that answer only once the test is over."""
     over: threading.Event = field(default_factory=threading.Event)
     url: str = ""
 
     def answer(self, path: str) -> tuple[int, bytes]:
         self.asked.append(path)
-        name = "kraken" if path.startswith("/0/") else "coinbase"
+        name = next(source for beginning, source in _SOURCES.items() if path.startswith(beginning))
         if name in self.hanging:
             self.over.wait(60)
         if name in self.broken:
             return self.broken[name]
         status, body = getattr(self, f"_{name}")(path)
-        return status, json.dumps(body).encode()
+        return status, body if isinstance(body, bytes) else json.dumps(body, default=float).encode()
+
+    def urls(self) -> dict[str, str]:
+        """Return the address of each source."""
+        return dict.fromkeys(_SOURCES.values(), self.url)
 
     def _coinbase(self, path: str) -> tuple[int, Any]:
         price = self.coinbase.get(path.removeprefix("/products/").removesuffix("/ticker"))
@@ -51,18 +99,38 @@ class Exchanges:
         return 200, {"price": price, "time": time, **more}
 
     def _kraken(self, path: str) -> tuple[int, Any]:
-        (pair,) = parse_qs(urlsplit(path).query)["pair"]
+        query = parse_qs(urlsplit(path).query)
+        assert urlsplit(path).path == "/0/public/Trades"
+        assert query["count"] == ["1"]
+        (pair,) = query["pair"]
         price = self.kraken.get(pair)
         if price is None:
-            return 200, {"error": ["EQuery:Unknown asset pair"]}
-        level, day = [price, "1", "1.000"], ["10.5", "99.1"]
-        ticker = {"a": level, "b": level, "c": [price, "0.1"], "v": day, "p": day, "t": [9, 12], "o": price}
-        return 200, {"error": [], "result": {_KRAKENS_NAMES.get(pair, pair): ticker}}
+            return 200, {"error": [self.unknown_pair]}
+        traded_at: Any = self.time or datetime.now(UTC).isoformat()
+        with contextlib.suppress(ValueError):
+            traded_at = datetime.fromisoformat(traded_at).timestamp()
+        return 200, kraken_trades(_KRAKENS_NAMES.get(pair, pair), (price, traded_at))
+
+    def _coinbase_rates(self, _path: str) -> tuple[int, Any]:
+        return 200, {"data": {"currency": "USD", "rates": self.coinbase_rates}}
+
+    def _coingecko(self, _path: str) -> tuple[int, Any]:
+        now = int(datetime.now(UTC).timestamp())
+        return 200, {coin: {"last_updated_at": now, **prices} for coin, prices in self.coingecko.items()}
+
+    def _ecb(self, _path: str) -> tuple[int, Any]:
+        return 200, ecb_list(self.day or _newest_day(), self.ecb)
+
+
+def _newest_day() -> str:
+    now = datetime.now(UTC)
+    days = (now.date() - timedelta(days=ago) for ago in range(10))
+    return next(day for day in days if is_current(day, now)).isoformat()
 
 
 @contextmanager
 def running_exchanges() -> Iterator[Exchanges]:
-    """Serve both exchanges."""
+    """Serve all of them at one address."""
     exchanges = Exchanges()
 
     class Handler(BaseHTTPRequestHandler):
@@ -72,7 +140,7 @@ def running_exchanges() -> Iterator[Exchanges]:
             status, body = exchanges.answer(self.path)
             with contextlib.suppress(OSError):  # the client may have given up
                 self.send_response(status)
-                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Type", "application/octet-stream")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chains.models import Token
-from payments.prices import asking
+from payments.prices import asking, currencies
 from tests.support.rates.exchanges import Exchanges, running_exchanges
 
 
@@ -15,8 +15,13 @@ def exchanges(settings: Any, usdc: Token) -> Iterator[Exchanges]:
     """Both exchanges as the only rate sources, and USDC with a price; no observation is shared between calls."""
     with running_exchanges() as running:
         settings.RATE_SOURCES = ["coinbase", "kraken"]
-        settings.RATE_URLS = {"coinbase": running.url, "kraken": running.url}
+        settings.RATE_URLS = running.urls()
         Token.objects.filter(pk=usdc.pk).update(price_as="USDC")
-        asking.forget()
+        _forget()
         yield running
-        asking.forget()
+        _forget()
+
+
+def _forget() -> None:
+    asking.forget()
+    currencies.forget()

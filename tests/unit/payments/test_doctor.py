@@ -11,6 +11,7 @@ from pytest_django import Settings
 from config.doctor.finding import Level
 from payments import doctor
 from payments.models import MerchantCursor, Payment, PaymentRequest
+from payments.prices import asking
 from payments.providers import registry
 from tests.support.operations.findings import found, levels
 from tests.support.rates.exchanges import Exchanges
@@ -94,6 +95,15 @@ def test_a_provider_with_a_small_quota_is_named(
 
 def test_rate_sources_that_agree_have_nothing_wrong(exchanges: Exchanges) -> None:
     assert levels(doctor.check_rates()) == {"coinbase": "ok", "kraken": "ok"}
+
+
+def test_source_of_currencies_alone_is_asked_for_one(exchanges: Exchanges, settings: Settings) -> None:
+    settings.RATE_SOURCES = ["coinbase", "kraken", "coinbase_rates"]
+    summaries = {each.subject: each.summary for each in doctor.check_rates()}
+    assert summaries["coinbase_rates"] == "knows 0 of 1 tokens and EUR"
+    exchanges.broken = {"coinbase_rates": (503, b"{}")}
+    asking.forget()
+    assert levels(doctor.check_rates())["coinbase_rates"] == "warning"
 
 
 def test_a_rate_source_that_is_gone_is_named_with_what_it_stops(

@@ -26,6 +26,7 @@ from quittance.errors import (
 from quittance.objects import (
     Amount,
     Chain,
+    Currency,
     Delivery,
     DeliveryAttempt,
     Event,
@@ -50,6 +51,7 @@ __all__ = [
     "AuthenticationError",
     "Chain",
     "Client",
+    "Currency",
     "Delivery",
     "DeliveryAttempt",
     "Event",

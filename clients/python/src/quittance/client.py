@@ -2,7 +2,7 @@
 
 from types import TracebackType
 
-from quittance.resources.catalogue import Chains
+from quittance.resources.catalogue import Chains, Currencies
 from quittance.resources.payment_requests import PaymentRequests
 from quittance.resources.refunds import Refunds
 from quittance.resources.sandbox import Sandbox
@@ -23,6 +23,7 @@ class Client:
     def __init__(self, api_key: str, *, base_url: str, timeout: float = 30.0, max_retries: int = 3) -> None:
         self._transport = Transport(api_key, base_url, timeout=timeout, max_retries=max_retries)
         self.chains = Chains(self._transport)
+        self.currencies = Currencies(self._transport)
         self.payment_requests = PaymentRequests(self._transport)
         self.refunds = Refunds(self._transport)
         self.webhooks = Webhooks(self._transport)

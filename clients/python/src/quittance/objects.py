@@ -118,6 +118,15 @@ class Token(ApiObject):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Currency(ApiObject):
+    """A currency that a price can be in. `is_available`: two independent sources agree on its rate now."""
+
+    code: str
+    sources: list[str]
+    is_available: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Price(ApiObject):
     """A price in a currency (ISO 4217); `amount` is a decimal string."""
 

@@ -1,4 +1,4 @@
-import type { Chain, Token } from "../objects.js";
+import type { Chain, Currency, Token } from "../objects.js";
 import type { RequestOptions, Transport } from "../transport.js";
 
 /** The catalogue. These calls don't send the API key. */
@@ -19,5 +19,19 @@ export class Chains {
     if (!Number.isSafeInteger(chainId)) throw new TypeError("chainId should be a whole number.");
     const path = `/api/public/chains/${chainId}/tokens`;
     return (await this.#transport.request({ method: "GET", path }, options)) as Token[];
+  }
+}
+
+/** The currencies that a price can be in. These calls don't send the API key. */
+export class Currencies {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Returns the currencies, with whether each is available now. */
+  async list(options?: RequestOptions): Promise<Currency[]> {
+    return (await this.#transport.request({ method: "GET", path: "/api/public/currencies" }, options)) as Currency[];
   }
 }

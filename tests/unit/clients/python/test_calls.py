@@ -142,6 +142,7 @@ def test_the_catalogue_is_read_without_the_key(service: str, coin: Token) -> Non
     assert [chain.id for chain in stranger.chains.list()] == [coin.chain_id]
     tokens = {token.symbol: token for token in stranger.chains.tokens(coin.chain_id)}
     assert (tokens["USDC"].id, tokens["USDC"].decimals) == (coin.id, 6)
+    assert stranger.currencies.list() == []
     with pytest.raises(quittance.AuthenticationError) as refused:
         stranger.payment_requests.list()
     assert (refused.value.status, refused.value.code) == (401, "api_key_invalid")

@@ -14,6 +14,7 @@ PREFLIGHT = {
 PUBLIC = [
     "/api/public/chains",
     "/api/public/chains/9/tokens",
+    "/api/public/currencies",
     "/api/public/build-transaction",
     "/api/public/nowhere",
 ]

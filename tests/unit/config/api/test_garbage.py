@@ -66,6 +66,7 @@ def made(raw: Raw, order: Callable[..., dict[str, Any]]) -> dict[str, Any]:
 def test_garbage_in_the_query_changes_nothing(raw: Raw, made: dict[str, Any]) -> None:
     for path in (
         "/api/public/chains",
+        "/api/public/currencies",
         f"/api/public/payment-requests/{made['id']}",
         f"{CREATE}/{made['id']}",
         f"/pay/{made['shortcode']}",

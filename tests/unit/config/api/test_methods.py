@@ -11,6 +11,7 @@ ID = "01890000-0000-7000-8000-000000000000"
 ENDPOINTS = {
     "/api/public/chains": "GET",
     "/api/public/chains/1/tokens": "GET",
+    "/api/public/currencies": "GET",
     "/api/payment-requests": "POST",
     f"/api/payment-requests/{ID}": "GET",
     f"/api/payment-requests/{ID}/cancel": "POST",

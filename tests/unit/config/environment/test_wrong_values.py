@@ -175,7 +175,13 @@ WRONG = [
     *[("RATE_MAX_AGE", value) for value in ("old", "0", "3601")],
     *[
         (name, value)
-        for name in ("RATE_URL_COINBASE", "RATE_URL_KRAKEN")
+        for name in (
+            "RATE_URL_COINBASE",
+            "RATE_URL_COINBASE_RATES",
+            "RATE_URL_COINGECKO",
+            "RATE_URL_ECB",
+            "RATE_URL_KRAKEN",
+        )
         for value in (
             "api.example.com",
             "http://api.example.com",

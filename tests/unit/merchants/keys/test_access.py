@@ -56,6 +56,7 @@ NEW = {
 ROWS = [
     Row(NOBODY, "GET", "/api/public/chains"),
     Row(NOBODY, "GET", "/api/public/chains/8453/tokens"),
+    Row(NOBODY, "GET", "/api/public/currencies"),
     Row(NOBODY, "GET", CHECKOUT),
     Row(NOBODY, "GET", f"{CHECKOUT}/events", 404, "resource_missing"),
     Row(NOBODY, "POST", f"{CHECKOUT}/routes", 400, "parameter_missing"),

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -49,10 +50,29 @@ def test_the_amount_follows_from_the_price_and_the_rate(
     # The median of each pair, crossed: 1.00005 / 1.0983.
     assert Decimal(rate["value"]) == Decimal("0.910543567331")
     assert (rate["currency"], rate["token"], rate["sources"]) == ("EUR", "USDC", ["coinbase", "kraken"])
-    assert request["amount"]["raw"] == str(token_amount(Decimal(25), Decimal(rate["value"]), 6)) == "27456128"
+    exact = Fraction("1.00005") / Fraction("1.0983")
+    assert request["amount"]["raw"] == str(token_amount(Decimal(25), exact, 6)) == "27456128"
     created, expires = (datetime.fromisoformat(request[name]) for name in ("created_at", "expires_at"))
     assert expires - created == timedelta(seconds=900)
     assert timezone.now() - datetime.fromisoformat(rate["observed_at"]) < timedelta(minutes=1)
+
+
+def test_the_amount_is_computed_from_the_exact_rate(api: Api, priced: Order, exchanges: Exchanges) -> None:
+    exchanges.coinbase |= {"USDC-USD": "1", "EUR-USD": "1.10"}
+    exchanges.kraken |= {"USDCUSD": "1", "EURUSD": "1.10"}
+    request = api.post("/api/payment-requests", priced()).json()
+    assert request["amount"]["formatted"] == "27.500000"
+    assert request["rate"]["value"] == "0.90909090909"
+
+
+def test_the_amount_is_exact_for_a_pair_listed_the_other_way_round(
+    api: Api, priced: Order, exchanges: Exchanges
+) -> None:
+    exchanges.coinbase |= {"USDC-USD": "1", "BTC-USD": "150000", "BTC-JPY": "22500000"}
+    exchanges.kraken |= {"USDCUSD": "1", "USDJPY": "150"}
+    price = {"currency": "JPY", "amount": "1500"}
+    request = api.post("/api/payment-requests", priced(price=price)).json()
+    assert request["amount"]["formatted"] == "10.000000"
 
 
 def test_the_rate_stays_with_the_request_whatever_the_sources_say_later(

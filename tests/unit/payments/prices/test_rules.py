@@ -2,19 +2,27 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payments.prices.rules import Observation, agree, crossed, is_step_too_large, token_amount, value_of
+from payments.prices.rules import (
+    Observation,
+    agree,
+    is_step_too_large,
+    rounded_rate,
+    token_amount,
+    value_of,
+)
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 ONE_PERCENT = Decimal("0.01")
 
 
 def seen(**values: str) -> list[Observation]:
-    return [Observation(source, Decimal(value), NOW) for source, value in values.items()]
+    return [Observation(source, Fraction(value), NOW) for source, value in values.items()]
 
 
 @pytest.mark.parametrize(
@@ -45,8 +53,7 @@ def test_the_median_of_those_that_agree_counts(
         seen(a="1", b="1.02", c="1.04"),
         seen(a="1", b="0"),
         seen(a="1", b="-1"),
-        seen(a="1", b="NaN"),
-        seen(a="1", b="Infinity"),
+        seen(a="1", b="1e18"),
         [*seen(a="1"), *seen(a="1")],
     ],
 )
@@ -56,7 +63,7 @@ def test_without_two_that_agree_and_a_majority_there_is_no_rate(observations: li
 
 def test_a_rate_is_as_old_as_its_oldest_observation() -> None:
     older = NOW - timedelta(seconds=50)
-    agreed = agree([*seen(a="1"), Observation("b", Decimal(1), older)], ONE_PERCENT)
+    agreed = agree([*seen(a="1"), Observation("b", Fraction(1), older)], ONE_PERCENT)
     assert agreed is not None
     assert agreed.observed_at == older
 
@@ -66,7 +73,7 @@ def test_a_rate_is_as_old_as_its_oldest_observation() -> None:
     [("120", False), ("120.01", True), ("80", False), ("79.99", True), ("100", False)],
 )
 def test_more_than_a_fifth_from_the_last_value_is_absurd(value: str, is_absurd: bool) -> None:
-    assert is_step_too_large(Decimal(value), Decimal(100)) is is_absurd
+    assert is_step_too_large(Fraction(value), Fraction(100)) is is_absurd
 
 
 @pytest.mark.parametrize(
@@ -84,7 +91,7 @@ def test_more_than_a_fifth_from_the_last_value_is_absurd(value: str, is_absurd: 
 def test_an_amount_is_rounded_up_to_the_last_decimal_or_the_eighth(
     price: str, rate: str, decimals: int, units: int
 ) -> None:
-    assert token_amount(Decimal(price), Decimal(rate), decimals) == units
+    assert token_amount(Decimal(price), Fraction(rate), decimals) == units
 
 
 @given(
@@ -95,7 +102,7 @@ def test_an_amount_is_rounded_up_to_the_last_decimal_or_the_eighth(
 def test_the_merchant_never_gets_less_than_the_price_nor_a_unit_too_much(
     price: Decimal, rate: Decimal, decimals: int
 ) -> None:
-    units = token_amount(price, rate, decimals)
+    units = token_amount(price, Fraction(rate), decimals)
     unit = 10 ** max(decimals - 8, 0)
     scale = 10**24  # exact, in integers
     worth = units * int(rate.scaleb(12))
@@ -105,21 +112,75 @@ def test_the_merchant_never_gets_less_than_the_price_nor_a_unit_too_much(
     assert (units - unit) * int(rate.scaleb(12)) < asked
 
 
+def test_amount_follows_from_the_exact_cross_rate() -> None:
+    rate = Fraction(1) / Fraction("1.10")
+    assert token_amount(Decimal("25.00"), rate, 6) == 27_500_000
+    assert (
+        token_amount(Decimal("25.00"), Fraction(rounded_rate(rate)), 6) == 27_500_001
+    )  # the shown rate won't do
+    assert token_amount(Decimal(1500), 1 / Fraction(1, 150), 6) == 10_000_000
+
+
 @given(
-    token=st.decimals("1e-6", "1e6", allow_nan=False, places=8).filter(bool),
-    currency=st.decimals("1e-4", "10", allow_nan=False, places=8).filter(bool),
+    token=st.fractions("1e-6", "1e6", max_denominator=10**40).filter(bool),
+    currency=st.fractions("1e-4", "10", max_denominator=10**40).filter(bool),
 )
-def test_a_cross_rate_is_never_above_the_exact_one(token: Decimal, currency: Decimal) -> None:
-    rate = crossed(token, currency)
-    exact_numerator, exact_denominator = int(token.scaleb(8)), int(currency.scaleb(8))
-    sign, digits, exponent = rate.as_tuple()
-    value = int("".join(map(str, digits)))
-    assert sign == 0
-    assert len(digits) <= 12
-    assert value * exact_denominator <= exact_numerator * 10 ** -int(exponent)
-    assert (value + 1) * exact_denominator > exact_numerator * 10 ** -int(exponent)
+def test_shown_rate_has_12_digits_and_is_not_above_the_exact_one(token: Fraction, currency: Fraction) -> None:
+    exact = token / currency
+    shown = rounded_rate(exact)
+    unit = Fraction(Decimal(1).scaleb(shown.adjusted() - 11))
+    assert len(shown.as_tuple().digits) == 12
+    assert 0 <= exact - Fraction(shown) < unit
 
 
-def test_a_value_is_rounded_to_the_currencys_smallest_unit() -> None:
-    assert value_of(27_430_251, 6, Decimal("0.911402551973"), 2) == Decimal("25.00")
-    assert value_of(1, 6, Decimal("150.5"), 0) == Decimal(0)
+def test_value_is_rounded_to_the_currencys_smallest_unit() -> None:
+    assert value_of(27_430_251, 6, Fraction("0.911402551973"), 2) == Decimal("25.00")
+    assert value_of(1, 6, Fraction("150.5"), 0) == Decimal(0)
+    assert str(value_of(27_500_000, 6, 1 / Fraction("1.1"), 2)) == "25.00"
+
+
+def test_value_is_rounded_from_the_exact_rate() -> None:
+    # At 0.333333333333, the shown rate, it would be 3333333333330.00.
+    assert value_of(10**19, 6, Fraction(1, 3), 2) == Decimal("3333333333333.33")
+
+
+def observed(source: str, value: str, operator: str = "", *, daily: bool = False) -> Observation:
+    at = NOW - timedelta(days=3) if daily else NOW
+    return Observation(source, Fraction(value), at, operator, is_daily=daily)
+
+
+def test_two_sources_of_one_operator_have_one_vote() -> None:
+    first, second = observed("coinbase", "1", "coinbase"), observed("coinbase_rates", "1.002", "coinbase")
+    assert agree([first, second], ONE_PERCENT) is None
+    agreed = agree([first, second, observed("kraken", "1.004")], ONE_PERCENT)
+    assert agreed is not None
+    assert (agreed.value, agreed.sources) == (Fraction("1.002"), ("coinbase", "kraken"))
+
+
+def test_operators_second_source_votes_if_the_first_is_unsound() -> None:
+    broken, sound = observed("coinbase", "0", "coinbase"), observed("coinbase_rates", "1", "coinbase")
+    agreed = agree([broken, sound, observed("kraken", "1")], ONE_PERCENT)
+    assert agreed is not None
+    assert agreed.sources == ("coinbase_rates", "kraken")
+
+
+def test_feeds_of_two_chains_are_two_sources() -> None:
+    agreed = agree([observed("feeds:1", "1"), observed("feeds:8453", "1")], ONE_PERCENT)
+    assert agreed is not None
+    assert agreed.sources == ("feeds:1", "feeds:8453")
+
+
+def test_daily_sources_alone_make_no_rate() -> None:
+    both = [observed("ecb", "1", daily=True), observed("another bank", "1", daily=True)]
+    assert agree(both, ONE_PERCENT) is None
+
+
+def test_daily_source_confirms_another_and_does_not_age_the_rate() -> None:
+    agreed = agree([observed("ecb", "1.01", daily=True), observed("kraken", "1")], ONE_PERCENT)
+    assert agreed is not None
+    assert (agreed.value, agreed.sources) == (Fraction("1.005"), ("ecb", "kraken"))
+    assert agreed.observed_at == NOW
+
+
+def test_daily_source_that_is_away_confirms_nothing() -> None:
+    assert agree([observed("ecb", "1.02", daily=True), observed("kraken", "1")], ONE_PERCENT) is None

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -15,9 +16,9 @@ from chains.models import Chain
 from payments.prices.sources import base, feeds
 from payments.prices.sources.coinbase import Coinbase
 from payments.prices.sources.feeds import Feeds, observed
-from payments.prices.sources.kraken import Kraken
+from payments.prices.sources.kraken import Kraken, last_trade
 from payments.providers.base import ProviderDown
-from tests.support.rates.exchanges import Exchanges, running_exchanges
+from tests.support.rates.exchanges import Exchanges, kraken_trades, running_exchanges
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 FEED = {"pair": "ETH/USD", "address": "0x" + "1" * 40, "heartbeat": 3600}
@@ -35,8 +36,9 @@ def ticker_of_coinbase(**different: Any) -> bytes:
     return json.dumps({name: value for name, value in ticker.items() if value is not None}).encode()
 
 
-def ticker_of_kraken(last: Any, **different: Any) -> bytes:
-    return json.dumps({"error": [], "result": {"USDCUSD": {"c": last}}, **different}).encode()
+def trade_of_kraken(price: Any = "1.0002", time: Any = ..., **different: Any) -> bytes:
+    at = datetime.now(UTC).timestamp() if time is ... else time
+    return json.dumps(kraken_trades("USDCUSD", (price, at), **different)).encode()
 
 
 def ago(seconds: float) -> str:
@@ -78,19 +80,28 @@ OF_COINBASE: dict[str, bytes] = {
     "a time out of range": ticker_of_coinbase(time="0001-01-01T00:00:00+23:59"),
 }
 OF_KRAKEN: dict[str, bytes] = {
-    "an error in a 200": b'{"error":["EGeneral:Internal error"]}',
+    "an error of the exchange in a 200": b'{"error":["EGeneral:Internal error"]}',
     "an error that is no list": b'{"error":"EQuery:Unknown asset pair"}',
+    "an error that is no text": b'{"error":[{"code":"EQuery:Unknown asset pair"}]}',
+    "no error": b'{"result":{"USDCUSD":[["1","1",1790000000]],"last":"1"}}',
     "no result": b'{"error":[]}',
-    "another number of pairs": b'{"error":[],"result":{"A":{"c":["1","1"]},"B":{"c":["1","1"]}}}',
-    "no pair": b'{"error":[],"result":{}}',
-    "no last trade": b'{"error":[],"result":{"USDCUSD":{}}}',
-    "an empty last trade": ticker_of_kraken([]),
-    "a text as last trade": ticker_of_kraken("1.0002"),
-    "zero": ticker_of_kraken(["0", "1"]),
-    "negative": ticker_of_kraken(["-1", "1"]),
-    "not a number": ticker_of_kraken(["NaN", "1"]),
-    "true": ticker_of_kraken([True, "1"]),
-    "null": ticker_of_kraken([None, "1"]),
+    "another number of pairs": b'{"error":[],"result":{"A":[["1","1",1790000000]],"B":[["1","1",1790000000]]}}',
+    "no pair": b'{"error":[],"result":{"last":"1"}}',
+    "no list of trades": b'{"error":[],"result":{"USDCUSD":{"c":["1","1"]},"last":"1"}}',
+    "a trade that is no list": b'{"error":[],"result":{"USDCUSD":["1.0002"],"last":"1"}}',
+    "a trade without a time": b'{"error":[],"result":{"USDCUSD":[["1.0002","1"]],"last":"1"}}',
+    "zero": trade_of_kraken("0"),
+    "negative": trade_of_kraken("-1"),
+    "not a number": trade_of_kraken("NaN"),
+    "true": trade_of_kraken(True),
+    "null": trade_of_kraken(None),
+    "a huge price": trade_of_kraken("1e999"),
+    "a time that is a text": trade_of_kraken(time="1790000000"),
+    "a time that is true": trade_of_kraken(time=True),
+    "a time of null": trade_of_kraken(time=None),
+    "a negative time": trade_of_kraken(time=-1),
+    "a huge time": trade_of_kraken(time=10**300),
+    "a time in nanoseconds": trade_of_kraken(time=1_790_000_000_000_000_000),
 }
 FAULTS = [
     *((source, name, answer) for source in (Coinbase, Kraken) for name, answer in ANY.items()),
@@ -129,12 +140,117 @@ def test_an_exchange_that_is_not_there_is_down(source: Any) -> None:
 @pytest.mark.parametrize(
     ("age", "is_seen"), [(0, True), (110, True), (130, False), (-20, True), (-60, False)]
 )
+@pytest.mark.parametrize("source", [Coinbase, Kraken])
 def test_a_trade_counts_for_as_long_as_the_setting_says(
-    exchanges: Exchanges, settings: Any, age: float, is_seen: bool
+    exchanges: Exchanges, settings: Any, source: Any, age: float, is_seen: bool
 ) -> None:
     settings.RATE_MAX_AGE = 120
-    exchanges.broken = {"coinbase": (200, ticker_of_coinbase(time=ago(age)))}
-    assert (Coinbase(exchanges.url).observe(["USDC"]) != {}) is is_seen
+    exchanges.time = ago(age)
+    assert (source(exchanges.url).observe(["USDC"]) != {}) is is_seen
+
+
+def test_observation_of_kraken_has_the_time_of_the_trade(exchanges: Exchanges) -> None:
+    exchanges.time = ago(60)
+    (seen,) = Kraken(exchanges.url).observe(["USDC"])["USDC"]
+    assert abs(seen.observed_at - datetime.fromisoformat(exchanges.time)) < timedelta(milliseconds=1)
+
+
+def test_newest_of_several_trades_counts() -> None:
+    answer = kraken_trades("USDCUSD", ("1.1", 1_790_000_000), ("1.2", 1_790_000_002), ("1.3", 1_790_000_001))
+    assert last_trade(answer) == (Decimal("1.2"), datetime.fromtimestamp(1_790_000_002, UTC))
+
+
+def test_pair_without_any_trade_has_no_rate(exchanges: Exchanges) -> None:
+    exchanges.broken = {"kraken": (200, b'{"error":[],"result":{"USDCUSD":[],"last":"0"}}')}
+    assert Kraken(exchanges.url).observe(["USDC"]) == {}
+
+
+UNKNOWN_PAIRS = [
+    "EQuery:Unknown asset pair",
+    "EQuery:Invalid asset pair",
+    "EGeneral:Invalid arguments",
+    "EFuture:Words that nobody has seen yet",
+]
+
+
+@pytest.mark.parametrize("words", UNKNOWN_PAIRS)
+@pytest.mark.parametrize("bases", [["KPW", "USDC"], ["USDC", "KPW"]])
+def test_unknown_pair_of_kraken_loses_no_other_pair(
+    exchanges: Exchanges, words: str, bases: list[str]
+) -> None:
+    exchanges.unknown_pair = words
+    assert list(Kraken(exchanges.url).observe(bases)) == ["USDC"]
+
+
+@pytest.mark.parametrize("words", UNKNOWN_PAIRS)
+def test_inverse_is_asked_for_whatever_the_words_are(exchanges: Exchanges, words: str) -> None:
+    exchanges.unknown_pair = words
+    exchanges.kraken["USDJPY"] = "150"
+    (seen,) = Kraken(exchanges.url).observe(["JPY"])["JPY"]
+    assert seen.value == Fraction(1, 150)
+
+
+def test_warning_beside_a_result_is_no_error(exchanges: Exchanges) -> None:
+    exchanges.broken = {"kraken": (200, trade_of_kraken(error=["WGeneral:Deprecated"]))}
+    assert list(Kraken(exchanges.url).observe(["USDC"])) == ["USDC"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(404, b"{}"), (422, b""), (403, b"{}"), (200, b'{"price": "0"}')]
+)
+def test_faulty_pair_of_coinbase_loses_no_other_pair(
+    exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch, status: int, body: bytes
+) -> None:
+    answer = exchanges.answer
+    monkeypatch.setattr(exchanges, "answer", lambda path: (status, body) if "KPW" in path else answer(path))
+    for bases in (["KPW", "USDC"], ["USDC", "KPW"]):
+        assert list(Coinbase(exchanges.url).observe(bases)) == ["USDC"]
+
+
+def test_slow_exchange_is_not_asked_for_the_next_pair(
+    exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "ANSWER_SECONDS", 0.2)
+    exchanges.hanging = {"kraken"}
+    with pytest.raises(ProviderDown):
+        Kraken(exchanges.url).observe(["USDC", "EUR", "GBP"])
+    assert len(exchanges.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("1.10", Fraction(11, 10)),
+        (Decimal("1.10"), Fraction(11, 10)),
+        (150, Fraction(150)),
+        ("1e-5", Fraction(1, 100_000)),
+        *[
+            (wrong, None)
+            for wrong in (
+                "0", 0, "-1", -1, "NaN", "Infinity", Decimal("NaN"), Decimal("Infinity"), "1e31", "1e-31",
+                Decimal("1e999999999"), Decimal("1e-999999999"), Decimal("1." + "1" * 80), "1" * 41, "1_0", " 1", "",
+                "1,5", "\u0661", True, None, 1.5, [1], {"price": 1},
+            )
+        ],
+    ],
+)  # fmt: skip
+def test_only_positive_numbers_of_a_sane_size_are_read(value: Any, expected: Fraction | None) -> None:
+    assert base.number(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "is_time"),
+    [
+        (1_790_000_000, True),
+        (Decimal("1790000000.8277369"), True),
+        *[
+            (wrong, False)
+            for wrong in (0, -1, 10**11, 10**300, "1790000000", 1.79e9, True, None, Decimal("NaN"))
+        ],
+    ],
+)
+def test_only_seconds_since_1970_are_read_as_unix_time(value: Any, is_time: bool) -> None:
+    assert (base.unix_time_of(value) is not None) is is_time
 
 
 def test_numbers_of_json_are_read_exactly(exchanges: Exchanges) -> None:

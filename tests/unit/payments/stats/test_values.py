@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from django.core.management import call_command
@@ -52,7 +53,7 @@ def rows(merchant: Merchant | None = None) -> dict[tuple[int, str], tuple[int, D
 
 
 def a_rate(token: Token, currency: str) -> Rate:
-    return Rate(Decimal("1.1"), currency, token.price_as, ("a", "b"), timezone.now())
+    return Rate(Fraction("1.1"), currency, token.price_as, ("a", "b"), timezone.now())
 
 
 def test_values_are_summed_exactly_for_each_merchant_and_currency(

@@ -1,9 +1,10 @@
-"""The catalogue: chains and their tokens."""
+"""The catalogue: chains, their tokens, and currencies."""
 
-from quittance.objects import Chain, Token
+from quittance.objects import Chain, Currency, Token
 from quittance.transport import Transport
 
 _Chains = list[Chain]
+_Currencies = list[Currency]
 _Tokens = list[Token]  # `list` is a method below
 
 
@@ -21,3 +22,15 @@ class Chains:
         """Return the active tokens of a chain."""
         answer = self._transport.request("GET", f"/api/public/chains/{int(chain_id)}/tokens")
         return [Token.from_answer(each) for each in answer]
+
+
+class Currencies:
+    """The currencies that a price can be in. These calls don't send the API key."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> _Currencies:
+        """Return the currencies, with whether each is available now."""
+        answer = self._transport.request("GET", "/api/public/currencies")
+        return [Currency.from_answer(each) for each in answer]

@@ -1,0 +1,64 @@
+"""The currencies that prices can be in, as a plain array."""
+
+from typing import Annotated
+
+from django.utils.cache import patch_cache_control
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework import viewsets
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.answers import Answer, doc
+from config.api.errors import ErrorCode
+from config.api.schema.operations import ArrayOf, described, operation
+from payments.prices.currencies import FRESH_SECONDS, Currency, currencies
+
+
+@described(
+    "Currency",
+    "A currency that a price can be in.",
+    {
+        "code": "EUR",
+        "sources": ["coinbase", "coinbase_rates", "coingecko", "ecb", "kraken"],
+        "is_available": True,
+    },
+)
+class CurrencyObject(Answer, kw_only=True):
+    """A currency that this deployment can price."""
+
+    code: Annotated[str, doc("The ISO 4217 code, used as `price.currency`.", pattern="^[A-Z]{3}$")]
+    sources: Annotated[
+        list[str], doc("The sources that list it. `feeds:ID` is the price feeds on the chain with that id.")
+    ]
+    is_available: Annotated[
+        bool, doc("Whether two independent sources agree on its rate now, as of the last minute.")
+    ]
+
+    @classmethod
+    def of(cls, currency: Currency) -> "CurrencyObject":
+        """Return the currency's object."""
+        return cls(code=currency.code, sources=list(currency.sources), is_available=currency.is_available)
+
+
+class CurrencyViewSet(viewsets.ViewSet):
+    """What prices can be in. Needs no credentials."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    @operation(
+        "currencies.list",
+        tag="Catalogue",
+        summary="List currencies",
+        description=(
+            "The currencies that a price can be in, as a plain array. Empty if no token has a price on this server. "
+            "May be cached for a minute."
+        ),
+        errors=[ErrorCode.RATE_UNAVAILABLE],
+        answers={200: OpenApiResponse(ArrayOf(CurrencyObject), "The currencies, by code.")},
+    )
+    def list(self, request: Request) -> Response:  # noqa: ARG002 - the viewset interface
+        """Return the currencies that prices can be in."""
+        response = Response([CurrencyObject.of(each) for each in currencies()])
+        patch_cache_control(response, public=True, max_age=FRESH_SECONDS)
+        return response

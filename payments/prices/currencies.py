@@ -1,0 +1,157 @@
+"""The currencies that this deployment can price: those that two independent sources list.
+
+What the sources list is known without a call, so that a source's outage never makes a currency look unknown. Whether
+they agree now is asked once a minute for all processes, however many callers want to know.
+"""
+
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+from chains.currencies import is_currency
+from chains.models import Token
+from chains.switches import Feature, is_on
+from config.api.errors import ApiError, ErrorCode
+from config.api.limits.waiting import RETRY_AFTER_SECONDS, Busy, waiting_for
+from payments.prices.asking import ask_each_source, listings
+from payments.prices.rules import Observation, agree, is_proof
+from payments.prices.sources.base import Listing
+
+USD = "USD"
+FRESH_SECONDS = 60
+_KEY = "currencies:available"
+
+
+@dataclass(frozen=True)
+class Currency:
+    """A currency with the sources that list it. `is_available`: two independent sources agree on its rate now."""
+
+    code: str
+    sources: tuple[str, ...]
+    is_available: bool
+
+
+def is_listed(code: str) -> bool:
+    """Whether prices can be in this currency: it is the dollar, or two independent sources list it."""
+    return code == USD or code in _listed(listings())
+
+
+def require_listed(base: str) -> None:
+    """Raise ApiError `parameter_invalid` for a currency that no two independent sources list."""
+    if is_currency(base) and not is_listed(base):
+        raise ApiError(ErrorCode.PARAMETER_INVALID, problem_of(base) or "", "price.currency")
+
+
+def problem_of(code: str) -> str | None:
+    """Return why this currency can't be used for prices and values, or None if it can."""
+    return None if is_listed(code) else f"No two sources for {code} on this server."
+
+
+def currencies() -> list[Currency]:
+    """Return the currencies that prices can be in, by code; none if no token has a price.
+
+    Raises ApiError `rate_unavailable` if too many threads wait for the sources and nothing is known yet.
+    """
+    coin = _most_used_coin()
+    if coin is None or not settings.RATE_SOURCES:
+        return []
+    known = listings()
+    listed = _listed(known)
+    available = _available(coin, known) if is_on(Feature.PRICES) else frozenset()
+    sources = {code: sorted(each.source for each in of_code) for code, of_code in listed.items()}
+    sources[USD] = sorted(each.source for each in _dollar_sources(known))
+    return [Currency(code, tuple(sources[code]), code in available) for code in sorted(sources)]
+
+
+def _listed(known: Mapping[str, list[Listing]]) -> dict[str, list[Listing]]:
+    by_code: dict[str, list[Listing]] = defaultdict(list)
+    for listing in _flat(known):
+        for code in listing.currencies:
+            if is_currency(code) and code != USD:
+                by_code[code].append(listing)
+    return {code: of_code for code, of_code in by_code.items() if is_proof(of_code)}
+
+
+def _dollar_sources(known: Mapping[str, list[Listing]]) -> list[Listing]:
+    """Return the sources that price coins, all of them in dollars."""
+    return [listing for listing in _flat(known) if listing.prices_coins]
+
+
+def _flat(known: Mapping[str, list[Listing]]) -> list[Listing]:
+    return [listing for of_source in known.values() for listing in of_source]
+
+
+def _most_used_coin() -> str | None:
+    tokens = Token.objects.filter(is_active=True, chain__is_active=True).exclude(price_as="")
+    coins = Counter(tokens.values_list("price_as", flat=True))
+    return min(coins, key=lambda coin: (-coins[coin], coin), default=None)
+
+
+_lock = threading.Lock()
+_kept: tuple[float, frozenset[str]] | None = None
+
+
+def _available(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
+    """Return the available currencies as of the last minute. One thread asks; the others get what was known before."""
+    with suppress(RedisError):
+        if (shared := cache.get(_KEY)) is not None:
+            return frozenset(shared)
+    if _kept is not None and time.monotonic() - _kept[0] <= FRESH_SECONDS:
+        return _kept[1]
+    try:
+        # Those that wait for the first answer are counted too, so that other calls keep their threads.
+        with waiting_for("rate sources"):
+            return _renewed(coin, known)
+    except Busy:
+        if _kept is not None:
+            return _kept[1]
+        message = "The rate sources are busy. Try again in a few seconds."
+        raise ApiError(ErrorCode.RATE_UNAVAILABLE, message, retry_after=RETRY_AFTER_SECONDS) from None
+
+
+def _renewed(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
+    global _kept
+    if not _lock.acquire(blocking=_kept is None):
+        return _kept[1] if _kept else frozenset()
+    try:
+        if _kept is None or time.monotonic() - _kept[0] > FRESH_SECONDS:
+            _kept = time.monotonic(), _ask(coin, known)
+            with suppress(RedisError):
+                cache.set(_KEY, sorted(_kept[1]), FRESH_SECONDS)
+        return _kept[1]
+    finally:
+        _lock.release()
+
+
+def _ask(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
+    """Ask each source for the currencies that it lists and for one coin: exchanges take one call for each."""
+    listed = _listed(known)
+    bases_of = {
+        name: frozenset({coin, *(code for each in of_source for code in each.currencies if code in listed)})
+        for name, of_source in known.items()
+    }
+    seen: dict[str, list[Observation]] = defaultdict(list)
+    for answer in ask_each_source(frozenset(), bases_of).values():
+        for base, observations in (answer or {}).items():
+            seen[base] += observations
+    available = {code for code in listed if agree(seen[code], settings.RATE_MAX_SPREAD)}
+    answering = {each.source for observations in seen.values() for each in observations}
+    if is_proof([each for each in _dollar_sources(known) if each.source in answering]):
+        available.add(USD)
+    return frozenset(available)
+
+
+def forget() -> None:
+    """Discard what is known about the availability of currencies."""
+    global _kept
+    with _lock:
+        _kept = None
+    with suppress(RedisError):
+        cache.delete(_KEY)

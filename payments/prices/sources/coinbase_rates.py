@@ -1,0 +1,78 @@
+"""Coinbase's list of exchange rates (https://docs.cdp.coinbase.com, "Get exchange rates"): one call for all currencies.
+
+The list has no time, so it is as old as the first response with exactly these rates: the prices of coins in it change
+all the time, and a list that doesn't change is frozen. Only its currencies are used. Its rate of USDC is always 1,
+because Coinbase exchanges USDC for dollars itself, and coins have rates of their own elsewhere.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from chains.currencies import is_currency
+from payments.prices.rules import Observation
+from payments.prices.sources import coinbase
+from payments.prices.sources.base import Listing, Ticker, WholeList, is_fresh, max_age, number
+from payments.providers.base import ProviderDown
+
+NAME = "coinbase_rates"
+URL = "https://api.coinbase.com"
+_LISTED = """
+    AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY
+    COP CRC CVE CZK DJF DKK DOP DZD EGP ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD
+    ISK JMD JOD JPY KES KGS KHR KMF KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MUR MVR MWK MXN
+    MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SEK SGD SHP SOS SRD
+    SVC SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW
+"""
+CURRENCIES = frozenset(_LISTED.split())
+
+_Rates = Mapping[str, Any]
+
+
+class CoinbaseRates:
+    """The source; `url` replaces Coinbase's own."""
+
+    def __init__(self, url: str = "") -> None:
+        self._ticker = Ticker(NAME, url or URL)
+        self._rates: WholeList[_Rates] = WholeList(self._fetch)
+        self._first_seen: tuple[_Rates, datetime] | None = None
+
+    def listings(self) -> Iterable[Listing]:
+        """Return the list's currencies, which the operator of `coinbase` vouches for."""
+        return [Listing(NAME, CURRENCIES, coinbase.OPERATOR, prices_coins=False)]
+
+    def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
+        """Return what each currency is worth in USD, if the list has changed within `RATE_MAX_AGE`."""
+        currencies = [base for base in bases if is_currency(base)]
+        if not currencies:
+            return {}
+        rates = self._rates.get()
+        found = {base: number(rates.get(base)) for base in currencies}
+        first_seen = self._first_seen
+        if first_seen is None or not is_fresh(first_seen[1], timezone.now(), max_age()):
+            return {}
+        return {
+            base: [Observation(NAME, 1 / units, first_seen[1], coinbase.OPERATOR)]
+            for base, units in found.items()
+            if units is not None
+        }
+
+    def _fetch(self) -> _Rates:
+        rates = rates_of(self._ticker.get("/v2/exchange-rates", currency="USD"))
+        if self._first_seen is None or self._first_seen[0] != rates:
+            self._first_seen = rates, timezone.now()
+        return rates
+
+
+def rates_of(answer: Any) -> _Rates:
+    """Return the units of each currency for one dollar, as they came. Raises ProviderDown for anything else."""
+    data = answer.get("data") if isinstance(answer, dict) else None
+    rates = data.get("rates") if isinstance(data, dict) and data.get("currency") == "USD" else None
+    if not isinstance(rates, dict) or not rates:
+        raise ProviderDown("coinbase answered with something else than rates of the dollar")
+    return rates
+
+
+make = CoinbaseRates
