@@ -43,6 +43,7 @@ class RefundAdmin(WithActions, Records):
     search_help_text = "Refund id, wallet, transaction hash, or the request's shortcode, order number or id"
     fields = readonly_fields = (
         "code_and_state", "goes_back", "to", "named_by", "reason", "order", "sign", "claim", "transactions", "created",
+        "made_by",
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
@@ -123,6 +124,11 @@ class RefundAdmin(WithActions, Records):
             for each in payments
         ]
         return format_html_join("", "<div>{} {}</div>", lines) or NOTHING
+
+    @admin.display(description="Created by")
+    def made_by(self, refund: Refund) -> str:
+        """Return who created it: the prefix of the API key, or the user."""
+        return refund.created_by or NOTHING
 
     @admin.display(description=in_zone("Created"), ordering="created_at")
     def created(self, refund: Refund) -> str:
