@@ -16,6 +16,9 @@ from payments.api import examples
 from payments.api.serializers import AnyJSONField, demand_payable_recipient, recipient
 from payments.models import PaymentRequest
 
+# Zero, and the precompiled contracts of any EVM chain.
+_LAST_RESERVED = 0xFFFF
+
 
 @described("NewRefund", "What goes back, and to which wallet.", examples.NEW_REFUND)
 class CreateRefundSerializer(StrictSerializer):
@@ -138,7 +141,8 @@ def refund_recipient(request: PaymentRequest, text: str) -> str:
     address = recipient(chain, request.token, text)
     if address == request.recipient_address:
         raise AddressError("This is the wallet that received the payment. Enter the customer's own address.")
-    if address in chain.family.sandbox_payers:
+    is_reserved = int.from_bytes(chain.family.address_bytes(address)) <= _LAST_RESERVED
+    if is_reserved or address in chain.family.sandbox_payers:
         raise AddressError("This address has no owner; what is sent there is lost.")
     if Token.objects.filter(chain=chain, contract_address=address).exists():
         raise AddressError("This is the contract of a token; what is sent there is lost.")

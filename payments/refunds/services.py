@@ -231,11 +231,17 @@ def _credited(request: PaymentRequest) -> list[str]:
     return list(credited.order_by("created_at", "id").values_list("pk", flat=True))
 
 
+def is_address_changeable(current: RefundNow) -> bool:
+    """Whether the refund's address may be set or changed: no wallet was given a transaction, and nothing was sent."""
+    standing = current.standing
+    is_waiting = standing.status in (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY)
+    return is_waiting and current.refund.built_at is None and standing.received == 0
+
+
 def _require_changeable(current: RefundNow) -> None:
     """Raise ApiError `refund_not_ready` if a wallet may have signed for the refund's address, or it is over."""
-    refund, standing = current.refund, current.standing
-    is_waiting = standing.status in (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY)
-    if is_waiting and refund.built_at is None and standing.received == 0:
+    standing = current.standing
+    if is_address_changeable(current):
         return
     if standing.status in (Refund.Status.COMPLETED, Refund.Status.CANCELLED):
         message = f"This refund is {standing.status}. Its address can't be changed."

@@ -13,8 +13,8 @@ _PASTED_ADDRESS = re.compile(r"0[xX]([0-9a-fA-F]{40})")
 _HASH = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 _HASH_BYTES = 32
 _SIGNATURE = re.compile(r"(?:0[xX])?((?:[0-9a-fA-F]{2})+)")
-# Addresses up to here are reserved: zero, and the precompiled contracts of any chain.
-_LAST_RESERVED = 0xFFFF
+# Addresses up to here are reserved: zero, and the precompiled contracts (the highest is EIP-7951's, 0x100).
+_LAST_RESERVED = 0x1FF
 
 
 # A checksum is a hash, computed twice; a merchant asks for few wallets, many times.

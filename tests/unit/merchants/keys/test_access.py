@@ -81,6 +81,12 @@ ROWS = [
     Row(
         CREATE,
         "POST",
+        f"{REFUND}/address",
+        body={"recipient_address": "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"},
+    ),
+    Row(
+        CREATE,
+        "POST",
         f"{REFUND}/build",
         409,
         "refund_not_ready",
