@@ -88,6 +88,13 @@ def claim(history: History, which: int, units: int) -> None:
         services.set_address(chosen, CUSTOMERS[units % 2], actor=WHY)
 
 
+def change_address(history: History, which: int, units: int) -> None:
+    """The merchant chooses another address."""
+    chosen = history.chosen(which)
+    if chosen is not None:
+        services.change_address(chosen, CUSTOMERS[units % 2], actor=WHY)
+
+
 def cancel(history: History, which: int, units: int) -> None:
     """The merchant cancels a refund, and doesn't send what they signed for it."""
     chosen = history.chosen(which)
@@ -140,8 +147,8 @@ def lose_refund(history: History, which: int, units: int) -> None:
 
 
 ACTIONS: tuple[Callable[[History, int, int], None], ...] = (
-    pay, pay, lose_payment, refund, refund, refund, refund, claim, cancel, build, send, send, send, send_and_revert,
-    revert_and_build, revert_and_build, lose_refund,
+    pay, pay, lose_payment, refund, refund, refund, refund, claim, change_address, cancel, build, send, send, send,
+    send_and_revert, revert_and_build, revert_and_build, lose_refund,
 )  # fmt: skip
 STEPS = st.lists(
     st.tuples(st.sampled_from(ACTIONS), st.integers(0, 11), st.integers(1, ASKED)), min_size=4, max_size=16
