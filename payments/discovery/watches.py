@@ -12,7 +12,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, Least
+from django.db.models.functions import Coalesce, Greatest, Least
 
 from chains.client import Watch
 from chains.models import Chain
@@ -75,7 +75,10 @@ def by_merchant(requests: QuerySet[PaymentRequest]) -> dict[UUID, Watching]:
     # `built_at` changes when a route is built again; `created_at` is never later.
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     offered_at = Subquery(built.order_by("created_at").values("created_at")[:1])
-    rows = requests.order_by().annotate(given_out_at=Least("link_shown_at", offered_at))
+    # A refund that was not watched for a time is searched for only from when it was read again.
+    watched_from = Subquery(Refund.objects.filter(carrier=OuterRef("pk")).values("watched_from"))
+    handed_out_at = Least("link_shown_at", offered_at)
+    rows = requests.order_by().annotate(given_out_at=Greatest(handed_out_at, watched_from))
     of_merchant = rows.values_list("merchant_id").annotate(Count("pk"), Min("given_out_at"))
     return {
         merchant_id: Watching(merchant_id, watches, oldest) for merchant_id, watches, oldest in of_merchant

@@ -45,6 +45,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='refund',
+            name='watched_from',
+            field=models.DateTimeField(blank=True, editable=False, null=True),
+        ),
+        migrations.AddField(
+            model_name='refund',
             name='watched_until',
             field=models.DateTimeField(blank=True, editable=False, null=True),
         ),

@@ -29,7 +29,8 @@ class Refund(models.Model):
 
     `credited_payments`: the ids of the payments credited when the refund was created; only wallets that made them may
     name its address. `created_by` is who created it, as the history writes it; only the merchant may see it.
-    `watched_until`: until then the chain is searched for its transaction (`payments.discovery.watches`).
+    `watched_until`: until then the chain is searched for its transaction (`payments.discovery.watches`), without a gap
+    since `watched_from`; null in refunds that were never watched, or since an earlier release.
     """
 
     class Status(models.TextChoices):
@@ -67,6 +68,7 @@ class Refund(models.Model):
     built_at = models.DateTimeField(null=True, blank=True, editable=False)
     credited_payments = models.JSONField(default=list, db_default=[], blank=True, editable=False)
     created_by = models.CharField(max_length=100, blank=True, default="", db_default="", editable=False)
+    watched_from = models.DateTimeField(null=True, blank=True, editable=False)
     watched_until = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:

@@ -16,7 +16,7 @@ from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds.amounts import Refundable
 from payments.refunds.reading import RefundNow, now, refunds_of, with_request
-from payments.refunds.watching import WATCHED_FOR
+from payments.refunds.watching import keep_watching
 from payments.requests.lifecycle import covering_payment, is_held, lock_request
 from payments.requests.transitions import move_request, note_creation, note_reserved_again
 from payments.requests.watching import tell_watchers
@@ -24,7 +24,7 @@ from payments.requests.watching import tell_watchers
 # A refund does not expire: it is cancelled, or sent. `payments.refunds.watching` limits the search for its transaction.
 _LIFETIME = timedelta(days=3650)
 _MOST_REFUNDS = 100
-_ADDRESS_FIELDS = ("recipient_address", "address_source", "carrier", "watched_until")
+_ADDRESS_FIELDS = ("recipient_address", "address_source", "carrier", "watched_from", "watched_until")
 
 
 def refundable(request: PaymentRequest) -> Refundable:
@@ -172,8 +172,9 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
         # Other machines' clocks may be ahead: what was submitted before must not look submitted later.
         latest = carrier.payments.aggregate(at=Max("created_at"))["at"] or moment
         unsent = Refund.objects.filter(pk=refund.pk, cancelled_at__isnull=True)
-        if unsent.update(built_at=max(moment, latest), watched_until=moment + WATCHED_FOR) != 1:
+        if unsent.update(built_at=max(moment, latest)) != 1:
             raise RuntimeError(f"refund {refund.pk} changed while it was locked")
+        keep_watching(refund)
         if current.standing.status == Refund.Status.FAILED:
             note_reserved_again(carrier, actor=actor)
             tell_watchers(refund.request_id)
@@ -281,9 +282,10 @@ def _set_carrier_aside(refund: Refund, *, actor: str) -> None:
         credited_payments=refund.credited_payments,
         created_by=actor,
         cancelled_at=moment,
+        watched_from=refund.watched_from,
         watched_until=refund.watched_until,
     )
-    refund.watched_until = None
+    refund.watched_from = refund.watched_until = None
 
 
 def _payment(possible: Refundable, payment_id: str | None, *, has_address: bool) -> Payment | None:

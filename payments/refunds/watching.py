@@ -21,7 +21,12 @@ def keep_watching(refund: Refund) -> None:
     """Search for the transaction of this refund for 30 days from now, if it has an address."""
     if refund.carrier_id is None:
         return
-    until = timezone.now() + WATCHED_FOR
-    is_due = Q(watched_until__isnull=True) | Q(watched_until__lt=until - _RENEWED_AFTER)
-    if refund.watched_until is None or refund.watched_until < until - _RENEWED_AFTER:
-        Refund.objects.filter(is_due, pk=refund.pk).update(watched_until=until)
+    moment = timezone.now()
+    until = moment + WATCHED_FOR
+    if refund.watched_until is not None and refund.watched_until >= until - _RENEWED_AFTER:
+        return
+    row = Refund.objects.filter(pk=refund.pk)
+    is_over = Q(watched_until__isnull=True) | Q(watched_until__lt=moment)
+    # After a gap, the search begins at this moment: the blocks of the gap would delay the merchant's other payments.
+    if not row.filter(is_over).update(watched_from=moment, watched_until=until):
+        row.filter(watched_until__lt=until).update(watched_until=until)

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from payments.discovery.watches import watched
+from payments.discovery.watches import by_merchant, watched
 from payments.models import MerchantCursor, PaymentRequest, Refund
 from payments.refunds import services
 from payments.refunds.watching import WATCHED_FOR, keep_watching
@@ -70,6 +70,30 @@ def test_outage_longer_than_the_watch_loses_no_refund(paid: PaymentRequest) -> N
         chain=carrier.chain, merchant=carrier.merchant, searched_at=timezone.now() + DAY
     )
     assert carrier in watched(carrier.chain, timezone.now() + WATCHED_FOR + DAY)
+
+
+def test_search_after_a_gap_begins_when_the_refund_is_read(paid: PaymentRequest) -> None:
+    refund = create(paid)
+    carrier = carrier_of(refund)
+    shown_at = timezone.now() - 90 * DAY
+    PaymentRequest.objects.filter(pk=carrier.pk).update(link_shown_at=shown_at)
+    Refund.objects.update(watched_from=shown_at, watched_until=timezone.now() - DAY)
+    keep_watching(fresh(refund))
+    [watching] = by_merchant(watched(carrier.chain, timezone.now())).values()
+    assert watching.oldest == fresh(refund).watched_from
+    assert timezone.now() - watching.oldest < DAY
+
+
+def test_renewed_watch_keeps_its_beginning(paid: PaymentRequest) -> None:
+    refund = create(paid)
+    carrier = carrier_of(refund)
+    began = timezone.now() - 20 * DAY
+    PaymentRequest.objects.filter(pk=carrier.pk).update(link_shown_at=began - DAY)
+    Refund.objects.update(watched_from=began, watched_until=timezone.now() + DAY)
+    keep_watching(fresh(refund))
+    assert is_watched(carrier, timezone.now() + WATCHED_FOR - DAY)
+    [watching] = by_merchant(watched(carrier.chain, timezone.now())).values()
+    assert watching.oldest == began
 
 
 def test_repeated_reading_writes_once_an_hour(paid: PaymentRequest) -> None:
