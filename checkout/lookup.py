@@ -54,7 +54,10 @@ def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
 
 
 def chain_of(chain_id: int, *, active_only: bool = True) -> Chain:
-    """Return the chain. Hashes are accepted on inactive chains too, since payments there may be in progress."""
+    """Return the chain.
+
+    Inactive chains are still needed for hashes, since payments there may be in progress, and for refunds.
+    """
     chain = find_chain(chain_id, active_only=active_only)
     if chain is None:
         raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
@@ -69,7 +72,9 @@ def wallet_of(chain: Chain, text: str) -> str:
         raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address") from error
 
 
-def token_of(chain: Chain, body: Mapping[str, Any], *, client: Client = get_client) -> Token:
+def token_of(
+    chain: Chain, body: Mapping[str, Any], *, active_only: bool = True, client: Client = get_client
+) -> Token:
     """Return the token of the body's `token_id` or `token_address`. Raises ApiError.
 
     A `token_address` can also be a token that only a routing provider lists. It may be returned unsaved, and only for
@@ -77,7 +82,7 @@ def token_of(chain: Chain, body: Mapping[str, Any], *, client: Client = get_clie
     """
     if "token_id" not in body:
         return token_to_pay_with(chain, body["token_address"], client=client)
-    token = find_token(body["token_id"])
+    token = find_token(body["token_id"], active_only=active_only)
     if token is None or token.chain_id != chain.pk:
         raise ApiError(ErrorCode.TOKEN_UNKNOWN, f"{chain.name} has no such token here.", "token_id")
     return token

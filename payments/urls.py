@@ -39,6 +39,7 @@ urlpatterns = [
     ),
     path("refunds", refunds.as_view({"get": "list"}), name="refunds"),
     path("refunds/<str:id>", refunds.as_view({"get": "retrieve"}), name="refund"),
+    path("refunds/<str:id>/address", refunds.as_view({"post": "change_address"}), name="refund-address"),
     path("refunds/<str:id>/submit", refunds.as_view({"post": "submit"}), name="submit-refund"),
     path("refunds/<str:id>/cancel", refunds.as_view({"post": "cancel"}), name="cancel-refund"),
     path(

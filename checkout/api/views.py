@@ -121,14 +121,16 @@ class CheckoutViewSet(viewsets.ViewSet):
         """Return the routes to pay the remaining amount from one wallet with one token."""
         payment_request = find_request(id)
         body = validated(RoutesSerializer, request)
-        chain = chain_of(body["chain_id"])
+        # A refund goes back also in a token that is no longer active.
+        active_only = not payment_request.is_refund
+        chain = chain_of(body["chain_id"], active_only=active_only)
         wallet_address = wallet_of(chain, body["wallet_address"])
 
         def counted(chain: Chain) -> ChainClient:
             count_expensive(request)
             return get_client(chain)
 
-        token = token_of(chain, body, client=counted)
+        token = token_of(chain, body, active_only=active_only, client=counted)
         count_expensive(request)
         routes = find_routes(
             payment_request,

@@ -48,7 +48,8 @@ class WalletViewSet(viewsets.ViewSet):
         """Return the wallet's balances of the tokens that customers most often pay with."""
         payment_request = find_request(id)
         body = validated(WalletSerializer, request)
-        wallet = find_wallet(body["wallet_address"], body.get("chain_ids"))
+        refunded_on = payment_request.chain_id if payment_request.is_refund else None
+        wallet = find_wallet(body["wallet_address"], body.get("chain_ids"), refunded_on=refunded_on)
         count_expensive(request)
         fetched = essential(payment_request, wallet)
         balances = [essential_balance(held) for held in fetched.held]

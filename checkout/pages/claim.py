@@ -1,5 +1,9 @@
-"""The pages on which a customer says where a refund should go, and signs for it. They need no scripts."""
+"""The pages on which a customer says where a refund should go, and signs for it. They need no scripts.
 
+If no wallet can sign, or refunds are switched off, each page says so, why, and who can help.
+"""
+
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +17,7 @@ from django.views.decorators.http import require_http_methods
 from chains.amounts import price_text
 from chains.families import AddressError, SignatureError
 from chains.families.base import LONGEST_SIGNATURE
+from chains.switches import RETRY_AFTER_SECONDS, Feature, is_offered, is_on
 from checkout.api.checkout_object import CheckoutChain
 from checkout.pages.by_hand import MOST_SHOWN, refusal
 from checkout.pages.context import missing, page_context, shown
@@ -22,13 +27,39 @@ from config.api.errors import ApiError, ErrorCode
 from config.api.limits.public_limits import count_expensive
 from config.api.methods import only_read
 from config.api.serializers import timestamp
-from payments.api.serializers import demand_payable_recipient, recipient
+from payments.api.refund_serializers import refund_recipient
+from payments.api.serializers import demand_payable_recipient
 from payments.models import Refund
-from payments.refunds.claims import LIFETIME, claim_address, claim_message, signing_chain
+from payments.refunds.claims import (
+    LIFETIME,
+    DeadEnd,
+    NoSigner,
+    claim_address,
+    claim_message,
+    payer_of,
+    signable_payments,
+    signing_chain,
+)
 from payments.refunds.reading import RefundNow, now, with_request
+from payments.refunds.watching import keep_watching
 
 _PAGE, _SIGN_PAGE = "checkout/claim.html", "checkout/claim_sign.html"
 _SALT = "refund-claim"
+_WHY_CLOSED = {
+    "paused": "page.claimPaused",
+    DeadEnd.REORGED: "page.claimReorged",
+    DeadEnd.SIMULATED: "page.claimSimulated",
+    DeadEnd.UNKNOWN: "page.claimUnknown",
+    DeadEnd.SEVERAL: "page.claimSeveral",
+}
+
+
+@dataclass(frozen=True)
+class _Closed:
+    """Why the customer can't name an address: the reason's message, and the error for what was tried."""
+
+    message: str
+    error: ApiError
 
 
 @only_read
@@ -36,7 +67,11 @@ _SALT = "refund-claim"
 def claim_page(request: HttpRequest, code: str) -> HttpResponse:
     """Ask for an address, or say how far the refund is."""
     current = _find(code)
-    return missing(request) if current is None else _ask(request, current)
+    if current is None:
+        return missing(request)
+    if current.standing.status != Refund.Status.COMPLETED:
+        keep_watching(current.refund)
+    return _ask(request, current, closed=_closed(current))
 
 
 # No CSRF check is needed: no cookie is read, and another site's form could only create a text that is never signed.
@@ -49,12 +84,17 @@ def take_address(request: HttpRequest, code: str) -> HttpResponse:
         return missing(request)
     if request.method != "POST" or not _needs_address(current):
         return lead_to(request, "claim", code)
+    if closed := _closed(current):
+        return _ask(request, current, closed.error, closed=closed)
     text = typed(request, "wallet_address")
-    chain, token = current.refund.request.chain, current.refund.request.token
     try:
-        address = recipient(chain, token, text.strip())
+        address = refund_recipient(current.refund.request, text.strip())
         count_expensive(request)
-        demand_payable_recipient(chain, address)
+        demand_payable_recipient(current.refund.request.chain, address)
+        payer_of(current.refund)  # before the customer signs in vain
+    except NoSigner as failure:
+        closed = _closed_by(failure)
+        return _ask(request, current, closed.error, closed=closed)
     except AddressError as error:
         wrong = ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address")
         return _ask(request, current, wrong, typed_wallet=text[:MOST_SHOWN])
@@ -75,6 +115,8 @@ def sign_page(request: HttpRequest, code: str, choice: str) -> HttpResponse:
     chosen = _chosen(code, choice)
     if chosen is None or not _needs_address(current):
         return lead_to(request, "claim", code)
+    if closed := _closed(current):
+        return _ask(request, current, closed.error, closed=closed)
     address, until = chosen
     if timezone.now() >= until:
         return _ask(request, current, typed_wallet=address, is_over=True)
@@ -85,6 +127,9 @@ def sign_page(request: HttpRequest, code: str, choice: str) -> HttpResponse:
         signature = _signature(current.refund, text)
         count_expensive(request)
         claim_address(current.refund, address, expires_at=until, signature=signature, now=timezone.now())
+    except NoSigner as failure:
+        closed = _closed_by(failure)
+        return _ask(request, current, closed.error, closed=closed)
     except ApiError as error:
         if error.problems[0].code != ErrorCode.REFUND_NOT_READY:
             return _sign(request, current, choice, address, until, error, text[:LONGEST_SIGNATURE])
@@ -100,6 +145,30 @@ def _find(code: str) -> RefundNow | None:
 
 def _needs_address(current: RefundNow) -> bool:
     return current.standing.status == Refund.Status.REQUIRES_ADDRESS
+
+
+def _closed(current: RefundNow) -> _Closed | None:
+    """Return why the customer can't name an address, as far as it is known without the chain; None if they may."""
+    request = current.refund.request
+    if not _needs_address(current):
+        return None
+    if not (request.chain.is_installed and is_on(Feature.REFUNDS) and is_offered(request.token)):
+        return _Closed(_WHY_CLOSED["paused"], _paused())
+    try:
+        signable_payments(current.refund)
+    except NoSigner as failure:
+        return _closed_by(failure)
+    return None
+
+
+def _closed_by(failure: NoSigner) -> _Closed:
+    error = ApiError(ErrorCode.REFUND_NOT_READY, "No wallet can sign for the address of this refund.")
+    return _Closed(_WHY_CLOSED[failure.reason], error)
+
+
+def _paused() -> ApiError:
+    message = "Refunds are switched off at the moment. Try again later."
+    return ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=RETRY_AFTER_SECONDS)
 
 
 def _chosen(code: str, choice: str) -> tuple[str, datetime] | None:
@@ -118,10 +187,14 @@ def _signature(refund: Refund, text: str) -> str:
 
 
 def _ask(
-    request: HttpRequest, current: RefundNow, error: ApiError | None = None, **more: Any
+    request: HttpRequest,
+    current: RefundNow,
+    error: ApiError | None = None,
+    closed: _Closed | None = None,
+    **more: Any,
 ) -> HttpResponse:
-    context = {**_context(current), **more}
-    if error is not None:
+    context = {**_context(current), **more, "why_closed": closed and closed.message}
+    if error is not None and closed is None:
         context["address_refusal"] = refusal(error)
     return shown(request, current.refund.request, _PAGE, context, error=error)
 

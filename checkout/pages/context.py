@@ -28,6 +28,7 @@ from config.api.serializers import timestamp
 from payments.discovery.search import expect_by_link
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.refunds.services import is_reserved
+from payments.refunds.watching import keep_watching
 from payments.routes.proof_offers import remedy_for
 
 RENEWED_EVERY_SECONDS = 15
@@ -62,8 +63,16 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "is_paid_too_much": is_too_much,
         "logo_path": logo_path(payment_request),
         "embed_origins": embed_origins(payment_request),
-        "chains": [builtins(CheckoutChain.of(chain)) for chain in active_chains()],
+        "chains": [builtins(CheckoutChain.of(chain)) for chain in _offered_chains(payment_request)],
     }
+
+
+def _offered_chains(payment_request: PaymentRequest) -> list[Chain]:
+    """Return the active chains, and the chain of a refund also if it is inactive."""
+    chains = list(active_chains())
+    if payment_request.is_refund and payment_request.chain not in chains:
+        chains.append(payment_request.chain)
+    return chains
 
 
 def wording_of(chain: Chain) -> Wording:
@@ -100,8 +109,13 @@ def shown(
     error: ApiError | None = None,
     connects_to: Iterable[str] = (),
 ) -> HttpResponse:
-    """Return the rendered page with its security policy (`page_policy`) and, for an `error`, its status."""
+    """Return the rendered page with its security policy (`page_policy`) and, for an `error`, its status.
+
+    A wallet can send a refund from its page, so the chain is searched for it from now on.
+    """
     allow_nonce(request)
+    if payment_request.is_refund:
+        keep_watching(payment_request.refund)
     response = render(request, template, context, status=error.status_code if error else 200)
     if error is not None and error.retry_after is not None:
         response["Retry-After"] = str(error.retry_after)

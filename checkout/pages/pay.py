@@ -17,6 +17,7 @@ from checkout.pages.context import (
     shown,
 )
 from checkout.pages.qr import qr_code
+from checkout.pages.refund_lines import refund_lines
 from checkout.wallets.walletconnect import offer
 from config.api.methods import only_read
 from payments.api.links import payment_url
@@ -46,6 +47,7 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         "preview_image": preview_image(payment_request),
         "provider_names": json.dumps(settings.ROUTING_PROVIDER_NAMES),
         "events_url": events_url(payment_request),
+        "refund_lines": refund_lines(payment_request),
     }
     origins = [walletconnect.relay_origin] if walletconnect else []
     if settings.EVENTS_URL:

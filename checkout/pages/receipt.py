@@ -10,6 +10,7 @@ from checkout.lookup import find_request
 from checkout.pages.context import missing, page_context, shown, wording_of
 from checkout.pages.forms import lead_to
 from checkout.pages.qr import qr_code
+from checkout.pages.refund_lines import refund_lines
 from config.api.methods import only_read
 from payments.api.objects import delivery_explorer_url
 from payments.models import Payment, PaymentRequest
@@ -25,7 +26,11 @@ def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         return missing(request)
     if payment_request.status != PaymentRequest.Status.COMPLETED:
         return lead_to(request, "pay", payment_request.shortcode)
-    context = {**page_context(payment_request), "lines": _lines(_counted(payment_request))}
+    context = {
+        **page_context(payment_request),
+        "lines": _lines(_counted(payment_request)),
+        "refund_lines": refund_lines(payment_request),
+    }
     return shown(request, payment_request, "checkout/receipt.html", context)
 
 

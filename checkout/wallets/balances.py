@@ -108,7 +108,8 @@ class _Prices:
 
 
 def _is_essential(token: Token, request: PaymentRequest) -> bool:
-    if not token.is_active or not is_offered(token):
+    is_refunded = request.is_refund and token.pk == request.token_id
+    if not (token.is_active or is_refunded) or not is_offered(token):
         return False
     return token.pk == request.token_id or token.is_native or STABLECOIN in token.tags
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import Q
+
 from chains.families import AddressError, read_address
 from chains.lookup import LARGEST_ID
 from chains.models import Chain
@@ -18,16 +20,19 @@ class Wallet:
     chains: tuple[Chain, ...]
 
 
-def find_wallet(text: str, chain_ids: Sequence[int] | None = None) -> Wallet:
+def find_wallet(
+    text: str, chain_ids: Sequence[int] | None = None, *, refunded_on: int | None = None
+) -> Wallet:
     """Return the wallet with these chains, or with all active ones of its family.
 
-    Raises ApiError for an invalid address, an unknown or inactive chain, and a chain of another family.
+    The chain `refunded_on` may be inactive: what was paid on it still goes back. Raises ApiError for an invalid
+    address, an unknown or inactive chain, and a chain of another family.
     """
     try:
         family, address = read_address(text)
     except AddressError as error:
         raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address") from error
-    active = Chain.objects.filter(is_active=True)
+    active = Chain.objects.filter(Q(is_active=True) | Q(pk=refunded_on))
     if chain_ids is None:
         return Wallet(address, tuple(offered_chains(active.filter(chain_type=family.key))))
     chains = active.in_bulk([number for number in chain_ids if 0 <= number <= LARGEST_ID])

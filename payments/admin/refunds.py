@@ -1,22 +1,30 @@
 """The admin of refunds."""
 
+from typing import Any
+
+from django import forms
 from django.contrib import admin
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
+from chains.families import AddressError
 from config.admin import portal
-from config.admin.actions import WithActions
+from config.admin.actions import Action, ConfirmForm, WithActions
 from config.admin.cells import NOTHING, clipped, in_zone, outside, two_lines, when
 from config.admin.filters import Autocompleted, Choices, Days
+from config.api.errors import ApiError, ErrorCode
 from merchants.staff.records import Records
 from payments.admin.actions import CancelRefund
 from payments.admin.filters import REFUND_LABELS, RefundStatus
 from payments.admin.records import address_link, in_token, payment_badges, transaction_cell
 from payments.admin.search import matching_refunds
+from payments.api.refund_serializers import refund_recipient
 from payments.models import Payment, Refund
 from payments.models.refund import Standing, standing_of
-from payments.refunds.reading import with_request
+from payments.refunds.reading import now, with_request
+from payments.refunds.services import change_address, is_address_changeable
+from payments.requests.lifecycle import lock_request
 
 _COLOURS = {
     "requires_address": "warning",
@@ -27,11 +35,69 @@ _COLOURS = {
 }
 
 
+class _AddressForm(ConfirmForm):
+    """The address that a refund goes to; checked for the refund's request."""
+
+    recipient_address = forms.CharField(
+        max_length=200,
+        label="Customer's wallet",
+        widget=portal.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text="The address on the refund's chain that the customer gave you. Don't take the payment's sender, "
+        "which may be an exchange.",
+    )
+
+
+class ChangeAddress(Action):
+    """Set or change the address of a refund whose transaction was not built yet."""
+
+    name, icon, permission = "address", "edit", "payments.refund_paymentrequest"
+    form = _AddressForm
+
+    def label(self, row: Refund) -> str:
+        """Return the label of the button."""
+        return "Change the address" if row.recipient_address else "Enter the address"
+
+    def is_offered(self, row: Refund) -> bool:
+        """Return True while the address can be changed."""
+        (current,) = now([row])
+        return is_address_changeable(current)
+
+    def explanation(self, row: Refund) -> str:
+        """Return the explanation for the confirmation page."""
+        amount = in_token(row.amount, row.request.token)
+        if not row.recipient_address:
+            return f"{amount} on {row.request.chain} goes to this address. The customer can then name no other one."
+        return (
+            f"{amount} on {row.request.chain} goes to this address instead of {row.recipient_address}, which stays "
+            "listed as a cancelled refund. Don't use a page or code of this refund that you opened before: a transfer "
+            "to the old address counts."
+        )
+
+    def lock(self, row: Refund) -> Refund:
+        """Return the refund; its request is locked."""
+        lock_request(row.request_id)
+        return with_request(Refund.objects.filter(pk=row.pk)).get()
+
+    def seen(self, row: Refund) -> str:
+        """Return a fingerprint of the refund's address."""
+        return row.recipient_address
+
+    def perform(self, row: Refund, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
+        """Store the address."""
+        try:
+            # The chain is not queried while the row is locked; building asks it.
+            address = refund_recipient(row.request, answer["recipient_address"])
+        except AddressError as error:
+            raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address") from error
+        change_address(row, address, actor=actor)
+        return f"Address set to {address}.", f"{row} goes to {address}."
+
+
 @admin.register(Refund)
 class RefundAdmin(WithActions, Records):
     """Refunds with their status, which follows from the payments that carry them."""
 
-    confirmed_actions = (CancelRefund(),)
+    confirmed_actions = (ChangeAddress(), CancelRefund())
     list_display = ("code_and_state", "goes_back", "wallet", "order", "transaction", "created")
     list_filter = (
         RefundStatus,
@@ -43,6 +109,7 @@ class RefundAdmin(WithActions, Records):
     search_help_text = "Refund id, wallet, transaction hash, or the request's shortcode, order number or id"
     fields = readonly_fields = (
         "code_and_state", "goes_back", "to", "named_by", "reason", "order", "sign", "claim", "transactions", "created",
+        "made_by",
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
@@ -123,6 +190,11 @@ class RefundAdmin(WithActions, Records):
             for each in payments
         ]
         return format_html_join("", "<div>{} {}</div>", lines) or NOTHING
+
+    @admin.display(description="Created by")
+    def made_by(self, refund: Refund) -> str:
+        """Return who created it: the prefix of the API key, or the user."""
+        return refund.created_by or NOTHING
 
     @admin.display(description=in_zone("Created"), ordering="created_at")
     def created(self, refund: Refund) -> str:

@@ -8,12 +8,16 @@ from rest_framework import serializers
 from chains.amounts import AmountError, parse_amount
 from chains.api.serializers import AddressField
 from chains.families import AddressError, HashError
+from chains.models import Token
 from config.api.errors import ApiError, ErrorCode
 from config.api.schema.operations import described
 from config.api.serializers import StrictSerializer, TextField
 from payments.api import examples
 from payments.api.serializers import AnyJSONField, demand_payable_recipient, recipient
 from payments.models import PaymentRequest
+
+# Zero, and the precompiled contracts of any EVM chain.
+_LAST_RESERVED = 0xFFFF
 
 
 @described("NewRefund", "What goes back, and to which wallet.", examples.NEW_REFUND)
@@ -65,14 +69,30 @@ class CreateRefundSerializer(StrictSerializer):
                 problems["amount"] = _detail(error.code, error)
         if values.get("recipient_address") is not None:
             try:
-                address = recipient(request.chain, request.token, values["recipient_address"])
-                demand_payable_recipient(request.chain, address)
-                values["recipient_address"] = address
+                values["recipient_address"] = _payable(request, values["recipient_address"])
             except AddressError as error:
                 problems["recipient_address"] = _detail(ErrorCode.ADDRESS_INVALID, error)
         if problems:
             raise serializers.ValidationError(problems)
         return values
+
+
+@described(
+    "RefundAddress", "The customer's wallet.", {"recipient_address": examples.REFUND["recipient_address"]}
+)
+class RefundAddressSerializer(StrictSerializer):
+    """The body of POST …/address."""
+
+    recipient_address = AddressField(
+        help_text="The customer's wallet on the refund's chain, by the rules for a new refund."
+    )
+
+    def address_for(self, request: PaymentRequest) -> str:
+        """Return the address in its canonical form, for a refund of this request. Raises ApiError."""
+        try:
+            return _payable(request, self.validated_data["recipient_address"])
+        except AddressError as error:
+            raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address") from error
 
 
 @described("RefundBuild", "The wallet that will sign.", {"wallet_address": examples.SHOP})
@@ -109,6 +129,32 @@ class SubmitRefundSerializer(StrictSerializer):
             return request.chain.family.normalise_transaction_hash(self.validated_data["transaction_hash"])
         except HashError as error:
             raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
+
+
+def refund_recipient(request: PaymentRequest, text: str) -> str:
+    """Return the canonical address for a refund of this request.
+
+    Raises AddressError for an address that isn't a customer's: the one that received the payment, one without an owner,
+    and contracts that can't return what they receive. `demand_payable_recipient` queries the chain.
+    """
+    chain = request.chain
+    address = recipient(chain, request.token, text)
+    if address == request.recipient_address:
+        raise AddressError("This is the wallet that received the payment. Enter the customer's own address.")
+    is_reserved = int.from_bytes(chain.family.address_bytes(address)) <= _LAST_RESERVED
+    if is_reserved or address in chain.family.sandbox_payers:
+        raise AddressError("This address has no owner; what is sent there is lost.")
+    if Token.objects.filter(chain=chain, contract_address=address).exists():
+        raise AddressError("This is the contract of a token; what is sent there is lost.")
+    if any(address in contracts for contracts in chain.routers.values()):
+        raise AddressError("This is a contract of a routing provider; what is sent there is lost.")
+    return address
+
+
+def _payable(request: PaymentRequest, text: str) -> str:
+    address = refund_recipient(request, text)
+    demand_payable_recipient(request.chain, address)
+    return address
 
 
 def _detail(code: ErrorCode, error: Exception) -> list[serializers.ErrorDetail]:

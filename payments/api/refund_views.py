@@ -16,11 +16,16 @@ from merchants.keys.authentication import actor_of, merchant_of
 from merchants.keys.idempotency import Effect, idempotent
 from merchants.keys.permissions import CanCreateRefunds
 from payments.api.refund_objects import RefundObject
-from payments.api.refund_serializers import CreateRefundSerializer, SubmitRefundSerializer
+from payments.api.refund_serializers import (
+    CreateRefundSerializer,
+    RefundAddressSerializer,
+    SubmitRefundSerializer,
+)
 from payments.api.views import OwnRequestsViewSet
 from payments.models import Refund
 from payments.refunds.reading import now, with_request
-from payments.refunds.services import cancel_refund, create_refund
+from payments.refunds.services import cancel_refund, change_address, create_refund
+from payments.refunds.watching import keep_watching
 from payments.submission.hashes import sight_for_merchant, submit_for_merchant
 
 _REQUEST = {"id": "The payment request's `id`, a UUID."}
@@ -121,13 +126,43 @@ class RefundViewSet(OwnRequestsViewSet):
         "refunds.retrieve",
         tag="Refunds",
         summary="Retrieve a refund",
-        description="A refund as it is now. To follow changes, prefer webhooks.",
+        description=(
+            "A refund as it is now. To follow changes, prefer webhooks. For 30 days from this call, the chain is "
+            "searched for its transaction."
+        ),
         path=_REFUND,
         answers={200: OpenApiResponse(RefundObject, "The refund.")},
     )
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the viewset interface
         """Return a refund."""
-        return Response(RefundObject.of(now([self.find_refund(id)])[0]))
+        current = now([self.find_refund(id)])[0]
+        if current.standing.status != Refund.Status.COMPLETED:
+            keep_watching(current.refund)
+        return Response(RefundObject.of(current))
+
+    @idempotent
+    @operation(
+        "refunds.change_address",
+        tag="Refunds",
+        summary="Change a refund's address",
+        description=(
+            "Sets the address that a refund goes to, also in place of one that the customer named. Possible until its "
+            "transaction is built. An address that it had before stays listed as a cancelled refund of its own: a "
+            "transfer that a wallet still sends there by an old payment link counts as that refund, and the changed "
+            "one can then no longer be built."
+        ),
+        path=_REFUND,
+        body=RefundAddressSerializer,
+        errors=[ErrorCode.ADDRESS_INVALID, ErrorCode.REFUND_NOT_READY, ErrorCode.REFUND_TOO_LARGE],
+        answers={200: OpenApiResponse(RefundObject, "The refund, with this address.")},
+    )
+    def change_address(self, request: Request, id: str) -> Effect:
+        """Set the address of a refund; the one that it has is no error."""
+        refund = self.find_refund(id)
+        serializer = RefundAddressSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        address = serializer.address_for(refund.request)
+        return lambda: Response(RefundObject.of(change_address(refund, address, actor=actor_of(request))))
 
     @idempotent
     @operation(

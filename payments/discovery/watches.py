@@ -1,7 +1,8 @@
 """Select the payment requests for which a chain is searched.
 
 Only transactions that the service built, or that a wallet made from a payment link, carry a reference. So requests with
-a built route or a shown link are watched while they are active and for a day afterwards.
+a built route or a shown link are watched while they are active and for a day afterwards. Those that carry refunds have
+no deadline: they are watched until the refund's `watched_until`, in every state.
 """
 
 from collections.abc import Collection
@@ -11,11 +12,11 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, Least
+from django.db.models.functions import Coalesce, Greatest, Least
 
 from chains.client import Watch
 from chains.models import Chain
-from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest, Route
+from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest, Refund, Route
 from payments.models.request import ENDED_AT
 
 AFTERWARDS = timedelta(days=1)
@@ -54,13 +55,18 @@ def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
     of_merchant = Subquery(own.filter(merchant=OuterRef("merchant")).values("searched_at"))
     searched_at = Least(Coalesce(of_merchant, Value(default)), Value(now))
     # The first condition is constant so that it can use the index; the second is exact.
-    since = min(earliest, default, now) - AFTERWARDS
+    searched_since = min(earliest, default, now)
+    since = searched_since - AFTERWARDS
     ended = Q(ended_at__gt=since) & Q(ended_at__gt=searched_at - Value(AFTERWARDS))
     # A swap's transaction carries its provider's id instead of a reference.
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     handed_out = Q(link_shown_at__isnull=False) | Exists(built)
+    usual = Q(is_refund=False) & (Q(status=PaymentRequest.Status.ACTIVE) | ended)
+    # A list instead of a subquery, so that the condition can use the indexes. There are few.
+    refunds = Refund.objects.filter(watched_until__gt=searched_since, carrier__chain=chain)
+    carriers = list(refunds.order_by().values_list("carrier_id", flat=True))
     return PaymentRequest.objects.alias(ended_at=ENDED_AT).filter(
-        Q(status=PaymentRequest.Status.ACTIVE) | ended, handed_out, chain=chain, references=True
+        usual | Q(pk__in=carriers), handed_out, chain=chain, references=True
     )
 
 
@@ -69,7 +75,10 @@ def by_merchant(requests: QuerySet[PaymentRequest]) -> dict[UUID, Watching]:
     # `built_at` changes when a route is built again; `created_at` is never later.
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     offered_at = Subquery(built.order_by("created_at").values("created_at")[:1])
-    rows = requests.order_by().annotate(given_out_at=Least("link_shown_at", offered_at))
+    # A refund that was not watched for a time is searched for only from when it was read again.
+    watched_from = Subquery(Refund.objects.filter(carrier=OuterRef("pk")).values("watched_from"))
+    handed_out_at = Least("link_shown_at", offered_at)
+    rows = requests.order_by().annotate(given_out_at=Greatest(handed_out_at, watched_from))
     of_merchant = rows.values_list("merchant_id").annotate(Count("pk"), Min("given_out_at"))
     return {
         merchant_id: Watching(merchant_id, watches, oldest) for merchant_id, watches, oldest in of_merchant

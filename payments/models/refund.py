@@ -40,6 +40,11 @@ class Refund(models.Model):
     which the customer names an address. `payment` limits the refund to what that payment delivered. `built_at` is when
     its transaction was last returned to be signed: only a payment that was submitted after that makes the refund fail,
     so that its amount stays reserved while the transaction may still be sent.
+
+    `credited_payments`: the ids of the payments credited when the refund was created; only wallets that made them may
+    name its address. `created_by` is who created it, as the history writes it; only the merchant may see it.
+    `watched_until`: until then the chain is searched for its transaction (`payments.discovery.watches`), without a gap
+    since `watched_from`; null in refunds that were never watched, or since an earlier release.
     """
 
     class Status(models.TextChoices):
@@ -75,6 +80,10 @@ class Refund(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     built_at = models.DateTimeField(null=True, blank=True, editable=False)
+    credited_payments = models.JSONField(default=list, db_default=[], blank=True, editable=False)
+    created_by = models.CharField(max_length=100, blank=True, default="", db_default="", editable=False)
+    watched_from = models.DateTimeField(null=True, blank=True, editable=False)
+    watched_until = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = RefundQuerySet.as_manager()
 
@@ -89,7 +98,12 @@ class Refund(models.Model):
             ),
         )
         # tests/integration/payments/test_query_plans.py names the query that needs it.
-        indexes = (models.Index(fields=("merchant", "-created_at", "-id"), name="refund_listed"),)
+        indexes = (
+            models.Index(fields=("merchant", "-created_at", "-id"), name="refund_listed"),
+            models.Index(
+                fields=("watched_until",), condition=Q(watched_until__isnull=False), name="refund_watched"
+            ),
+        )
 
     def __str__(self) -> str:
         return self.id

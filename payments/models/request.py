@@ -225,15 +225,14 @@ class PaymentRequest(models.Model):
     def is_available(self) -> bool:
         """Whether token and chain are active and not switched off, and the chain's family is installed.
 
-        If not, no new routes are offered.
+        If not, no new routes are offered. What was paid goes back also in a token or on a chain that is no longer
+        active; only the switches stop a refund.
         """
-        return (
-            self.chain.is_active
-            and self.token.is_active
-            and self.chain.is_installed
-            and is_offered(self.token)
-            and (not self.is_refund or is_on(Feature.REFUNDS))
-        )
+        if not (self.chain.is_installed and is_offered(self.token)):
+            return False
+        if self.is_refund:
+            return is_on(Feature.REFUNDS)
+        return self.chain.is_active and self.token.is_active
 
     def is_past_expiry(self, now: datetime) -> bool:
         """Whether the request's time is over, even if the expiry sweep has not run yet."""

@@ -8,6 +8,7 @@ address only, so that it works once.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -28,9 +29,30 @@ _ACTOR = "checkout"
 Client = Callable[[Chain], ChainClient]
 
 
+class DeadEnd(StrEnum):
+    """Why no wallet can sign for a refund's address, so that the merchant has to name it."""
+
+    REORGED = "reorged"
+    """Every payment's block vanished from the chain."""
+    SIMULATED = "simulated"
+    """Every payment was simulated."""
+    UNKNOWN = "unknown"
+    """It isn't certain which wallet made a payment, such as a relayed swap."""
+    SEVERAL = "several"
+    """Several wallets paid."""
+
+
+class NoSigner(Exception):
+    """No wallet can sign for the refund's address."""
+
+    def __init__(self, reason: DeadEnd) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
+
+
 @dataclass(frozen=True)
 class Payer:
-    """A wallet that paid. `is_contract_heard`: it may confirm a signature as a contract does (EIP-1271)."""
+    """The wallet that paid. `is_contract_heard`: it may confirm a signature as a contract does (EIP-1271)."""
 
     chain: Chain
     address: str
@@ -72,50 +94,67 @@ def claim_address(
     """Give the refund this address if a wallet that paid has signed for it.
 
     Raises ApiError: `signature_invalid` for another wallet's signature or an expired text, `refund_not_ready` if the
-    refund needs no address, `node_unavailable` if the chain can't say who paid.
+    refund needs no address, `node_unavailable` if the chain can't say who paid. Raises NoSigner.
     """
     if now >= expires_at:
         raise ApiError(ErrorCode.SIGNATURE_INVALID, "This text has expired. Sign a new one.", "signature")
     message = claim_message(refund, address, expires_at)
-    if not any(_has_signed(payer, message, signature, client) for payer in payers(refund, client=client)):
+    if not _has_signed(payer_of(refund, client=client), message, signature, client):
         text = "The signature is not of the wallet that paid, or not for this text."
         raise ApiError(ErrorCode.SIGNATURE_INVALID, text, "signature")
     return set_address(refund, address, actor=_ACTOR)
 
 
 def signing_chain(refund: Refund) -> Chain:
-    """Return the chain of the wallet that paid: a swap may have come from another one."""
-    payment = refund.payment or _payments(refund)[0]
-    return payment.chain
+    """Return the chain of the wallet that paid: a swap may have come from another one. Raises NoSigner."""
+    return signable_payments(refund)[0].chain
 
 
-def payers(refund: Refund, *, client: Client = get_client) -> list[Payer]:
-    """Return the wallet that may sign: the one that paid all of what is refunded.
+def payer_of(refund: Refund, *, client: Client = get_client) -> Payer:
+    """Return the wallet that may sign: the one that made all of the refund's payments.
 
-    It is none if several did, or if it is unknown who made one of the payments. Anyone who sees the reference can add a
+    Raises NoSigner if several did, or if it is unknown who made one of them. Anyone who sees the reference can add a
     coin to a request, even by the same relayer, and must not get to name the address of what another wallet paid.
     Raises ApiError `node_unavailable`.
     """
-    found: list[Payer] = []
-    for payment in _payments(refund):
-        if payment.is_simulated:
-            continue
-        # With another binding, other wallets' transfers count beside a swap.
-        if payment.type == Payment.Type.SWAP and payment.bound_by == Payment.BoundBy.PROVIDER:
+    payers: list[Payer] = []
+    for payment in signable_payments(refund):
+        if _is_by_provider(payment):
             paid_by = _swapper(payment)
         else:
             paid_by = [Payer(payment.chain, sender, True) for sender in _senders(payment, client)]
         if not paid_by:
-            return []
-        found += paid_by
-    return found[:1] if len({payer.address for payer in found}) == 1 else []
+            raise NoSigner(DeadEnd.UNKNOWN)
+        payers += paid_by
+    if len({payer.address for payer in payers}) != 1:
+        raise NoSigner(DeadEnd.SEVERAL)
+    return payers[0]
 
 
-def _payments(refund: Refund) -> list[Payment]:
-    paid = refund.request.payments.filter(status=Payment.Status.COMPLETED, reorged=False)
-    if refund.payment_id is not None:
-        paid = paid.filter(pk=refund.payment_id)
-    return list(paid.select_related("chain", "route").order_by("created_at", "id"))
+def signable_payments(refund: Refund) -> list[Payment]:
+    """Return the payments whose wallet may sign, oldest first: those credited before the refund was created.
+
+    A payment that comes later can't keep that wallet from signing. Raises NoSigner if the database already shows
+    that no wallet can sign; only the chain shows who made a payment.
+    """
+    credited = refund.request.payments.filter(
+        pk__in=refund.credited_payments, status=Payment.Status.COMPLETED, reorged=False
+    )
+    payments = list(credited.select_related("chain", "route").order_by("created_at", "id"))
+    if not payments:
+        raise NoSigner(DeadEnd.REORGED)
+    real = [payment for payment in payments if not payment.is_simulated]
+    if not real:
+        raise NoSigner(DeadEnd.SIMULATED)
+    for payment in real:
+        if not payment.chain.is_installed or (_is_by_provider(payment) and not _swapper(payment)):
+            raise NoSigner(DeadEnd.UNKNOWN)
+    return real
+
+
+def _is_by_provider(payment: Payment) -> bool:
+    """Whether only a swap's own delivery counts. With another binding, other wallets' transfers count beside it."""
+    return payment.type == Payment.Type.SWAP and payment.bound_by == Payment.BoundBy.PROVIDER
 
 
 def _swapper(payment: Payment) -> list[Payer]:

@@ -16,13 +16,15 @@ from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds.amounts import Refundable
 from payments.refunds.reading import RefundNow, now, refunds_of, with_request
+from payments.refunds.watching import keep_watching
 from payments.requests.lifecycle import covering_payment, is_held, lock_request
 from payments.requests.transitions import move_request, note_creation, note_reserved_again
 from payments.requests.watching import tell_watchers
 
-# A refund does not expire: it is cancelled, or sent.
+# A refund does not expire: it is cancelled, or sent. `payments.refunds.watching` limits the search for its transaction.
 _LIFETIME = timedelta(days=3650)
 _MOST_REFUNDS = 100
+_ADDRESS_FIELDS = ("recipient_address", "address_source", "carrier", "watched_from", "watched_until")
 
 
 def refundable(request: PaymentRequest) -> Refundable:
@@ -56,7 +58,13 @@ def create_refund(
         if wanted > left or wanted == 0 or len(possible.refunds) >= _MOST_REFUNDS:
             raise _too_large(request, left, len(possible.refunds))
         refund = Refund(
-            merchant=request.merchant, request=request, payment=payment, amount=wanted, reason=reason
+            merchant=request.merchant,
+            request=request,
+            payment=payment,
+            amount=wanted,
+            reason=reason,
+            credited_payments=[payment.pk] if payment else _credited(request),
+            created_by=actor,
         )
         if recipient_address is not None:
             _give_address(refund, recipient_address, Refund.AddressSource.MERCHANT, actor=actor)
@@ -74,7 +82,31 @@ def set_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
             state = "is cancelled" if locked.cancelled_at else "has an address already"
             raise ApiError(ErrorCode.REFUND_NOT_READY, f"This refund {state}.")
         _give_address(locked, address, Refund.AddressSource.CUSTOMER, actor=actor)
-        locked.save(update_fields=("recipient_address", "address_source", "carrier"))
+        locked.save(update_fields=_ADDRESS_FIELDS)
+        tell_watchers(locked.request_id)
+    return now([locked])[0]
+
+
+def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
+    """Store the address that the merchant chose, also in place of another one; the same one again changes nothing.
+
+    The carrier of another address is cancelled and stays with a cancelled refund of its own, so that a transfer by a
+    payment link that a wallet still has is found, counts as sent to the old address, and leaves nothing to be sent to
+    the new one.
+
+    Raises ApiError `refund_not_ready` once a transaction was built or sent, and for a cancelled refund;
+    `refund_too_large` if the request has no room for one more refund.
+    """
+    with transaction.atomic():
+        locked = _locked(refund)
+        current = now([locked])[0]
+        _require_changeable(current)
+        if locked.recipient_address == address:
+            return current
+        if locked.carrier_id is not None:
+            _set_carrier_aside(locked, actor=actor)
+        _give_address(locked, address, Refund.AddressSource.MERCHANT, actor=actor)
+        locked.save(update_fields=_ADDRESS_FIELDS)
         tell_watchers(locked.request_id)
     return now([locked])[0]
 
@@ -130,6 +162,9 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
     """
     with transaction.atomic():
         refund = _locked(refund_of(carrier))
+        if refund.carrier_id != carrier.pk:  # changed before the lock
+            message = "The address of this refund was changed. Build its transaction again."
+            raise ApiError(ErrorCode.REFUND_NOT_READY, message)
         carrier = lock_request(carrier.pk)
         current, moment = now([refund])[0], timezone.now()
         _require_unsent(current)
@@ -141,6 +176,7 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
         unsent = Refund.objects.filter(pk=refund.pk, cancelled_at__isnull=True)
         if unsent.update(built_at=max(moment, latest)) != 1:
             raise RuntimeError(f"refund {refund.pk} changed while it was locked")
+        keep_watching(refund)
         if current.standing.status == Refund.Status.FAILED:
             note_reserved_again(carrier, actor=actor)
             tell_watchers(refund.request_id)
@@ -198,6 +234,68 @@ def _require_ended(request: PaymentRequest) -> None:
         raise ApiError(ErrorCode.PAYMENT_REQUEST_ACTIVE, message)
 
 
+def _credited(request: PaymentRequest) -> list[str]:
+    """Return the ids of the payments credited so far: only wallets that made them may name the address."""
+    credited = request.payments.filter(status=Payment.Status.COMPLETED)
+    return list(credited.order_by("created_at", "id").values_list("pk", flat=True))
+
+
+def is_address_changeable(current: RefundNow) -> bool:
+    """Whether the refund's address may be set or changed: no wallet was given a transaction, and nothing was sent."""
+    standing = current.standing
+    is_waiting = standing.status in (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY)
+    return is_waiting and current.refund.built_at is None and standing.received == 0
+
+
+def _require_changeable(current: RefundNow) -> None:
+    """Raise ApiError `refund_not_ready` if a wallet may have signed for the refund's address, or it is over."""
+    standing = current.standing
+    if is_address_changeable(current):
+        return
+    if standing.status in (Refund.Status.COMPLETED, Refund.Status.CANCELLED):
+        message = f"This refund is {standing.status}. Its address can't be changed."
+    elif standing.status == Refund.Status.PROCESSING:
+        message = "A transaction of this refund is being verified. Its address can't be changed."
+    else:
+        message = (
+            "A transaction to this refund's address was already built or sent. To use another address, cancel this "
+            "refund and create a new one."
+        )
+    raise ApiError(ErrorCode.REFUND_NOT_READY, message)
+
+
+def _set_carrier_aside(refund: Refund, *, actor: str) -> None:
+    """Cancel the locked refund's carrier, and keep it with its address as a cancelled refund of its own."""
+    refunds = Refund.objects.filter(request=refund.request_id).count()
+    if refunds >= _MOST_REFUNDS:
+        raise _too_large(refund.request, 0, refunds)
+    assert refund.carrier_id is not None
+    carrier, moment = lock_request(refund.carrier_id), timezone.now()
+    reason = f"the address of {refund.pk} was changed"
+    if not move_request(
+        carrier, PaymentRequest.Status.CANCELLED, actor=actor, reason=reason, cancelled_at=moment
+    ):
+        raise RuntimeError(f"the carrier of refund {refund.pk} is {carrier.status}")
+    refund.carrier = None
+    refund.save(update_fields=("carrier",))
+    Refund.objects.create(
+        merchant=refund.merchant,
+        request=refund.request,
+        payment_id=refund.payment_id,
+        carrier=carrier,
+        amount=refund.amount,
+        recipient_address=refund.recipient_address,
+        address_source=refund.address_source,
+        reason=refund.reason,
+        credited_payments=refund.credited_payments,
+        created_by=actor,
+        cancelled_at=moment,
+        watched_from=refund.watched_from,
+        watched_until=refund.watched_until,
+    )
+    refund.watched_from = refund.watched_until = None
+
+
 def _payment(possible: Refundable, payment_id: str | None, *, has_address: bool) -> Payment | None:
     if payment_id is None:
         if not has_address and len(possible.payers) > 1:
@@ -240,7 +338,8 @@ def _give_address(refund: Refund, address: str, source: Refund.AddressSource, *,
         amount=refund.amount,
         recipient_address=address,
         references=True,
-        description=f"Refund of {request.external_id or request.shortcode}"[:500],
+        # Its page is public, and the merchant's external_id is not.
+        description=f"Refund of {request.shortcode}",
         webhook_url=request.webhook_url,
         created_at=moment,
         expires_at=moment + _LIFETIME,

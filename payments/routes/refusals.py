@@ -63,7 +63,7 @@ def require_available(route: Route) -> None:
         raise expired(
             f"{what} in {_wanted(route.request)} are unavailable at the moment. Don't send anything now."
         )
-    if not (route.chain.is_active and route.token.is_payable):
+    if not route.request.is_refund and not (route.chain.is_active and route.token.is_payable):
         message = f"{route.token.symbol} on {route.chain.name} is no longer accepted. Request routes again."
         raise expired(message)
 

@@ -26,6 +26,7 @@ _CLIENT: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "refunds.list": ("refunds", "refunds.list", ()),
     "refunds.list_of_request": ("refunds", "refunds.list", ("id",)),
     "refunds.retrieve": ("refund", "refunds.retrieve", ("id",)),
+    "refunds.change_address": ("refund", "refunds.change_address", ("id",)),
     "refunds.build": ("built", "refunds.build", ("id",)),
     "refunds.submit": ("refund", "refunds.submit", ("id",)),
     "refunds.cancel": ("refund", "refunds.cancel", ("id",)),

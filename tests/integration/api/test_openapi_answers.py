@@ -182,6 +182,9 @@ def test_each_call_answers_exactly_what_is_described(
     waiting = answer("refunds.create", api.post(refunds, {"amount": "0.004"}))
     assert waiting["status"] == "requires_address"
     refund = answer("refunds.create", api.post(refunds, {"recipient_address": REFUNDED}))
+    elsewhere = {"recipient_address": local_chain.payer}
+    waiting_at = f"/api/refunds/{waiting['id']}"
+    assert answer("refunds.change_address", api.post(f"{waiting_at}/address", elsewhere))["refund_url"]
     at = f"/api/refunds/{refund['id']}"
     to_sign = answer("refunds.build", api.post(f"{at}/build", {"wallet_address": local_chain.payer}))
     hash_ = local_chain.send(to_sign["transaction"])

@@ -85,9 +85,11 @@ def test_the_sample_of_the_refunds_page_asks_for_a_part_back(
     order = {"amount": "12.50", "token_id": local_usdc.pk, "chain_id": 31337, "recipient_address": WALLET}
     paid = api.post("/api/payment-requests", order).json()["id"]
     assert api.post(f"/api/test/payment-requests/{paid}/simulate", {"outcome": "paid"}).status_code == 200
-    (program,) = samples(REFUNDS, "bash")
+    program, changing = samples(REFUNDS, "bash")
     (refund,) = _run(f"PAYMENT_REQUEST={paid}\n{program}", live_server, api_key[1], local_usdc)
     assert (refund["status"], refund["amount"]["raw"]) == ("requires_address", "2500000")
+    (changed,) = _run(f"REFUND={refund['id']}\n{changing}", live_server, api_key[1], local_usdc)
+    assert (changed["id"], changed["status"]) == (refund["id"], "ready")
 
 
 def test_the_sample_of_the_first_page_asks_for_a_payment(

@@ -172,6 +172,13 @@ def claim(history: History, which: int, units: int) -> None:
         services.set_address(chosen, CUSTOMERS[units % 2], actor=WHY)
 
 
+def change_address(history: History, which: int, units: int) -> None:
+    """The merchant chooses another address."""
+    chosen = history.chosen(which)
+    if chosen is not None:
+        services.change_address(chosen, CUSTOMERS[units % 2], actor=WHY)
+
+
 def cancel(history: History, which: int, units: int) -> None:
     """The merchant cancels a refund, and doesn't send what they signed for it."""
     chosen = history.chosen(which)
@@ -225,8 +232,8 @@ def lose_refund(history: History, which: int, units: int) -> None:
 
 ACTIONS: tuple[Callable[[History, int, int], object], ...] = (
     pay, pay, pay_rest, pay_rest, report_in_time, report_in_time, pay_unbound, accept, accept, expire, expire,
-    cancel_whole, lose_payment, find_payment, refund, refund, refund, refund, claim, cancel, cancel, build, send, send,
-    send, send_and_revert, revert_and_build, lose_refund,
+    cancel_whole, lose_payment, find_payment, refund, refund, refund, refund, claim, change_address, cancel,
+    cancel, build, send, send, send, send_and_revert, revert_and_build, lose_refund,
 )  # fmt: skip
 STEPS = st.lists(
     st.tuples(st.sampled_from(ACTIONS), st.integers(0, 11), st.integers(1, ASKED)), min_size=4, max_size=20

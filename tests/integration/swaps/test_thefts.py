@@ -17,7 +17,7 @@ from demo.aggregator.contracts import ROUTER
 from demo.contracts import deploy
 from payments.evaluation.binding import Bound, Delivery, Evidence, Taken, Unbound, bind
 from payments.models import ConsumedTransfer, FailureCode, PayerProof, Payment, PaymentRequest, Route
-from payments.refunds.claims import payers
+from payments.refunds.claims import NoSigner, payer_of
 from payments.refunds.services import create_refund
 from payments.submission.merchant_acceptance import accept_payment
 from tests.support.payments.world import look_until_decided, make_request, submit
@@ -173,7 +173,10 @@ def test_who_sent_a_swap_alone_names_the_address_of_its_refund(
 def may_name_address(request: PaymentRequest) -> list[str]:
     """Return the wallets that may name the address of a refund of all that was paid."""
     create_refund(request.pk, amount=None, recipient_address=None, payment_id=None, reason=None, actor="test")
-    return [payer.address for payer in payers(request.refunds.get())]
+    try:
+        return [payer_of(request.refunds.get()).address]
+    except NoSigner:
+        return []
 
 
 @pytest.mark.parametrize("newer", ["beside it", "before it"])

@@ -2,5 +2,6 @@
 
 from tests.support.checkout.fixtures import checkout
 from tests.support.portal.payment_rows import make, token
+from tests.support.portal.refund_rows import paid
 
-__all__ = ["checkout", "make", "token"]
+__all__ = ["checkout", "make", "paid", "token"]

@@ -45,6 +45,12 @@ export class Refunds {
     return new List(fetch, params, (answer) => answer as Refund);
   }
 
+  /** Changes the address that a refund goes to; possible until its transaction is built. */
+  async changeAddress(id: string, params: { recipient_address: string }, options?: RequestOptions): Promise<Refund> {
+    const path = `${PATH}/${checkedId(id)}/address`;
+    return (await this.#transport.request({ method: "POST", path, body: params }, options)) as Refund;
+  }
+
   /** Returns a new unsigned transaction that sends a refund, for this wallet of yours. It is never replayed. */
   async build(id: string, params: { wallet_address: string }, options?: RequestOptions): Promise<BuiltTransaction> {
     const path = `${PATH}/${checkedId(id)}/build`;

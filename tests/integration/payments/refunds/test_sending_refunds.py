@@ -305,7 +305,9 @@ def test_its_page_is_open_to_sign(public: Api, refund: Refunding) -> None:
     made = refund(amount="1")
     page = public.get(made["refund_url"].removeprefix("http://testserver"))
     assert page.status_code == 200
-    assert "Refund of order-7" in page.content.decode()
+    shortcode = PaymentRequest.objects.get(pk=made["payment_request"]).shortcode
+    assert f"Refund of {shortcode}" in page.content.decode()
+    assert "order-7" not in page.content.decode()
 
 
 @pytest.mark.usefixtures("usdc")
@@ -332,3 +334,42 @@ def test_a_customers_contract_makes_no_refund_fail_that_it_received(
     look_until_decided(carrier_of(made).payments.get(), Clock())
     shown = now(api, made)
     assert (shown["status"], shown["failure_code"]) == ("completed", None)
+
+
+def test_refund_of_inactive_token_is_found_and_verified(
+    api: Api, local_chain: LocalChain, refund: Refunding, from_here: None
+) -> None:
+    made = refund(amount="1")
+    Token.objects.update(is_active=False)
+    Chain.objects.update(is_active=False)
+    hash_ = sent(api, local_chain, made)
+    assert discover_due() == 1
+    payment = carrier_of(made).payments.get()
+    assert payment.transaction_hash == hash_
+    look_until_decided(payment, Clock())
+    assert now(api, made)["status"] == "completed"
+
+
+def test_transfer_to_the_old_address_is_found_and_counts(
+    api: Api, local_chain: LocalChain, refund: Refunding, paid: PaymentRequest, from_here: None
+) -> None:
+    """The merchant's wallet opened the page's payment link before the address was changed."""
+    made = refund()
+    old = carrier_of(made)
+    assert Api().get(f"/pay/{old.shortcode}").status_code == 200
+    PaymentRequest.objects.filter(pk=old.pk).update(link_shown_at=old.created_at)
+    changed = api.post(f"/api/refunds/{made['id']}/address", {"recipient_address": local_chain.payer})
+    assert changed.status_code == 200, changed.content
+    hash_ = pay(local_chain, old)
+    assert discover_due() == 1
+    payment = old.payments.get()
+    assert payment.transaction_hash == hash_
+    look_until_decided(payment, Clock())
+    kept = Refund.objects.get(carrier=old)
+    assert now(api, {"id": kept.pk})["status"] == "completed"
+    [told] = events("refund.completed")
+    assert told["data"]["object"]["id"] == kept.pk
+    refused = api.post(f"/api/refunds/{made['id']}/build", {"wallet_address": local_chain.payer})
+    assert refused.json()["error"]["code"] == "refund_too_large"
+    shown = api.get(f"/api/payment-requests/{paid.pk}").json()
+    assert shown["amount_refunded"] == shown["amount"]

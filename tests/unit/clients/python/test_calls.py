@@ -218,6 +218,17 @@ def test_each_outcome_can_be_simulated(client: quittance.Client, terms: Terms) -
     assert client.sandbox.is_available()
 
 
+def test_refunds_address_is_named_and_changed(client: quittance.Client, terms: Terms) -> None:
+    made = client.payment_requests.create(**terms())
+    client.sandbox.simulate(made.id, "paid")
+    refund = client.refunds.create(made.id)
+    assert refund.status == "requires_address"
+    wallets = ("0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC", "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65")
+    for wallet in wallets:
+        changed = client.refunds.change_address(refund.id, recipient_address=wallet)
+        assert (changed.id, changed.status, changed.recipient_address) == (refund.id, "ready", wallet)
+
+
 @pytest.mark.parametrize("id", ["", "..", "../webhooks", "a/b", "a?b", "a\n", "é"])
 def test_an_id_that_would_lead_elsewhere_is_refused(client: quittance.Client, id: str) -> None:
     with pytest.raises(ValueError, match="not an id"):

@@ -83,6 +83,12 @@ ROWS = [
     Row(
         SEND_BACK,
         "POST",
+        f"{REFUND}/address",
+        body={"recipient_address": "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"},
+    ),
+    Row(
+        SEND_BACK,
+        "POST",
         f"{REFUND}/build",
         409,
         "refund_not_ready",

@@ -12,13 +12,14 @@ from django.utils import timezone
 from chains.models import Switch
 from config.admin.actions import action_url
 from config.admin.portal import change_url
-from merchants.models import Merchant
+from merchants.models import ApiKey, Merchant
 from merchants.staff.roles import assign_role
 from payments import sandbox
 from payments.attention import Matter, count_payments
 from payments.models import Payment, PaymentRequest, Refund
 from payments.requests.lifecycle import lock_request
 from payments.sandbox import payments as sandbox_payments
+from tests.conftest import Api
 from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, asked, fail, page_of, press
 
 CUSTOMER = SENDER
@@ -223,6 +224,33 @@ def test_a_refund_that_was_not_sent_is_cancelled(admin_client: Client, paid: Pay
     page = page_of(admin_client, "payments/refund", refund.pk)
     assert action_url(refund, "cancel") not in page
     assert "Sign it" not in page
+
+
+def test_address_is_entered_and_changed_until_the_refund_is_built(
+    admin_client: Client, paid: PaymentRequest
+) -> None:
+    refund_by_hand(admin_client, paid, amount="0.5")
+    refund = Refund.objects.get()
+    url = action_url(refund, "address")
+    assert "Enter the address" in page_of(admin_client, "payments/refund", refund.pk)
+    assert "received the payment" in press(admin_client, url, recipient_address=RECIPIENT)
+    assert Refund.objects.get().recipient_address == ""
+    assert CUSTOMER in press(admin_client, url, recipient_address=CUSTOMER)
+    other = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
+    press(admin_client, url, recipient_address=other)
+    refund = Refund.objects.get(pk=refund.pk)
+    assert (refund.recipient_address, refund.address_source) == (other, "merchant")
+    Refund.objects.update(built_at=timezone.now())
+    assert admin_client.get(url)["Location"] == change_url(refund)
+    assert Refund.objects.get(pk=refund.pk).recipient_address == other
+    assert url not in page_of(admin_client, "payments/refund", refund.pk)
+
+
+def test_refunds_page_shows_which_key_created_it(
+    admin_client: Client, paid: PaymentRequest, api: Api, api_key: tuple[ApiKey, str]
+) -> None:
+    made = api.post(f"/api/payment-requests/{paid.pk}/refunds", {"recipient_address": CUSTOMER}).json()
+    assert f"api key {api_key[0].prefix}" in page_of(admin_client, "payments/refund", made["id"])
 
 
 def test_refunds_are_filtered_by_their_status(admin_client: Client, paid: PaymentRequest) -> None:

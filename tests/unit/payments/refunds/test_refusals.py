@@ -69,6 +69,6 @@ def test_what_stops_its_page_speaks_of_the_refund(
     assert room(9, monkeypatch, carrier) == (
         "0 transactions were submitted for this refund. Submit yours with your API key."
     )
-    carrier.chain.is_active = False
+    monkeypatch.setattr("payments.models.request.is_offered", lambda token: False)
     route = Route(request=carrier, chain=carrier.chain, token=carrier.token)
     assert refused(require_available, route).startswith("Refunds in USDC on")

@@ -67,6 +67,14 @@ class Refunds:
             lambda query: self._transport.request("GET", path, query=query), query, Refund.from_answer
         )
 
+    def change_address(
+        self, id: str, *, recipient_address: str, idempotency_key: str | None = None
+    ) -> Refund:
+        """Change the address that a refund goes to; possible until its transaction is built."""
+        return Refund.from_answer(
+            self._post(id, "address", {"recipient_address": recipient_address}, idempotency_key)
+        )
+
     def build(self, id: str, *, wallet_address: str, idempotency_key: str | None = None) -> dict[str, Any]:
         """Return a new unsigned transaction that sends a refund, for this wallet of yours. It is never replayed."""
         return self._post(id, "build", {"wallet_address": wallet_address}, idempotency_key)

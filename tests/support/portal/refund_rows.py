@@ -1,0 +1,59 @@
+"""Paid requests and their refunds, for which no chain needs to run."""
+
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from payments import sandbox
+from payments.models import Payment, PaymentRequest, Refund
+from payments.refunds import services
+from payments.refunds.reading import now, with_request
+from payments.requests.lifecycle import lock_request
+from tests.support.portal.payment_rows import SENDER, Make
+
+WHY = "for a test"
+OTHER = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
+
+
+@pytest.fixture
+def paid(make: Make) -> PaymentRequest:
+    """A request of which all 10.50 USDC are paid, as if by a transaction on the chain."""
+    request = make("order-7")
+    pay(request, request.amount)
+    return PaymentRequest.objects.get(pk=request.pk)
+
+
+def pay(request: PaymentRequest, amount: int) -> Payment:
+    """Credit a payment of the request, as if a transaction on the chain had made it."""
+    with transaction.atomic():
+        payment = sandbox._pay(lock_request(request.pk), amount, WHY)
+    Payment.objects.filter(pk=payment.pk).update(is_simulated=False)
+    return Payment.objects.get(pk=payment.pk)
+
+
+def create(request: PaymentRequest, **given: Any) -> Refund:
+    """Return a new refund of the request, to SENDER unless said otherwise, with what its pages need."""
+    values = {"amount": None, "recipient_address": SENDER, "payment_id": None, "reason": None, "actor": WHY}
+    return fresh(services.create_refund(request.pk, **{**values, **given}).refund)
+
+
+def fresh(refund: Refund) -> Refund:
+    """Return the refund as the database has it, with what its pages need."""
+    return with_request(Refund.objects.all()).get(pk=refund.pk)
+
+
+def carrier_of(refund: Refund) -> PaymentRequest:
+    """Return the request that carries the refund now."""
+    return PaymentRequest.objects.get(refund=refund)
+
+
+def status(refund: Refund) -> str:
+    """Return the refund's status."""
+    return now([fresh(refund)])[0].standing.status.value
+
+
+def everything() -> tuple[Any, ...]:
+    """Return all refunds and requests, to show that a call changed nothing."""
+    requests = PaymentRequest.objects.order_by("pk").values("pk", "status", "recipient_address")
+    return list(Refund.objects.order_by("pk").values()), list(requests)

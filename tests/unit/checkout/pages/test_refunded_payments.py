@@ -1,0 +1,77 @@
+"""A customer's receipt and payment page show what was refunded, and no page shows what only the merchant may know."""
+
+import html
+import re
+
+import pytest
+from django.test import Client
+
+from payments.models import PaymentRequest, Refund
+from payments.refunds import services
+from tests.conftest import Api
+from tests.support.portal.payment_rows import SENDER
+from tests.support.portal.refund_rows import WHY, carrier_of, create, pay
+
+pytestmark = pytest.mark.django_db
+
+
+def text_of(path: str) -> str:
+    page = Client().get(path)
+    assert page.status_code == 200, path
+    return html.unescape(re.sub("[\u2066-\u2069]|<[^>]*>", "", page.content.decode()))
+
+
+def test_completed_refund_is_on_receipt_and_payment_page(paid: PaymentRequest) -> None:
+    refund = create(paid, amount=2_500_000)
+    sent = pay(carrier_of(refund), refund.amount)
+    for path in (f"/pay/{paid.shortcode}/receipt", f"/pay/{paid.shortcode}"):
+        page = Client().get(path).content.decode()
+        text = text_of(path)
+        assert "2.50 USDC" in text
+        assert f"{SENDER[:6]}" in text
+        assert f"https://basescan.example/tx/{sent.transaction_hash}" in page
+    assert "Refunded to" in text_of(f"/pay/{paid.shortcode}/receipt")
+    assert "was refunded to" in text_of(f"/pay/{paid.shortcode}")
+
+
+def test_open_refund_is_shown_as_under_way(paid: PaymentRequest) -> None:
+    create(paid, amount=2_500_000)
+    create(paid, amount=1_000_000, recipient_address=None)
+    for path in (f"/pay/{paid.shortcode}/receipt", f"/pay/{paid.shortcode}"):
+        text = text_of(path)
+        assert "A refund of 2.50 USDC is under way." in text
+        assert "A refund of 1.00 USDC is under way." in text
+
+
+def test_cancelled_refund_is_not_shown(paid: PaymentRequest) -> None:
+    services.cancel_refund(create(paid), actor=WHY)
+    for path in (f"/pay/{paid.shortcode}/receipt", f"/pay/{paid.shortcode}"):
+        assert "under way" not in text_of(path)
+        assert "Refunded to" not in text_of(path)
+
+
+def test_merchants_own_fields_are_on_no_public_page(api: Api, paid: PaymentRequest) -> None:
+    PaymentRequest.objects.filter(pk=paid.pk).update(metadata={"cart": "basket-of-7"})
+    created = api.post(
+        f"/api/payment-requests/{paid.pk}/refunds", {"recipient_address": SENDER, "reason": "torn-bag"}
+    ).json()
+    refund = Refund.objects.get(pk=created["id"])
+    prefix = refund.created_by.removeprefix("api key ")
+    assert prefix.startswith("quitt_")
+    carrier = carrier_of(refund)
+    pages = [
+        f"/pay/{carrier.shortcode}",
+        f"/pay/{carrier.shortcode}/by-hand",
+        f"/refunds/{refund.code}",
+        f"/pay/{paid.shortcode}",
+        f"/pay/{paid.shortcode}/receipt",
+        f"/api/public/payment-requests/{carrier.pk}",
+        f"/api/public/payment-requests/{paid.pk}",
+    ]
+    pay(carrier, refund.amount)
+    pages.append(f"/pay/{carrier.shortcode}/receipt")
+    for path in pages:
+        page = Client().get(path).content.decode()
+        for private in ("order-7", "basket-of-7", "torn-bag", prefix):
+            assert private not in page, (path, private)
+    assert f"Refund of {paid.shortcode}" in Client().get(f"/pay/{carrier.shortcode}").content.decode()

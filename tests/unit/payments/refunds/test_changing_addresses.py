@@ -1,0 +1,193 @@
+"""A refund's address is changed until its transaction is built, and no transfer to an old address goes unnoticed."""
+
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from chains.models import Token
+from config.api.errors import ApiError, ErrorCode
+from payments import sandbox
+from payments.models import PaymentRequest, Refund, Transition
+from payments.refunds import services
+from payments.requests.lifecycle import lock_request
+from tests.conftest import Api
+from tests.support.portal.payment_rows import SENDER
+from tests.support.portal.refund_rows import OTHER, WHY, carrier_of, create, everything, fresh, pay, status
+
+pytestmark = pytest.mark.django_db
+
+
+def change(api: Api, refund: Refund, address: str = OTHER) -> Any:
+    return api.post(f"/api/refunds/{refund.pk}/address", {"recipient_address": address})
+
+
+def rejected(answer: Any, code: str, before: tuple[Any, ...]) -> None:
+    assert answer.status_code == {"address_invalid": 400}.get(code, 409), answer.content
+    assert answer.json()["error"]["code"] == code
+    assert everything() == before
+
+
+def test_changed_address_keeps_the_refund_and_its_reservation(api: Api, paid: PaymentRequest) -> None:
+    refund = create(paid)
+    answer = change(api, refund)
+    assert answer.status_code == 200, answer.content
+    shown = answer.json()
+    assert (shown["id"], shown["status"]) == (refund.pk, "ready")
+    assert (shown["recipient_address"], shown["address_source"]) == (OTHER, "merchant")
+    assert shown["refund_url"] != refund.refund_url
+    assert services.refundable(fresh(refund).request).left == 0
+
+
+def test_merchant_names_address_of_refund_without_one(api: Api, paid: PaymentRequest) -> None:
+    refund = create(paid, recipient_address=None)
+    shown = change(api, refund).json()
+    assert (shown["status"], shown["address_source"]) == ("ready", "merchant")
+    assert Refund.objects.count() == 1
+    with pytest.raises(ApiError) as late:
+        services.set_address(refund, SENDER, actor="checkout")
+    assert late.value.problems[0].code == ErrorCode.REFUND_NOT_READY
+
+
+def test_address_that_customer_named_is_changed_to_merchants(api: Api, paid: PaymentRequest) -> None:
+    refund = create(paid, recipient_address=None)
+    services.set_address(refund, SENDER, actor="checkout")
+    shown = change(api, refund).json()
+    assert (shown["recipient_address"], shown["address_source"]) == (OTHER, "merchant")
+
+
+def test_same_address_again_changes_nothing(api: Api, paid: PaymentRequest) -> None:
+    refund = create(paid)
+    before = everything()
+    assert change(api, refund, SENDER).status_code == 200
+    assert everything() == before
+
+
+def test_built_refund_keeps_its_address(api: Api, paid: PaymentRequest) -> None:
+    refund = create(paid)
+    services.reserve_to_send(carrier_of(refund), actor=WHY)
+    rejected(change(api, refund), "refund_not_ready", everything())
+
+
+def test_processing_refund_keeps_its_address(api: Api, paid: PaymentRequest) -> None:
+    refund = create(paid)
+    api.post(f"/api/refunds/{refund.pk}/submit", {"transaction_hash": f"0x{1:064x}"})
+    assert status(refund) == "processing"
+    rejected(change(api, refund), "refund_not_ready", everything())
+
+
+def test_failed_refund_keeps_its_address(api: Api, paid: PaymentRequest) -> None:
+    refund = create(paid)
+    with transaction.atomic():
+        sandbox._fail(lock_request(carrier_of(refund).pk), WHY)
+    assert status(refund) == "failed"
+    rejected(change(api, refund), "refund_not_ready", everything())
+
+
+def test_partly_sent_refund_keeps_its_address(api: Api, paid: PaymentRequest) -> None:
+    refund = create(paid)
+    pay(carrier_of(refund), 1)
+    assert status(refund) == "ready"
+    rejected(change(api, refund), "refund_not_ready", everything())
+
+
+def test_completed_and_cancelled_refunds_keep_their_address(api: Api, paid: PaymentRequest) -> None:
+    completed, cancelled = create(paid, amount=1), create(paid, amount=2)
+    pay(carrier_of(completed), 1)
+    services.cancel_refund(cancelled, actor=WHY)
+    for refund in (completed, cancelled):
+        rejected(change(api, refund), "refund_not_ready", everything())
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["0x" + "0" * 40, "0x" + "0" * 36 + "ffff", "0x" + "0" * 36 + "dEaD", "0x" + "1" * 40, "nonsense"],
+)
+def test_address_without_owner_is_rejected(api: Api, paid: PaymentRequest, address: str) -> None:
+    refund = create(paid)
+    rejected(change(api, refund, address), "address_invalid", everything())
+
+
+def test_own_and_contract_addresses_are_rejected_everywhere(api: Api, paid: PaymentRequest) -> None:
+    token = "0x" + "2" * 40
+    router = "0x" + "3" * 40
+    Token.objects.create(chain=paid.chain, symbol="DAI", name="Dai", decimals=18, contract_address=token)
+    type(paid.chain).objects.filter(pk=paid.chain_id).update(routers={"lifi": [router]})
+    refund, claimed = create(paid, amount=1), create(paid, amount=2, recipient_address=None)
+    for address in (paid.recipient_address, paid.recipient_address.lower(), token, router):
+        before = everything()
+        rejected(change(api, refund, address), "address_invalid", before)
+        created = api.post(f"/api/payment-requests/{paid.pk}/refunds", {"recipient_address": address})
+        rejected(created, "address_invalid", before)
+        page = Client().post(
+            f"/refunds/{claimed.code}/address",
+            f"wallet_address={address}",
+            content_type="application/x-www-form-urlencoded",
+        )
+        assert page.status_code == 400
+        assert "wallet-problem" in page.content.decode()
+        assert everything() == before
+
+
+def test_old_page_and_reference_are_no_longer_payable(api: Api, paid: PaymentRequest) -> None:
+    refund = create(paid)
+    old = carrier_of(refund)
+    change(api, refund)
+    old.refresh_from_db()
+    assert old.status == "cancelled"
+    page = Client().get(f"/pay/{old.shortcode}")
+    assert page.status_code == 200
+    assert old.reference.hex() not in page.content.decode()
+    routes = Api().post(
+        f"/api/public/payment-requests/{old.pk}/routes",
+        {"wallet_address": SENDER, "chain_id": old.chain_id, "token_id": old.token_id},
+    )
+    assert routes.json()["error"]["code"] == "payment_request_not_active"
+    [noted] = Transition.objects.filter(request=old, to_status="cancelled")
+    assert refund.pk in noted.reason
+
+
+def test_transfer_to_old_address_counts_and_blocks_the_new_one(api: Api, paid: PaymentRequest) -> None:
+    refund = create(paid)
+    old = carrier_of(refund)
+    change(api, refund)
+    pay(old, old.amount)
+    [kept] = Refund.objects.exclude(pk=refund.pk)
+    assert (kept.recipient_address, status(kept)) == (SENDER, "completed")
+    new = carrier_of(refund)
+    with pytest.raises(ApiError) as twice:
+        services.reserve_to_send(new, actor=WHY)
+    assert twice.value.problems[0].code == ErrorCode.REFUND_TOO_LARGE
+    shown = Client().get(f"/pay/{new.shortcode}").content.decode()
+    assert "Refunds in USDC on Base are unavailable" in shown
+
+
+def test_build_that_began_before_the_change_returns_nothing(
+    paid: PaymentRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address changes after the old carrier's refund was read, and before the lock."""
+    refund = create(paid)
+    old = carrier_of(refund)
+    unlocked = services.refund_of
+
+    def changed_meanwhile(carrier: PaymentRequest) -> Refund:
+        found = unlocked(carrier)
+        services.change_address(found, OTHER, actor=WHY)
+        return found
+
+    monkeypatch.setattr(services, "refund_of", changed_meanwhile)
+    with pytest.raises(ApiError) as late:
+        services.reserve_to_send(old, actor=WHY)
+    assert late.value.problems[0].code == ErrorCode.REFUND_NOT_READY
+    assert fresh(refund).built_at is None
+
+
+def test_number_of_changes_is_limited(paid: PaymentRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    refund = create(paid)
+    monkeypatch.setattr(services, "_MOST_REFUNDS", 1)
+    before = everything()
+    with pytest.raises(ApiError) as full:
+        services.change_address(refund, OTHER, actor=WHY)
+    assert full.value.problems[0].code == ErrorCode.REFUND_TOO_LARGE
+    assert everything() == before
