@@ -13,11 +13,14 @@ class CacheSerializer:
         self._decoder = msgspec.msgpack.Decoder(Value)
 
     def dumps(self, value: int | Value) -> int | bytes:
-        """Return what is stored. Raises TypeError for other types."""
+        """Return what is stored. A value of another type is stored as nothing, which reads as a missing entry.
+
+        The portal's search (django-unfold) caches its results as objects: it works without that cache.
+        """
         if type(value) is int:
             return value
         if not isinstance(value, Value):
-            raise TypeError(f"the cache holds plain values, not {type(value).__name__}")
+            return b""
         return msgspec.msgpack.encode(value)
 
     def loads(self, data: bytes) -> int | Value | None:

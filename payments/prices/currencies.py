@@ -102,7 +102,7 @@ def _available(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
     """Return the available currencies as of the last minute. One thread asks; the others get what was known before."""
     with suppress(RedisError):
         if (shared := cache.get(_KEY)) is not None:
-            return frozenset(shared)
+            return frozenset(shared.decode().split())
     if _kept is not None and time.monotonic() - _kept[0] <= FRESH_SECONDS:
         return _kept[1]
     try:
@@ -124,7 +124,7 @@ def _renewed(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
         if _kept is None or time.monotonic() - _kept[0] > FRESH_SECONDS:
             _kept = time.monotonic(), _ask(coin, known)
             with suppress(RedisError):
-                cache.set(_KEY, sorted(_kept[1]), FRESH_SECONDS)
+                cache.set(_KEY, " ".join(sorted(_kept[1])).encode(), FRESH_SECONDS)
         return _kept[1]
     finally:
         _lock.release()

@@ -35,6 +35,8 @@ def test_no_worker_asks_a_chain_about_simulated_objects(
     api: Api, request_in: Callable[[str], PaymentRequest], outcome: Outcome
 ) -> None:
     request = request_in("active")
+    if outcome == Outcome.RESTORED:
+        api.post(path(request), {"outcome": "reorged"})
     body = api.post(path(request), {"outcome": outcome}).json()
     for payment in body["payments"]:
         assert bytes.fromhex(payment["transaction_hash"][2:]).startswith(HASH_PREFIX)

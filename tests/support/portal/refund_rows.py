@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from payments import sandbox
 from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds import services
 from payments.refunds.reading import now, with_request
 from payments.requests.lifecycle import lock_request
+from payments.sandbox import payments as sandbox_payments
 from tests.support.portal.payment_rows import SENDER, Make
 
 WHY = "for a test"
@@ -27,7 +27,7 @@ def paid(make: Make) -> PaymentRequest:
 def pay(request: PaymentRequest, amount: int) -> Payment:
     """Credit a payment of the request, as if a transaction on the chain had made it."""
     with transaction.atomic():
-        payment = sandbox._pay(lock_request(request.pk), amount, WHY)
+        payment = sandbox_payments.pay(lock_request(request.pk), amount, WHY)
     Payment.objects.filter(pk=payment.pk).update(is_simulated=False)
     return Payment.objects.get(pk=payment.pk)
 

@@ -12,11 +12,11 @@ from django.utils import timezone
 from chains.families import ChainError
 from merchants.models import Merchant
 from merchants.switching import switch_off
-from payments import sandbox
 from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds import claims, services
 from payments.refunds.claims import LIFETIME
 from payments.requests.lifecycle import lock_request
+from payments.sandbox import payments as sandbox_payments
 from tests.support.portal.payment_rows import SENDER
 from tests.support.portal.refund_rows import OTHER, WHY, carrier_of, create, everything, fresh, pay
 
@@ -96,7 +96,7 @@ def processing(paid: PaymentRequest, patch: pytest.MonkeyPatch) -> Refund:
 def failed(paid: PaymentRequest, patch: pytest.MonkeyPatch) -> Refund:
     refund = ready(paid, patch)
     with transaction.atomic():
-        sandbox._fail(lock_request(carrier_of(refund).pk), WHY)
+        sandbox_payments.fail(lock_request(carrier_of(refund).pk), WHY)
     return refund
 
 

@@ -212,7 +212,10 @@ def test_an_event_is_read_as_it_is_delivered(client: quittance.Client, terms: Te
 
 def test_each_outcome_can_be_simulated(client: quittance.Client, terms: Terms) -> None:
     for outcome in OUTCOMES:
-        made = client.sandbox.simulate(client.payment_requests.create(**terms()).id, outcome)
+        request = client.payment_requests.create(**terms())
+        if outcome == "restored":
+            client.sandbox.simulate(request.id, "reorged")
+        made = client.sandbox.simulate(request.id, outcome)
         assert made.payments or made.status == "expired"
         assert bool(made.refunds) == outcome.startswith("refund")
     assert client.sandbox.is_available()

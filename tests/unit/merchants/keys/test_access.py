@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from merchants.models import ApiKey, Merchant, Permission
+from merchants.models import AllowedRecipient, ApiKey, Merchant, Permission
 from merchants.services import issue_key, revoke_key
 from payments.models import PaymentRequest
 from tests.support.api.belongings import belongings
@@ -362,6 +362,10 @@ def test_another_merchants_object_is_as_if_it_did_not_exist(
     row: Row, things: dict[str, str], other_merchant: Merchant
 ) -> None:
     theirs = {name: str(value) for name, value in belongings(other_merchant).items()}
+    # Alice named the same wallet first; without this, the stranger could not accept payments to it.
+    AllowedRecipient.objects.create(
+        merchant=other_merchant, chain_type="evm", address=NEW["recipient_address"]
+    )
     key = issue_key(merchant=other_merchant, permissions=Permission.values)[1]
     headers = {"X-API-Key": key, "X-Request-Id": "the-same"}
     before = everything_stored()

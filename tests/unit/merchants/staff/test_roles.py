@@ -52,6 +52,7 @@ PAGES: dict[str, set[str]] = {
     "payments_paymentrequest_refund": {OPERATOR, MERCHANT},
     "payments_paymentrequest_refund-excess": {OPERATOR, MERCHANT},
     "payments_refund_cancel": {OPERATOR, MERCHANT},
+    "payments_refund_address": {OPERATOR, MERCHANT},
     "payments_paymentrequest_export": READERS,
     "payments_payment_retry": READERS,
     "payments_payment_look": READERS,

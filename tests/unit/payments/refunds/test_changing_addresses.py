@@ -8,10 +8,10 @@ from django.test import Client
 
 from chains.models import Token
 from config.api.errors import ApiError, ErrorCode
-from payments import sandbox
 from payments.models import PaymentRequest, Refund, Transition
 from payments.refunds import services
 from payments.requests.lifecycle import lock_request
+from payments.sandbox import payments as sandbox_payments
 from tests.conftest import Api
 from tests.support.portal.payment_rows import SENDER
 from tests.support.portal.refund_rows import OTHER, WHY, carrier_of, create, everything, fresh, pay, status
@@ -80,7 +80,7 @@ def test_processing_refund_keeps_its_address(api: Api, paid: PaymentRequest) -> 
 def test_failed_refund_keeps_its_address(api: Api, paid: PaymentRequest) -> None:
     refund = create(paid)
     with transaction.atomic():
-        sandbox._fail(lock_request(carrier_of(refund).pk), WHY)
+        sandbox_payments.fail(lock_request(carrier_of(refund).pk), WHY)
     assert status(refund) == "failed"
     rejected(change(api, refund), "refund_not_ready", everything())
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -274,7 +274,7 @@ def test_reorged_payment_is_flagged_again_with_its_own_event(make: Make) -> None
 
 
 def rate(value: str) -> Callable[..., Rate]:
-    return lambda token, currency: Rate(Decimal(value), currency, "USDC", ("a", "b"), timezone.now())
+    return lambda token, currency: Rate(Fraction(value), currency, "USDC", ("a", "b"), timezone.now())
 
 
 def late(make: Make, merchant: Merchant) -> PaymentRequest:

@@ -119,6 +119,19 @@ TABLE: dict[tuple[str, str], Then | None] = {
     (REAL, "paid"): REFUSED,
     (REAL, "overpaid"): Then("completed", MORE, False, ["payment.overpaid: completed"]),
     (REAL, "reorged"): REFUSED,
+    **{
+        (state, "restored"): REFUSED
+        for state in (
+            "active",
+            "partly paid",
+            "overdue",
+            "expired",
+            "cancelled",
+            "cancelled, paid",
+            "completed",
+            REAL,
+        )
+    },
 }
 
 

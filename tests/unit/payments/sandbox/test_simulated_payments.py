@@ -131,6 +131,8 @@ def test_the_largest_amount_there_is_can_be_paid_and_not_overpaid(
 @pytest.mark.parametrize("outcome", Outcome)
 def test_on_solana_it_is_the_same(api: Api, merchant: Merchant, solana_coin: Token, outcome: Outcome) -> None:
     request = a_request(merchant, solana_coin)
+    if outcome == Outcome.RESTORED:
+        api.post(path(request), {"outcome": "reorged"})
     answer = api.post(path(request), {"outcome": outcome})
     assert answer.status_code == 200, answer.content
     for payment in answer.json()["payments"]:

@@ -155,6 +155,7 @@ def test_each_field_has_a_meaning_and_an_example() -> None:
         "price",
         "binding",
         "refund_id",
+        "reorged",
     }
     of_refunds = {
         "object",
