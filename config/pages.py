@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.defaults import server_error
+
+from config.database.outages import is_outage
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ class PagePolicyMiddleware:
 
 def broken_page(request: HttpRequest) -> HttpResponse:
     """Return the error page. Customers read in their language that their funds are not affected."""
-    is_away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
+    is_away = is_outage(sys.exc_info()[1])
     answer = _for_customers(request) if request.path.startswith(_CUSTOMERS) else server_error(request)
     if is_away:
         answer.status_code = 503

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import DataError, InterfaceError, OperationalError
+from django.db import DataError
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from config.api.errors import ApiError, ErrorCode, Problem
 from config.api.objects import ObjectMissing
 from config.api.request_id import current_request_id
+from config.database.outages import is_outage
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ def as_api_error(exception: Exception) -> ApiError:
         case DataError() if "NUL" in str(exception):
             # PostgreSQL's text holds no NUL, so nothing that was ever stored goes by such a name.
             return ApiError(ErrorCode.RESOURCE_MISSING, "No object has this id.")
-        case OperationalError() | InterfaceError():
+        case _ if is_outage(exception):
             logger.warning("database unavailable: %s", type(exception).__name__)
             message = "Service temporarily unavailable. Nothing was changed. Try again in a few seconds."
             return ApiError(ErrorCode.SERVICE_UNAVAILABLE, message)

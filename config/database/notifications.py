@@ -129,7 +129,7 @@ class Listener:
                 self._failures = 0
             while not self._stopping.is_set():
                 asked_at = time.monotonic()
-                mine.execute("SELECT 1")  # PostgreSQL sends what is pending with the answer
+                _require_primary(mine)  # PostgreSQL sends what is pending with the response
                 self._handle_all(mine, seconds=0)
                 self._current_until = asked_at + CURRENT_SECONDS
                 self._handle_all(mine, seconds=PROOF_SECONDS)
@@ -142,6 +142,13 @@ class Listener:
                 logger.exception("a notification on %s could not be handled", notification.channel)
             if self._stopping.is_set():
                 return
+
+
+def _require_primary(mine: psycopg.Connection[Any]) -> None:
+    """Raise OperationalError if the server is read-only: a primary that became a standby sends no notifications."""
+    row = mine.execute("SHOW transaction_read_only").fetchone()
+    if row is None or row[0] != "off":
+        raise psycopg.OperationalError("the server is read-only")
 
 
 def connect() -> psycopg.Connection[Any]:

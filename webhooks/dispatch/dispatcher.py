@@ -7,10 +7,11 @@ import uuid
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
-from django.db import InterfaceError, OperationalError, connections
+from django.db import DatabaseError, connections
 from django.utils import timezone
 
 from config.database import leases
+from config.database.outages import is_outage
 from webhooks.dispatch.attempts import Outcome, store_results
 from webhooks.dispatch.delivery import attempt
 from webhooks.dispatch.leasing import Claim, claim_due, release
@@ -188,8 +189,8 @@ class Dispatcher:
         while outcomes:
             try:
                 return store_results(outcomes)
-            except (OperationalError, InterfaceError):
-                if self._stopping or time.monotonic() > until:
+            except DatabaseError as error:
+                if not is_outage(error) or self._stopping or time.monotonic() > until:
                     raise
                 connections.close_all()
                 time.sleep(_POLL_SECONDS)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, InternalError, OperationalError, close_old_connections, connection
 from django.test import Client
 from django.utils import timezone
+from psycopg.errors import ReadOnlySqlTransaction
 
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode, status_of
@@ -25,6 +26,13 @@ CALLS = [
 ]
 
 
+def read_only() -> InternalError:
+    """Return what Django makes of a write that a standby rejects."""
+    error = InternalError(SECRET)
+    error.__cause__ = ReadOnlySqlTransaction(SECRET)
+    return error
+
+
 def failing(error: Exception) -> Callable[..., Any]:
     def fail(*_: Any) -> Any:
         raise error
@@ -33,7 +41,9 @@ def failing(error: Exception) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize(
-    "error", [OperationalError(SECRET), InterfaceError(SECRET)], ids=["operational", "interface"]
+    "error",
+    [OperationalError(SECRET), InterfaceError(SECRET), read_only()],
+    ids=["operational", "interface", "read-only"],
 )
 @pytest.mark.parametrize(("method", "path"), CALLS)
 def test_a_database_that_is_away_is_503_with_a_time_to_come_back(
@@ -121,3 +131,18 @@ def test_a_chain_without_a_node_is_503_with_a_time_to_come_back(
     assert int(response["Retry-After"]) > 0
     assert Route.objects.get().built_at == built_at
     assert not PayerProof.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_connection_to_a_demoted_primary_is_replaced(raw: Raw, order: Callable[..., dict[str, Any]]) -> None:
+    body = json.dumps(order()).encode()
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+    demoted = connection.connection
+    rejected = raw(body, method="POST", path=CREATE)
+    assert (rejected.status_code, error_of(rejected)["code"]) == (503, "service_unavailable")
+    assert int(rejected["Retry-After"]) > 0
+    assert demoted.closed
+    close_old_connections()  # as at the end of each request
+    assert nothing_stored()
+    assert raw(body, method="POST", path=CREATE).status_code == 201

@@ -50,7 +50,8 @@ def end_other_connections() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE pid <> pg_backend_pid() AND datname = current_database() AND query LIKE 'SELECT 1%'"
+            " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+            " AND query LIKE 'SHOW transaction_read_only%'"
         )
 
 
@@ -135,3 +136,22 @@ def test_it_listens_past_a_pooler(settings: Settings) -> None:
         eventually(lambda: listener.is_current, "it is connected")
     finally:
         listener.stop()
+
+
+def test_read_only_server_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, opened = notifications.connect, list[psycopg.Connection[object]]()
+
+    def demoted_at_first() -> psycopg.Connection[object]:
+        opened.append(connect())
+        if len(opened) == 1:
+            opened[0].execute("SET default_transaction_read_only = on")
+        return opened[-1]
+
+    monkeypatch.setattr(notifications, "connect", demoted_at_first)
+    heard = Heard()
+    try:
+        assert (len(opened), opened[0].closed) == (2, True)
+        notify(Channel.REQUESTS, "by the primary")
+        assert heard.next() == (Channel.REQUESTS, "by the primary")
+    finally:
+        heard.listener.stop()
