@@ -140,7 +140,7 @@ def refund_recipient(request: PaymentRequest, text: str) -> str:
     chain = request.chain
     address = recipient(chain, request.token, text)
     if address == request.recipient_address:
-        raise AddressError("This is the wallet that received the payment. Enter the customer's own address.")
+        raise AddressError("This is the wallet that received the payment. A refund needs another one.")
     is_reserved = int.from_bytes(chain.family.address_bytes(address)) <= _LAST_RESERVED
     if is_reserved or address in chain.family.sandbox_payers:
         raise AddressError("This address has no owner; what is sent there is lost.")

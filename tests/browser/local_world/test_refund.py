@@ -19,7 +19,7 @@ OPTED_IN = ["payment.succeeded", "payment.failed", "payment.expired", "refund.co
 PRICE = {"currency": "EUR", "amount": "25.00"}
 RECIPIENTS = {"evm": anvil.MERCHANT_ADDRESS, "solana": str(MERCHANT.pubkey())}
 CUSTOMERS = {
-    "evm": "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+    "evm": "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
     "solana": str(Keypair.from_seed(b"where the customer gets it back.").pubkey()),
 }
 
