@@ -354,6 +354,46 @@ def test_mail_that_could_not_be_sent_is_retried(make: Make, merchant: Merchant) 
     assert late_payments.mail_merchants(now=later, rate_of=rate("1")) == 1
 
 
+def test_operator_is_alerted_of_refund_that_was_reorganised(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = make()
+    pay(request, 10)
+    made = refund(request)
+    assert made.carrier is not None
+    sent = credit(made.carrier, made.amount)
+    flag_reorged(sent)
+    flag_reorged(sent)
+    alerts = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert alerts == [
+        f"payment {sent.pk} sent a refund, but its block was reorganised away: the refund has failed"
+    ]
+    assert (fresh(request).net, events(request)[-1]) == (10 * UNIT, "refund.failed")
+
+
+def test_mail_that_fails_keeps_no_other_from_being_sent(make: Make, merchant: Merchant) -> None:
+    late(make, merchant)
+    late(make, merchant)
+    sent = []
+
+    def broken_once(recipient: str, subject: str, text: str) -> None:
+        sent.append(subject)
+        if len(sent) == 1:
+            raise ValueError("a header that no mail can have")
+
+    assert late_payments.mail_merchants(mail=broken_once, rate_of=rate("1")) == 1
+    assert len(sent) == 2
+
+
+def test_line_break_in_merchants_name_adds_no_header(make: Make, merchant: Merchant) -> None:
+    late(make, merchant)
+    Merchant.objects.filter(pk=merchant.pk).update(name="Alice\nBcc: all@example.com")
+    assert late_payments.mail_merchants(rate_of=rate("1")) == 1
+    [letter] = mail.outbox
+    assert letter.subject == "[TEST] Alice Bcc: all@example.com: a payment came after its price expired"
+    assert letter.recipients() == ["owner@shop.example"]
+
+
 def test_merchant_accepts_only_transfers_to_their_own_wallet(
     make: Make, other_merchant: Merchant, merchant: Merchant
 ) -> None:
