@@ -52,7 +52,10 @@ def mail_merchants(
 
 
 def _mailed_alone(request: PaymentRequest, now: datetime, mail: Mail, rate_of: RateOf) -> bool:
-    """E-mail one merchant, so that a failure does not keep the other e-mails from being sent. It is tried again later."""
+    """E-mail one merchant, so that a failure does not keep the other e-mails from being sent.
+
+    It is tried again later.
+    """
     try:
         return _mail_one(request, now, mail, rate_of)
     except SoftTimeLimitExceeded:
