@@ -17,7 +17,7 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, Refund
 from payments.models.payment import ACCEPTABLE_FAILURES
 from payments.refunds.reading import refunds_by_request
 
@@ -34,6 +34,7 @@ class Matter(StrEnum):
     AFTER_PRICE = "after_price"
     UNDECIDED = "undecided"
     OVERPAID = "overpaid"
+    AFTER_REFUND = "after_refund"
     PARTLY_PAID = "partly"
     NOT_BOUND = "not_bound"
     UNANSWERED = "unanswered"
@@ -45,6 +46,7 @@ LABELS = {
     Matter.AFTER_PRICE: "Paid after the price expired",
     Matter.UNDECIDED: "Paid in full, not completed",
     Matter.OVERPAID: "Overpaid",
+    Matter.AFTER_REFUND: "Paid again after a refund",
     Matter.PARTLY_PAID: "Closed with money paid",
     Matter.NOT_BOUND: "Can be accepted",
     Matter.UNANSWERED: "Verification stalled",
@@ -117,6 +119,19 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
             )
             more = lately.filter(~Q(type=Payment.Type.SWAP) | Exists(others))
             return list(more.order_by().values_list("request_id", flat=True).distinct())
+        case Matter.AFTER_REFUND:
+            # What was refunded is not asked for again, so the merchant doesn't expect such a payment.
+            candidates = requests.filter(status=PaymentRequest.Status.COMPLETED, amount_paid__gt=F("amount"))
+            held = _matching(candidates, "expires_at", lambda request: 0 < request.net <= request.amount)
+            refunds = Refund.objects.filter(
+                request=OuterRef("request"),
+                cancelled_at__isnull=True,
+                created_at__lt=OuterRef("completed_at"),
+            )
+            again = Payment.objects.filter(
+                Exists(refunds), request__in=held, reorged=False, completed_at__gte=recent
+            )
+            return list(again.order_by().values_list("request_id", flat=True).distinct())
         case Matter.PARTLY_PAID:
             ended = (PaymentRequest.Status.EXPIRED, PaymentRequest.Status.CANCELLED)
             partly = requests.filter(status__in=ended, amount_paid__gt=0, expires_at__gte=recent)

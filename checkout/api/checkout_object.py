@@ -287,9 +287,15 @@ def checkout_object(request: PaymentRequest) -> Checkout:
 
 
 def _is_available(request: PaymentRequest) -> bool:
-    """Whether money may be sent for the request. An open refund may no longer be left, after it failed once."""
-    is_open_refund = request.is_refund and request.status == PaymentRequest.Status.ACTIVE
-    return request.is_available and (not is_open_refund or is_left(request))
+    """Whether money may be sent for the request.
+
+    An open refund may no longer be left, after it failed once. An active request is paid in full if a reorganised
+    payment came back after others had replaced it: it waits for the merchant.
+    """
+    if request.status != PaymentRequest.Status.ACTIVE:
+        return request.is_available
+    is_due = is_left(request) if request.is_refund else not request.is_paid_in_full
+    return request.is_available and is_due
 
 
 def _is_routed(request: PaymentRequest) -> bool:

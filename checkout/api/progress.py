@@ -75,7 +75,12 @@ def page_state(checkout: dict[str, Any]) -> str:
         return str(checkout["status"])
     if any(is_under_way(payment) for payment in checkout["payments"]):
         return "processing"
-    return "partly_paid" if checkout["amount_paid"]["raw"] != "0" else "active"
+    return "partly_paid" if paid_so_far(checkout) else "active"
+
+
+def paid_so_far(checkout: dict[str, Any]) -> int:
+    """Return what counts toward the amount of an active request: not what a reorganisation has taken back."""
+    return max(int(checkout["amount"]["raw"]) - int(checkout["amount_remaining"]["raw"]), 0)
 
 
 def is_paid_too_much(checkout: dict[str, Any]) -> bool:

@@ -39,6 +39,7 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
     checkout = builtins(with_server_time(checkout_object(payment_request)))
     state = progress.page_state(checkout)
     decimals = payment_request.token.decimals
+    so_far = progress.paid_so_far(checkout)
     is_too_much = progress.is_paid_too_much(checkout)
     return {
         "checkout": checkout,
@@ -58,6 +59,8 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "amount_display": price_text(payment_request.amount, decimals),
         "remaining_display": price_text(payment_request.amount_remaining, decimals),
         "paid_display": price_text(payment_request.amount_paid, decimals),
+        "so_far": so_far,
+        "so_far_display": price_text(so_far, decimals),
         "overpaid_display": price_text(payment_request.amount_overpaid, decimals),
         "price_display": price_text(_price(payment_request, is_too_much=is_too_much), decimals),
         "is_paid_too_much": is_too_much,

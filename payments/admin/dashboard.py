@@ -134,6 +134,12 @@ _REQUEST_MATTERS = {
         "price_change",
         False,
     ),
+    Matter.AFTER_REFUND: (
+        "Paid again after a refund",
+        "A payment came for a completed request of which something was refunded. Refund it, or deliver again.",
+        "replay",
+        False,
+    ),
     Matter.PARTLY_PAID: (
         "Closed with money paid",
         "Expired with part of the amount paid, or cancelled with any of it. Refund it if you don't deliver.",

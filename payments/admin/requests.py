@@ -1,5 +1,6 @@
 """The admin of payment requests."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
@@ -32,6 +33,7 @@ from payments.admin.timeline import timeline_of_request
 from payments.api.links import payment_url
 from payments.models import Payment, PaymentRequest
 from payments.prices.late_payments import rate_now
+from payments.refunds.reading import refunds_by_request
 
 COLUMNS = (
     Column("id", lambda order: order.pk),
@@ -60,7 +62,25 @@ COLUMNS = (
     Column("expired_at", lambda order: order.expired_at),
     Column("cancelled_at", lambda order: order.cancelled_at),
     Column("payment_url", payment_url),
+    Column("amount_refunded", lambda order: decimal(order.refund_totals.completed, order.token)),
+    Column("amount_refund_open", lambda order: decimal(order.refund_totals.open, order.token)),
 )
+
+
+def _with_refunds(rows: Iterable[PaymentRequest]) -> list[PaymentRequest]:
+    """Return the requests; the refunds of all are read together, since `net` needs them."""
+    requests = list(rows)
+    refunds_by_request(requests)
+    return requests
+
+
+class _RequestList(portal.RecordList):
+    """The list of requests."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Read the refunds of the page's rows."""
+        super().get_results(request)
+        self.result_list = _with_refunds(self.result_list)
 
 
 @admin.register(PaymentRequest)
@@ -109,6 +129,14 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         simulated = Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)
         return orders.annotate(is_undone=Exists(undone), is_test=Exists(simulated))
 
+    def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
+        """Return the list class."""
+        return _RequestList
+
+    def read(self, rows: QuerySet[PaymentRequest]) -> list[PaymentRequest]:
+        """Return one page of the export."""
+        return _with_refunds(rows)
+
     def newest_first(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
         """Order by id, which is in order of time."""
         return rows.order_by("-created_at", "-pk")
@@ -122,6 +150,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         """Add the diagnosis, the facts, the payments and the timeline."""
         if order is None:
             return super().beside(request, order)
+        _with_refunds([order])
         payments = list(
             order.payments.select_related("chain", "token", "request__token", "request__chain").order_by(
                 "-created_at", "-id"
@@ -168,6 +197,8 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
             facts.insert(
                 2, ("Refunded", format_html("{} · {}", refunded, portal.link(refunds, "Show refunds")))
             )
+            if order.refund_totals.open:
+                facts.insert(3, ("Refunds under way", in_token(order.refund_totals.open, order.token)))
         if order.price and order.rate and order.can_be_accepted:
             current = rate_now(order)
             text = f"{current} {order.rate['currency']} for 1 {order.rate['token']}" if current else "unknown"
@@ -218,7 +249,7 @@ def _badges(order: PaymentRequest) -> str:
     """Return badges for the status and for irregular payments."""
     irregular = [
         ("overpaid", order.amount_overpaid > 0),
-        ("part paid", 0 < order.amount_paid < order.amount),
+        ("part paid", order.status != PaymentRequest.Status.COMPLETED and 0 < order.net < order.amount),
         ("late", order.paid_late),
         ("reorged", getattr(order, "is_undone", False)),
     ]

@@ -41,6 +41,7 @@ class Refund(models.Model):
     its transaction was last returned to be signed: only a payment that was submitted after that makes the refund fail,
     so that its amount stays reserved while the transaction may still be sent.
 
+    `moved_to`: the refund whose earlier address this is; what reaches this address is no longer due there.
     `credited_payments`: the ids of the payments credited when the refund was created; only wallets that made them may
     name its address. `created_by` is who created it, as the history writes it; only the merchant may see it.
     `watched_until`: until then the chain is searched for its transaction (`payments.discovery.watches`), without a gap
@@ -71,6 +72,15 @@ class Refund(models.Model):
     )
     carrier = models.OneToOneField(
         PaymentRequest, on_delete=models.PROTECT, null=True, blank=True, related_name="refund"
+    )
+    moved_to = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        db_index=False,
     )
     amount = BaseUnitsField()
     recipient_address = models.CharField(max_length=64, blank=True)

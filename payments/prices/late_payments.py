@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
@@ -47,7 +48,21 @@ def mail_merchants(
 ) -> int:
     """E-mail the merchants of requests that wait for acceptance; return how many e-mails were sent."""
     due = PaymentRequest.objects.filter(late_price_mail_at__lte=now()).select_related("merchant", "token")
-    return sum(_mail_one(request, now(), mail, rate_of) for request in due.order_by("pk")[:_BATCH])
+    return sum(_mailed_alone(request, now(), mail, rate_of) for request in due.order_by("pk")[:_BATCH])
+
+
+def _mailed_alone(request: PaymentRequest, now: datetime, mail: Mail, rate_of: RateOf) -> bool:
+    """E-mail one merchant, so that a failure does not keep the other e-mails from being sent.
+
+    It is tried again later.
+    """
+    try:
+        return _mail_one(request, now, mail, rate_of)
+    except SoftTimeLimitExceeded:
+        raise
+    except Exception:
+        logger.exception("the e-mail about payment request %s was not sent", request.pk)
+        return False
 
 
 def _mail_one(request: PaymentRequest, now: datetime, mail: Mail, rate_of: RateOf) -> bool:
@@ -63,12 +78,10 @@ def _mail_one(request: PaymentRequest, now: datetime, mail: Mail, rate_of: RateO
             )
         _move(own, now + PAUSE, None)
         return False
-    subject = f"{request.merchant.name}: a payment came after its price expired"
-    try:
-        mail(request.merchant.email, subject, _letter(request, rate_of))
-    except OSError:
-        logger.exception("the e-mail about payment request %s was not sent", request.pk)
-        return False
+    # A line break would end the header.
+    name = " ".join(request.merchant.name.split())
+    subject = f"{name}: a payment came after its price expired"
+    mail(request.merchant.email, subject, _letter(request, rate_of))
     _move(own, now + PAUSE, None)
     return True
 

@@ -39,6 +39,10 @@ class Refundable:
         """The wallets that paid; a payment whose sender is unknown counts as a payer of its own."""
         return {payment.from_address or payment.pk for payment in self.payments}
 
+    def taken_by_moved(self, refund_id: str) -> int:
+        """Return what the earlier addresses of this refund take."""
+        return _taken([each for each in self.refunds if each.refund.moved_to_id == refund_id])
+
     def without(self, refund_id: str) -> "Refundable":
         """Return the same without one refund."""
         return Refundable(self.payments, [each for each in self.refunds if each.refund.pk != refund_id])

@@ -103,8 +103,8 @@ def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
         _require_changeable(current)
         if locked.recipient_address == address:
             return current
-        if locked.carrier_id is not None:
-            _set_carrier_aside(locked, actor=actor)
+        if locked.carrier is not None:
+            _set_carrier_aside(locked, locked.carrier, actor=actor)
         _give_address(locked, address, Refund.AddressSource.MERCHANT, actor=actor)
         locked.save(update_fields=_ADDRESS_FIELDS)
         tell_watchers(locked.request_id)
@@ -124,14 +124,13 @@ def cancel_refund(refund: Refund, *, actor: str) -> RefundNow:
         if current.standing.status == Refund.Status.COMPLETED:
             raise ApiError(ErrorCode.REFUND_NOT_CANCELLABLE, "This refund is completed.")
         moment = timezone.now()
-        if locked.carrier_id is not None:
-            carrier = lock_request(locked.carrier_id)
-            if is_held(carrier, moment):
+        if locked.carrier is not None:
+            if is_held(locked.carrier, moment):
                 message = (
                     "The transaction of this refund is on its way. Wait until it has completed or failed."
                 )
                 raise ApiError(ErrorCode.REFUND_NOT_CANCELLABLE, message)
-            move_request(carrier, PaymentRequest.Status.CANCELLED, actor=actor, cancelled_at=moment)
+            move_request(locked.carrier, PaymentRequest.Status.CANCELLED, actor=actor, cancelled_at=moment)
         locked.cancelled_at = moment
         locked.save(update_fields=("cancelled_at",))
         tell_watchers(locked.request_id)
@@ -162,10 +161,10 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
     """
     with transaction.atomic():
         refund = _locked(refund_of(carrier))
-        if refund.carrier_id != carrier.pk:  # changed before the lock
+        if refund.carrier is None or refund.carrier_id != carrier.pk:  # changed before the lock
             message = "The address of this refund was changed. Build its transaction again."
             raise ApiError(ErrorCode.REFUND_NOT_READY, message)
-        carrier = lock_request(carrier.pk)
+        carrier = refund.carrier
         current, moment = now([refund])[0], timezone.now()
         _require_unsent(current)
         if covering_payment(carrier, moment):
@@ -221,11 +220,16 @@ def is_reserved(carrier: PaymentRequest) -> bool:
 
 
 def _left_for(refund: Refund) -> int:
-    """Return the most that the refund may be, beside all other refunds of its request and of its payment."""
+    """Return the most that the refund may be, beside all other refunds of its request and of its payment.
+
+    What is sent, or on its way, to an earlier address of the refund is a part of its amount.
+    """
     possible = refundable(refund.request).without(refund.pk)
+    due = max(refund.amount - possible.taken_by_moved(refund.pk), 0)
     if refund.payment_id is None:
-        return possible.left
-    return next((possible.left_of(each) for each in possible.payments if each.pk == refund.payment_id), 0)
+        return min(possible.left, due)
+    left = next((possible.left_of(each) for each in possible.payments if each.pk == refund.payment_id), 0)
+    return min(left, due)
 
 
 def _require_ended(request: PaymentRequest) -> None:
@@ -264,13 +268,12 @@ def _require_changeable(current: RefundNow) -> None:
     raise ApiError(ErrorCode.REFUND_NOT_READY, message)
 
 
-def _set_carrier_aside(refund: Refund, *, actor: str) -> None:
-    """Cancel the locked refund's carrier, and keep it with its address as a cancelled refund of its own."""
+def _set_carrier_aside(refund: Refund, carrier: PaymentRequest, *, actor: str) -> None:
+    """Cancel the locked refund's locked carrier, and keep it with its address as a cancelled refund of its own."""
     refunds = Refund.objects.filter(request=refund.request_id).count()
     if refunds >= _MOST_REFUNDS:
         raise _too_large(refund.request, 0, refunds)
-    assert refund.carrier_id is not None
-    carrier, moment = lock_request(refund.carrier_id), timezone.now()
+    moment = timezone.now()
     reason = f"the address of {refund.pk} was changed"
     if not move_request(
         carrier, PaymentRequest.Status.CANCELLED, actor=actor, reason=reason, cancelled_at=moment
@@ -283,6 +286,7 @@ def _set_carrier_aside(refund: Refund, *, actor: str) -> None:
         request=refund.request,
         payment_id=refund.payment_id,
         carrier=carrier,
+        moved_to=refund,
         amount=refund.amount,
         recipient_address=refund.recipient_address,
         address_source=refund.address_source,
@@ -321,9 +325,15 @@ def _too_large(request: PaymentRequest, left: int, refunds: int) -> ApiError:
 
 
 def _locked(refund: Refund) -> Refund:
-    """Return the refund, locked together with its request until the transaction ends."""
+    """Return the refund, locked together with its request and its carrier until the transaction ends.
+
+    A payment of the carrier changes under the carrier's lock, so the refund's standing changes no more.
+    """
     lock_request(refund.request_id)
-    return with_request(Refund.objects.filter(pk=refund.pk)).get()
+    locked = with_request(Refund.objects.filter(pk=refund.pk)).get()
+    if locked.carrier_id is not None:
+        locked.carrier = lock_request(locked.carrier_id)
+    return locked
 
 
 def _give_address(refund: Refund, address: str, source: Refund.AddressSource, *, actor: str) -> None:

@@ -34,6 +34,8 @@ def credit(request: PaymentRequest, payment: Payment) -> EventType:
 
     The payment is stored as completed already.
     """
+    # A refund's transaction changes without this lock: the decision and its event use the same totals.
+    request.remember_refunds(request.refund_totals)
     was_paid_in_full = request.is_paid_in_full
     had_payments = request.amount_paid > 0
     request.amount_paid += payment.amount_received or 0
@@ -61,13 +63,13 @@ def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
     return min(request.net, request.amount_paid - request.amount_reorged - late_amount)
 
 
-def credit_columns(request: PaymentRequest, payment: Payment, now: datetime) -> dict[str, Any]:
+def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime) -> dict[str, Any]:
     """Return the columns of a credited request, except those of its completion.
 
-    The merchant gets an e-mail if the request is now paid in full, but after its price had expired.
+    The merchant gets an e-mail if the request is now paid in full, but in part after its price had expired.
     """
     columns: dict[str, Any] = {"amount_paid": request.amount_paid}
-    if payment.after_price and request.can_be_accepted:
+    if request.price is not None and request.can_be_accepted and not completes(request, event_type):
         columns["late_price_mail_at"] = now
     return columns
 

@@ -245,7 +245,11 @@ def flag_reorged(payment: Payment, claim_id: uuid.UUID | None = None) -> None:
         request = lock_request(payment.request_id)
         rows = Payment.objects.filter(pk=payment.pk) if claim_id is None else _held([payment], claim_id)
         if request.is_refund:
-            undo_refund(request, rows.first())
+            if undo_refund(request, rows.first()):
+                logger.error(
+                    "payment %s sent a refund, but its block was reorganised away: the refund has failed",
+                    payment.pk,
+                )
             return
         now = timezone.now()
         next_check = None if payment.is_simulated else now + PAUSE

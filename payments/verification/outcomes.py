@@ -288,7 +288,7 @@ def progress_columns(
 def _credit(request: PaymentRequest, payment: Payment, paid_at: datetime, now: datetime) -> None:
     """Add what the payment delivered to the locked request, update its status and record the event."""
     event_type = crediting.credit(request, payment)
-    columns = crediting.credit_columns(request, payment, now)
+    columns = crediting.credit_columns(request, event_type, now)
     PaymentRequest.objects.filter(pk=request.pk).update(**columns)
     if crediting.completes(request, event_type):
         columns = crediting.completion_columns(request, paid_at, now)

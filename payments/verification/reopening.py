@@ -58,14 +58,15 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
     notify(Channel.PAYMENTS, str(payment.chain_id))
 
 
-def undo_refund(carrier: PaymentRequest, payment: Payment | None) -> None:
+def undo_refund(carrier: PaymentRequest, payment: Payment | None) -> bool:
     """Fail the locked carrier's completed payment, free its transfers, and open the carrier again.
 
     The refund is then `failed`. Its transaction may still be mined again: it is found by its reference, or can be
-    submitted, and counts then as if for the first time. Changes nothing if the payment is no longer completed.
+    submitted, and counts then as if for the first time. False, and nothing changes, if the payment is no longer
+    completed.
     """
     if payment is None or payment.status != Payment.Status.COMPLETED:
-        return
+        return False
     received = payment.amount_received or 0
     ConsumedTransfer.objects.filter(payment=payment).delete()
     move_payment(
@@ -97,3 +98,4 @@ def undo_refund(carrier: PaymentRequest, payment: Payment | None) -> None:
     else:
         PaymentRequest.objects.filter(pk=carrier.pk).update(**left)
     events.record_failed(carrier, payment)
+    return True

@@ -8,7 +8,7 @@ import { parseChoice, type Choice } from "./flow/choice";
 import { Flow } from "./flow/flow";
 import type { At } from "./flow/states";
 import { localTime } from "./language";
-import { plain, showPrice } from "./money";
+import { isZero, plain, showPrice } from "./money";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
@@ -17,7 +17,7 @@ import { WalletList, type Remote } from "./page/wallet-list";
 import { paymentWarning } from "./screens/payment-warning";
 import * as outcomes from "./screens/outcomes";
 import { Panel, type Screen } from "./screens/panel";
-import { money, partialBox, partialText } from "./screens/parts";
+import { money, paidSoFar, partialBox, partialText } from "./screens/parts";
 import { payScreen } from "./screens/pay";
 import { isTakingLong, processingScreen, waitingScreen, type Following } from "./screens/progress";
 import { Api } from "./server/api";
@@ -175,7 +175,9 @@ class CheckoutPage {
     this.wasInFlight ||= this.isInFlight() || (before.status === "active" && next.status === "completed");
     this.wasCancelledHere ||= before.status === "active" && next.status === "cancelled";
     if (next.status === "completed" && "wallet" in this.flow.step) this.flow.step.wallet.leave?.();
-    if (next.amount_paid.raw !== before.amount_paid.raw || next.status !== before.status) this.showAmounts();
+    const amounts = ({ status, amount_paid, amount_remaining }: Checkout): string =>
+      [status, amount_paid.raw, amount_remaining.raw].join();
+    if (amounts(next) !== amounts(before)) this.showAmounts();
     this.render();
   }
 
@@ -330,7 +332,7 @@ class CheckoutPage {
     if (status === "completed") return status;
     if (this.isInFlight()) return "processing";
     if (status !== "active") return status;
-    return this.checkout.amount_paid.raw === "0" ? "active" : "partly_paid";
+    return isZero(paidSoFar(this.checkout)) ? "active" : "partly_paid";
   }
 
   private runCountdown(): void {

@@ -14,6 +14,16 @@ export function plain(amount: Amount): string {
   return joined(whole, fraction, Math.min(2, amount.decimals));
 }
 
+/** What is left of an amount without a part of it; zero if the part is larger. */
+export function less(amount: Amount, part: Amount): Amount {
+  const left = BigInt(amount.raw) - BigInt(part.raw);
+  const raw = (left > 0n ? left : 0n).toString();
+  const digits = raw.padStart(amount.decimals + 1, "0");
+  const point = digits.length - amount.decimals;
+  const formatted = amount.decimals ? `${digits.slice(0, point)}.${digits.slice(point)}` : digits;
+  return { ...amount, raw, formatted };
+}
+
 /**
  * What a wallet holds, short enough for a row: six fraction digits, two from 1,000 on and none from 1,000,000 on. The
  * rest is cut off, since rounding up would show more than there is.

@@ -153,7 +153,7 @@ def _credit(
     for each in completed:
         payment, request = paid[each.payment.pk], requests[each.payment.request_id]
         event_type = event_types[payment.pk] = crediting.credit(request, payment)
-        columns = crediting.credit_columns(request, payment, check.now)
+        columns = crediting.credit_columns(request, event_type, check.now)
         if crediting.completes(request, event_type):
             paid_at = outcomes.paid_at(each.payment, each.verdict)
             more = crediting.completion_columns(request, paid_at, check.now)

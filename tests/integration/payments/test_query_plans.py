@@ -201,6 +201,13 @@ REQUESTS: list[tuple[str, str, Query]] = [
         lambda at: attention.count_requests(PaymentRequest.objects.all(), attention.Matter.OVERPAID, at.now),
     ),
     (
+        "payment_request_more_came",
+        "dashboard: paid again after a refund",
+        lambda at: attention.count_requests(
+            PaymentRequest.objects.all(), attention.Matter.AFTER_REFUND, at.now
+        ),
+    ),
+    (
         "payment_request_partly_paid",
         "dashboard: closed with part paid",
         lambda at: attention.count_requests(

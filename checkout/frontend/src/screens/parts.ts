@@ -4,7 +4,7 @@ import { copy } from "../copy";
 import { el, type Child } from "../dom";
 import type { Notice } from "../flow/notices";
 import { isolated } from "../language";
-import { isZero, plain } from "../money";
+import { isZero, less, plain } from "../money";
 import type { Amount, Checkout } from "../server/types";
 import type { Screen } from "./panel";
 
@@ -52,17 +52,22 @@ export function addressFact(name: string, address: string): HTMLElement {
   return fact(name, el("code", { class: "address" }, address), "fact--tall");
 }
 
-/** "3.00 of 10.00 USDC received, 7.00 to go", or null if nothing has been paid. */
+/** What counts toward the amount of an active request: not what a reorganisation has taken back. */
+export function paidSoFar(checkout: Checkout): Amount {
+  return less(checkout.amount, checkout.amount_remaining);
+}
+
+/** "3.00 of 10.00 USDC received, 7.00 to go", or null if nothing of it counts. */
 export function partialText(checkout: Checkout): string | null {
-  if (isZero(checkout.amount_paid) || isZero(checkout.amount_remaining)) return null;
-  const total = money(checkout.amount, checkout);
-  return copy.partlyPaid(plain(checkout.amount_paid), total, plain(checkout.amount_remaining));
+  const paid = paidSoFar(checkout);
+  if (isZero(paid) || isZero(checkout.amount_remaining)) return null;
+  return copy.partlyPaid(plain(paid), money(checkout.amount, checkout), plain(checkout.amount_remaining));
 }
 
 /** The progress of a partly paid request as text and bar; null if nothing has been paid. */
 export function partialBox(checkout: Checkout): HTMLElement | null {
   const text = partialText(checkout);
   if (!text) return null;
-  const bar = { class: "bar", max: checkout.amount.raw, value: checkout.amount_paid.raw, "aria-hidden": "true" };
+  const bar = { class: "bar", max: checkout.amount.raw, value: paidSoFar(checkout).raw, "aria-hidden": "true" };
   return el("div", { class: "partial" }, el("p", {}, text), el("progress", bar));
 }

@@ -34,6 +34,16 @@ def test_completed_refund_is_on_receipt_and_payment_page(paid: PaymentRequest) -
     assert "was refunded to" in text_of(f"/pay/{paid.shortcode}")
 
 
+@pytest.mark.parametrize("refunded", [1_000_000, 2_000_000])
+def test_receipt_adds_up_after_refund_of_excess(paid: PaymentRequest, refunded: int) -> None:
+    pay(paid, 2_000_000)
+    refund = create(paid, amount=refunded)
+    pay(carrier_of(refund), refund.amount)
+    text = re.sub(r"\s+", " ", text_of(f"/pay/{paid.shortcode}/receipt"))
+    assert "Receipt 12.50 USDC" in text
+    assert f"Requested10.50 USDC Overpaid2.00 USDC Refunded{refunded // 1_000_000}.00 USDC" in text
+
+
 def test_open_refund_is_shown_as_under_way(paid: PaymentRequest) -> None:
     create(paid, amount=2_500_000)
     create(paid, amount=1_000_000, recipient_address=None)

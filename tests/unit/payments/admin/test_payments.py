@@ -1,5 +1,6 @@
 """Requests and payments are found by whatever is at hand, understood on one page, and neither made nor changed."""
 
+import csv
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -18,8 +19,11 @@ from merchants.models import Merchant
 from merchants.staff.roles import assign_role
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
 from payments.requests.events import record_failed
+from payments.requests.lifecycle import cancel_request
 from payments.submission.hashes import submit_hash
+from tests.support.payments.credits import credit
 from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, fail, found, page_of
+from tests.support.portal.refund_rows import create
 
 MODELS = ("paymentrequest", "payment", "refund", "consumedtransfer", "transition")
 NAMES = {
@@ -245,6 +249,37 @@ def test_a_list_asks_the_same_number_of_questions_however_long_it_is(
     for number in range(2, 8):
         another(number)
     assert questions() == one
+
+
+def test_refunds_of_listed_and_exported_requests_are_read_together(admin_client: Client, make: Make) -> None:
+    """The badges and the amounts of each row are net of its refunds."""
+
+    def another() -> None:
+        request = make()
+        credit(request, 4_000_000)
+        cancel_request(request.pk, actor="test")
+        request.refresh_from_db()
+        create(request, amount=1_000_000)
+
+    def questions(path: str) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            b"".join(admin_client.get(f"/admin/payments/paymentrequest/{path}"))
+        return len(queries)
+
+    another()
+    paths = ("", "export.csv")
+    once = [questions(path) for path in paths]
+    once = [questions(path) for path in paths]
+    another()
+    another()
+    assert [questions(path) for path in paths] == once
+    [first, *_] = csv.DictReader(
+        b"".join(admin_client.get("/admin/payments/paymentrequest/export.csv"))
+        .decode("utf-8-sig")
+        .splitlines()
+    )
+    names = ("amount_paid", "amount_remaining", "amount_refunded", "amount_refund_open")
+    assert [first[name] for name in names] == ["4.000000", "7.500000", "0.000000", "1.000000"]
 
 
 def test_no_more_than_ten_thousand_rows_are_counted(make: Make) -> None:

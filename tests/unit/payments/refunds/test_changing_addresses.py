@@ -163,6 +163,61 @@ def test_transfer_to_old_address_counts_and_blocks_the_new_one(api: Api, paid: P
     assert "Refunds in USDC on Base are unavailable" in shown
 
 
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_part_of_payment_is_not_refunded_to_both_addresses(
+    api: Api, paid: PaymentRequest, is_sent: bool
+) -> None:
+    """Enough is left for both, but the customer is owed the amount once."""
+    refund = create(paid, amount=4_000_000)
+    old = carrier_of(refund)
+    change(api, refund)
+    with transaction.atomic():
+        if is_sent:
+            sandbox_payments.pay(lock_request(old.pk), 1_000_000, WHY)
+        else:
+            sandbox_payments.leave_processing(lock_request(old.pk), WHY)
+    new = carrier_of(refund)
+    with pytest.raises(ApiError) as twice:
+        services.reserve_to_send(new, actor=WHY)
+    assert twice.value.problems[0].code == ErrorCode.REFUND_TOO_LARGE
+    assert fresh(refund).built_at is None
+    assert not services.is_left(new)
+    assert "Refunds in USDC on Base are unavailable" in Client().get(f"/pay/{new.shortcode}").content.decode()
+
+
+def test_moved_refund_can_be_sent_while_nothing_reaches_the_old_address(
+    api: Api, paid: PaymentRequest
+) -> None:
+    refund = create(paid)
+    change(api, refund)
+    change(api, refund, SENDER)
+    services.reserve_to_send(carrier_of(refund), actor=WHY)
+    assert fresh(refund).built_at is not None
+
+
+@pytest.mark.parametrize("change_of", ["address", "cancel"])
+def test_transaction_found_during_a_change_wins(
+    api: Api, paid: PaymentRequest, monkeypatch: pytest.MonkeyPatch, change_of: str
+) -> None:
+    """A payment of the carrier changes under the carrier's lock alone, until the change has that lock too."""
+    refund = create(paid)
+    before = everything()
+    lock = services.lock_request
+
+    def found_meanwhile(key: Any) -> PaymentRequest:
+        if key == carrier_of(refund).pk:
+            pay(
+                carrier_of(refund), refund.amount
+            )  # undone with the rejected call, as one connection makes both
+        return lock(key)
+
+    monkeypatch.setattr(services, "lock_request", found_meanwhile)
+    answer = change(api, refund) if change_of == "address" else api.post(f"/api/refunds/{refund.pk}/cancel")
+    code = "refund_not_ready" if change_of == "address" else "refund_not_cancellable"
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, code)
+    assert everything() == before
+
+
 def test_build_that_began_before_the_change_returns_nothing(
     paid: PaymentRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

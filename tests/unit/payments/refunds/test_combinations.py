@@ -107,6 +107,14 @@ def accepted(request: PaymentRequest) -> None:
     pay(request, 10, accepted_by="test")
 
 
+def refunded_and_paid_again(request: PaymentRequest) -> None:
+    pay(request, 10)
+    made = refund(request)
+    assert made.carrier is not None
+    credit(made.carrier, made.amount)
+    pay(request, 10)
+
+
 def reorganised(request: PaymentRequest) -> None:
     flag_reorged(pay(request, 10))
 
@@ -138,6 +146,7 @@ SITUATIONS: dict[str, Callable[[PaymentRequest], None]] = {
     "priced, paid after the price expired": paid_after_the_price,
     "priced, part paid after the price expired": part_paid_after_the_price,
     "overpaid": overpaid,
+    "paid, refunded and paid again": refunded_and_paid_again,
     "cancelled, then paid": cancelled_and_paid,
     "paid by a swap": paid_by_a_swap,
     "paid by an accepted payment": accepted,

@@ -17,6 +17,7 @@ from payments.models import FailureCode, Payment, PaymentRequest, Refund, Transi
 from payments.prices import late_payments
 from payments.prices.rates import Rate
 from payments.refunds.services import cancel_refund, create_refund
+from payments.requests import crediting
 from payments.requests.crediting import is_after_price
 from payments.requests.lifecycle import cancel_request, expire_due
 from payments.routes.refusals import require_payable
@@ -138,6 +139,27 @@ def test_refund_that_frees_its_amount_completes_nothing(make: Make, ending: str)
     assert Transition.objects.filter(
         request=request, reason="accepted: delivered", to_status="completed"
     ).exists()
+
+
+def test_decision_and_event_use_the_same_totals(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refund's transaction fails under the lock of its carrier alone, here while a payment is credited."""
+    request = make()
+    pay(request, 9)
+    expire(request)
+    made = refund(request)
+    assert made.carrier is not None
+    carrier, decide = made.carrier, crediting._paid_in_time
+
+    def failed_meanwhile(*given: Any, **named: Any) -> int:
+        fail(carrier)
+        return decide(*given, **named)
+
+    monkeypatch.setattr(crediting, "_paid_in_time", failed_meanwhile)
+    pay(request, 1)
+    shown = bodies(request)[-1]
+    assert (shown["type"], fresh(request).status) == ("payment.partially_paid", "expired")
+    assert (sums(request)["amount_remaining"], sums(request)["amount_refund_open"]) == ("9", "9")
+    assert fresh(request).can_be_accepted
 
 
 def test_credit_completes_request_whose_refund_was_cancelled(make: Make) -> None:
@@ -303,6 +325,18 @@ def test_merchant_is_mailed_once_with_both_rates(make: Make, merchant: Merchant)
         assert text in letter.body, text
 
 
+def test_payment_in_time_that_completes_a_late_part_is_mailed(make: Make) -> None:
+    request = make()
+    price(request)
+    end = expire(request)
+    pay(request, 6)
+    assert fresh(request).late_price_mail_at is None
+    pay(request, 4, at=end)
+    waiting = fresh(request)
+    assert (waiting.status, waiting.can_be_accepted) == ("expired", True)
+    assert waiting.late_price_mail_at is not None
+
+
 def test_refunded_late_payment_is_not_mailed(make: Make, merchant: Merchant) -> None:
     refund(late(make, merchant))
     assert late_payments.mail_merchants(rate_of=rate("1")) == 0
@@ -318,6 +352,46 @@ def test_mail_that_could_not_be_sent_is_retried(make: Make, merchant: Merchant) 
     assert late_payments.mail_merchants(mail=broken, rate_of=rate("1")) == 0
     assert late_payments.mail_merchants(rate_of=rate("1")) == 0
     assert late_payments.mail_merchants(now=later, rate_of=rate("1")) == 1
+
+
+def test_operator_is_alerted_of_refund_that_was_reorganised(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = make()
+    pay(request, 10)
+    made = refund(request)
+    assert made.carrier is not None
+    sent = credit(made.carrier, made.amount)
+    flag_reorged(sent)
+    flag_reorged(sent)
+    alerts = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert alerts == [
+        f"payment {sent.pk} sent a refund, but its block was reorganised away: the refund has failed"
+    ]
+    assert (fresh(request).net, events(request)[-1]) == (10 * UNIT, "refund.failed")
+
+
+def test_mail_that_fails_keeps_no_other_from_being_sent(make: Make, merchant: Merchant) -> None:
+    late(make, merchant)
+    late(make, merchant)
+    sent = []
+
+    def broken_once(recipient: str, subject: str, text: str) -> None:
+        sent.append(subject)
+        if len(sent) == 1:
+            raise ValueError("a header that no mail can have")
+
+    assert late_payments.mail_merchants(mail=broken_once, rate_of=rate("1")) == 1
+    assert len(sent) == 2
+
+
+def test_line_break_in_merchants_name_adds_no_header(make: Make, merchant: Merchant) -> None:
+    late(make, merchant)
+    Merchant.objects.filter(pk=merchant.pk).update(name="Alice\nBcc: all@example.com")
+    assert late_payments.mail_merchants(rate_of=rate("1")) == 1
+    [letter] = mail.outbox
+    assert letter.subject == "[TEST] Alice Bcc: all@example.com: a payment came after its price expired"
+    assert letter.recipients() == ["owner@shop.example"]
 
 
 def test_merchant_accepts_only_transfers_to_their_own_wallet(

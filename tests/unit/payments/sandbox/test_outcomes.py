@@ -193,6 +193,20 @@ def test_tables_have_every_outcome_in_each_plain_state() -> None:
 
 
 @pytest.mark.parametrize("state", PLAIN)
+def test_restored_payment_counts_again_as_before(
+    api: Api, request_in: Callable[[str], PaymentRequest], state: str
+) -> None:
+    request = request_in(state)
+    lost = api.post(path(request), {"outcome": "reorged"}).json()
+    back = api.post(path(request), {"outcome": "restored"}).json()
+    assert [payment["reorged"] for payment in lost["payments"]].count(True) == 1
+    assert not any(payment["reorged"] for payment in back["payments"])
+    assert (back["status"], back["amount_paid"]) == (lost["status"], lost["amount_paid"])
+    assert PaymentRequest.objects.get(pk=request.pk).net == int(back["amount_paid"]["raw"])
+    assert told()[-1] == f"payment.reorged: {back['status']}"
+
+
+@pytest.mark.parametrize("state", PLAIN)
 def test_outcome_of_one_payment_leaves_the_request(
     api: Api, request_in: Callable[[str], PaymentRequest], state: str
 ) -> None:
