@@ -15,7 +15,7 @@ from typing import Any
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
 from chains.client import Block, ChainClient, ChainError, Head, TransactionFacts
@@ -281,12 +281,13 @@ def _set_reorged(
     reorged: bool,
     **columns: Any,
 ) -> bool:
-    """Set or clear the flag, move the amount between the locked request's sums, and record the event."""
+    """Set or clear the flag, update the locked request's sum, and record the event."""
     unchanged = rows.filter(status=Payment.Status.COMPLETED, reorged=not reorged)
     if not unchanged.update(reorged=reorged, unanswered_looks=0, **columns, **_FREE):
         return False
-    received = payment.amount_received or 0
-    request.amount_reorged += received if reorged else -received
+    # The sum, not a difference: it is right also after a worker of the release before has set a flag.
+    lost = request.payments.filter(status=Payment.Status.COMPLETED, reorged=True)
+    request.amount_reorged = lost.aggregate(total=Sum("amount_received"))["total"] or 0
     PaymentRequest.objects.filter(pk=request.pk).update(amount_reorged=request.amount_reorged)
     payment.reorged = reorged
     note_reorganisation(request, payment, is_back=not reorged)
