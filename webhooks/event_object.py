@@ -48,10 +48,10 @@ EXAMPLE: dict[str, Any] = {
 class EventToken(Answer, kw_only=True):
     """The token in an event."""
 
-    id: Annotated[int, doc("Its `id` in the catalogue.")]
-    symbol: Annotated[str, doc("For people.")]
-    decimals: Annotated[int, doc("How many fraction digits an amount of it has.", ge=0)]
-    contract_address: Annotated[str, doc("Its contract or mint; empty for the chain's own coin.")]
+    id: Annotated[int, doc("The token's `id` in the catalogue.")]
+    symbol: Annotated[str, doc("The symbol, for display only.")]
+    decimals: Annotated[int, doc("The number of fraction digits of an amount.", ge=0)]
+    contract_address: Annotated[str, doc("The contract on EVM, the mint on Solana; empty for native coin.")]
 
     @classmethod
     def of(cls, token: Token) -> "EventToken":
@@ -66,7 +66,7 @@ class EventToken(Answer, kw_only=True):
 
 @described(
     "EventObject",
-    "A payment, and its payment request after it. In the events of refunds, a refund with its own fields beside them.",
+    "A payment, and its payment request after the event. In events of refunds, a refund with fields of its own.",
     EXAMPLE,
 )
 class EventObject(Answer, kw_only=True):
@@ -75,16 +75,16 @@ class EventObject(Answer, kw_only=True):
     id: Annotated[
         str | None,
         doc(
-            "The payment: `pay_` and 24 characters. For `payment.expired` the latest, or null if there is no payment. "
-            "In the events of refunds the refund: `rf_` and 24 characters."
+            "The payment's id: `pay_` and 24 characters. For `payment.expired` the latest payment's, null without one. "
+            "In events of refunds the refund's: `rf_` and 24 characters."
         ),
     ]
     amount: Annotated[
         int,
         doc(
-            "What this payment delivered, in the requested token's smallest unit, as a JSON integer. For "
-            "`payment.failed` what was due, for `payment.expired` the request's, for a refund the refund's. It may be "
-            "larger than 2^53: where your language reads numbers as floats, take `amount_details`.",
+            "The amount that this payment delivered, in the requested token's smallest unit, as a JSON integer. For "
+            "`payment.failed` the amount that was due, for `payment.expired` the requested amount, for a refund the "
+            "refund's. May exceed 2^53: if your language reads numbers as floats, use `amount_details`.",
             ge=0,
         ),
     ]
@@ -95,88 +95,107 @@ class EventObject(Answer, kw_only=True):
         doc("The last part of the event's type."),
     ]
     reference: Annotated[str | None, doc("The request's `external_id`.")]
-    test: Annotated[bool | UnsetType, doc("True in a test event; left out in real ones.")] = UNSET
+    test: Annotated[bool | UnsetType, doc("True in a test event, absent in real ones.")] = UNSET
     payment_request: Annotated[Uuid, doc("The payment request's `id`.")]
     shortcode: Annotated[str, doc("The payment request's `shortcode`.")]
     token: Annotated[EventToken, doc("The requested token.")]
-    chain_id: Annotated[int, doc("The chain that was asked for.")]
-    transaction_hash: Annotated[str | None, doc("The customer's transaction; null if there is no payment.")]
+    chain_id: Annotated[int, doc("The requested chain.")]
+    transaction_hash: Annotated[
+        str | None, doc("The hash of the payment's or refund's transaction; null without a payment.")
+    ]
     type: Annotated[
         Annotated[str, one_of("direct", "swap")] | None,
-        doc("`swap` where a routing provider delivered, else `direct`; null if there is no payment."),
+        doc("`swap` if a routing provider delivers the token, else `direct`; null without a payment."),
     ]
     source_chain_id: Annotated[
         int | None,
-        doc(
-            "The chain of `transaction_hash`, which for a swap may be another one; null if there is no payment."
-        ),
+        doc("The chain of `transaction_hash`: for a swap possibly another one. Null without a payment."),
     ]
     destination_transaction_hash: Annotated[
         str | None,
-        doc("The transaction that delivered on `chain_id`: after success, the same one unless it is a swap."),
+        doc(
+            "The transaction that delivered on `chain_id`; for a completed direct payment the same one. Null until "
+            "known."
+        ),
     ]
-    amount_details: Annotated[AmountObject, doc("`amount`, exact in every language.")]
-    request_amount: Annotated[AmountObject, doc("The requested amount of the whole request.")]
+    amount_details: Annotated[AmountObject, doc("The same as `amount`, exact in every language.")]
+    request_amount: Annotated[AmountObject, doc("The requested amount.")]
     amount_paid: Annotated[
         AmountObject, doc("The amount paid for the whole request, before refunds and reorganisations.")
     ]
     amount_remaining: Annotated[
-        AmountObject, doc("The amount that remains to be paid, net of refunds; zero once completed.")
+        AmountObject,
+        doc(
+            "The amount that remains to be paid, net of completed and open refunds and of payments that are `reorged`; "
+            "zero once completed."
+        ),
     ]
-    amount_overpaid: Annotated[AmountObject, doc("The amount beyond the requested amount, net of refunds.")]
+    amount_overpaid: Annotated[
+        AmountObject, doc("The amount paid beyond the requested amount, net of the same.")
+    ]
     amount_refunded: Annotated[AmountObject, doc("The amount that completed refunds returned.")]
     amount_refund_open: Annotated[AmountObject, doc("The amount that open refunds reserve.")]
     request_status: Annotated[
         str,
         one_of("active", "completed", "expired", "cancelled"),
-        doc("The payment request's status after it."),
+        doc("The payment request's status after the event."),
     ]
-    metadata: Annotated[dict[str, str], doc("The request's own pairs.")]
+    metadata: Annotated[dict[str, str], doc("The request's own key-value pairs.")]
     failure_code: Annotated[
         NonEmpty | UnsetType | None,
         doc(
-            "Why it failed, for programs. Only in `payment.failed` and in events of refunds, there null unless failed."
+            "The reason of the failure, for programs. In `payment.failed` and in events of refunds; null in "
+            "`refund.completed`."
         ),
     ] = UNSET
     failure_message: Annotated[
-        NonEmpty | UnsetType | None, doc("Why it failed, for people. Where `failure_code` is.")
+        NonEmpty | UnsetType | None,
+        doc("The reason of the failure, for people. In the same events as `failure_code`."),
     ] = UNSET
     reorged: Annotated[
         bool | UnsetType,
-        doc("Only in `payment.reorged`: false if the transaction is in the chain again, else true."),
+        doc(
+            "Only in `payment.reorged`: true when a reorganisation removed the payment's block, false when the "
+            "transaction is in the chain again."
+        ),
     ] = UNSET
     object: Annotated[Literal["refund"] | UnsetType, doc("Only in events of refunds: `refund`.")] = UNSET
     payment_id: Annotated[
         str | UnsetType | None,
-        doc("Only in events of refunds: the payment that it refunds, if you named one."),
+        doc("Only in events of refunds: the refunded payment; null if you named none."),
     ] = UNSET
     recipient_address: Annotated[
         str | UnsetType, doc("Only in events of refunds: the customer's wallet.")
     ] = UNSET
     address_source: Annotated[
         Annotated[str, one_of("merchant", "customer")] | UnsetType,
-        doc("Only in events of refunds: who named that wallet."),
+        doc("Only in events of refunds: who set the address."),
     ] = UNSET
-    reason: Annotated[str | UnsetType | None, doc("Only in events of refunds: your reason, as sent.")] = UNSET
-    refund_url: Annotated[str | UnsetType | None, doc("Only in events of refunds: its page for you.")] = UNSET
-    claim_url: Annotated[str | UnsetType, doc("Only in events of refunds: its page for the customer.")] = (
-        UNSET
-    )
+    reason: Annotated[
+        str | UnsetType | None, doc("Only in events of refunds: your reason; null if you sent none.")
+    ] = UNSET
+    refund_url: Annotated[
+        str | UnsetType | None, doc("Only in events of refunds: the page on which you sign.")
+    ] = UNSET
+    claim_url: Annotated[
+        str | UnsetType, doc("Only in events of refunds: the page on which the customer sets an address.")
+    ] = UNSET
     explorer_url: Annotated[
         str | UnsetType | None,
-        doc("Only in events of refunds: the transaction's page on the chain's explorer, where there is one."),
+        doc("Only in events of refunds: the transaction's page on the chain's explorer; null without one."),
     ] = UNSET
     confirmations: Annotated[
-        int | UnsetType, doc("Only in events of refunds: how many blocks deep the transaction is.")
+        int | UnsetType, doc("Only in events of refunds: the depth of the transaction in blocks.")
     ] = UNSET
-    created_at: Annotated[Time | UnsetType, doc("Only in events of refunds: when it was created.")] = UNSET
+    created_at: Annotated[Time | UnsetType, doc("Only in events of refunds: the time of creation.")] = UNSET
     completed_at: Annotated[
-        Time | UnsetType | None, doc("Only in events of refunds: when it was verified; null unless it was.")
+        Time | UnsetType | None,
+        doc("Only in events of refunds: the time of verification; null in `refund.failed`."),
     ] = UNSET
 
 
-@described("EventData", "What happened to what.", {"object": EXAMPLE})
+@described("EventData", "The data of an event.", {"object": EXAMPLE})
 class EventData(Answer, kw_only=True):
     """`data` of the envelope."""
 
-    object: Annotated[EventObject, doc("The payment that the event is about.")]
+    object: Annotated[EventObject, doc("The payment or refund that the event is about.")]

@@ -40,37 +40,45 @@ class About:
 
 ABOUT = {
     EventType.PAYMENT_SUCCEEDED: About(
-        "A payment request is paid in full. At most once per request.", True, "completed", 100
+        "A payment request was completed, or a cancelled one was paid in full. At most once per request.",
+        True,
+        "completed",
+        100,
     ),
     EventType.PAYMENT_FAILED: About(
-        "A payment failed. Each time that one fails is a new event.", True, "active"
+        "A payment failed. Each failure is a new event; publicly submitted transactions that nothing binds send one "
+        "per request.",
+        True,
+        "active",
     ),
     EventType.PAYMENT_EXPIRED: About(
-        "A payment request expired without being paid in full. At most once per request.", True, "expired"
+        "A payment request expired before it was completed. At most once per request.", True, "expired"
     ),
     EventType.PAYMENT_PARTIALLY_PAID: About(
         "A payment arrived that does not complete the request: something remains to be paid, or it came after the "
-        "price had expired. Only if you name the type.",
+        "price had expired and waits for your acceptance. Only if you name the type.",
         False,
         "active",
         50,
     ),
     EventType.PAYMENT_OVERPAID: About(
-        "A payment came for a request that was paid already. Only if you name the type.",
+        "A payment arrived for a request that was paid in full already. Only if you name the type.",
         False,
         "completed",
         200,
     ),
     EventType.PAYMENT_REORGED: About(
-        "The block of a completed payment vanished from its chain. Only if you name the type.",
+        "A chain reorganisation removed the block of a completed payment (`reorged: true`), or its transaction is in "
+        "the chain again (`reorged: false`). Only if you name the type.",
         False,
-        "active",
+        "completed",
+        100,
     ),
     EventType.REFUND_COMPLETED: About(
-        "A refund's transfer is verified. Only if you name the type.", False, "completed", 100
+        "The transfer of a refund was verified. Only if you name the type.", False, "completed", 100
     ),
     EventType.REFUND_FAILED: About(
-        "A refund's transaction failed, or its block vanished from the chain. Only if you name the type.",
+        "A refund's transaction failed, or a chain reorganisation removed its block. Only if you name the type.",
         False,
         "completed",
         100,

@@ -11,18 +11,20 @@ from config.api.schema.operations import described
 
 @described(
     "Chain",
-    "A network on which payments can be asked for.",
+    "A network on which you can request payments.",
     {"id": 8453, "name": "Base", "chain_type": "evm", "is_active": True},
 )
 class ChainObject(Answer, kw_only=True):
     """A chain of the public catalogue."""
 
-    id: Annotated[int, doc("Used as `chain_id`. On EVM it is the EVM chain id. Needs 64 bits.")]
-    name: Annotated[str, doc("For people.")]
+    id: Annotated[int, doc("The value of `chain_id`; on EVM the EVM chain id. Needs 64 bits.")]
+    name: Annotated[str, doc("The name, for display.")]
     chain_type: Annotated[
-        str, Choices(families.choices()), doc("Its family: how addresses and transactions look.")
+        str,
+        Choices(families.choices()),
+        doc("The chain family, which decides the form of addresses and transactions."),
     ]
-    is_active: Annotated[bool, doc("Always true here: inactive chains are not listed.")]
+    is_active: Annotated[bool, doc("Always true: inactive chains are not listed.")]
 
     @classmethod
     def of(cls, chain: Chain) -> "ChainObject":
@@ -32,7 +34,7 @@ class ChainObject(Answer, kw_only=True):
 
 @described(
     "Token",
-    "A token on one chain, or the chain's own coin.",
+    "A token on one chain, or the chain's native coin.",
     {
         "id": 2,
         "symbol": "USDC",
@@ -44,13 +46,11 @@ class ChainObject(Answer, kw_only=True):
 class TokenObject(Answer, kw_only=True):
     """A token of the public catalogue; `contract_address` is empty for a chain's native coin."""
 
-    id: Annotated[int, doc("Used as `token_id`. Differs between deployments.")]
-    symbol: Annotated[str, doc("For display only; other tokens can use the same symbol.")]
-    name: Annotated[str, doc("For people.")]
-    decimals: Annotated[int, doc("How many fraction digits an amount of it has.")]
-    contract_address: Annotated[
-        str, doc("Its contract on EVM, its mint on Solana; empty for the chain's own coin.")
-    ]
+    id: Annotated[int, doc("The value of `token_id`. Differs between deployments.")]
+    symbol: Annotated[str, doc("The symbol, for display only: other tokens can use it too.")]
+    name: Annotated[str, doc("The name, for display.")]
+    decimals: Annotated[int, doc("The number of fraction digits of an amount.")]
+    contract_address: Annotated[str, doc("The contract on EVM, the mint on Solana; empty for native coin.")]
 
     @classmethod
     def of(cls, token: Token) -> "TokenObject":
@@ -69,16 +69,17 @@ class AmountObject(Answer, kw_only=True):
     """An amount of one token, exact in every language."""
 
     raw: Annotated[
-        str, doc("In the token's smallest unit, as a string: it may need 256 bits.", pattern=r"^[0-9]+$")
+        str,
+        doc("The amount in the token's smallest unit, as a string of up to 256 bits.", pattern=r"^[0-9]+$"),
     ]
     formatted: Annotated[
         str,
         doc(
-            "In human units, with exactly `decimals` fraction digits. Nothing is rounded.",
+            "The amount in human units, with exactly `decimals` fraction digits. Never rounded.",
             pattern=r"^[0-9]+(\.[0-9]+)?$",
         ),
     ]
-    decimals: Annotated[int, doc("How many fraction digits the token has.", ge=0)]
+    decimals: Annotated[int, doc("The token's number of fraction digits.", ge=0)]
 
     @classmethod
     def of(cls, raw: int, decimals: int) -> "AmountObject":

@@ -200,11 +200,17 @@ class Checkout(Answer, kw_only=True):
     shortcode: Annotated[str, doc("The payment request's `shortcode`.")]
     status: Annotated[RequestStatusText, doc("The payment request's status.")]
     amount: Annotated[AmountObject, doc("The requested amount.")]
-    amount_paid: Annotated[AmountObject, doc("The verified amount paid so far.")]
-    amount_remaining: Annotated[AmountObject, doc("The remaining amount.")]
-    amount_overpaid: Annotated[AmountObject, doc("The amount paid beyond the requested amount.")]
+    amount_paid: Annotated[
+        AmountObject, doc("The verified amount paid so far, before refunds and reorganisations.")
+    ]
+    amount_remaining: Annotated[
+        AmountObject, doc("The amount that remains to be paid, net of refunds and reorganisations.")
+    ]
+    amount_overpaid: Annotated[
+        AmountObject, doc("The amount paid beyond the requested amount, net of the same.")
+    ]
     price: Annotated[
-        PriceObject | None, doc("The price in the merchant's currency; null for an amount of the token.")
+        PriceObject | None, doc("The requested price in a currency; null for an amount of the token.")
     ]
     rate: Annotated[
         RateObject | None, doc("The rate at which `price` was converted; it holds until `expires_at`.")

@@ -28,10 +28,10 @@ class RefundBuildViewSet(RefundViewSet):
         tag="Refunds",
         summary="Build a refund's transaction",
         description=(
-            "The unsigned transaction of a refund, for your wallet to sign and send. It is simulated first, and "
-            "carries the refund's own reference, so that it is found without its hash. A failed refund is `ready` "
-            "again and reserves its amount; if other refunds have taken it, the call returns `refund_too_large`. Each "
-            "call builds a new transaction: none is stored or replayed. Sign only the newest one."
+            "Returns the unsigned transaction of a refund, for your wallet to sign and send. It was simulated, and "
+            "carries the refund's own reference, by which it is found. A failed refund is `ready` again and reserves "
+            "its amount, or the call returns `refund_too_large` if other refunds have taken it. Each call builds a new "
+            "transaction: none is stored or replayed. Sign only the newest one, and sign it once."
         ),
         path={"id": "The refund's `id`."},
         body=BuildRefundSerializer,

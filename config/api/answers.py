@@ -47,9 +47,9 @@ class ListPage(Answer, kw_only=True):
     object: Annotated[Literal["list"], doc("Always `list`.")] = "list"
     url: Annotated[str, doc("The path of this list.")]
     has_more: Annotated[
-        bool, doc("Whether the list goes on beyond this page, in the direction that was asked for.")
+        bool, doc("Whether there are more objects beyond this page, in the requested direction.")
     ]
-    data: Annotated[list[Any], doc("This page, newest first.")]
+    data: Annotated[list[Any], doc("The objects of this page, newest first.")]
 
 
 def builtins(answer: Answer) -> dict[str, Any]:

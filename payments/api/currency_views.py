@@ -28,7 +28,8 @@ class CurrencyObject(Answer, kw_only=True):
 
     code: Annotated[str, doc("The ISO 4217 code, used as `price.currency`.", pattern="^[A-Z]{3}$")]
     sources: Annotated[
-        list[str], doc("The sources that list it. `feeds:ID` is the price feeds on the chain with that id.")
+        list[str],
+        doc("The sources that list the currency; `feeds:ID` is the price feeds on the chain with that id."),
     ]
     is_available: Annotated[
         bool, doc("Whether two independent sources agree on its rate now, as of the last minute.")

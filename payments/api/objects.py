@@ -21,103 +21,106 @@ _BoundByText = Annotated[str, Choices(Payment.BoundBy.choices)]
 
 
 class PaymentFields(Answer, kw_only=True):
-    """What both the merchant and the customer may see of a payment."""
+    """The fields of a payment that both the merchant and the customer may see."""
 
     id: Annotated[str, doc("`pay_` and 24 characters.")]
     object: Annotated[Literal["payment"], doc("Always `payment`.")] = "payment"
-    payment_request: Annotated[Uuid, doc("The payment request that it is for.")]
+    payment_request: Annotated[Uuid, doc("The `id` of the payment request.")]
     status: Annotated[
         str,
         Choices(Payment.Status.choices),
         doc(
-            "`pending` until a worker looks at it, `processing` while it is verified, then `completed` or "
-            "`failed`. A retried one is `pending` again."
+            "`pending` until a worker checks it, `processing` during verification, then `completed` or `failed`. "
+            "`pending` again after a retry."
         ),
     ]
     type: Annotated[
         PaymentTypeText,
-        doc("`direct`: the requested token on its chain. `swap`: anything else, by a provider."),
-    ]
-    chain_id: Annotated[int, doc("The chain of the customer's transaction.")]
-    transaction_hash: Annotated[str, doc("The customer's transaction, as its chain writes it.")]
-    replaced_hashes: Annotated[
-        list[NonEmpty],
         doc(
-            "The transactions that this one replaced with the same effect, as a wallet does to speed one up; oldest "
-            "first."
+            "`direct` for a transfer of the requested token, `swap` if a routing provider delivers that token."
         ),
     ]
-    token: Annotated[TokenObject | None, doc("The token paid with. Null until known.")]
-    amount: Annotated[
-        AmountObject | None, doc("How much was paid, in the token paid with. Null until known.")
+    chain_id: Annotated[int, doc("The chain of the customer's transaction.")]
+    transaction_hash: Annotated[str, doc("The hash of the customer's transaction.")]
+    replaced_hashes: Annotated[
+        list[NonEmpty],
+        doc("Earlier transactions that this one replaced with the same effect (speed-ups), oldest first."),
     ]
+    token: Annotated[TokenObject | None, doc("The token that the customer sent; null until known.")]
+    amount: Annotated[AmountObject | None, doc("The amount of `token` that was sent; null until known.")]
     amount_received: Annotated[
-        AmountObject | None, doc("How much counts, in the requested token. Null until verified.")
+        AmountObject | None, doc("The credited amount of the requested token; null until verified.")
     ]
-    destination_chain_id: Annotated[int, doc("The chain that the request asks for.")]
+    destination_chain_id: Annotated[int, doc("The requested chain.")]
     destination_transaction_hash: Annotated[
         str | None,
         doc(
-            "The transaction that delivered: once completed, the same one for a direct payment. Until a swap is "
-            "completed, the one that its provider names; null before."
+            "The transaction that delivered the requested token; for a completed direct payment, the customer's own. "
+            "For an open swap, the one that the provider reports; null until then."
         ),
     ]
-    confirmations: Annotated[int, doc("How many blocks deep the transaction is, its own block included.")]
+    confirmations: Annotated[int, doc("The depth of the transaction in blocks, its own block included.")]
     confirmations_required: Annotated[
         int | None,
         doc(
-            "How deep it has to be; null where the chain's own finality decides. Of a swap to another chain "
-            "it is the delivery that has to be deep: one is enough here."
+            "The required depth; null if the chain's finality decides. 1 for a swap to another chain, whose delivery "
+            "has to reach `destination_confirmations_required`."
         ),
     ]
     explorer_url: Annotated[
-        str | None, doc("The transaction's page on the chain's explorer, where there is one.")
+        str | None, doc("The transaction's page on the chain's explorer; null without one.")
     ]
     destination_confirmations: Annotated[
         int | None,
-        doc(
-            "How many blocks deep the delivery is; null until seen, and where no other transaction delivers."
-        ),
+        doc("The depth of a separate delivery in blocks; null until a node has seen it, and without one."),
     ]
     destination_confirmations_required: Annotated[
         int | None,
         doc(
-            "How deep it has to be; null where the chain's finality decides, or no other transaction delivers."
+            "The required depth of a separate delivery; null if the chain's finality decides, and without one."
         ),
     ]
     destination_explorer_url: Annotated[
-        str | None, doc("The delivery's page on the explorer of its chain, where there is one.")
+        str | None, doc("The page of a separate delivery on its chain's explorer; null without one.")
     ]
     bound_by: Annotated[
         _BoundByText | None,
         doc(
-            "What ties the transaction to the request: the `reference` that it carries, the `payer`'s proof, the "
-            "`provider`'s id in it, or the merchant's acceptance: `manual`. Null until known."
+            "What binds the transaction to the request: its `reference`, the `payer`'s signed proof, the `provider`'s "
+            "id in it, or your acceptance (`manual`). Null until known."
         ),
     ]
     reorged: Annotated[
-        bool, doc("Whether its block vanished from the chain after it was completed: it then needs a person.")
+        bool,
+        doc(
+            "Whether a chain reorganisation removed the block after completion. The payment doesn't count as paid "
+            "until its transaction is in the chain again. Review it manually."
+        ),
     ]
     provider: Annotated[str | None, doc("The routing provider of a swap; null for a direct payment.")]
     provider_status: Annotated[
-        str | None, doc("The provider's own word for how far the swap is; null for a direct payment.")
+        str | None, doc("The provider's own status of the swap; null for a direct payment.")
     ]
     provider_url: Annotated[
-        str | None, doc("The provider's own page about the swap, where it has named one.")
+        str | None, doc("The provider's page about the swap; null until the provider names one.")
     ]
     status_detail: Annotated[
-        str, doc("One sentence for people: what is being waited for, or why not. May be empty.")
+        str, doc("A sentence for people: what the payment waits for, or why it failed. May be empty.")
     ]
-    attempts: Annotated[int, doc("How many looks at the chain found nothing; ten are made.")]
-    retries_left: Annotated[int, doc("How often a failed one may still be retried; 0 where that can't help.")]
+    attempts: Annotated[int, doc("Lookups that did not find the transaction (10 at most).")]
+    retries_left: Annotated[
+        int, doc("Retries left for a failed payment; 0 if a retry can't change the result.")
+    ]
     failure_code: Annotated[
         FailureCodeText | None,
-        doc("Why it failed, for programs; null unless it did. `retries_left` says whether a retry can help."),
+        doc("The reason of the failure, for programs; null unless `failed`."),
     ]
-    failure_message: Annotated[str | None, doc("Why it failed, for people; null unless it did.")]
-    created_at: Annotated[Time, doc("When it was submitted or found.")]
-    completed_at: Annotated[Time | None, doc("When it was verified; null until then.")]
-    failed_at: Annotated[Time | None, doc("When it failed; null unless it did.")]
+    failure_message: Annotated[
+        str | None, doc("The reason of the failure, for people; null unless `failed`.")
+    ]
+    created_at: Annotated[Time, doc("The time of the submission or discovery.")]
+    completed_at: Annotated[Time | None, doc("The time of the completion; null unless `completed`.")]
+    failed_at: Annotated[Time | None, doc("The time of the failure; null unless `failed`.")]
 
     @classmethod
     def of(cls, payment: Payment, **own: Any) -> Self:
@@ -171,24 +174,25 @@ class ValueObject(Answer, kw_only=True):
         str, doc("A decimal string with the currency's fraction digits, rounded to the nearest.")
     ]
     rate: Annotated[str, doc("Units of the currency for one token, rounded down to 12 significant digits.")]
-    observed_at: Annotated[Time, doc("When the rate was observed.")]
+    observed_at: Annotated[Time, doc("The time of the rate.")]
     estimated: Annotated[bool, doc("Whether the rate is from more than two minutes after the completion.")]
 
 
-@described(
-    "Payment", "One transaction that was submitted, or found, for a payment request.", examples.PAYMENT
-)
+@described("Payment", "A transaction that was submitted or found for a payment request.", examples.PAYMENT)
 class PaymentObject(PaymentFields, kw_only=True):
     """A payment, as its merchant sees it."""
 
     from_address: Annotated[
-        str | None, doc("The wallet that paid. Null until known; always null in public answers.")
+        str | None,
+        doc(
+            "The sender of the transaction, which can be a relayer; null until known, and in public responses."
+        ),
     ]
     value: Annotated[
         ValueObject | None,
         doc(
-            "What `amount_received` was worth in your reporting currency at completion; null until a rate is known, "
-            "and for a token without a price."
+            "The value of `amount_received` in your reporting currency at completion; null until a rate is known, and "
+            "for a token without a price."
         ),
     ]
 
@@ -236,33 +240,36 @@ class RateObject(Answer, kw_only=True):
             "`amount` is computed from the exact rate and can be lower than `price` divided by `value`."
         ),
     ]
-    currency: Annotated[str, doc("The currency's code.")]
-    token: Annotated[str, doc("What the token is priced as.")]
+    currency: Annotated[str, doc("The currency's code (ISO 4217).")]
+    token: Annotated[str, doc("The symbol that the catalogue prices the token as.")]
     sources: Annotated[
-        list[str], doc("The sources that agreed on it; a chain's price feeds are `feeds:` and its id.")
+        list[str],
+        doc("The sources that agreed on the rate; `feeds:ID` is the price feeds on the chain with that id."),
     ]
-    observed_at: Annotated[Time, doc("The time of the oldest observation in it; daily sources don't count.")]
+    observed_at: Annotated[
+        Time, doc("The time of the oldest observation in the rate, without daily sources.")
+    ]
 
 
 @described(
     "PaymentRequest",
-    "An amount of one token, asked for on one chain to one wallet.",
+    "A request for an amount of one token, on one chain, to one wallet.",
     examples.PAYMENT_REQUEST,
 )
 class PaymentRequestObject(Answer, kw_only=True):
     """A payment request without its payments."""
 
-    id: Annotated[Uuid, doc("A UUID in order of time.")]
+    id: Annotated[Uuid, doc("A UUID, ordered by time.")]
     object: Annotated[Literal["payment_request"], doc("Always `payment_request`.")] = "payment_request"
-    shortcode: Annotated[str, doc("12 characters, for the checkout page's address.")]
+    shortcode: Annotated[str, doc("The 12 characters in the checkout page's URL.")]
     status: Annotated[
         RequestStatusText,
         doc(
-            "`active` until it is paid in full (`completed`), its time is over (`expired`) or you cancel it "
-            "(`cancelled`). Partly paid, it stays `active`."
+            "`active` until it is paid in full (`completed`), expires (`expired`) or is cancelled by you "
+            "(`cancelled`). A partly paid request stays `active`."
         ),
     ]
-    amount: Annotated[AmountObject, doc("What was asked for.")]
+    amount: Annotated[AmountObject, doc("The requested amount.")]
     amount_paid: Annotated[
         AmountObject, doc("The verified amount received so far, before refunds and reorganisations.")
     ]
@@ -280,38 +287,46 @@ class PaymentRequestObject(Answer, kw_only=True):
         AmountObject, doc("The verified amount that refunds returned to the customer.")
     ]
     amount_refund_open: Annotated[
-        AmountObject, doc("The amount that open refunds reserve: they may be sent, or are on their way.")
+        AmountObject,
+        doc("The amount that open refunds reserve, sent or not. A failed refund reserves nothing."),
     ]
     price: Annotated[
-        PriceObject | None, doc("What was asked for in a currency; null for an amount of the token.")
+        PriceObject | None, doc("The requested price in a currency; null if you requested a token amount.")
     ]
     rate: Annotated[
-        RateObject | None, doc("The rate at which `price` was converted, for good; null without a price.")
+        RateObject | None, doc("The rate that converted `price`. It never changes; null without a price.")
     ]
-    chain_id: Annotated[int, doc("The chain on which it is to arrive.")]
-    token: Annotated[TokenObject, doc("The token that is to arrive.")]
-    recipient_address: Annotated[str, doc("The wallet that is paid, in its chain's canonical form.")]
-    payment_url: Annotated[str, doc("The checkout page: send the customer there.")]
+    chain_id: Annotated[int, doc("The requested chain.")]
+    token: Annotated[TokenObject, doc("The requested token.")]
+    recipient_address: Annotated[str, doc("The wallet to be paid, in its chain's canonical form.")]
+    payment_url: Annotated[str, doc("The URL of the checkout page, to send the customer to.")]
     redirect_url: Annotated[
-        str | None, doc("Where the customer goes once it is completed, as sent; null if left out.")
+        str | None, doc("The URL for customers once the request is completed; null if you sent none.")
     ]
-    cancel_url: Annotated[str | None, doc("Where a customer who gives up goes, as sent; null if left out.")]
+    cancel_url: Annotated[str | None, doc("The URL for customers who cancel; null if you sent none.")]
     webhook_url: Annotated[
-        str | None, doc("Where its events go instead of your endpoint, as sent; null if left out.")
+        str | None,
+        doc("The URL for this request's events, in place of your endpoint; null if you sent none."),
     ]
-    external_id: Annotated[str | None, doc("Your own reference, as sent; null if left out.")]
-    description: Annotated[
-        str | None, doc("What the customer reads on the checkout, as sent; null if left out.")
+    external_id: Annotated[str | None, doc("Your own reference; null if you sent none.")]
+    description: Annotated[str | None, doc("The text that the customer sees; null if you sent none.")]
+    metadata: Annotated[dict[str, str], doc("Your own key-value pairs; `{}` if you sent none.")]
+    references: Annotated[bool, doc("Whether transactions built for the request carry its reference.")]
+    paid_late: Annotated[
+        bool,
+        doc(
+            "Whether the completing transfer's block is later than `expires_at`. If your acceptance completed the "
+            "request, whether that was later."
+        ),
     ]
-    metadata: Annotated[dict[str, str], doc("Your own pairs, as sent; `{}` if left out.")]
-    references: Annotated[bool, doc("Whether the transactions that are built for it carry its reference.")]
-    paid_late: Annotated[bool, doc("Whether the completing transfer's block is later than `expires_at`.")]
-    expires_at: Annotated[Time, doc("Until when it can be paid.")]
-    created_at: Annotated[Time, doc("When it was created.")]
-    completed_at: Annotated[Time | None, doc("When it was paid in full; null until then.")]
-    cancelled_at: Annotated[Time | None, doc("When it was cancelled; null unless it was.")]
-    expired_at: Annotated[Time | None, doc("When it expired; null unless it did.")]
-    refunds: Annotated[list[RefundObject], doc("All refunds of it, newest first.")]
+    expires_at: Annotated[Time, doc("The time at which the request expires.")]
+    created_at: Annotated[Time, doc("The time of creation.")]
+    completed_at: Annotated[Time | None, doc("The time of completion; null until then.")]
+    cancelled_at: Annotated[Time | None, doc("The time of cancellation; null unless cancelled.")]
+    expired_at: Annotated[
+        Time | None, doc("The time of expiry; null unless it expired. Kept if a late payment completes it.")
+    ]
+    refunds: Annotated[list[RefundObject], doc("All refunds of the request, newest first.")]
 
     @classmethod
     def of(cls, request: PaymentRequest, refunds: Sequence[RefundNow] = (), **own: Any) -> Self:
@@ -359,8 +374,7 @@ class PaymentRequestDetail(PaymentRequestObject, kw_only=True):
     """A payment request with its newest 20 payments."""
 
     payments: Annotated[
-        list[PaymentObject],
-        doc("The newest 20 payments, newest first. `payments.list` has all of them."),
+        list[PaymentObject], doc("The newest 20 payments, newest first. `payments.list` returns all.")
     ]
 
 

@@ -11,51 +11,54 @@ from payments.models import FailureCode, Refund
 from payments.refunds.reading import RefundNow
 
 
-@described("Refund", "Money that goes back to a customer.", examples.REFUND)
+@described("Refund", "Money that goes back to the customer of a payment request.", examples.REFUND)
 class RefundObject(Answer, kw_only=True):
     """A refund of a payment request."""
 
     id: Annotated[str, doc("`rf_` and 24 characters.")]
     object: Annotated[Literal["refund"], doc("Always `refund`.")] = "refund"
-    payment_request: Annotated[Uuid, doc("The refunded payment request.")]
-    payment_id: Annotated[str | None, doc("The refunded payment, if you named one.")]
+    payment_request: Annotated[Uuid, doc("The `id` of the refunded payment request.")]
+    payment_id: Annotated[str | None, doc("The refunded payment; null if you named none.")]
     status: Annotated[
         str,
         Choices(Refund.Status.choices),
         doc(
-            "`requires_address` until the customer has named one on `claim_url`, `ready` for you to sign, "
-            "`processing` while its transaction is verified, then `completed` or `failed`; `cancelled` by you. A "
-            "failed one reserves nothing; building its transaction again makes it `ready`. A cancelled one that was "
-            "sent all the same becomes `completed`."
+            "`requires_address` until an address is set, `ready` to be signed by you, `processing` during "
+            "verification, then `completed` or `failed`; `cancelled` by you. A failed refund reserves nothing, and is "
+            "`ready` again once its transaction is built again. A cancelled refund that was sent anyway becomes "
+            "`completed`."
         ),
     ]
-    amount: Annotated[AmountObject, doc("How much goes back, in the requested token.")]
-    chain_id: Annotated[int, doc("The chain on which it is sent: the request's.")]
-    token: Annotated[TokenObject, doc("The requested token, also where the customer paid with another one.")]
-    recipient_address: Annotated[str | None, doc("The customer's wallet; null until there is one.")]
+    amount: Annotated[AmountObject, doc("The refunded amount, in the requested token.")]
+    chain_id: Annotated[int, doc("The chain of the refund: the request's.")]
+    token: Annotated[TokenObject, doc("The requested token, even if the customer paid with another one.")]
+    recipient_address: Annotated[str | None, doc("The customer's wallet; null until set.")]
     address_source: Annotated[
         Annotated[str, Choices(Refund.AddressSource.choices)] | None,
         doc(
-            "Who named the wallet: you (`merchant`), or the `customer`, who signed for it. Null without one."
+            "Who set the address: `merchant`, or `customer` with a signature of the wallet that paid. Null until set."
         ),
     ]
-    reason: Annotated[str | None, doc("Your reason, as sent; null if left out.")]
+    reason: Annotated[str | None, doc("Your reason; null if you sent none. The customer doesn't see it.")]
     refund_url: Annotated[
-        str | None, doc("The page on which you sign it with any wallet; null until there is an address.")
+        str | None,
+        doc("The page on which you sign with any wallet; null without an address. Changes with the address."),
     ]
-    claim_url: Annotated[str, doc("The page on which the customer names an address: send it to them.")]
-    transaction_hash: Annotated[str | None, doc("The refund's transaction; null until one is known.")]
+    claim_url: Annotated[str, doc("The page on which the customer sets an address.")]
+    transaction_hash: Annotated[str | None, doc("The hash of the refund's transaction; null until known.")]
     explorer_url: Annotated[
-        str | None, doc("The transaction's page on the chain's explorer, where there is one.")
+        str | None, doc("The transaction's page on the chain's explorer; null without one.")
     ]
-    confirmations: Annotated[int, doc("How many blocks deep the transaction is.")]
+    confirmations: Annotated[int, doc("The depth of the transaction in blocks; 0 until it is mined.")]
     failure_code: Annotated[
         Annotated[str, Choices(FailureCode.choices)] | None,
-        doc("Why it failed, for programs; null unless it did."),
+        doc("The reason of the failure, for programs; null unless `failed`."),
     ]
-    failure_message: Annotated[str | None, doc("Why it failed, for people; null unless it did.")]
-    created_at: Annotated[Time, doc("When it was created.")]
-    completed_at: Annotated[Time | None, doc("When its transaction was verified; null until then.")]
+    failure_message: Annotated[
+        str | None, doc("The reason of the failure, for people; null unless `failed`.")
+    ]
+    created_at: Annotated[Time, doc("The time of creation.")]
+    completed_at: Annotated[Time | None, doc("The time of verification; null unless `completed`.")]
 
     @classmethod
     def of(cls, current: RefundNow) -> "RefundObject":

@@ -20,7 +20,7 @@ from payments.models import PaymentRequest
 _LAST_RESERVED = 0xFFFF
 
 
-@described("NewRefund", "What goes back, and to which wallet.", examples.NEW_REFUND)
+@described("NewRefund", "The amount and the wallet of a refund.", examples.NEW_REFUND)
 class CreateRefundSerializer(StrictSerializer):
     """The body of POST …/refunds. The context's `request` is the payment request."""
 
@@ -28,17 +28,17 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A decimal string in human units of the requested token. If left out, all that can still be refunded: "
-            "what was paid, less the refunds that are completed or open."
+            "A decimal string in human units of the requested token. Default: all that can still be refunded, which is "
+            "what was paid and not reorganised away, less completed and open refunds."
         ),
     )
     recipient_address = AddressField(
         required=False,
         allow_null=True,
         help_text=(
-            "The customer's wallet on the request's chain, by the rules for a request's recipient. Never take the "
-            "payment's sender for it: that may be an exchange. If left out, the customer names one on `claim_url`, and "
-            "signs for it with the wallet that paid."
+            "The customer's wallet on the request's chain, under the rules for a request's recipient. Never use the "
+            "payment's sender: it may be an exchange. Default: the customer sets an address on `claim_url`, and signs "
+            "for it with the wallet that paid."
         ),
     )
     payment_id = TextField(
@@ -46,8 +46,8 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A completed payment of the request; the refund is then at most what it delivered. Required without "
-            "`recipient_address` if several wallets paid."
+            "A completed payment of the request; limits the refund to what it delivered. Required if several wallets "
+            "paid and you send no `recipient_address`."
         ),
     )
     reason = TextField(
@@ -55,7 +55,7 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="Why; the customer does not see it.",
+        help_text="The reason for the refund. The customer doesn't see it.",
     )
 
     def validate(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,13 +78,13 @@ class CreateRefundSerializer(StrictSerializer):
 
 
 @described(
-    "RefundAddress", "The customer's wallet.", {"recipient_address": examples.REFUND["recipient_address"]}
+    "RefundAddress", "The address of a refund.", {"recipient_address": examples.REFUND["recipient_address"]}
 )
 class RefundAddressSerializer(StrictSerializer):
     """The body of POST …/address."""
 
     recipient_address = AddressField(
-        help_text="The customer's wallet on the refund's chain, by the rules for a new refund."
+        help_text="The customer's wallet on the refund's chain, under the rules for a new refund."
     )
 
     def address_for(self, request: PaymentRequest) -> str:
@@ -99,7 +99,7 @@ class RefundAddressSerializer(StrictSerializer):
 class BuildRefundSerializer(StrictSerializer):
     """The body of POST …/build."""
 
-    wallet_address = AddressField(help_text="Your wallet, which sends the refund.")
+    wallet_address = AddressField(help_text="Your wallet that sends the refund.")
 
     def wallet_of(self, request: PaymentRequest) -> str:
         """Return the wallet in the canonical form of the request's chain. Raises ApiError."""
@@ -111,7 +111,7 @@ class BuildRefundSerializer(StrictSerializer):
 
 @described(
     "RefundSubmission",
-    "The transaction that you sent.",
+    "The transaction of a refund.",
     {"transaction_hash": examples.PAYMENT["transaction_hash"]},
 )
 class SubmitRefundSerializer(StrictSerializer):
@@ -120,7 +120,7 @@ class SubmitRefundSerializer(StrictSerializer):
     transaction_hash = TextField(
         max_length=200,
         code=ErrorCode.TRANSACTION_HASH_INVALID,
-        help_text="The transaction, as its chain writes it.",
+        help_text="The hash of the refund's transaction.",
     )
 
     def hash_on(self, request: PaymentRequest) -> str:

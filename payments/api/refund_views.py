@@ -84,10 +84,10 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Create a refund",
         description=(
-            "Prepares money to go back to the customer, in the requested token and on the requested chain. Nothing "
-            "is sent: you sign its transaction on `refund_url`, or with `refunds.build`. Without an address it waits "
-            "until the customer has named one on `claim_url`. A key with `create_refunds` can name any address: check "
-            "it before you sign."
+            "Prepares a refund in the requested token on the requested chain. Nothing is sent: you sign its "
+            "transaction on `refund_url`, or with `refunds.build`. Without an address, the refund waits until the "
+            "customer sets one on `claim_url`. A key with `create_refunds` can set any address: check it before you "
+            "sign. Cancel an active request before you refund it."
         ),
         path=_REQUEST,
         body=CreateRefundSerializer,
@@ -127,8 +127,8 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Retrieve a refund",
         description=(
-            "A refund as it is now. To follow changes, prefer webhooks. For 30 days from this call, the chain is "
-            "searched for its transaction."
+            "Returns a refund. To follow changes, prefer webhooks. For 30 days from this call, the chain is searched "
+            "for the refund's transaction."
         ),
         path=_REFUND,
         answers={200: OpenApiResponse(RefundObject, "The refund.")},
@@ -146,10 +146,9 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Change a refund's address",
         description=(
-            "Sets the address that a refund goes to, also in place of one that the customer named. Possible until its "
-            "transaction is built. An address that it had before stays listed as a cancelled refund of its own: a "
-            "transfer that a wallet still sends there by an old payment link counts as that refund, and the changed "
-            "one can then no longer be built."
+            "Sets or replaces the address of a refund, also one that the customer set, until its transaction is built. "
+            "The previous address stays listed as a cancelled refund of its own: a transfer that a wallet still sends "
+            "there by an old payment link counts as that refund, and the changed one can then not be built."
         ),
         path=_REFUND,
         body=RefundAddressSerializer,
@@ -170,8 +169,9 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Submit a refund's transaction",
         description=(
-            "Says which transaction sends the refund, so that it is verified at once. Without this call it is found by "
-            "the refund's own reference. A cancelled refund takes one too: what was sent counts."
+            "Submits the hash of the transaction that sends the refund, so that it is verified at once. Without this "
+            "call it is found by the refund's own reference, except for native coin on EVM. Works for a cancelled "
+            "refund too: what was sent counts."
         ),
         path=_REFUND,
         body=SubmitRefundSerializer,
@@ -212,8 +212,8 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Cancel a refund",
         description=(
-            "Cancels a refund for which nothing was sent; again on a cancelled one changes nothing. If its transaction "
-            "is on the chain all the same, it becomes `completed`."
+            "Cancels a refund for which nothing was sent. A cancelled one is returned unchanged. If its transaction is "
+            "sent anyway, it becomes `completed`: don't sign one that was built before."
         ),
         path=_REFUND,
         errors=[ErrorCode.REFUND_NOT_CANCELLABLE],

@@ -47,9 +47,9 @@ class SimulateSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The refund to change; by default the newest one that is neither completed nor cancelled, or a new one. "
-            "Only for `refund_claimed`, `refund_processing`, `refund_completed`, `refund_failed` and "
-            "`refund_cancelled`."
+            "The refund to change; by default the newest one that is neither completed nor cancelled (for "
+            "`refund_claimed`, the newest without an address), or a new one. Only for `refund_claimed`, "
+            "`refund_processing`, `refund_completed`, `refund_failed` and `refund_cancelled`."
         ),
     )
 
@@ -70,7 +70,7 @@ class SandboxViewSet(PaymentRequestViewSet):
         summary="Simulate an outcome",
         description=(
             "Simulates an outcome of a payment request, of one of its payments or of one of its refunds. The history "
-            "and the signed webhooks are the same as for a real one; no chain is asked and no money moves. Staging "
+            "and the signed webhooks are the same as for a real one; no node is called and no money moves. Staging "
             "deployments only: production returns 404."
         ),
         path={"id": "The payment request's `id`, a UUID."},

@@ -45,10 +45,10 @@ _MAX_METADATA_VALUE = 500
 
 @extend_schema_field({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"})
 class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
-    """Any JSON value, judged later together with other fields."""
+    """Accept any JSON value; validated together with other fields."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the value as it came."""
+        """Return the value unchanged."""
         return data
 
 
@@ -115,10 +115,8 @@ def _demand_metadata_key(name: str) -> None:
 class PriceSerializer(StrictSerializer):
     """A price: a currency and an amount of it."""
 
-    currency = TextField(max_length=3, help_text="The code of one of GET /api/public/currencies.")
-    amount = AnyJSONField(
-        help_text="A decimal string. No more fraction digits than the currency has; not zero."
-    )
+    currency = TextField(max_length=3, help_text="An ISO 4217 code that GET /api/public/currencies lists.")
+    amount = AnyJSONField(help_text="A positive decimal string with at most the currency's fraction digits.")
 
     def to_internal_value(self, data: Any) -> Price:
         """Return the price, or refuse it."""
@@ -151,7 +149,7 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A decimal string in human units. No more fraction digits than the token has; not zero. Either this or "
+            "A positive decimal string in human units, with at most the token's fraction digits. Either this or "
             "`price` is required."
         ),
     )
@@ -159,17 +157,17 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "Instead of `amount`: what is asked for in a currency. It is converted once, at the rate of now, into an "
-            "amount of the token, rounded up. Expires after 900 seconds at most."
+            "The price in a currency, in place of `amount`. Converted once at the current rate, rounded up. The "
+            "request expires after 900 seconds at most."
         ),
     )
-    token_id = WholeNumberField(help_text="The token to be paid in: its `id` in the catalogue.")
-    chain_id = WholeNumberField(help_text="The token's chain.")
+    token_id = WholeNumberField(help_text="The token's `id` in the catalogue.")
+    chain_id = WholeNumberField(help_text="The `id` of the token's chain.")
     recipient_address = AddressField(
         help_text=(
-            "The wallet to be paid. On EVM 20 bytes in hex; a wrong checksum, the zero address and the token's own "
-            "contract are refused. On Solana 32 bytes in base58; a mint, a program or a token account is refused. A "
-            "merchant with allowed recipients takes only those."
+            "The wallet to be paid. On EVM 20 bytes in hex; not the zero address, the token's own contract or an "
+            "address with a wrong checksum. On Solana 32 bytes in base58; not a mint, a program or a token account. "
+            "If the merchant has allowed recipients, it must be one of them."
         )
     )
     external_id = TextField(
@@ -177,51 +175,51 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="Your own reference, such as an order number. It is in each event as `reference`.",
+        help_text="Your own reference, such as an order number. Events contain it as `reference`.",
     )
     redirect_url = WebAddressField(
         required=False,
         allow_null=True,
         help_text=(
-            "Where the customer is sent once it is completed, with `payment_request_id` and `status` added to the "
-            "query. Absolute https. Anyone can type that address: it proves nothing."
+            "The https URL for customers once the request is completed. `payment_request_id` and `status` are added to "
+            "the query. Anyone can open this URL: a visit doesn't prove a payment."
         ),
     )
     cancel_url = WebAddressField(
         required=False,
         allow_null=True,
-        help_text="Where a customer who gives up is sent, with the same parameters. Absolute https.",
+        help_text="The https URL for customers who cancel, with the same parameters.",
     )
     description = TextField(
         max_length=500,
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="What it is for: the customer reads it on the checkout.",
+        help_text="A text that the customer sees on the checkout page.",
     )
     metadata = MetadataField(
         required=False,
         allow_null=True,
-        help_text="Pairs of your own: up to 50, keys up to 40 characters, values up to 500.",
+        help_text="Up to 50 key-value pairs of your own; keys up to 40 characters, values up to 500.",
     )
     expires_in = WholeNumberField(
         min_value=60,
         max_value=2_592_000,
         required=False,
         allow_null=True,
-        help_text="How long it can be paid, in seconds; 3600 if left out.",
+        help_text="The time until it expires, in seconds. Default 3600; with a `price` 900, which is then the maximum.",
     )
     webhook_url = WebhookAddressField(
         required=False,
         allow_null=True,
-        help_text="Where this request's events go instead of your endpoint; signed with the same secret.",
+        help_text="The URL for this request's events, in place of your endpoint. Signed with the same secret.",
     )
     references = TrueOrFalseField(
         required=False,
         allow_null=True,
         help_text=(
-            "Whether transactions carry a reference; your merchant's setting if left out. False suits wallets that "
-            "credit plain transfers only, such as some exchanges' deposit addresses."
+            "Whether transactions carry a reference. Default: your merchant's setting. False suits wallets that credit "
+            "only plain transfers, such as some exchanges' deposit addresses."
         ),
     )
 
@@ -315,15 +313,15 @@ class RequestListQuery(ListQuery):
     """The query of GET /api/payment-requests."""
 
     status = OneOfField(
-        choices=PaymentRequest.Status.choices, required=False, help_text="Only those in this state."
+        choices=PaymentRequest.Status.choices, required=False, help_text="Only requests with this status."
     )
     external_id = TextField(
-        max_length=255, required=False, allow_blank=True, help_text="Only those with this reference of yours."
+        max_length=255, required=False, allow_blank=True, help_text="Only requests with this reference."
     )
-    token_id = NumberInQueryField(required=False, help_text="Only those in this token.")
-    chain_id = NumberInQueryField(required=False, help_text="Only those on this chain.")
-    created_after = TimeInQueryField(required=False, help_text="Only those created later than this.")
-    created_before = TimeInQueryField(required=False, help_text="Only those created earlier than this.")
+    token_id = NumberInQueryField(required=False, help_text="Only requests for this token.")
+    chain_id = NumberInQueryField(required=False, help_text="Only requests on this chain.")
+    created_after = TimeInQueryField(required=False, help_text="Only requests created after this time.")
+    created_before = TimeInQueryField(required=False, help_text="Only requests created before this time.")
 
     def validate_token_id(self, token_id: int) -> int:
         """Refuse the number of no token; an inactive one's requests can still be listed."""
@@ -340,15 +338,13 @@ class RequestListQuery(ListQuery):
 
 @described(
     "Acceptance",
-    "Why you take a transaction as payment.",
+    "The reason for accepting a payment.",
     {"reason": "The customer showed us the transaction in their wallet."},
 )
 class AcceptPaymentSerializer(StrictSerializer):
-    """The body of POST …/accept: why the merchant takes this transaction as payment."""
+    """The body of POST …/accept."""
 
-    reason = TextField(
-        max_length=400, help_text="Why this transaction is your customer's payment; it stays in the history."
-    )
+    reason = TextField(max_length=400, help_text="Why you accept the payment. Stored in the history.")
 
 
 @described(
@@ -362,9 +358,9 @@ class SubmitTransactionSerializer(StrictSerializer):
     transaction_hash = TextField(
         max_length=200,
         code=ErrorCode.TRANSACTION_HASH_INVALID,
-        help_text="The customer's transaction, as its chain writes it.",
+        help_text="The hash of the customer's transaction.",
     )
-    chain_id = WholeNumberField(help_text="The chain that it was sent on.")
+    chain_id = WholeNumberField(help_text="The chain of the transaction.")
 
     def transaction(self) -> tuple[Chain, str]:
         """Return the chain and the canonical hash. Raises ApiError."""

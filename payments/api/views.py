@@ -104,7 +104,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         "payment_requests.list",
         tag="Payment requests",
         summary="List payment requests",
-        description="Your payment requests, newest first, without their payments.",
+        description="Your payment requests without their payments, newest first.",
         query=RequestListQuery,
         errors=[ErrorCode.CHAIN_UNKNOWN, ErrorCode.TOKEN_UNKNOWN],
         answers={200: OpenApiResponse(list_of(PaymentRequestObject, "PaymentRequestList"), "One page.")},
@@ -127,8 +127,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         summary="Create a payment request",
         description=(
             "Requests an amount of one token, or a price that is converted into one. Send the customer to the "
-            "`payment_url` of the response. Send an `Idempotency-Key`, and retry with the same key and body if you got "
-            "no response."
+            "`payment_url` of the response."
         ),
         body=CreateRequestSerializer,
         errors=[
@@ -165,7 +164,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         "payment_requests.retrieve",
         tag="Payment requests",
         summary="Retrieve a payment request",
-        description="A payment request with its newest payments. To follow changes, prefer webhooks.",
+        description="Returns a payment request with its newest 20 payments. To follow changes, prefer webhooks.",
         path=_REQUEST,
         answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request.")},
     )
@@ -195,8 +194,8 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         summary="Submit a transaction",
         description=(
             "Adds a transaction that your customer sent, such as a payment in native coin whose hash the page could "
-            "not submit. It is verified like any other. The limits of the public endpoint don't apply. Submitting a "
-            "known transaction is always fine: a payment that can be retried is, by one of its retries."
+            "not submit. It is verified like any other. The limits of the public endpoint don't apply. A known "
+            "transaction is returned as it is; if its payment failed and can be retried, this uses one of the retries."
         ),
         path=_REQUEST,
         body=SubmitTransactionSerializer,
@@ -206,7 +205,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
             ErrorCode.TRANSACTION_ALREADY_USED,
         ],
         answers={
-            200: OpenApiResponse(PaymentObject, "The payment that is known already."),
+            200: OpenApiResponse(PaymentObject, "The known payment."),
             201: OpenApiResponse(PaymentObject, "The new payment."),
         },
     )
@@ -237,8 +236,8 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payment requests",
         summary="Cancel a payment request",
         description=(
-            "Cancels an active payment request; again on a cancelled one changes nothing. Money that arrives "
-            "afterwards is still recorded, and sends an event."
+            "Cancels an active payment request. A cancelled one is returned unchanged. Money that arrives afterwards "
+            "is still credited and sends an event."
         ),
         path=_REQUEST,
         errors=[ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, ErrorCode.PAYMENT_IN_PROGRESS],
@@ -261,9 +260,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payments",
         summary="Retry a failed payment",
         description=(
-            "Verifies a failed payment again if its failure can still change: the transaction was not found, "
-            "verification timed out, or the block is not final yet. Three retries in all; submitting the hash again "
-            "uses one of them."
+            "Verifies a failed payment again if its failure can still change, such as `transaction_not_found` or "
+            "`verification_timed_out`, or one in a block that is not final yet. Three retries in all; submitting the "
+            "hash again uses one of them."
         ),
         path=_PAYMENT,
         errors=[ErrorCode.RETRY_LIMIT_REACHED, ErrorCode.PAYMENT_NOT_RETRYABLE],
@@ -282,11 +281,14 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         summary="Accept a payment",
         description=(
             "Accepts a transaction that failed as `transaction_not_bound`, `transaction_ambiguous` or "
-            "`not_verifiable` as payment of this request. Everything but the binding is verified as for any payment. "
-            "Make sure that your customer sent it: the service can't know. The reason is stored in the history.\n\n"
-            "Also completes a request that is paid in full but not `completed`: accept its last payment if the price "
-            "had expired before the transfer was mined, which means that you accept the old rate, or if a refund was "
-            "cancelled or failed after a payment had arrived."
+            "`not_verifiable`. Everything except the binding is verified as for any payment. Make sure that your "
+            "customer sent it: the service can't know. The reason is stored in the history.\n\n"
+            "Also completes an active or expired request that is paid in full: accept a credited payment of it, "
+            "such as its last. Such a request was paid after its price had expired, so you accept the old rate; or a "
+            "refund was cancelled or failed after the payment had arrived; or a reorganised payment is back. An "
+            "accepted payment is returned unchanged.\n\n"
+            "`payment_refunded` if only refunds keep the request from being paid in full. `recipient_invalid` if "
+            "another merchant's requests named this wallet first and it is not one of your allowed recipients."
         ),
         path=_PAYMENT,
         body=AcceptPaymentSerializer,
@@ -298,7 +300,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         answers={
             200: OpenApiResponse(
                 PaymentObject,
-                "The payment: `pending` again if it was unbound, `completed` if it was credited.",
+                "The payment: `pending` if it was unbound, `completed` if it was credited.",
             )
         },
     )

@@ -50,32 +50,39 @@ _DELIVERY: dict[str, Any] = {
 
 
 @described(
-    "WebhookConfiguration", "Where your events go. Before any configuration, all null.", _CONFIGURATION
+    "WebhookConfiguration",
+    "The endpoint for your events. Every field is null before it is set.",
+    _CONFIGURATION,
 )
 class WebhookConfiguration(Answer, kw_only=True):
-    """A merchant's endpoint, its secret in the clear; all null where there is none."""
+    """A merchant's endpoint with its secret in plain text; all null if there is none."""
 
     object: Annotated[Literal["webhook_configuration"], doc("Always `webhook_configuration`.")] = (
         "webhook_configuration"
     )
-    url: Annotated[str | None, doc("Where events go; null if nowhere.")] = None
+    url: Annotated[str | None, doc("The endpoint URL; null if none is set.")] = None
     secret: Annotated[
         str | None,
         doc(
             "The secret that signs the events. Created with the first URL, the first `enabled_events` or the first "
-            "event for a request's own `webhook_url`; kept until it is rotated.",
+            "event for a request's own `webhook_url`. Unchanged until you rotate it.",
             pattern=r"^whsec_[A-Za-z0-9]{32}$",
         ),
     ] = None
-    is_enabled: Annotated[bool | None, doc("Whether events are sent; false holds them back.")] = None
+    is_enabled: Annotated[
+        bool | None,
+        doc("Whether events are sent. If false, pending deliveries wait and new events get none."),
+    ] = None
     enabled_events: Annotated[list[EventTypeText] | None, doc("The event types that are sent.")] = None
-    created_at: Annotated[Time | None, doc("When it was first configured.")] = None
-    updated_at: Annotated[Time | None, doc("When it was last changed.")] = None
+    created_at: Annotated[Time | None, doc("The time of the first configuration.")] = None
+    updated_at: Annotated[Time | None, doc("The time of the last change.")] = None
     previous_secret_expires_at: Annotated[
         Time | None,
-        doc("Until when the former secret signs as well, after a rotation; null if it does not."),
+        doc("The time until which the previous secret signs as well; null without one."),
     ] = None
-    disabled_reason: Annotated[str | None, doc("Why the service switched it off; null unless it did.")] = None
+    disabled_reason: Annotated[
+        str | None, doc("Why the service disabled the endpoint; null unless it did.")
+    ] = None
 
     @classmethod
     def of(cls, endpoint: Endpoint | None, now: datetime) -> Self:
@@ -110,28 +117,28 @@ class TestResult(Answer, kw_only=True):
     """The result of a test event."""
 
     event_id: Annotated[str, doc("The test event's id: `evt_` and 24 characters.")]
-    delivered: Annotated[bool, doc("Whether your endpoint answered 2xx within 10 seconds.")]
-    status_code: Annotated[int | None, doc("What it answered; null if nothing.")]
-    duration_ms: Annotated[int, doc("How long it took, in milliseconds.")]
-    error: Annotated[str | None, doc("What went wrong; null if nothing.")]
+    delivered: Annotated[bool, doc("Whether your endpoint returned 2xx within 10 seconds.")]
+    status_code: Annotated[int | None, doc("The HTTP status of the response; null without a response.")]
+    duration_ms: Annotated[int, doc("The duration in milliseconds.")]
+    error: Annotated[str | None, doc("The error, for people; null if there was none.")]
 
 
 @described(
     "WebhookRedelivery",
-    "How much is sent again.",
+    "The deliveries that are sent again.",
     {"object": "webhook_redelivery", "since": "2026-11-20T08:00:00Z", "count": 42},
 )
 class Redelivery(Answer, kw_only=True):
-    """What is sent again."""
+    """How many deliveries are sent again."""
 
     object: Annotated[str, doc("Always `webhook_redelivery`.")] = "webhook_redelivery"
     since: Annotated[Time, doc("The requested time.")]
-    count: Annotated[int, doc("How many deliveries are pending again.", ge=0)]
+    count: Annotated[int, doc("The number of deliveries that are pending again.", ge=0)]
 
 
 @described(
     "Event",
-    "Something that happened. The same bytes are listed here, signed and sent.",
+    "Something that happened. Listed as the same bytes that are signed and sent.",
     {
         "id": "evt_LTtaHpfHNyNZ6GLTJmHUyxN5",
         "type": "payment.succeeded",
@@ -143,25 +150,25 @@ class EventEnvelope(Answer, kw_only=True):
     """An event. It is stored as the bytes that are sent, so this only describes it (`webhooks.events.envelope`)."""
 
     id: Annotated[str, doc("`evt_` and 24 characters. Act once per id: the same event can arrive again.")]
-    type: Annotated[EventTypeText, doc("What happened.")]
-    created: Annotated[int, doc("When, in Unix seconds.")]
-    data: Annotated[EventData, doc("What it happened to.")]
+    type: Annotated[EventTypeText, doc("The event type.")]
+    created: Annotated[int, doc("The time of the event, in Unix seconds.")]
+    data: Annotated[EventData, doc("The object that the event is about.")]
 
 
 EventList = list_of(EventEnvelope, "EventList")
 
 
-@described("WebhookAttempt", "One try at a delivery.", _ATTEMPT)
+@described("WebhookAttempt", "One attempt to send a delivery.", _ATTEMPT)
 class AttemptObject(Answer, kw_only=True):
     """One attempt; `duration_ms` is null while it is under way."""
 
-    number: Annotated[int, doc("1 for the first; numbers go on when it is sent again.")]
-    url: Annotated[str, doc("Where it went.")]
-    started_at: Annotated[Time, doc("When it began.")]
-    duration_ms: Annotated[int | None, doc("How long it took, in milliseconds; null while it is under way.")]
-    status_code: Annotated[int | None, doc("What the receiver answered; null if nothing.")]
-    error: Annotated[str | None, doc("What went wrong, for people; null if nothing.")]
-    response_excerpt: Annotated[str, doc("The first 1 KiB of the receiver's answer; may be empty.")]
+    number: Annotated[int, doc("The number of the attempt, from 1. A redelivery continues the count.")]
+    url: Annotated[str, doc("The URL of the attempt.")]
+    started_at: Annotated[Time, doc("The time of the start.")]
+    duration_ms: Annotated[int | None, doc("The duration in milliseconds; null during the attempt.")]
+    status_code: Annotated[int | None, doc("The HTTP status of the response; null without a response.")]
+    error: Annotated[str | None, doc("The error, for people; null if there was none.")]
+    response_excerpt: Annotated[str, doc("The first 1 KiB of the response body. May be empty.")]
 
     @classmethod
     def of(cls, attempt: Attempt) -> Self:
@@ -177,26 +184,36 @@ class AttemptObject(Answer, kw_only=True):
         )
 
 
-@described("WebhookDelivery", "The sending of one event to one place.", _DELIVERY)
+@described("WebhookDelivery", "The sending of one event to one URL.", _DELIVERY)
 class DeliveryObject(Answer, kw_only=True):
     """A delivery without its attempts."""
 
     id: Annotated[str, doc("`del_` and 24 characters.")]
     object: Annotated[Literal["webhook_delivery"], doc("Always `webhook_delivery`.")] = "webhook_delivery"
-    event_id: Annotated[str, doc("The event that it brings; a test's is in no list.")]
+    event_id: Annotated[str, doc("The event's id. A test event is in no list of events.")]
     type: Annotated[EventTypeText, doc("The event's type.")]
-    url: Annotated[str | None, doc("Where it goes now; null if nowhere.")]
+    url: Annotated[
+        str | None,
+        doc(
+            "The URL of the next attempt: the request's `webhook_url`, else your endpoint's; null without one."
+        ),
+    ]
     status: Annotated[
         str,
         Choices(Delivery.Status.choices),
-        doc("`pending` while attempts remain, `delivered` after a 2xx, `failed` after the eighth."),
+        doc("`pending` while attempts remain, `delivered` after a 2xx, `failed` after the eighth attempt."),
     ]
-    attempt_count: Annotated[int, doc("How often it was tried.")]
-    next_attempt_at: Annotated[Time | None, doc("When it is tried next; null once it is decided.")]
-    is_test: Annotated[bool, doc("Whether it is a test event.")]
-    created_at: Annotated[Time, doc("When it was made.")]
-    finished_at: Annotated[Time | None, doc("When it was decided; null while it is pending.")]
-    redelivered_at: Annotated[Time | None, doc("When it was last sent again on request; null if never.")]
+    attempt_count: Annotated[int, doc("The number of attempts, including one under way.")]
+    next_attempt_at: Annotated[
+        Time | None,
+        doc(
+            "The time of the next attempt; null after the last. Without a URL or while disabled, it waits longer."
+        ),
+    ]
+    is_test: Annotated[bool, doc("Whether it sends a test event.")]
+    created_at: Annotated[Time, doc("The time of creation.")]
+    finished_at: Annotated[Time | None, doc("The time of delivery or failure; null while `pending`.")]
+    redelivered_at: Annotated[Time | None, doc("The time of the last redelivery on request; null if never.")]
 
     @classmethod
     def of(cls, delivery: Delivery, **own: Any) -> Self:
@@ -231,7 +248,7 @@ def _url(delivery: Delivery) -> str | None:
 class DeliveryDetail(DeliveryObject, kw_only=True):
     """A delivery with every attempt, oldest first."""
 
-    attempts: Annotated[list[AttemptObject], doc("Every attempt, oldest first.")]
+    attempts: Annotated[list[AttemptObject], doc("All attempts, oldest first.")]
 
 
 def delivery_detail(delivery: Delivery) -> DeliveryDetail:

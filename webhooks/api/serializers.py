@@ -61,8 +61,8 @@ class EventTypesField(serializers.ListField):
 
 @described(
     "WebhookConfigurationChange",
-    "The new settings. `url` is required, except together with `enabled_events` while no URL is set. Other fields that "
-    "are left out or null keep their value.",
+    "The new settings. `url` is required, unless no URL is set and you send `enabled_events`. Other fields that are "
+    "missing or null keep their value.",
     {
         "url": "https://shop.example.com/webhooks/quittance",
         "is_enabled": True,
@@ -81,12 +81,12 @@ class EndpointChangeSerializer(StrictSerializer):
         allow_null=True,
         required=False,
         help_text=(
-            "Where events go: https, on port 80, 443 or one from 1024 up, never a private address. Null removes the "
-            "endpoint; its secret and `enabled_events` are kept."
+            "The URL for events: https, on port 80, 443 or 1024 and above, never a private address. Null removes the "
+            "endpoint and keeps its secret and `enabled_events`."
         ),
     )
     is_enabled = TrueOrFalseField(
-        required=False, allow_null=True, help_text="False holds deliveries back; new events then get none."
+        required=False, allow_null=True, help_text="False: pending deliveries wait, and new events get none."
     )
     enabled_events = EventTypesField(
         allow_null=True,
@@ -94,15 +94,15 @@ class EndpointChangeSerializer(StrictSerializer):
         min_length=1,
         max_length=_MOST_TYPES_NAMED,
         help_text=(
-            "The event types to send, 1 to 50 names, also to a request's own `webhook_url`, which gets the first three "
-            "in any case. Null means the first three again."
+            "The event types to send, 1 to 50. A request's own `webhook_url` gets them too, and the first three in any "
+            "case. Null: the first three."
         ),
     )
     rotate_secret = TrueOrFalseField(
         required=False,
         allow_null=True,
         default=False,
-        help_text="True makes a new secret. For 24 hours both sign: the header then has two `v1=`.",
+        help_text="True creates a new secret. The previous one also signs for 24 hours, as another `v1=`.",
     )
 
     def to_internal_value(self, data: Any) -> Any:
@@ -124,7 +124,7 @@ class EndpointChangeSerializer(StrictSerializer):
         )
 
 
-@described("WebhookTestOrder", "Which sample to send.", {"type": "payment.succeeded"})
+@described("WebhookTestOrder", "The test event to send.", {"type": "payment.succeeded"})
 class TestSerializer(StrictSerializer):
     """The body of a test call."""
 
@@ -133,7 +133,7 @@ class TestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         default=EventType.PAYMENT_SUCCEEDED.value,
-        help_text="The type of the sample.",
+        help_text="The type of the test event.",
     )
 
 
@@ -153,15 +153,19 @@ class DeliveryListQuery(ListQuery):
         choices=EventType.choices, required=False, help_text="Only deliveries of this event type."
     )
     status = OneOfField(
-        choices=Delivery.Status.choices, required=False, help_text="Only those in this state."
+        choices=Delivery.Status.choices, required=False, help_text="Only deliveries with this status."
     )
 
 
-@described("RedeliverFailed", "Since when.", {"since": "2026-11-20T08:00:00Z", "type": "payment.succeeded"})
+@described(
+    "RedeliverFailed",
+    "The failed deliveries to send again.",
+    {"since": "2026-11-20T08:00:00Z", "type": "payment.succeeded"},
+)
 class RedeliverFailedSerializer(StrictSerializer):
     """The body of POST /api/webhooks/deliveries/redeliver."""
 
-    since = TimeInQueryField(help_text="Deliveries given up at this time or later are sent again.")
+    since = TimeInQueryField(help_text="Only deliveries that failed at this time or later.")
     type = OneOfField(
         choices=EventType.choices, required=False, help_text="Only deliveries of this event type."
     )

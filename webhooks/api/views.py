@@ -60,7 +60,7 @@ class ConfigurationView(_WebhookView):
         "webhooks.retrieve",
         tag="Webhooks",
         summary="Retrieve the webhook configuration",
-        description="Where your events go, with the secret that signs them. Before any configuration, all null.",
+        description="Returns your endpoint with the secret that signs events. Every field is null before it is set.",
         answers={200: OpenApiResponse(WebhookConfiguration, "The configuration.")},
     )
     def get(self, request: Request) -> Response:
@@ -73,12 +73,12 @@ class ConfigurationView(_WebhookView):
         tag="Webhooks",
         summary="Configure webhooks",
         description=(
-            "Sets the URL and the types of your events. The first call creates the secret and returns it. Without a "
-            "URL, `enabled_events` applies to requests with their own `webhook_url`."
+            "Sets the URL and the types of your events. The first call creates the secret and returns it. If only your "
+            "requests have URLs (`webhook_url`), leave `url` out and send `enabled_events`."
         ),
         body=EndpointChangeSerializer,
         errors=[ErrorCode.URL_INVALID, ErrorCode.URL_NOT_ALLOWED],
-        answers={200: OpenApiResponse(WebhookConfiguration, "The configuration as it is now.")},
+        answers={200: OpenApiResponse(WebhookConfiguration, "The new configuration.")},
     )
     def put(self, request: Request) -> Response:
         """Change the endpoint and answer it as it is now."""
@@ -97,12 +97,12 @@ class TestView(_WebhookView):
         tag="Webhooks",
         summary="Send a test event",
         description=(
-            'Sends one sample at once, once, also to a disabled endpoint. Its `data.object` holds `"test": true`. '
-            "It is listed among the deliveries, not among the events."
+            "Sends one test event immediately, without retries, also to a disabled endpoint. Its `data.object` has "
+            '`"test": true`. It is listed as a delivery, not as an event.'
         ),
         body=TestSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
-        answers={200: OpenApiResponse(TestResult, "How it went.")},
+        answers={200: OpenApiResponse(TestResult, "The result.")},
     )
     def post(self, request: Request) -> Effect:
         """Send a sample and answer how it went; what the receiver said beyond its status is not repeated."""
@@ -144,7 +144,7 @@ class DeliveryViewSet(viewsets.ViewSet):
         "webhook_deliveries.list",
         tag="Deliveries",
         summary="List deliveries",
-        description="What was, is or will be sent to you, tests included, newest first.",
+        description="All deliveries to you, test events included, newest first.",
         query=DeliveryListQuery,
         answers={200: OpenApiResponse(list_of(DeliveryObject, "WebhookDeliveryList"), "One page.")},
     )
@@ -163,7 +163,7 @@ class DeliveryViewSet(viewsets.ViewSet):
         "webhook_deliveries.retrieve",
         tag="Deliveries",
         summary="Retrieve a delivery",
-        description="A delivery with every attempt that was made.",
+        description="Returns a delivery with all of its attempts.",
         path={"id": "The delivery's `id`."},
         answers={200: OpenApiResponse(DeliveryDetail, "The delivery.")},
     )
@@ -176,7 +176,7 @@ class DeliveryViewSet(viewsets.ViewSet):
         "webhook_deliveries.redeliver",
         tag="Deliveries",
         summary="Send a delivery again",
-        description="Begins eight new attempts of the same bytes, the first at once, whatever its state was.",
+        description="Starts eight new attempts with the same bytes, the first immediately, whatever the status.",
         path={"id": "The delivery's `id`."},
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED, ErrorCode.RETRY_LIMIT_REACHED],
         answers={200: OpenApiResponse(DeliveryDetail, "The delivery, `pending` again.")},
@@ -196,14 +196,14 @@ class DeliveryViewSet(viewsets.ViewSet):
     @operation(
         "webhook_deliveries.redeliver_failed",
         tag="Deliveries",
-        summary="Send again everything given up since a time",
+        summary="Send all failed deliveries again",
         description=(
-            "For after an outage of yours: begins eight new attempts of each delivery that was given up at `since` or "
-            "later, tests left out. At most 10,000 at a time: call again while `count` is that."
+            "For use after an outage of yours: starts eight new attempts of each delivery that failed at `since` or "
+            "later, except test events. At most 10,000 per call: call again while `count` is 10,000."
         ),
         body=RedeliverFailedSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
-        answers={200: OpenApiResponse(Redelivery, "How many are sent again.")},
+        answers={200: OpenApiResponse(Redelivery, "The number of deliveries.")},
     )
     def redeliver_failed(self, request: Request) -> Effect:
         """Send again what was given up since a time, and answer how many these are."""
@@ -230,7 +230,7 @@ class EventViewSet(viewsets.ViewSet):
         "events.list",
         tag="Events",
         summary="List events",
-        description="What happened, newest first, whether or not it was sent anywhere.",
+        description="Your events, newest first, whether or not they were sent.",
         query=EventListQuery,
         answers={200: OpenApiResponse(EventList, "One page.")},
     )
@@ -245,7 +245,7 @@ class EventViewSet(viewsets.ViewSet):
         "events.retrieve",
         tag="Events",
         summary="Retrieve an event",
-        description="An event, byte for byte as it is signed and sent.",
+        description="Returns an event, byte for byte as it is signed and sent.",
         path={"id": "The event's `id`."},
         answers={200: OpenApiResponse(EventEnvelope, "The event.")},
     )

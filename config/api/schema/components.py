@@ -4,7 +4,7 @@ from typing import Any
 
 HEADERS: dict[str, dict[str, Any]] = {
     "X-Request-Id": {
-        "description": "The id of this call: the one that you sent, if it was sane, or a new one.",
+        "description": "The id of this call: yours, if you sent a valid one, or a new one.",
         "required": True,
         "schema": {"type": "string", "examples": ["req_706b20db2473d2414fe53271"]},
     },
@@ -13,16 +13,16 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "const": "true"},
     },
     "Retry-After": {
-        "description": "How many seconds to wait before the next try.",
+        "description": "The seconds to wait before the next attempt.",
         "schema": {"type": "string", "pattern": "^[0-9]+$", "examples": ["5"]},
     },
     "ETag": {
-        "description": "Names this state of the object; send it as `If-None-Match` to get a body only after a change.",
+        "description": "The version of the object. Send it as `If-None-Match` to get a body only after a change.",
         "required": True,
         "schema": {"type": "string", "examples": ['"5f2b8c1e9a7d4036b1c2d3e4f5061728"']},
     },
     "WWW-Authenticate": {
-        "description": "The kinds of credentials that are understood.",
+        "description": "The accepted kinds of credentials.",
         "required": True,
         "schema": {"type": "string", "examples": ['ApiKey realm="api", Bearer realm="api"']},
     },
@@ -34,9 +34,8 @@ SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
         "in": "header",
         "name": "X-API-Key",
         "description": (
-            "`quitt_` and 40 lowercase hexadecimal digits. Issued in the admin, shown once. `create_payments` allows "
-            "writes, `create_refunds` allows refunds to any address, `manage_webhooks` allows everything under "
-            "`/api/webhooks`. Any active key can read the rest."
+            "`quitt_` and 40 lowercase hexadecimal digits. Issued in the admin, shown once. *Authentication* above "
+            "lists the permissions."
         ),
     },
     "Bearer": {

@@ -90,7 +90,7 @@ def described(
 
 def list_of(item: type[Answer], name: str) -> type[ListPage]:
     """Return the list object whose `data` are `item`s, described as `name`."""
-    data = Annotated[list[item], doc("This page, newest first.")]  # type: ignore[valid-type]
+    data = Annotated[list[item], doc("The objects of this page, newest first.")]  # type: ignore[valid-type]
     made = cast(type[ListPage], msgspec.defstruct(name, [("data", data)], bases=(ListPage,), kw_only=True))
     return described(name, "One page of a list, newest first.")(made)
 

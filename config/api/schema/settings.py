@@ -6,19 +6,19 @@ from typing import Any
 _INTRODUCTION = Path(__file__).with_name("introduction.md")
 
 _TAGS = {
-    "Payment requests": "What a merchant asks for: an amount of one token, on one chain, to one wallet.",
-    "Payments": "The transactions that were submitted for a payment request, and how their verification goes.",
-    "Refunds": "Money that goes back to customers: built and verified here, signed by you.",
-    "Webhooks": "Where events go, the secret that signs them, and a test.",
-    "Webhook events": "What your endpoint is sent, and how to verify it.",
-    "Deliveries": "Each sending of an event, with all of its attempts. Kept for 30 days.",
-    "Events": "What happened, newest first, whether or not it was sent anywhere. Kept for 30 days.",
-    "Catalogue": "The chains and tokens that can be asked for. Public.",
+    "Payment requests": "Requests for an amount of one token, on one chain, to one wallet.",
+    "Payments": "The transactions submitted or found for a payment request, and their verification.",
+    "Refunds": "Money that goes back to customers. The service builds and verifies it, you sign it.",
+    "Webhooks": "The endpoint for events, its secret, and test events.",
+    "Webhook events": "The calls that your endpoint receives, and how to verify them.",
+    "Deliveries": "The deliveries of events, with all of their attempts. Kept for 30 days.",
+    "Events": "Your events, whether or not they were sent. Kept for 30 days.",
+    "Catalogue": "The chains and tokens that you can request, and the currencies of prices. Public.",
     "Checkout": (
-        "What the checkout page calls. Public: knowing the unguessable id of a payment request is the capability. "
-        "You only need these to build a checkout of your own."
+        "The calls of the checkout page. Public: knowing the unguessable id of a payment request is the capability. "
+        "You only need them to build a checkout of your own."
     ),
-    "Sandbox": "What a payment can come to, on demand. In staging alone; production answers 404.",
+    "Sandbox": "Simulated outcomes of payments and refunds. Staging only: production returns 404.",
 }
 
 

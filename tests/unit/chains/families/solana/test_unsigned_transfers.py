@@ -166,3 +166,14 @@ def test_the_compute_budget_comes_first_and_the_fee_is_what_it_says(bench: Bench
 def test_part_of_a_lamport_is_paid_as_a_whole_one() -> None:
     assert Budget(units=1, price=1).fee == 5_001
     assert Budget(units=0, price=1).fee == 5_000
+
+
+def test_signed_transaction_dies_with_its_blockhash(bench: Bench) -> None:
+    built = bench.build(2_000_000)
+    signed = VersionedTransaction.populate(
+        built.message, [bench.payer.sign_message(to_bytes_versioned(built.message))]
+    )
+    bench.svm.expire_blockhash()
+    result = bench.svm.send_transaction(signed)
+    assert "BlockhashNotFound" in str(result.err())
+    assert bench.tokens_of(bench.recipient) == 0
