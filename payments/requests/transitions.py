@@ -52,17 +52,6 @@ class Move:
     reason: str = ""
 
 
-# Set later.
-_NOT_YET = (
-    "link_shown_at",
-    "completed_at",
-    "expired_at",
-    "cancelled_at",
-    "unbound_failure_sent",
-    "has_refunds",
-)
-
-
 def insert_request(request: PaymentRequest, *, actor: str) -> None:
     """Store a new request with its first history row, in one statement."""
     sql, row = _insertion()
@@ -72,7 +61,7 @@ def insert_request(request: PaymentRequest, *, actor: str) -> None:
 
 @cache
 def _insertion() -> tuple[str, CompiledInsert]:
-    row = CompiledInsert(PaymentRequest, unset=_NOT_YET)
+    row = CompiledInsert(PaymentRequest)
     sql = f"""WITH created AS (
             INSERT INTO payments_paymentrequest ({row.columns}) VALUES ({row.values})
             RETURNING id, status, created_at
