@@ -41,10 +41,12 @@ _INSERT = """
     INSERT INTO merchants_idempotencykey (merchant_id, key, fingerprint, claim_id, lease_until, expires_at)
     VALUES (%(merchant)s, %(key)s, %(fingerprint)s, %(claim_id)s, %(lease_until)s, %(expires_at)s)
     ON CONFLICT DO NOTHING RETURNING id"""
+_KEEP = """
+    UPDATE merchants_idempotencykey
+    SET status = %s, body = %s, expires_at = %s, claim_id = NULL, lease_until = NULL
+    WHERE id = %s AND claim_id = %s"""
 
 Effect = Callable[[], Response]
-
-
 View = TypeVar("View")
 Arguments = ParamSpec("Arguments")
 
@@ -145,23 +147,20 @@ class _Claim:
 
     def keep(self, status: int, data: Any) -> None:
         """Store the response. Raises ApiError if another call took over the key; the caller must roll back."""
-        changed = self._held().update(
-            status=status,
-            body=AnswerRenderer().render(data),
-            claim_id=None,
-            lease_until=None,
-            expires_at=timezone.now() + KEPT_FOR,
-        )
-        if changed != 1:
+        values = [
+            status,
+            AnswerRenderer().render(data),
+            timezone.now() + KEPT_FOR,
+            self.row_id,
+            self.claim_id,
+        ]
+        if run(_KEEP, values).rowcount != 1:
             raise _in_use()
 
     def release(self) -> None:
         """Release the key for a retry. If the database is unavailable, the lease expires instead."""
         with suppress(AnyDatabaseError):
-            self._held().delete()
-
-    def _held(self) -> Any:
-        return IdempotencyKey.objects.filter(pk=self.row_id, claim_id=self.claim_id)
+            IdempotencyKey.objects.filter(pk=self.row_id, claim_id=self.claim_id).delete()
 
 
 def _claim(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpResponse:
