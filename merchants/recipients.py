@@ -11,14 +11,13 @@ from django.db import connection, transaction
 from django.http import HttpRequest
 
 from chains.families import label_of, read_address
-from config.api.errors import ErrorCode, Problem
+from config.api.errors import ApiError, ErrorCode, Problem
+from config.database.compiled_query import run
 from config.database.process_cache import ProcessCache
 from merchants.models import AllowedRecipient, Merchant
 from merchants.staff import audit
 
-_LIST_LOCK = (
-    0x616C  # names these locks among PostgreSQL's advisory ones; the function of IS_ALLOWED has it, too
-)
+_LIST_LOCK = 0x616C  # PostgreSQL's quittance_is_allowed_recipient has the same number
 
 
 def parse_recipient(text: str) -> tuple[str, str]:
@@ -30,10 +29,10 @@ def parse_recipient(text: str) -> tuple[str, str]:
 def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Problem | None:
     """Return why a new request of `merchant` may not pay this canonical address, or None if it may.
 
-    The list may be as old as a second: what stores a request checks it again by `IS_ALLOWED`.
+    The list may be as old as a second: `require_allowed` checks it again under a lock.
     """
     allowed = _lists.get(merchant.pk)
-    return None if not allowed or (chain_type, address) in allowed else not_allowed(chain_type, address)
+    return None if not allowed or (chain_type, address) in allowed else _not_allowed(chain_type, address)
 
 
 def is_listed(merchant: Merchant, chain_type: str, address: str) -> bool:
@@ -41,8 +40,7 @@ def is_listed(merchant: Merchant, chain_type: str, address: str) -> bool:
     return AllowedRecipient.objects.filter(merchant=merchant, chain_type=chain_type, address=address).exists()
 
 
-def not_allowed(chain_type: str, address: str) -> Problem:
-    """Return the refusal of a recipient that is not on the merchant's list."""
+def _not_allowed(chain_type: str, address: str) -> Problem:
     message = (
         f"{address} is not one of your allowed recipients on {label_of(chain_type)}. "
         "Use an allowed address, or add this one in the portal."
@@ -50,11 +48,15 @@ def not_allowed(chain_type: str, address: str) -> Problem:
     return Problem(ErrorCode.RECIPIENT_NOT_ALLOWED, message, "recipient_address")
 
 
-IS_ALLOWED = "quittance_is_allowed_recipient(%s, %s, %s)"
-"""An SQL condition on a merchant's ID, a chain family and an address, for the statement that stores a request.
+def require_allowed(merchant: Merchant, chain_type: str, address: str) -> None:
+    """Raise ApiError if a new request of `merchant` may not pay this canonical address.
 
-It takes a shared lock on the list until the transaction ends, which orders the request after or before a change.
-"""
+    The list can't change before the caller's transaction ends: it holds a shared lock on the list until then.
+    """
+    sql = "SELECT quittance_is_allowed_recipient(%s, %s, %s)"
+    (is_allowed,) = run(sql, [merchant.pk, chain_type, address]).fetchall()[0]
+    if not is_allowed:
+        raise ApiError.of([_not_allowed(chain_type, address)])
 
 
 def allow_recipients(

@@ -6,7 +6,7 @@ query is written with the ORM, compiled at its first use, and its rows become mo
 
 import re
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
@@ -140,17 +140,10 @@ class _Compiled(Generic[M]):
 
 
 class CompiledInsert:
-    """The columns and values of a new row of one model, for a statement that is written by hand.
+    """The columns and values of a new row of one model, for a statement that is written by hand."""
 
-    `unset` names the columns that no new row has: the database gives them null, or their default.
-    """
-
-    def __init__(self, model: type[Model], *, unset: Collection[str] = ()) -> None:
-        fields: list[Any] = [
-            each
-            for each in model._meta.concrete_fields
-            if not isinstance(each, AutoField) and each.name not in unset
-        ]
+    def __init__(self, model: type[Model]) -> None:
+        fields: list[Any] = [each for each in model._meta.concrete_fields if not isinstance(each, AutoField)]
         self._read = attrgetter(*(field.attname for field in fields))
         self._fields = [
             (field, _STORED_AS_THEY_ARE.get(type(field.target_field if field.is_relation else field)))

@@ -12,21 +12,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.db import Error as AnyDatabaseError
 from django.db import transaction
 from django.http import HttpResponse
 from django.utils import timezone
-from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.answers import AnswerRenderer
 from config.api.errors import ApiError, ErrorCode
 from config.api.handler import error_body
-from config.database.compiled_query import CompiledInsert, run
+from config.database.compiled_query import run
 from merchants.keys.authentication import merchant_of
 from merchants.keys.waiting import wait_for
 from merchants.models import Merchant
@@ -38,51 +37,16 @@ LEASE = timedelta(seconds=30)
 PURGE_BATCH = 1000
 PURGE_BATCHES = 20
 _KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
+_INSERT = """
+    INSERT INTO merchants_idempotencykey (merchant_id, key, fingerprint, claim_id, lease_until, expires_at)
+    VALUES (%(merchant)s, %(key)s, %(fingerprint)s, %(claim_id)s, %(lease_until)s, %(expires_at)s)
+    ON CONFLICT DO NOTHING RETURNING id"""
+_KEEP = """
+    UPDATE merchants_idempotencykey
+    SET status = %s, body = %s, expires_at = %s, claim_id = NULL, lease_until = NULL
+    WHERE id = %s AND claim_id = %s"""
 
 Effect = Callable[[], Response]
-
-
-@dataclass(frozen=True)
-class KeptAnswer:
-    """The row of a new key with its response, stored by the statement that takes effect."""
-
-    values: list[Any]
-
-    @staticmethod
-    def sql(source: str) -> str:
-        """Return the INSERT for the CTE that the effect reads from: a row for each of `source`, if the key is new.
-
-        It stores nothing, and doesn't block, while another statement is inserting the same key.
-        """
-        row = _row()
-        return (
-            f"INSERT INTO merchants_idempotencykey ({row.columns}) SELECT {row.values} FROM {source}"  # noqa: S608
-            " WHERE pg_try_advisory_xact_lock(%s::bigint) ON CONFLICT DO NOTHING RETURNING id"
-        )
-
-    @classmethod
-    def of(cls, row: IdempotencyKey) -> "KeptAnswer":
-        """Return what `sql` needs to insert `row`."""
-        return cls([*_row().of(row), _lock_id("insert", row.merchant, row.key)])
-
-
-@dataclass(frozen=True)
-class OneStatement:
-    """An effect that is a single statement, whose response is known before.
-
-    `store` executes it, and returns False if nothing changed because the key is not new. It raises ApiError where the
-    effect is refused.
-    """
-
-    response: Response
-    store: Callable[[KeptAnswer | None], bool]
-
-    def __call__(self) -> Response:
-        """Take effect without a key, and return the response."""
-        self.store(None)
-        return self.response
-
-
 View = TypeVar("View")
 Arguments = ParamSpec("Arguments")
 
@@ -102,25 +66,6 @@ def idempotent(
         view: View, request: Request, /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> HttpResponse:
         return _answer(request, partial(handler, view, request, *args, **kwargs))
-
-    answer.takes_idempotency_key = True  # type: ignore[attr-defined]
-    return answer
-
-
-def idempotent_statement(
-    handler: Callable[Concatenate[View, Request, Arguments], Effect],
-) -> Callable[Concatenate[View, Request, Arguments], HttpResponse]:
-    """Do as `idempotent`, for a handler that has no effect before the one it returns and may return `OneStatement`.
-
-    Such an effect, a new key and the response are stored by one statement. The handler may run twice.
-    """
-
-    @wraps(handler)
-    def answer(
-        view: View, request: Request, /, *args: Arguments.args, **kwargs: Arguments.kwargs
-    ) -> HttpResponse:
-        prepare = partial(handler, view, request, *args, **kwargs)
-        return _answer_at_once(request, prepare) or _answer(request, prepare)
 
     answer.takes_idempotency_key = True  # type: ignore[attr-defined]
     return answer
@@ -154,38 +99,6 @@ def _answer(request: Request, prepare: Callable[[], Effect]) -> HttpResponse:
     effect = prepare()
     with transaction.atomic():
         return effect()
-
-
-def _answer_at_once(request: Request, prepare: Callable[[], Effect]) -> HttpResponse | None:
-    """Take effect by one statement; None where that is not possible or the key is not new.
-
-    A call with a key that is refused takes the longer way: the key may have a response from when it was accepted.
-    """
-    key = _key_of(request)
-    try:
-        effect = prepare()
-        if not isinstance(effect, OneStatement):
-            return None
-        if key is None:
-            return effect()
-        row = IdempotencyKey(
-            merchant=merchant_of(request),
-            key=key,
-            fingerprint=_fingerprint(request),
-            status=effect.response.status_code,
-            body=AnswerRenderer().render(effect.response.data),
-            expires_at=timezone.now() + KEPT_FOR,
-        )
-        return effect.response if effect.store(KeptAnswer.of(row)) else None
-    except (APIException, ApiError):
-        if key is None:
-            raise
-        return None
-
-
-@cache
-def _row() -> CompiledInsert:
-    return CompiledInsert(IdempotencyKey)
 
 
 def _key_of(request: Request) -> str | None:
@@ -234,23 +147,20 @@ class _Claim:
 
     def keep(self, status: int, data: Any) -> None:
         """Store the response. Raises ApiError if another call took over the key; the caller must roll back."""
-        changed = self._held().update(
-            status=status,
-            body=AnswerRenderer().render(data),
-            claim_id=None,
-            lease_until=None,
-            expires_at=timezone.now() + KEPT_FOR,
-        )
-        if changed != 1:
+        values = [
+            status,
+            AnswerRenderer().render(data),
+            timezone.now() + KEPT_FOR,
+            self.row_id,
+            self.claim_id,
+        ]
+        if run(_KEEP, values).rowcount != 1:
             raise _in_use()
 
     def release(self) -> None:
         """Release the key for a retry. If the database is unavailable, the lease expires instead."""
         with suppress(AnyDatabaseError):
-            self._held().delete()
-
-    def _held(self) -> Any:
-        return IdempotencyKey.objects.filter(pk=self.row_id, claim_id=self.claim_id)
+            IdempotencyKey.objects.filter(pk=self.row_id, claim_id=self.claim_id).delete()
 
 
 def _claim(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpResponse:
@@ -266,7 +176,7 @@ def _claim(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpRes
     claim = attempt()
     if claim is not None:
         return claim
-    waited = wait_for(attempt, lock=_lock_id("wait", merchant, key))
+    waited = wait_for(attempt, lock=_lock_of(merchant, key))
     if waited is None:
         raise _in_use()
     return waited
@@ -276,22 +186,21 @@ def _claim_now(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | Htt
     """Claim the key, or return the stored response; None while another call runs."""
     now = timezone.now()
     claim_id = uuid.uuid4()
-    mine = IdempotencyKey(
-        merchant=merchant,
-        key=key,
-        fingerprint=fingerprint,
-        claim_id=claim_id,
-        lease_until=now + LEASE,
-        expires_at=now + KEPT_FOR,
-    )
-    inserted = run(KeptAnswer.sql("(SELECT) AS anything"), KeptAnswer.of(mine).values).fetchall()
+    mine = {
+        "fingerprint": fingerprint,
+        "claim_id": claim_id,
+        "lease_until": now + LEASE,
+        "expires_at": now + KEPT_FOR,
+    }
+    inserted = run(_INSERT, {"merchant": merchant.pk, "key": key, **mine}).fetchall()
     if inserted:
         return _Claim(inserted[0][0], claim_id)
     row = IdempotencyKey.objects.filter(merchant=merchant, key=key).first()
-    if row is None:  # another statement is inserting it, or it was released a moment ago
+    if row is None:  # it was released a moment ago
         return None
     if row.is_free(now):
-        return _take_over(row, mine)
+        unchanged = IdempotencyKey.objects.filter(pk=row.pk, claim_id=row.claim_id, expires_at=row.expires_at)
+        return _Claim(row.pk, claim_id) if unchanged.update(**mine, status=None, body=None) else None
     if bytes(row.fingerprint) != fingerprint:
         message = "This Idempotency-Key was used for another path or body. Use a new key for a new call."
         raise ApiError(ErrorCode.IDEMPOTENCY_KEY_REUSED, message)
@@ -302,22 +211,9 @@ def _claim_now(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | Htt
     return replayed
 
 
-def _take_over(row: IdempotencyKey, mine: IdempotencyKey) -> _Claim | None:
-    """Claim a key whose call crashed or whose response has expired. Only one concurrent call succeeds."""
-    taken = IdempotencyKey.objects.filter(pk=row.pk, claim_id=row.claim_id, expires_at=row.expires_at).update(
-        fingerprint=mine.fingerprint,
-        claim_id=mine.claim_id,
-        lease_until=mine.lease_until,
-        status=None,
-        body=None,
-        expires_at=mine.expires_at,
-    )
-    return _Claim(row.pk, mine.claim_id) if taken == 1 and mine.claim_id is not None else None
-
-
-def _lock_id(purpose: str, merchant: Merchant, key: str) -> int:
-    """Return the number of PostgreSQL's advisory lock for this key and purpose."""
-    digest = hashlib.sha256(f"{purpose}\n{merchant.pk}\n{key}".encode()).digest()
+def _lock_of(merchant: Merchant, key: str) -> int:
+    """Return the number of PostgreSQL's advisory lock that a call holds while it waits for another one with its key."""
+    digest = hashlib.sha256(f"{merchant.pk}\n{key}".encode()).digest()
     return int.from_bytes(digest[:8], signed=True)
 
 

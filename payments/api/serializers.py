@@ -142,7 +142,7 @@ def _detail(code: ErrorCode, message: str) -> serializers.ErrorDetail:
 class CreateRequestSerializer(StrictSerializer):
     """The body of POST /api/payment-requests. `order` returns what it asks for.
 
-    The context's `merchant` says which recipients are allowed; `create_request` checks that again, under a lock.
+    The context's `merchant` says which recipients are allowed; `create_request` checks that again under a lock.
     """
 
     amount = AnyJSONField(

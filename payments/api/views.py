@@ -1,7 +1,6 @@
 """The merchant's endpoints for payment requests and their payments."""
 
 import uuid
-from functools import partial
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
@@ -19,7 +18,7 @@ from config.api.paging import ListQuery, conditions, edge_of, list_answer, page_
 from config.api.schema.operations import list_of, operation
 from config.api.serializers import demand_no_parameters
 from merchants.keys.authentication import actor_of, merchant_of
-from merchants.keys.idempotency import Effect, OneStatement, idempotent, idempotent_statement
+from merchants.keys.idempotency import Effect, idempotent
 from merchants.keys.permissions import CanCreatePayments, HasApiKey
 from payments.api.objects import (
     PaymentObject,
@@ -37,7 +36,7 @@ from payments.api.serializers import (
 )
 from payments.models import Payment, PaymentRequest
 from payments.prices.pricing import with_amount
-from payments.requests.creation import create_request, new_request, store_request
+from payments.requests.creation import create_request
 from payments.requests.lifecycle import cancel_request
 from payments.requests.reading import find_own, list_own
 from payments.sandbox.rates import require_rate
@@ -120,7 +119,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         )
         return list_answer(request, page, request_objects(page.rows))
 
-    @idempotent_statement
+    @idempotent
     @operation(
         "payment_requests.create",
         tag="Payment requests",
@@ -154,11 +153,13 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         require_offered(order.token)
         require_rate(order)
         order = with_amount(order)
-        actor = actor_of(request)
-        if order.webhook_url:  # which may need a secret, too
-            return lambda: _created(create_request(merchant, order, actor=actor))
-        created = new_request(merchant, order)
-        return OneStatement(_created(created), partial(store_request, created, actor=actor))
+
+        def effect() -> Response:
+            created = create_request(merchant, order, actor=actor_of(request))
+            add_to_log_context(payment_request_id=created.pk)
+            return Response(PaymentRequestObject.of(created), status=status.HTTP_201_CREATED)
+
+        return effect
 
     @operation(
         "payment_requests.retrieve",
@@ -316,8 +317,3 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
             return Response(payment_object(accepted))
 
         return effect
-
-
-def _created(created: PaymentRequest) -> Response:
-    add_to_log_context(payment_request_id=created.pk)
-    return Response(PaymentRequestObject.of(created), status=status.HTTP_201_CREATED)

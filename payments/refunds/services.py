@@ -18,7 +18,7 @@ from payments.refunds.amounts import Refundable
 from payments.refunds.reading import RefundNow, now, refunds_of, with_request
 from payments.refunds.watching import keep_watching
 from payments.requests.lifecycle import covering_payment, is_held, lock_request
-from payments.requests.transitions import move_request, note_creation, note_reserved_again
+from payments.requests.transitions import insert_request, move_request, note
 from payments.requests.watching import tell_watchers
 
 # A refund does not expire: it is cancelled, or sent. `payments.refunds.watching` limits the search for its transaction.
@@ -177,7 +177,7 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
             raise RuntimeError(f"refund {refund.pk} changed while it was locked")
         keep_watching(refund)
         if current.standing.status == Refund.Status.FAILED:
-            note_reserved_again(carrier, actor=actor)
+            note(carrier, "built again; its amount is reserved", actor=actor)
             tell_watchers(refund.request_id)
 
 
@@ -341,7 +341,7 @@ def _give_address(refund: Refund, address: str, source: Refund.AddressSource, *,
     request, moment = refund.request, timezone.now()
     refund.recipient_address = address
     refund.address_source = source
-    refund.carrier = PaymentRequest.objects.create(
+    carrier = PaymentRequest(
         merchant=request.merchant,
         chain=request.chain,
         token=request.token,
@@ -356,4 +356,5 @@ def _give_address(refund: Refund, address: str, source: Refund.AddressSource, *,
         expiry_check_at=moment + _LIFETIME,
         is_refund=True,
     )
-    note_creation(refund.carrier, actor=actor)
+    insert_request(carrier, actor=actor)
+    refund.carrier = carrier

@@ -1,21 +1,18 @@
-"""Create payment requests: the row and its first history entry, in one statement."""
+"""Create payment requests."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
-from functools import cache
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from chains.models import Token
-from config.api.errors import ApiError
-from config.database.compiled_query import CompiledInsert, run
-from merchants.keys.idempotency import KeptAnswer
 from merchants.models import Merchant
-from merchants.recipients import IS_ALLOWED, not_allowed
+from merchants.recipients import require_allowed
 from payments.models import PaymentRequest
+from payments.requests.transitions import insert_request
 from webhooks.endpoints.configuration import ensure_secret
 
 
@@ -51,18 +48,8 @@ class NewRequest:
 
 def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
     """Create an active request. Raises ApiError if the merchant does not allow the recipient."""
-    request = new_request(merchant, order)
-    with transaction.atomic():
-        if order.webhook_url:
-            ensure_secret(merchant)
-        store_request(request, actor=actor)
-    return request
-
-
-def new_request(merchant: Merchant, order: NewRequest) -> PaymentRequest:
-    """Return the request that `store_request` stores."""
     now = timezone.now()
-    return PaymentRequest(
+    request = PaymentRequest(
         merchant=merchant,
         chain=order.token.chain,
         token=order.token,
@@ -81,47 +68,9 @@ def new_request(merchant: Merchant, order: NewRequest) -> PaymentRequest:
         expires_at=now + order.lifetime,
         expiry_check_at=now + order.lifetime,
     )
-
-
-def store_request(request: PaymentRequest, kept: KeptAnswer | None = None, *, actor: str) -> bool:
-    """Store a new request with its first history entry in one statement. Returns True.
-
-    Together with `kept`, the response to an idempotency key: False, and nothing is stored, if the key is not new.
-    Raises ApiError if the merchant does not allow the recipient; with `kept` it returns False for that as well.
-    """
-    sql, requests = _statement(kept is not None)
-    recipient = [request.merchant_id, request.chain.chain_type, request.recipient_address]
-    values = [*recipient, *(kept.values if kept else ()), *requests.of(request), actor]
-    if run(sql, values).rowcount == 1:
-        request._state.adding = False
-        return True
-    if kept is not None:
-        return False
-    raise ApiError.of([not_allowed(request.chain.chain_type, request.recipient_address)])
-
-
-# Set later, or for refunds only.
-_NOT_YET = (
-    "link_shown_at",
-    "completed_at",
-    "expired_at",
-    "cancelled_at",
-    "unbound_failure_sent",
-    "is_refund",
-    "has_refunds",
-)
-
-
-@cache
-def _statement(has_key: bool) -> tuple[str, CompiledInsert]:
-    requests = CompiledInsert(PaymentRequest, unset=_NOT_YET)
-    kept = f"kept AS ({KeptAnswer.sql('allowed')})," if has_key else ""
-    sql = f"""WITH allowed AS (SELECT WHERE {IS_ALLOWED}), {kept}
-        created AS (
-            INSERT INTO payments_paymentrequest ({requests.columns})
-            SELECT {requests.values} FROM {"kept" if has_key else "allowed"}
-            RETURNING id, status, created_at
-        )
-        INSERT INTO payments_transition (request_id, from_status, to_status, actor, reason, created_at)
-        SELECT id, '', status, %s::text, 'created', created_at FROM created"""  # noqa: S608 - only names and types
-    return sql, requests
+    with transaction.atomic(savepoint=False):
+        require_allowed(merchant, request.chain.chain_type, request.recipient_address)
+        if order.webhook_url:
+            ensure_secret(merchant)
+        insert_request(request, actor=actor)
+    return request

@@ -1,4 +1,4 @@
-"""Change the status of requests and payments. No other module writes a status.
+"""Change the status of requests and payments. No other module writes a status or a history row.
 
 Each change is a guarded UPDATE with a history row inside the caller's transaction. The guard is the WHERE clause: if it
 matches no row, another process was first, and nothing is written for that row. `move_request` and `move_payment` change
@@ -10,12 +10,14 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Q
 
 from config.api.log_context import log_context
+from config.database.compiled_query import CompiledInsert, run
 from payments.metrics import PAYMENTS_DECIDED
 from payments.models import Payment, PaymentRequest, Transition
 from payments.requests.bulk_updates import update_each
@@ -50,17 +52,36 @@ class Move:
     reason: str = ""
 
 
-def note_creation(request: PaymentRequest, *, actor: str, payment: Payment | None = None) -> None:
-    """Write the first history row of a new request or payment."""
-    status = payment.status if payment else request.status
+def insert_request(request: PaymentRequest, *, actor: str) -> None:
+    """Store a new request with its first history row, in one statement."""
+    sql, row = _insertion()
+    run(sql, [*row.of(request), actor])
+    request._state.adding = False
+
+
+@cache
+def _insertion() -> tuple[str, CompiledInsert]:
+    row = CompiledInsert(PaymentRequest)
+    sql = f"""WITH created AS (
+            INSERT INTO payments_paymentrequest ({row.columns}) VALUES ({row.values})
+            RETURNING id, status, created_at
+        )
+        INSERT INTO payments_transition (request_id, from_status, to_status, actor, reason, created_at)
+        SELECT id, '', status, %s::text, 'created', created_at FROM created"""  # noqa: S608 - only names and types
+    return sql, row
+
+
+def note_creation(payment: Payment, *, actor: str) -> None:
+    """Write the first history row of a new payment."""
     Transition.objects.create(
-        request=request, payment=payment, to_status=status, actor=actor, reason="created"
+        request_id=payment.request_id,
+        payment=payment,
+        to_status=payment.status,
+        actor=actor,
+        reason="created",
     )
-    if payment:
-        tell_watchers(request.pk)
-    _log_after_commit(
-        [_Logged(request.pk, payment.pk if payment else None, "nothing", status, actor, "created")]
-    )
+    tell_watchers(payment.request_id)
+    _log_after_commit([_Logged(payment.request_id, payment.pk, "nothing", payment.status, actor, "created")])
 
 
 def move_request(
@@ -178,43 +199,12 @@ def _history_row(move: Move, to: str, actor: str) -> Transition:
     )
 
 
-def note_replacement(payment: Payment, transaction_hash: str, *, actor: str) -> None:
-    """Write a history row for a payment that continues with another transaction; its status does not change."""
+def note(row: PaymentRequest | Payment, reason: str, *, actor: str) -> None:
+    """Write a history row for a request or payment whose status does not change."""
     _require_transaction()
-    Transition.objects.create(
-        request_id=payment.request_id,
-        payment=payment,
-        from_status=payment.status,
-        to_status=payment.status,
-        actor=actor,
-        reason=f"replaced by {transaction_hash} with the same effect",
-    )
-    tell_watchers(payment.request_id)
-
-
-def note_reorganisation(request: PaymentRequest, payment: Payment, *, is_back: bool) -> None:
-    """Write a history row for a completed payment whose block vanished, or is back; its status does not change."""
-    _require_transaction()
-    reason = "its transaction is in the chain again" if is_back else "its block was reorganised away"
-    Transition.objects.create(
-        request=request,
-        payment=payment,
-        from_status=payment.status,
-        to_status=payment.status,
-        actor="sandbox" if payment.is_simulated else "finality",
-        reason=reason,
-    )
-    tell_watchers(request.pk)
-
-
-def note_reserved_again(request: PaymentRequest, *, actor: str) -> None:
-    """Write a history row for a failed refund that is built again; the status of its carrier does not change."""
-    _require_transaction()
-    reason = "built again; its amount is reserved"
-    Transition.objects.create(
-        request=request, from_status=request.status, to_status=request.status, actor=actor, reason=reason
-    )
-    tell_watchers(request.pk)
+    history = _history_row(Move(row, reason=reason), row.status, actor)
+    history.save()
+    tell_watchers(history.request_id)
 
 
 def start_processing(payments: Iterable[Payment]) -> None:

@@ -11,8 +11,8 @@ from django.utils import timezone
 from chains.client import TransactionFacts
 from config.api.errors import ApiError, ErrorCode
 from payments.evaluation.binding import Evidence
-from payments.models import Payment, PaymentRequest, Transition
-from payments.requests.transitions import move_payment, note_creation
+from payments.models import Payment, PaymentRequest
+from payments.requests.transitions import move_payment, note, note_creation
 from payments.requests.watching import tell_watchers
 from payments.sandbox.facts import ACTOR, check, new_hash, terms
 from payments.swaps import deliveries
@@ -89,7 +89,7 @@ def create(request: PaymentRequest) -> Payment:
         verifying_since=now,
         next_check_at=now + LONGEST_WAIT,
     )
-    note_creation(request, payment=payment, actor=ACTOR)
+    note_creation(payment, actor=ACTOR)
     return payment
 
 
@@ -102,7 +102,7 @@ def lease(
     if payment.status == Payment.Status.PENDING:
         move_payment(payment, Payment.Status.PROCESSING, actor=ACTOR, reason=why, claim_id=claim_id)
     else:
-        note(payment, why)
+        note(payment, why, actor=ACTOR)
         write(payment, claim_id=claim_id)
     return Attempt(request, payment, claim_id, now or timezone.now())
 
@@ -112,19 +112,6 @@ def write(payment: Payment, **columns: Any) -> None:
     Payment.objects.filter(pk=payment.pk).update(**columns)
     for name, value in columns.items():
         setattr(payment, name, value)
-
-
-def note(payment: Payment, why: str) -> None:
-    """Write a history row for a payment whose status does not change, and tell its page."""
-    Transition.objects.create(
-        request_id=payment.request_id,
-        payment=payment,
-        from_status=payment.status,
-        to_status=payment.status,
-        actor=ACTOR,
-        reason=why[:500],
-    )
-    tell_watchers(payment.request_id)
 
 
 def keep_open(payment: Payment, detail: str) -> Payment:

@@ -14,8 +14,9 @@ from config.api.errors import ApiError, ErrorCode
 from payments.evaluation.binding import Evidence
 from payments.evaluation.verdicts import NotYet, evaluate
 from payments.models import Payment, PaymentRequest
+from payments.requests.transitions import note
 from payments.sandbox import facts
-from payments.sandbox.attempts import Attempt, create, keep_open, lease, note, write
+from payments.sandbox.attempts import Attempt, create, keep_open, lease, write
 from payments.sandbox.outcomes import Outcome
 from payments.verification import outcomes
 from payments.verification.columns import UNKNOWN
@@ -43,7 +44,7 @@ def fail(request: PaymentRequest, why: str, payment: Payment | None = None) -> P
 def leave_pending(request: PaymentRequest, why: str) -> Payment:
     """Leave a new payment `pending`: a node has seen its transaction, which is in no block yet."""
     payment = create(request)
-    note(payment, why)
+    note(payment, why, actor=facts.ACTOR)
     return _see(request, payment, is_mined=False)
 
 

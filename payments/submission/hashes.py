@@ -182,7 +182,7 @@ def _create(
         likely_failure=likely,
         **columns,
     )
-    note_creation(request, payment=payment, actor=actor)
+    note_creation(payment, actor=actor)
     notify(Channel.PAYMENTS, str(chain.pk))
     return payment
 
@@ -219,7 +219,7 @@ def record_discovered(request: PaymentRequest, *, chain: Chain, transaction_hash
                 seen_at=timezone.now(),
                 status_detail="Found on the network by its reference.",
             )
-            note_creation(locked, payment=payment, actor="discovery")
+            note_creation(payment, actor="discovery")
             notify(Channel.PAYMENTS, str(chain.pk))
         elif is_given_up(payment):
             reopen(payment, actor="discovery", reason="found on the network")

@@ -30,7 +30,7 @@ from payments.models import FailureCode, Payment, PaymentRequest
 from payments.requests import events
 from payments.requests.fair_batches import batch_of
 from payments.requests.lifecycle import lock_request
-from payments.requests.transitions import note_reorganisation
+from payments.requests.transitions import note
 from payments.verification.reopening import reopen, undo_refund
 
 logger = logging.getLogger(__name__)
@@ -290,6 +290,7 @@ def _set_reorged(
     request.amount_reorged = lost.aggregate(total=Sum("amount_received"))["total"] or 0
     PaymentRequest.objects.filter(pk=request.pk).update(amount_reorged=request.amount_reorged)
     payment.reorged = reorged
-    note_reorganisation(request, payment, is_back=not reorged)
+    reason = "its block was reorganised away" if reorged else "its transaction is in the chain again"
+    note(payment, reason, actor="sandbox" if payment.is_simulated else "finality")
     events.record_reorged(request, payment, now)
     return True

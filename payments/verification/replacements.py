@@ -18,7 +18,7 @@ from chains.client import ChainClient, ChainError, Snapshot, TransactionFacts
 from chains.models import Chain
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.requests.lifecycle import lock_request
-from payments.requests.transitions import note_replacement
+from payments.requests.transitions import note
 from payments.verification import outcomes
 from payments.verification.reopening import is_given_up, reopen
 
@@ -170,15 +170,19 @@ def follow_replacement(
             return
         held = Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Payment.Status.PROCESSING)
         if held.update(**continuing_columns(payment, replacement.hash), **_due_now(now)):
-            note_replacement(payment, replacement.hash, actor="verification")
+            _note_replacement(payment, replacement.hash, actor="verification")
 
 
 def follow_submitted(payment: Payment, transaction_hash: str, now: datetime, *, actor: str) -> None:
     """Continue an open payment of the locked request with the transaction that was submitted for it."""
     columns = continuing_columns(payment, transaction_hash)
     Payment.objects.filter(pk=payment.pk).update(**columns, **_due_now(now))
-    note_replacement(payment, transaction_hash, actor=actor)
+    _note_replacement(payment, transaction_hash, actor=actor)
     payment.refresh_from_db()
+
+
+def _note_replacement(payment: Payment, transaction_hash: str, *, actor: str) -> None:
+    note(payment, f"replaced by {transaction_hash} with the same effect", actor=actor)
 
 
 def _due_now(now: datetime) -> dict[str, Any]:

@@ -95,6 +95,14 @@ def shared_package(one: str, other: str) -> tuple[str, str, str]:
     return ".".join(ones[:depth]), ones[depth], others[depth]
 
 
+def test_only_transitions_module_writes_history() -> None:
+    writing = re.compile(
+        r"(?<!class )\bTransition\(|\bTransition\.objects\.\w*create|INTO payments_transition"
+    )
+    writers = {name for name, file in modules().items() if writing.search(file.read_text())}
+    assert writers == {"payments.requests.transitions"}
+
+
 def test_folders_stay_small_enough_to_read_at_a_glance() -> None:
     for app in ORDER:
         for folder in {file.parent for file in (REPOSITORY / app).rglob("*.py")}:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import requests
 from django.db import connection, transaction
+from django.utils import timezone
 
 from config.database.compiled_query import run
 from demo.services.process import free_port
@@ -108,7 +109,7 @@ def test_the_connection_breaks_before_the_commit(
     body = order()
     api = Api(api_key[1])
     with monkeypatch.context() as broken:
-        broken.setattr("payments.requests.creation.run", break_the_connection)
+        broken.setattr("payments.requests.creation.insert_request", break_the_connection)
         response = api.post(CREATE, body, **{"Idempotency-Key": "order-1001"})
     assert (response.status_code, response.json()["error"]["code"]) == (503, "service_unavailable")
     assert not PaymentRequest.objects.exists()
@@ -136,8 +137,11 @@ def test_killed_before_the_commit(server: Server, order: Order, api_key: tuple[A
     assert len(failures) == 1
     eventually(lambda: not is_stuck(), "the dead process's statement has ended")
 
-    # PostgreSQL may have ended the statement, or never begun it: either way the repeated call makes no second request.
+    assert not PaymentRequest.objects.exists()
+    assert IdempotencyKey.objects.update(lease_until=timezone.now()) == 1, (
+        "its claim is there until the lease ends"
+    )
     again = Api(api_key[1]).post(CREATE, body, **{"Idempotency-Key": "order-1001"})
-    assert again.status_code == 201
+    assert (again.status_code, again.has_header("Idempotent-Replayed")) == (201, False)
     assert again.json()["id"] == str(PaymentRequest.objects.get().pk)
     assert PaymentRequest.objects.count() == Transition.objects.count() == 1

@@ -141,7 +141,7 @@ def test_calls_that_fail(
 
     def call() -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(views, "new_request", broken)
+            patched.setattr(views, "create_request", broken)
             assert api.post("/api/payment-requests", order()).status_code == 500
 
     assert during(call) == {"CreationFails", "ServerErrors"}
@@ -150,7 +150,7 @@ def test_calls_that_fail(
 def test_calls_that_are_slow(
     during: During, api: Api, order: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = views.new_request
+    real = views.create_request
 
     def slow(*given: Any, **named: Any) -> Any:
         time.sleep(0.6)
@@ -158,7 +158,7 @@ def test_calls_that_are_slow(
 
     def call() -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(views, "new_request", slow)
+            patched.setattr(views, "create_request", slow)
             assert api.post("/api/payment-requests", order()).status_code == 201
 
     assert during(call) == {"CreationSlow"}

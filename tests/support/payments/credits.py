@@ -28,7 +28,7 @@ def processing(request: PaymentRequest, **columns: Any) -> Payment:
         claim_id=uuid.uuid4(),
         **columns,
     )
-    note_creation(request, payment=payment, actor="test")
+    note_creation(payment, actor="test")
     return payment
 
 

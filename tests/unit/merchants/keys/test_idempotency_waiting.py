@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
@@ -19,7 +19,6 @@ from merchants.models import IdempotencyKey, Merchant
 from payments.api import views
 from payments.models import PaymentRequest, Transition
 from tests.conftest import Api
-from tests.processes import eventually
 from tests.support.api.fixtures import CREATE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -139,61 +138,6 @@ def test_other_body_is_rejected_while_first_call_runs(
     assert pauses.count == 0
     running.end()
     assert first.result(30).status_code == 200
-
-
-@pytest.fixture
-def merchant_locked(merchant: Merchant) -> Iterator[threading.Event]:
-    """Lock the merchant until the event is set, so that a create's only statement waits at its foreign keys."""
-    held, release = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with transaction.atomic():
-            Merchant.objects.select_for_update().get(pk=merchant.pk)
-            held.set()
-            release.wait(30)
-        connection.close()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    assert held.wait(30)
-    yield release
-    release.set()
-    thread.join()
-
-
-def is_stuck() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        )
-        return cursor.fetchone() == (1,)
-
-
-def test_one_create_waits_while_the_statement_of_another_runs(
-    api_key: tuple[Any, str],
-    order: Order,
-    in_thread: Run,
-    merchant_locked: threading.Event,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    body, rejected = order(), []
-
-    def create() -> Any:
-        return Api(api_key[1]).post(CREATE, body, **header())
-
-    def while_one_waits() -> None:
-        rejected.append(in_thread(create).result(30))
-        merchant_locked.set()
-
-    monkeypatch.setattr(waiting, "_pause", Pauses(while_one_waits))
-    first = in_thread(create)
-    eventually(is_stuck, "the first call is in the middle of its statement")
-    second = create()
-    assert first.result(30).status_code == second.status_code == 201
-    assert second["Idempotent-Replayed"] == "true"
-    assert second.content == first.result().content
-    assert [outcome(each) for each in rejected] == [IN_USE]
-    assert PaymentRequest.objects.count() == IdempotencyKey.objects.count() == 1
 
 
 def claim(merchant: Merchant, *keys: str) -> None:

@@ -172,7 +172,7 @@ def test_a_crash_before_the_commit_leaves_it_failed_and_its_amount_free(
     def crash(*args: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(services, "note_reserved_again", crash)
+    monkeypatch.setattr(services, "note", crash)
     before = Refund.objects.values("built_at").get()
     with pytest.raises(KeyboardInterrupt):
         build(failed)
