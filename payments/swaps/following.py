@@ -2,7 +2,7 @@
 
 1. Lease: a batch of one provider's due swaps, with a heartbeat as in `payments.verification.leasing`.
 2. Poll: one swap after the other, outside any transaction. `payments.swaps.status` interprets each response, pure.
-3. Store: one transaction for each swap, guarded by the claim id.
+3. Store: `payments.verification.storing`, one transaction for each swap, guarded by the claim id.
 
 A provider's status credits nothing. `payments.verification.engine` looks up a reported delivery together with the
 other payments of that chain.

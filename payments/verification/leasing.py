@@ -1,8 +1,8 @@
 """Leases on due payments: two workers never verify the same payment at once.
 
-A lease ends with the next check. A block that arrives during a look makes the payment due again
-(`payments.waking.on_new_heads`). The look may have asked its nodes before that block, so its result must not postpone
-the payment past it.
+A block that arrives during a check makes the payment due again (`payments.waking.on_new_heads`). The check may have
+queried its nodes before that block, so its outcome must not postpone the payment past it. `lock_held` therefore returns
+the stored times.
 """
 
 import logging
