@@ -50,7 +50,7 @@ class PaymentRequest(models.Model):
     credited payments that are flagged `reorged`.
 
     Only `payments.requests.transitions` writes `status` and its timestamps, and only
-    `payments.verification.outcomes` writes `amount_paid`. `expiry_check_at` is when the expiry sweep checks the request
+    `payments.verification.storing` writes `amount_paid`. `expiry_check_at` is when the expiry sweep checks the request
     next; a payment in flight moves it beyond `expires_at`. `late_price_mail_at` is when the merchant is next sent the
     e-mail about a payment after the price expired. `unbound_failure_sent`: `payment.failed` was sent for a
     publicly submitted transaction that nothing binds, which happens once per request. `link_shown_at` is when a payment

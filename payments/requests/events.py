@@ -6,7 +6,11 @@ from datetime import datetime
 from chains.api.objects import AmountObject
 from config.api.answers import builtins
 from payments.models import Payment, PaymentRequest
-from payments.requests.refund_events import completed_event, failed_event, request_amounts
+from payments.requests.refund_events import (
+    refund_completed_event,
+    refund_failed_event,
+    request_amounts,
+)
 from webhooks.event_object import EventObject, EventToken
 from webhooks.event_types import EventType
 from webhooks.events import NewEvent, record_events
@@ -20,7 +24,7 @@ def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) ->
     For a refund's carrier it is `refund.completed`, or None while something is left to be sent.
     """
     if request.is_refund:
-        return completed_event(type_, request, payment)
+        return refund_completed_event(type_, request, payment)
     key = str(request.id) if type_ == EventType.PAYMENT_SUCCEEDED else payment.id
     return _event(type_, request, payment, payment.amount_received or 0, key)
 
@@ -48,18 +52,17 @@ def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> 
     record_events([event])
 
 
-def record_failed(request: PaymentRequest, payment: Payment) -> None:
-    """Record `payment.failed`; each time a payment becomes failed is a new event. `amount` is what was due.
+def failed_event(request: PaymentRequest, payment: Payment) -> NewEvent | None:
+    """Return `payment.failed`; each time a payment becomes failed is a new event. `amount` is what was due.
 
-    For publicly submitted transactions that nothing binds to the request it is recorded once per request: anyone who
-    has the payment link can submit them.
+    For publicly submitted transactions that nothing binds to the request there is one event per request, and None for
+    the others: anyone who has the payment link can submit them. For a refund's carrier it is `refund.failed`.
     """
     if request.is_refund:
-        record_events(announced([failed_event(request, payment, _failure_key(payment))]))
-        return
+        return refund_failed_event(request, payment, _failure_key(payment))
     if payment.is_anyones and not _is_first_unbound(request):
-        return
-    _record(
+        return None
+    return _event(
         EventType.PAYMENT_FAILED,
         request,
         payment,
@@ -67,6 +70,11 @@ def record_failed(request: PaymentRequest, payment: Payment) -> None:
         _failure_key(payment),
         failure=(payment.failure_code, payment.failure_message),
     )
+
+
+def record_failed(request: PaymentRequest, payment: Payment) -> None:
+    """Record the event of a failed payment; see `failed_event`."""
+    record_events(announced([failed_event(request, payment)]))
 
 
 def has_succeeded(request: PaymentRequest) -> bool:
@@ -90,19 +98,7 @@ def _is_first_unbound(request: PaymentRequest) -> bool:
 def record_expired(request: PaymentRequest) -> None:
     """Record that the request expired without full payment; once per request."""
     latest = request.payments.order_by("-created_at").first()
-    _record(EventType.PAYMENT_EXPIRED, request, latest, request.amount, str(request.id))
-
-
-def _record(
-    event_type: EventType,
-    request: PaymentRequest,
-    payment: Payment | None,
-    amount: int,
-    dedupe_key: str,
-    *,
-    failure: tuple[str, str] | None = None,
-) -> None:
-    record_events([_event(event_type, request, payment, amount, dedupe_key, failure=failure)])
+    record_events([_event(EventType.PAYMENT_EXPIRED, request, latest, request.amount, str(request.id))])
 
 
 def _event(

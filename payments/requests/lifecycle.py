@@ -57,14 +57,17 @@ def lock_request(request_id: uuid.UUID) -> PaymentRequest:
     return _lockable().select_for_update(of=("self",), no_key=True).get(pk=request_id)
 
 
-def lock_free_requests(request_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, PaymentRequest]:
-    """Return those of the requests that no other transaction has locked, locked until the transaction ends.
+def lock_requests(
+    request_ids: Collection[uuid.UUID], *, skip_locked: bool
+) -> dict[uuid.UUID, PaymentRequest]:
+    """Return the requests, locked until the transaction ends.
 
-    It never waits, so it can neither deadlock nor be held up by one of them.
+    With `skip_locked`, those that another transaction has locked are left out. Use it for several requests: it never
+    waits, so it can't deadlock.
     """
-    free = PaymentRequest.objects.select_for_update(no_key=True, skip_locked=True)
+    locked = PaymentRequest.objects.select_for_update(no_key=True, skip_locked=skip_locked)
     # Prefetched, not joined: the requests of a batch share few merchants, tokens and chains.
-    requests = free.filter(pk__in=request_ids).prefetch_related("merchant", "token__chain", "chain")
+    requests = locked.filter(pk__in=request_ids).prefetch_related("merchant", "token__chain", "chain")
     return {request.pk: request for request in requests}
 
 

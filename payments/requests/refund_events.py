@@ -13,7 +13,7 @@ from webhooks.events import NewEvent
 _COMPLETING = (EventType.PAYMENT_SUCCEEDED, EventType.PAYMENT_OVERPAID)
 
 
-def completed_event(type_: EventType, carrier: PaymentRequest, payment: Payment) -> NewEvent | None:
+def refund_completed_event(type_: EventType, carrier: PaymentRequest, payment: Payment) -> NewEvent | None:
     """Return `refund.completed` for a payment that completes the carrier; None for any other credit.
 
     A refund that is paid again after it was completed has no second event; one that a reorganisation took back has.
@@ -24,7 +24,7 @@ def completed_event(type_: EventType, carrier: PaymentRequest, payment: Payment)
     return _event(EventType.REFUND_COMPLETED, carrier, payment, key)
 
 
-def failed_event(carrier: PaymentRequest, payment: Payment, key: str) -> NewEvent | None:
+def refund_failed_event(carrier: PaymentRequest, payment: Payment, key: str) -> NewEvent | None:
     """Return `refund.failed`; None for a transaction that nothing binds to the refund."""
     if payment.is_anyones:
         return None

@@ -16,9 +16,11 @@ from payments.requests.transitions import move_payment, note, note_creation
 from payments.requests.watching import tell_watchers
 from payments.sandbox.facts import ACTOR, check, new_hash, terms
 from payments.swaps import deliveries
-from payments.verification.attempts import finish_attempt
+from payments.verification.attempts import outcome_of
 from payments.verification.evidence import EvaluationInput
+from payments.verification.outcomes import Outcome
 from payments.verification.retry_policy import LONGEST_WAIT
+from payments.verification.storing import store
 
 MARK = "Simulated, no money moved."
 
@@ -46,13 +48,19 @@ class Attempt:
     ) -> Payment:
         """Decide the payment: evaluate these transactions, each in a final block."""
         evaluation_input = EvaluationInput(terms(self.request, self.now, evidence))
-        finish_attempt(
+        outcome = outcome_of(
             self.payment,
             evaluation_input,
             check(self.request, self.claim_id, transactions, self.now),
             swaps=deliveries,
             replacement=replacement,
         )
+        return self.decide(outcome)
+
+    def decide(self, outcome: Outcome) -> Payment:
+        """Store the outcome, which completes or fails the payment."""
+        store([outcome], self.claim_id, self.now)
+        self.payment.refresh_from_db()
         if self.payment.is_open:
             raise RuntimeError(f"{self.payment.id} was simulated but not decided")
         return self.payment

@@ -10,7 +10,7 @@ from payments.evaluation.binding import Evidence
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, Terms
 from payments.models import PaymentRequest
-from payments.verification.checks import ChainCheck
+from payments.verification.evidence import ChainCheck
 
 ACTOR = "sandbox"
 HASH_PREFIX = b"sandbox-payment-"

@@ -18,11 +18,10 @@ from payments.requests.transitions import note
 from payments.sandbox import facts
 from payments.sandbox.attempts import Attempt, create, keep_open, lease, write
 from payments.sandbox.outcomes import Outcome
-from payments.verification import outcomes
 from payments.verification.columns import UNKNOWN
-from payments.verification.outcomes import progress_columns
-from payments.verification.replacements import follow_replacement
+from payments.verification.outcomes import Followed, progress_columns, timed_out
 from payments.verification.retry_policy import LONGEST_WAIT, MAX_MISSED_CHECKS
+from payments.verification.storing import store
 
 _EFFECT = "sandbox"
 
@@ -65,7 +64,7 @@ def speed_up(request: PaymentRequest, why: str, payment: Payment | None = None) 
         nonce=0,
         effect=_EFFECT,
     )
-    follow_replacement(sped_up, attempt.claim_id, replacement, attempt.now)
+    store([Followed(sped_up, replacement)], attempt.claim_id, attempt.now)
     sped_up.refresh_from_db()
     write(sped_up, **UNKNOWN)
     return _see(request, sped_up, is_mined=False, detail=sped_up.status_detail)
@@ -118,9 +117,7 @@ def time_out(request: PaymentRequest, why: str, payment: Payment | None = None) 
 
 def end_abandoned(attempt: Attempt) -> Payment:
     """Fail a leased payment that has been undecided for 24 hours."""
-    payment, now = attempt.payment, attempt.now
-    outcomes.keep_unanswered(payment, attempt.claim_id, next_check=now, now=now)
-    return payment
+    return attempt.decide(timed_out(attempt.payment))
 
 
 def _see(request: PaymentRequest, payment: Payment, *, is_mined: bool, detail: str | None = None) -> Payment:

@@ -36,8 +36,7 @@ def end(request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | 
     ended = read_status(status, _journey(request))
     if not isinstance(ended, Ended):
         raise TypeError(f"{outcome} does not end a swap")
-    swap_outcomes.end(attempt.payment, attempt.claim_id, ended, status, attempt.now)
-    return attempt.payment
+    return attempt.decide(swap_outcomes.ended(attempt.payment, ended, status))
 
 
 def _start(request: PaymentRequest, amount: int, why: str, payment: Payment | None) -> Attempt:

@@ -13,8 +13,7 @@ from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.evaluation.verdicts import Finality, NotYet, Paid, SwapStarted
 from payments.models import Payment, PaymentRequest
 from payments.verification.attempts import verdict_of
-from payments.verification.checks import ChainCheck
-from payments.verification.evidence import collect_evidence
+from payments.verification.evidence import ChainCheck, collect_evidence
 from payments.verification.quote_evidence import pinned_contracts, quotes_of
 
 logger = logging.getLogger(__name__)

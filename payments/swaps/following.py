@@ -2,7 +2,7 @@
 
 1. Lease: a batch of one provider's due swaps, with a heartbeat as in `payments.verification.leasing`.
 2. Poll: one swap after the other, outside any transaction. `payments.swaps.status` interprets each response, pure.
-3. Store: one transaction for each swap, guarded by the claim id.
+3. Store: `payments.verification.storing`, one transaction for each swap, guarded by the claim id.
 
 A provider's status credits nothing. `payments.verification.engine` looks up a reported delivery together with the
 other payments of that chain.
@@ -36,6 +36,8 @@ from payments.swaps.status import (
 )
 from payments.verification import retry_policy
 from payments.verification.leasing import claim, due_payments, waits_for_provider
+from payments.verification.outcomes import Failed, Postponed
+from payments.verification.storing import store
 
 logger = logging.getLogger(__name__)
 
@@ -74,46 +76,44 @@ def _due(now: datetime) -> QuerySet[Payment]:
 
 
 def _ask(key: str, payments: Sequence[Payment], lease: Lease, provider: Provider, now: Clock) -> None:
-    claim_id = lease.claim_id
     until = time.monotonic() + TURN_SECONDS
     unanswered = 0
     for payment in payments:
         if not lease.holds(payment.pk):
             logger.warning("lost the lease of payment %s before its provider was polled", payment.pk)
             continue
-        if unanswered >= MAX_UNANSWERED:
-            swap_outcomes.put_off(payment, claim_id, now() + COOLDOWN)
-            continue
-        if time.monotonic() > until:
-            swap_outcomes.put_off(payment, claim_id, now())
+        if unanswered >= MAX_UNANSWERED or time.monotonic() > until:
+            later = now() + COOLDOWN if unanswered >= MAX_UNANSWERED else now()
+            store([Postponed(payment, later)], lease.claim_id, now())
             continue
         with (
             log_context(payment_id=payment.pk, payment_request_id=payment.request_id),
             traced("follow swap"),
         ):
             try:
-                unanswered = 0 if _follow(key, payment, claim_id, provider, now) else unanswered + 1
+                unanswered = 0 if _follow(key, payment, lease.claim_id, provider, now) else unanswered + 1
             except Exception:
                 # A failure of one swap must not delay the others. Postponing it lets it time out after a day.
                 logger.exception("the swap of payment %s could not be followed", payment.pk)
-                pause = retry_policy.pause_after_no_answer(payment.unanswered_looks, None)
-                swap_outcomes.keep_silent(
-                    payment, claim_id, provider_name(key), next_check=now() + pause, now=now()
-                )
+                store([_silent(key, payment, None, now())], lease.claim_id, now())
 
 
 def _follow(key: str, payment: Payment, claim_id: uuid.UUID, provider: Provider, now: Clock) -> bool:
-    """Poll the status of one swap and store the result; return whether the provider gave a usable response."""
+    """Poll the status of one swap and store the outcome; return whether the provider gave a usable response."""
     if payment.quote is None:
         raise ValueError("a swap in progress has a quote")
     try:
         status = _provider(key, provider).status(payment.quote.tracking, payment.transaction_hash)
     except ProviderDown as error:
-        pause = retry_policy.pause_after_no_answer(payment.unanswered_looks, error.retry_after)
-        swap_outcomes.keep_silent(payment, claim_id, provider_name(key), next_check=now() + pause, now=now())
+        store([_silent(key, payment, error.retry_after, now())], claim_id, now())
         return False
-    _write(payment, status, claim_id, now())
+    store([_outcome(payment, status, now())], claim_id, now())
     return True
+
+
+def _silent(key: str, payment: Payment, retry_after: float | None, now: datetime) -> Failed | Postponed:
+    pause = retry_policy.pause_after_no_answer(payment.unanswered_looks, retry_after)
+    return swap_outcomes.silent(payment, provider_name(key), next_check=now + pause, now=now)
 
 
 def _provider(key: str, provider: Provider) -> RoutingProvider:
@@ -123,26 +123,20 @@ def _provider(key: str, provider: Provider) -> RoutingProvider:
         raise ProviderDown(f"there is no provider {key!r}") from error
 
 
-def _write(payment: Payment, status: SwapStatus, claim_id: uuid.UUID, now: datetime) -> None:
+def _outcome(payment: Payment, status: SwapStatus, now: datetime) -> Failed | Postponed:
     journey = _journey(payment)
     match progress := read_status(status, journey):
         case UnderWay():
-            pause = pause_seconds(payment.bridge_looks, status.retry_after)
-            swap_outcomes.keep_following(
-                payment,
-                claim_id,
-                progress,
-                status,
-                journey.provider,
-                next_check=now + timedelta(seconds=pause),
-                now=now,
+            next_check = now + timedelta(seconds=pause_seconds(payment.bridge_looks, status.retry_after))
+            return swap_outcomes.under_way(
+                payment, progress, status, journey.provider, next_check=next_check, now=now
             )
         case Delivered():
-            swap_outcomes.look_for_delivery(payment, claim_id, progress, status, journey.provider, now)
+            return swap_outcomes.reported(payment, progress, status, journey.provider, now)
         case Unproved():
-            swap_outcomes.reject_delivery(payment, claim_id, progress, now, status=status)
+            return swap_outcomes.unproved(payment, progress, now, status=status)
         case Ended():
-            swap_outcomes.end(payment, claim_id, progress, status, now)
+            return swap_outcomes.ended(payment, progress, status)
 
 
 def _journey(payment: Payment) -> Journey:

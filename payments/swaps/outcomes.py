@@ -1,6 +1,5 @@
-"""Store the progress of swaps. As in `payments.verification.outcomes`, each write is guarded by the claim id."""
+"""The outcomes of following a swap. Pure: `payments.verification.storing` stores them."""
 
-import uuid
 from datetime import datetime
 from typing import Any
 
@@ -10,147 +9,127 @@ from payments.models import FailureCode, Payment, Quote
 from payments.providers.base import SwapStatus
 from payments.requests.lifecycle import UNMINED_HOLD
 from payments.swaps.status import Delivered, Ended, UnderWay, Unproved, shown_status, shown_url
-from payments.verification import outcomes
 from payments.verification.columns import NO_DELIVERY, sighting_columns, swap_columns
-from payments.verification.leasing import postpone
+from payments.verification.outcomes import Failed, Postponed
 from payments.verification.retry_policy import MAX_MISSED_CHECKS, is_timed_out, pause_after_miss
 
 # One confirmation of the customer's transaction is enough, because only the delivery is credited.
 _CONFIRMATIONS_OF_SWAP_START = 1
 
 
-def start_bridging(
+def started(
     payment: Payment,
-    claim_id: uuid.UUID,
     verdict: SwapStarted,
     facts: TransactionFacts | None,
     quote: Quote,
     name: str,
     now: datetime,
-) -> None:
-    """Store that the transaction is mined and started the swap of `quote`; the provider is polled at once."""
-    postpone(
-        payment,
-        claim_id,
-        now,
+) -> Postponed:
+    """Return the outcome of a mined transaction that started the swap of `quote`; the provider is polled at once."""
+    detail = payment.status_detail if payment.bridge_looks else f"Sent; checking progress with {name}."
+    columns = {
         **sighting_columns(payment, facts, now),
         **swap_columns(quote),
-        is_bound_unmined=False,
-        likely_failure="",
-        block_number=verdict.block.number,
-        block_hash=verdict.block.hash,
-        block_time=verdict.block.time,
-        confirmations=verdict.confirmations,
-        confirmations_required=_CONFIRMATIONS_OF_SWAP_START,
-        is_in_flight=payment.is_in_flight or payment.bridge_looks == 0,
-        is_bridging=True,
-        unanswered_looks=0,
-        unanswered_since=None,
-        status_detail=payment.status_detail
-        if payment.bridge_looks
-        else f"Sent; checking progress with {name}.",
-    )
+        "is_bound_unmined": False,
+        "likely_failure": "",
+        "block_number": verdict.block.number,
+        "block_hash": verdict.block.hash,
+        "block_time": verdict.block.time,
+        "confirmations": verdict.confirmations,
+        "confirmations_required": _CONFIRMATIONS_OF_SWAP_START,
+        "is_in_flight": payment.is_in_flight or payment.bridge_looks == 0,
+        "is_bridging": True,
+        "unanswered_looks": 0,
+        "unanswered_since": None,
+        "status_detail": detail,
+    }
+    return Postponed(payment, now, columns)
 
 
-def keep_following(
+def under_way(
     payment: Payment,
-    claim_id: uuid.UUID,
     progress: UnderWay,
     status: SwapStatus,
     name: str,
     *,
     next_check: datetime,
     now: datetime,
-) -> None:
-    """Store the status of a swap that is still in progress; time out after 24 hours."""
+) -> Failed | Postponed:
+    """Return the outcome of a swap that is still in progress; it times out after 24 hours."""
     if is_timed_out(payment, now):
-        time_out(payment, claim_id, name, now)
-        return
-    postpone(
-        payment,
-        claim_id,
-        next_check,
+        return timed_out(payment, name)
+    columns = {
         **_status_columns(payment, status),
-        is_bridging=not progress.ask_source,
-        is_in_flight=not progress.ask_source or _may_hold_request(payment, now),
-        status_detail=progress.detail,
-    )
+        "is_bridging": not progress.ask_source,
+        "is_in_flight": not progress.ask_source or _may_hold_request(payment, now),
+        "status_detail": progress.detail,
+    }
+    return Postponed(payment, next_check, columns)
 
 
-def look_for_delivery(
-    payment: Payment, claim_id: uuid.UUID, delivered: Delivered, status: SwapStatus, name: str, now: datetime
-) -> None:
-    """Store the reported delivery, and make the payment due at once so that the engine looks it up."""
-    postpone(
-        payment,
-        claim_id,
-        now,
+def reported(
+    payment: Payment, delivered: Delivered, status: SwapStatus, name: str, now: datetime
+) -> Postponed:
+    """Return the outcome of a reported delivery: the payment is due at once, so that the engine looks it up."""
+    columns = {
         **_status_columns(payment, status),
-        **{
-            **NO_DELIVERY,
-            "destination_transaction_hash": delivered.transaction_hash,
-            "reported_amount": delivered.amount,
-        },
-        is_in_flight=True,
-        status_detail=f"{name} reports a delivery; checking it on the network.",
-    )
+        **NO_DELIVERY,
+        "destination_transaction_hash": delivered.transaction_hash,
+        "reported_amount": delivered.amount,
+        "is_in_flight": True,
+        "status_detail": f"{name} reports a delivery; checking it on the network.",
+    }
+    return Postponed(payment, now, columns)
 
 
-def reject_delivery(
+def unproved(
     payment: Payment,
-    claim_id: uuid.UUID,
     rejection: Unproved,
     now: datetime,
     *,
     status: SwapStatus | None = None,
     is_final: bool = False,
-) -> None:
-    """Use one retry, because our nodes don't confirm the reported delivery; fail the payment after the last.
+) -> Failed | Postponed:
+    """Return the outcome of a reported delivery that our nodes don't confirm: use a retry, or fail after the last.
 
     The provider is polled again, as its report may have been wrong. With `is_final`, the payment fails at once.
     """
     columns = _status_columns(payment, status) if status else {}
     if is_final or payment.attempts >= MAX_MISSED_CHECKS:
-        outcomes.fail(payment, claim_id, rejection.code, rejection.message, now, columns=columns)
-        return
+        return Failed(payment, rejection.code, rejection.message, columns)
     if is_timed_out(payment, now):
-        code = FailureCode.VERIFICATION_TIMED_OUT
-        outcomes.fail(payment, claim_id, code, rejection.message, now, columns=columns)
-        return
-    postpone(
-        payment,
-        claim_id,
-        now + pause_after_miss(payment.attempts),
-        **columns,
+        return Failed(payment, FailureCode.VERIFICATION_TIMED_OUT, rejection.message, columns)
+    columns |= {
         **NO_DELIVERY,
-        attempts=payment.attempts + 1,
-        is_in_flight=_may_hold_request(payment, now),
-        status_detail=f"{rejection.message} Checking again.",
-    )
+        "attempts": payment.attempts + 1,
+        "is_in_flight": _may_hold_request(payment, now),
+        "status_detail": f"{rejection.message} Checking again.",
+    }
+    return Postponed(payment, now + pause_after_miss(payment.attempts), columns)
 
 
-def end(payment: Payment, claim_id: uuid.UUID, ended: Ended, status: SwapStatus, now: datetime) -> None:
-    """Fail the payment because its provider reports that nothing will be delivered."""
-    columns = _status_columns(payment, status)
-    outcomes.fail(payment, claim_id, ended.code, ended.message, now, columns=columns)
+def ended(payment: Payment, end: Ended, status: SwapStatus) -> Failed:
+    """Return the outcome of a swap whose provider reports that nothing will be delivered."""
+    return Failed(payment, end.code, end.message, _status_columns(payment, status))
 
 
-def keep_silent(
-    payment: Payment, claim_id: uuid.UUID, name: str, *, next_check: datetime, now: datetime
-) -> None:
-    """Poll again later because the provider did not answer; time out after 24 hours."""
+def silent(payment: Payment, name: str, *, next_check: datetime, now: datetime) -> Failed | Postponed:
+    """Return the outcome if the provider did not answer: it is polled again, but the swap times out after 24 hours."""
     if is_timed_out(payment, now):
-        time_out(payment, claim_id, name, now)
-        return
+        return timed_out(payment, name)
     since = payment.unanswered_since or now
-    postpone(
-        payment,
-        claim_id,
-        next_check,
-        unanswered_looks=payment.unanswered_looks + 1,
-        unanswered_since=since,
-        status_detail=f"{name} has not answered since {since:%H:%M} UTC; trying again.",
-    )
+    columns = {
+        "unanswered_looks": payment.unanswered_looks + 1,
+        "unanswered_since": since,
+        "status_detail": f"{name} has not answered since {since:%H:%M} UTC; trying again.",
+    }
+    return Postponed(payment, next_check, columns)
+
+
+def timed_out(payment: Payment, name: str) -> Failed:
+    """Return the outcome of a swap that is undecided after 24 hours."""
+    message = f"{name} has not delivered within 24 hours. You can retry the payment."
+    return Failed(payment, FailureCode.VERIFICATION_TIMED_OUT, message)
 
 
 def _may_hold_request(payment: Payment, now: datetime) -> bool:
@@ -159,17 +138,6 @@ def _may_hold_request(payment: Payment, now: datetime) -> bool:
     Anyone can send a call that names a quote but pays nothing, or pays another recipient.
     """
     return now < min(payment.created_at, payment.request.expires_at) + UNMINED_HOLD
-
-
-def time_out(payment: Payment, claim_id: uuid.UUID, name: str, now: datetime) -> None:
-    """Fail a swap that is undecided after 24 hours."""
-    message = f"{name} has not delivered within 24 hours. You can retry the payment."
-    outcomes.fail(payment, claim_id, FailureCode.VERIFICATION_TIMED_OUT, message, now)
-
-
-def put_off(payment: Payment, claim_id: uuid.UUID, until: datetime) -> None:
-    """Release the lease without polling; the swap is due again at `until`."""
-    postpone(payment, claim_id, until)
 
 
 def _status_columns(payment: Payment, status: SwapStatus) -> dict[str, Any]:

@@ -106,7 +106,6 @@ def refusal_columns(
     payment: Payment,
     facts: TransactionFacts | None,
     arrived: int | None,
-    request: PaymentRequest,
     now: datetime,
 ) -> dict[str, Any]:
     """Return the columns of a refused transaction; `arrived` base units reached the recipient."""
@@ -119,7 +118,7 @@ def refusal_columns(
             "block_time": facts.block.time,
         }
     if arrived:
-        columns |= {"amount": arrived, "token": request.token}
+        columns |= {"amount": arrived, "token_id": payment.request.token_id}
     return columns
 
 

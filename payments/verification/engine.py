@@ -4,8 +4,8 @@
 2. Look up: one batch of node calls per chain, whatever the number of payments, outside any transaction. A heartbeat
    (`config.database.leases`) keeps renewing the leases, however slow the node is.
 3. Evaluate: `payments.evaluation.verdicts`, pure.
-4. Store: payments that don't depend on each other in batches (`payments.verification.batches`), the others in one
-   transaction each. Every write is guarded by the claim id: a worker whose lease expired changes nothing.
+4. Store: `payments.verification.storing`, many payments in one transaction. Every write is guarded by the claim id: a
+   worker whose lease expired changes nothing.
 
 After a crash the leases expire within seconds, and the next sweep verifies the payments again.
 
@@ -30,14 +30,13 @@ from config.database import leases
 from config.database.leases import Lease
 from payments.evaluation.verdicts import WRONG_CHAIN, Finality
 from payments.models import FailureCode, Payment, Quote
-from payments.verification import outcomes
-from payments.verification.attempts import SwapHandler, finish_attempt, postpone_unanswered
-from payments.verification.batches.finishing import finish_together
-from payments.verification.checks import ChainCheck
-from payments.verification.evidence import collect_evidence
+from payments.verification.attempts import SwapHandler, outcome_of
+from payments.verification.evidence import ChainCheck, collect_evidence
 from payments.verification.leasing import claim_due
+from payments.verification.outcomes import UNUSABLE, Failed, Outcome, unanswered
 from payments.verification.quote_evidence import pinned_contracts, quotes_of
 from payments.verification.replacements import find_replacements
+from payments.verification.storing import store_all
 
 logger = logging.getLogger(__name__)
 
@@ -109,16 +108,16 @@ def verify_on_chain(
         held = _still_held(payments, lease)
         replacements = find_replacements(chain_client, chain, held, snapshot)
     except ChainError as error:
-        for payment in payments:
-            postpone_unanswered(payment, lease.claim_id, error, now())
+        time = now()
+        store_all([unanswered(payment, error, time) for payment in payments], lease.claim_id, time)
         return
     unsearched = replacements.unsearched | ({p.pk for p in payments} - {p.pk for p in held})
     inputs = collect_evidence(payments, chain, check.snapshot, quotes)
-    replaced = used_up | replacements.by_payment.keys()
-    for payment in finish_together(payments, inputs, check, chain, replaced=replaced):
+    outcomes: list[Outcome] = []
+    for payment in payments:
         with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
             try:
-                finish_attempt(
+                outcome = outcome_of(
                     payment,
                     inputs[payment.pk],
                     check,
@@ -132,8 +131,9 @@ def verify_on_chain(
             except Exception:
                 # A failure of one payment must not delay the others. Postponing it lets it time out after a day.
                 logger.exception("payment %s could not be evaluated", payment.pk)
-                unusable = ChainError("the response could not be used")
-                postpone_unanswered(payment, lease.claim_id, unusable, now())
+                outcome = unanswered(payment, UNUSABLE, check.now)
+        outcomes.append(outcome)
+    store_all(outcomes, check.claim_id, check.now)
 
 
 def _still_held(payments: Sequence[Payment], lease: Lease) -> list[Payment]:
@@ -152,12 +152,13 @@ def _without_strays(
     They fail at once, since no reorganisation changes the chain that a hash was submitted for.
     """
     may_swap = {quote.route.request_id for quote in quotes}
-    others = []
+    strays, others = [], []
     for payment in payments:
         if payment.crosses_chains and not payment.has_delivery and payment.request_id not in may_swap:
-            outcomes.fail(payment, claim_id, FailureCode.WRONG_CHAIN, WRONG_CHAIN, now())
+            strays.append(Failed(payment, FailureCode.WRONG_CHAIN, WRONG_CHAIN))
         else:
             others.append(payment)
+    store_all(strays, claim_id, now())
     return others
 
 

@@ -13,7 +13,7 @@ from chains.models import Chain, Token
 from payments.evaluation.binding import Evidence
 from payments.evaluation.named_quotes import NOTHING_NAMED, Naming, naming_for
 from payments.evaluation.proof_windows import Proof
-from payments.evaluation.verdicts import Terms, all_references
+from payments.evaluation.verdicts import Finality, Terms, all_references
 from payments.models import PayerProof, Payment, PaymentRequest, Quote
 from payments.verification.quote_evidence import (
     deliveries_of,
@@ -24,6 +24,16 @@ from payments.verification.quote_evidence import (
 
 # How far the clocks of two chains may differ.
 MAX_CLOCK_SKEW = timedelta(minutes=2)
+
+
+@dataclass(frozen=True)
+class ChainCheck:
+    """What the nodes of one chain returned, when, and the claim id under which results are stored."""
+
+    claim_id: uuid.UUID
+    snapshot: Snapshot
+    finality: Finality
+    now: datetime
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,19 @@
 """Leases on due payments: two workers never verify the same payment at once.
 
-A lease ends with the next check. A block that arrives during a look makes the payment due again
-(`payments.waking.on_new_heads`). The look may have asked its nodes before that block, so its result must not postpone
-the payment past it.
+A block that arrives during a check makes the payment due again (`payments.waking.on_new_heads`). The check may have
+queried its nodes before that block, so its outcome must not postpone the payment past it. `lock_held` therefore returns
+the stored times.
 """
 
 import logging
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Case, F, Q, QuerySet, When
+from django.db.models import Q, QuerySet
 
 from config.database import leases
 from config.database.leases import Lease
@@ -21,7 +21,6 @@ from payments.models import Payment
 from payments.requests.due_in_turns import due_in_turns
 from payments.requests.fair_batches import batch_of
 from payments.requests.transitions import start_processing
-from payments.requests.watching import tell_watchers
 
 logger = logging.getLogger(__name__)
 
@@ -77,22 +76,8 @@ def _lease(due: QuerySet[Payment], most: int) -> tuple[Lease, list[Payment]]:
     return Lease(Payment, claim_id, ids, asked_at=asked_at), payments
 
 
-def postpone(payment: Payment, claim_id: uuid.UUID, next_check: datetime | Case, **fields: Any) -> None:
-    """Release the lease and check again at `next_check`. Nothing is written if the lease was lost."""
-    held = Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Payment.Status.PROCESSING)
-    if held.update(next_check_at=next_check, **FREE, **fields):
-        tell_watchers(payment.request_id)
-
-
-def unless_brought_forward(payment: Payment, next_check: datetime) -> Case:
-    """Return the SQL expression for the next check: `next_check`, or the stored time if it changed since the lease."""
-    return Case(When(next_check_at=payment.next_check_at, then=next_check), default=F("next_check_at"))
-
-
-def brought_forward(leased: Mapping[str, datetime | None]) -> set[str]:
-    """Return which payments' next checks have changed since the lease; `leased` holds the times then, by payment.
-
-    The rows stay locked until the end of the transaction.
-    """
-    rows = Payment.objects.filter(pk__in=leased).select_for_update().order_by("pk")
-    return {pk for pk, time in rows.values_list("pk", "next_check_at") if time != leased[pk]}
+def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
+    """Lock those of the payments that the claim still holds; return their stored next checks by id."""
+    held = Payment.objects.filter(pk__in=ids, claim_id=claim_id, status=Payment.Status.PROCESSING)
+    rows = held.select_for_update(no_key=True).order_by("pk")
+    return dict(rows.values_list("pk", "next_check_at"))

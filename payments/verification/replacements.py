@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from chains.client import ChainClient, ChainError, Snapshot, TransactionFacts
 from chains.models import Chain
 from payments.models import FailureCode, Payment, PaymentRequest
-from payments.requests.lifecycle import lock_request
-from payments.requests.transitions import note
-from payments.verification import outcomes
+from payments.requests.transitions import move_payment, note
+from payments.verification.outcomes import Failed, failed_columns
 from payments.verification.reopening import is_given_up, reopen
 
 # How many payments of one check are searched for by nonce; the others are searched for at their next check.
@@ -27,6 +25,7 @@ MOST_SEARCHED = 20
 # After this many unanswered searches the rest wait for the next check.
 MOST_UNANSWERED = 3
 SPED_UP = "Sped up in the wallet; following the new transaction."
+_REPLACED = "The wallet sent another transaction in its place."
 
 
 def replaceable(request: PaymentRequest, chain: Chain) -> QuerySet[Payment]:
@@ -149,28 +148,34 @@ def _sibling_hashes(missing: Sequence[Payment], chain: Chain) -> dict[str, set[s
     return candidates
 
 
-def follow_replacement(
-    payment: Payment, claim_id: uuid.UUID, replacement: TransactionFacts, now: datetime
+def follow(
+    payment: Payment,
+    request: PaymentRequest,
+    replacement: TransactionFacts,
+    claim_id: uuid.UUID,
+    now: datetime,
 ) -> None:
-    """Continue the payment with a replacement that has the same effect.
+    """Continue the payment of the locked `request` with a replacement that has the same effect.
 
     If another payment of the request already has that transaction, this one fails without an event. If the other one
     had been given up, it is verified again, because its transaction exists after all.
     """
-    with transaction.atomic():
-        request = lock_request(payment.request_id)
-        same = Payment.objects.filter(
-            request=request, chain=payment.chain, transaction_hash=replacement.hash
-        ).first()
-        if same is not None:
-            if outcomes.fail_as_replaced(payment, request, claim_id, now, is_silent=True):
-                _add_replaced(same, payment)
-                if is_given_up(same):
-                    reopen(same, actor="verification", reason=f"took the place of {payment.transaction_hash}")
-            return
+    same = Payment.objects.filter(
+        request=request, chain=payment.chain, transaction_hash=replacement.hash
+    ).first()
+    if same is None:
         held = Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Payment.Status.PROCESSING)
         if held.update(**continuing_columns(payment, replacement.hash), **_due_now(now)):
             _note_replacement(payment, replacement.hash, actor="verification")
+        return
+    code = FailureCode.TRANSACTION_REPLACED
+    columns = failed_columns(Failed(payment, code, _REPLACED), now)
+    if move_payment(
+        payment, Payment.Status.FAILED, actor="verification", reason=code.value, held_by=claim_id, **columns
+    ):
+        _add_replaced(same, payment)
+        if is_given_up(same):
+            reopen(same, actor="verification", reason=f"took the place of {payment.transaction_hash}")
 
 
 def follow_submitted(payment: Payment, transaction_hash: str, now: datetime, *, actor: str) -> None:

@@ -26,7 +26,7 @@ def make_due(chain_id: int) -> int:
     """Bring the checks of these payments forward to now and wake the workers; return how many there were.
 
     A payment that a worker is looking up counts among them: the worker may have asked its nodes before this block. It
-    keeps the time written here if the payment still waits for a block (`payments.verification.leasing`).
+    keeps the time written here if the payment still waits for a block (`payments.verification.storing`).
     """
     now = timezone.now()
     waiting = _WAITS_FOR_A_BLOCK & Q(next_check_at__gt=now)

@@ -12,7 +12,8 @@ from payments.evaluation.binding import Bound
 from payments.evaluation.verdicts import Finality, Paid
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.requests.transitions import move_payment, note_creation
-from payments.verification import outcomes
+from payments.verification.outcomes import Completed, Failed
+from payments.verification.storing import store
 
 SENDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 
@@ -49,9 +50,9 @@ def complete(payment: Payment, units: int, *, at: datetime | None = None) -> Pay
     )
     by = Payment.BoundBy.MANUAL if payment.accepted_by else Payment.BoundBy.REFERENCE
     verdict = Paid(Bound((transfer,), by), block, 64)
-    claim_id = payment.claim_id
-    assert claim_id is not None
-    assert outcomes.complete(payment, claim_id, verdict, facts, Finality(confirmations=1), timezone.now())
+    assert payment.claim_id is not None
+    outcome = Completed(payment, verdict, facts, Finality(confirmations=1))
+    assert store([outcome], payment.claim_id, timezone.now()) == {payment.pk}
     return Payment.objects.select_related("request").get(pk=payment.pk)
 
 
@@ -66,5 +67,7 @@ def fail(request: PaymentRequest, code: FailureCode = FailureCode.TRANSACTION_RE
     """Fail a new payment of the request."""
     payment = processing(PaymentRequest.objects.get(pk=request.pk))
     assert payment.claim_id is not None
-    assert outcomes.fail(payment, payment.claim_id, code, "It failed in a test.", timezone.now())
+    outcome = Failed(payment, code, "It failed in a test.")
+    assert store([outcome], payment.claim_id, timezone.now()) == {payment.pk}
+    payment.refresh_from_db()
     return payment

@@ -8,8 +8,9 @@ from chains.client import ChainClient
 from chains.families import get_client
 from chains.models import Chain, Token
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
-from payments.verification import outcomes
 from payments.verification.leasing import claim_due
+from payments.verification.outcomes import Failed
+from payments.verification.storing import store
 from tests.chain import LocalChain
 from tests.leases import end_leases
 from tests.support.payments.world import Clock, look, pay, submit
@@ -29,7 +30,8 @@ def test_a_claimed_payment_is_left_alone_until_its_lease_runs_out(
     payment.refresh_from_db()
     assert payment.status == Payment.Status.COMPLETED
     # The first worker wakes up now.
-    assert not outcomes.fail(claimed[0], lease.claim_id, FailureCode.TRANSACTION_REVERTED, "late", clock())
+    late = Failed(claimed[0], FailureCode.TRANSACTION_REVERTED, "late")
+    assert store([late], lease.claim_id, clock()) == set()
     payment.refresh_from_db()
     assert payment.status == Payment.Status.COMPLETED
 

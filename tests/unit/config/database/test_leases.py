@@ -17,8 +17,9 @@ from config.database.leases import DURATION, Heartbeat, Lease
 from merchants.models import Merchant
 from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, FailureCode, MerchantCursor, Payment
-from payments.verification import outcomes
 from payments.verification.leasing import claim_due
+from payments.verification.outcomes import Failed, missing
+from payments.verification.storing import store
 from tests.leases import end_leases
 from tests.processes import eventually
 from tests.support.payments.fake_search import FakeChain, model_token, watch_many
@@ -68,10 +69,9 @@ def test_stuck_payments_are_reclaimed_when_their_leases_end(payments: list[Payme
     assert {each.pk for each in again} == {each.pk for each in claimed}
     assert set(Payment.objects.values_list("claim_id", flat=True)) == {second.claim_id}
     # The first worker wakes up now.
-    assert not outcomes.fail(
-        claimed[0], first.claim_id, FailureCode.TRANSACTION_REVERTED, "late", timezone.now()
-    )
-    outcomes.retry_missing(claimed[1], first.claim_id, timezone.now())
+    now = timezone.now()
+    late = [Failed(claimed[0], FailureCode.TRANSACTION_REVERTED, "late"), missing(claimed[1], now)]
+    assert store(late, first.claim_id, now) == set()
     assert set(Payment.objects.values_list("claim_id", "status", "attempts")) == {
         (second.claim_id, "processing", 0)
     }

@@ -1,4 +1,4 @@
-"""Payments that complete in batches leave the same rows as payments that complete one by one."""
+"""Payments that are stored in batches leave the same rows as payments that are stored one by one."""
 
 import json
 import random
@@ -20,8 +20,9 @@ from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
 from payments.requests import transitions
 from payments.requests.lifecycle import cancel_request, expire_due
-from payments.verification import engine, retry_policy
-from payments.verification.batches import completing
+from payments.verification import attempts, retry_policy, storing
+from payments.verification.consumption import Consumption
+from payments.verification.outcomes import Outcome
 from tests.support.payments.world import make_request, submit
 from tests.threads import at_once
 from tests.verifying import verify_due
@@ -263,8 +264,18 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-def alone(payments: Sequence[Payment], *_: object, **__: object) -> list[Payment]:
-    return list(payments)
+def fail_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each batch of several payments fail after it has been written."""
+    store = storing.store
+
+    def store_one(outcomes: Sequence[Outcome], *more: Any) -> set[str]:
+        with transaction.atomic():
+            written = store(outcomes, *more)
+            if len(outcomes) > 1:
+                raise RuntimeError("not together")
+            return written
+
+    monkeypatch.setattr(storing, "store", store_one)
 
 
 @pytest.fixture
@@ -286,7 +297,7 @@ def test_both_ways_write_the_same_rows(
         world = random_world(merchants, usdc, now, seed)
         assert world.verify() >= 12
         together = rows_of(world)
-    monkeypatch.setattr(engine, "finish_together", alone)
+    fail_together(monkeypatch)
     with undone():
         world = random_world(merchants, usdc, now, seed)
         world.verify()
@@ -297,7 +308,7 @@ def test_both_ways_write_the_same_rows(
 def test_the_events_of_a_merchant_come_in_the_order_of_its_payments(
     merchants: list[Merchant], usdc: Token, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(completing, "AT_ONCE", 7)
+    monkeypatch.setattr(storing, "AT_ONCE", 7)
     world = World(merchants, usdc, timezone.now() + timedelta(minutes=30))
     for number in range(20):
         request = world.request(merchants[number % 2])
@@ -326,21 +337,86 @@ def test_a_batch_takes_as_many_statements_as_one_payment(merchants: list[Merchan
     assert statements(30) == statements(1)
 
 
-def test_a_batch_that_fails_is_completed_one_by_one(
+def test_payment_that_fails_to_store_delays_no_others(
     merchants: list[Merchant], usdc: Token, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(merchants, usdc, timezone.now() + timedelta(minutes=30))
     for _ in range(3):
         request = world.request(merchants[0])
         world.pay(request, world.transfer(request))
+    store_credits, broken = storing.store_credits, world.payments[1]
 
-    def broken(*_: object) -> None:
-        raise completing._Conflict("for this test")
+    def store_others(consumptions: Sequence[Consumption]) -> None:
+        if any(each.payment.pk == broken.pk for each in consumptions):
+            raise RuntimeError("for this test")
+        store_credits(consumptions)
 
-    monkeypatch.setattr(completing, "store_credits", broken)
+    monkeypatch.setattr(storing, "store_credits", store_others)
     world.verify()
-    assert PaymentRequest.objects.filter(status="completed", amount_paid=AMOUNT).count() == 3
-    assert ConsumedTransfer.objects.count() == Event.objects.count() == 3
+    assert PaymentRequest.objects.filter(status="completed", amount_paid=AMOUNT).count() == 2
+    assert ConsumedTransfer.objects.count() == Event.objects.count() == 2
+    broken.refresh_from_db()
+    assert (broken.status, broken.unanswered_looks, broken.claim_id) == ("processing", 1, None)
+    assert broken.amount_received is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_payment_is_evaluated_once_per_check(
+    merchants: list[Merchant], usdc: Token, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    evaluated: list[str] = []
+    verdict_of = attempts.verdict_of
+
+    def count(payment: Payment, *more: Any) -> Any:
+        evaluated.append(payment.pk)
+        return verdict_of(payment, *more)
+
+    monkeypatch.setattr(attempts, "verdict_of", count)
+    fail_together(monkeypatch)
+    world = random_world(merchants, usdc, timezone.now() + timedelta(minutes=30), seed)
+    assert world.verify() == len(evaluated) == len(set(evaluated))
+
+
+def test_payments_that_depend_on_each_other_go_into_different_batches(
+    merchants: list[Merchant], usdc: Token, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: list[list[int]] = []
+    store = storing.store
+
+    def note(outcomes: Sequence[Outcome], *more: Any) -> set[str]:
+        batches.append([world.payments.index(each.payment) for each in outcomes])
+        return store(outcomes, *more)
+
+    world = World(merchants, usdc, timezone.now() + timedelta(minutes=30))
+    for kind in ("twice", "shared", "exact", "unmined", "unbound", "missing"):
+        pay_in_some_way(world, world.request(merchants[0]), kind)
+    for place, payment in enumerate(world.payments):
+        Payment.objects.filter(pk=payment.pk).update(next_check_at=timezone.now() + timedelta(seconds=place))
+    monkeypatch.setattr(storing, "store", note)
+    world.verify()
+    assert batches == [[5, 7], [0, 2, 4, 6], [1, 3]]
+
+
+def test_large_transactions_are_stored_in_batches_of_their_own(
+    merchants: list[Merchant], usdc: Token, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    store = storing.store
+
+    def note(outcomes: Sequence[Outcome], *more: Any) -> set[str]:
+        sizes.append(len(outcomes))
+        return store(outcomes, *more)
+
+    monkeypatch.setattr(storing, "store", note)
+    monkeypatch.setattr(storing, "_TRANSFERS_AT_ONCE", 5)
+    world = World(merchants, usdc, timezone.now() + timedelta(minutes=30))
+    for count in (1, 9, 2, 3):
+        request = world.request(merchants[0])
+        parts = [world.transfer(request, AMOUNT // count + 1, slot=str(n)) for n in range(count)]
+        world.pay(request, *parts)
+    world.verify()
+    assert sizes == [2, 1, 1]
+    assert PaymentRequest.objects.filter(status="completed").count() == 4
 
 
 @pytest.mark.django_db(transaction=True)
@@ -357,7 +433,7 @@ def test_a_transfer_that_is_consumed_meanwhile_fails_only_its_own_payment(
         transaction_hash="0x" + "ee" * 32,
         next_check_at=world.now + timedelta(days=1),
     )
-    plan = completing.plan_first_credits
+    plan = storing.plan_credits
 
     def plan_and_lose_one(wanted: Any) -> Any:
         planned = plan(wanted)
@@ -373,7 +449,7 @@ def test_a_transfer_that_is_consumed_meanwhile_fails_only_its_own_payment(
         at_once([take])
         return planned
 
-    monkeypatch.setattr(completing, "plan_first_credits", plan_and_lose_one)
+    monkeypatch.setattr(storing, "plan_credits", plan_and_lose_one)
     world.verify()
     statuses = [Payment.objects.get(pk=payment.pk).status for payment in world.payments]
     assert statuses == ["completed", "completed", "failed", "completed", "completed"]

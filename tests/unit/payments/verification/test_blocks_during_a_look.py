@@ -11,7 +11,6 @@ from chains.client import ChainError, Head, Snapshot, TransactionFacts
 from chains.models import Token
 from merchants.models import Merchant
 from payments.models import Payment
-from payments.verification.batches import finishing
 from payments.waking.on_new_heads import make_due
 from tests.support.payments.world import make_request, submit
 from tests.verifying import verify_due
@@ -54,24 +53,12 @@ def payment(merchant: Merchant, usdc: Token) -> Payment:
     return submit(make_request(merchant, usdc, "10", RECIPIENT), HASH)
 
 
-@pytest.fixture(params=["together", "one by one"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Results are stored together, or one by one because that failed."""
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise RuntimeError("not together")
-
-    if request.param == "one by one":
-        monkeypatch.setattr(finishing, "postpone_together", fail)
-
-
 def is_due(payment: Payment) -> bool:
     payment.refresh_from_db()
     assert (payment.status, payment.claim_id, payment.lease_until) == ("processing", None, None)
     return payment.next_check_at is not None and payment.next_check_at <= timezone.now()
 
 
-@pytest.mark.usefixtures("way")
 def test_a_payment_is_due_again_if_a_block_arrived_during_the_look(payment: Payment, nodes: Scripted) -> None:
     nodes.during_the_look = lambda: make_due(payment.chain_id)
     assert verify_due(client=nodes.of) == 1
@@ -79,7 +66,6 @@ def test_a_payment_is_due_again_if_a_block_arrived_during_the_look(payment: Paym
     assert payment.seen_at is not None
 
 
-@pytest.mark.usefixtures("way")
 def test_without_a_new_block_it_waits_for_the_next_one(payment: Payment, nodes: Scripted) -> None:
     assert verify_due(client=nodes.of) == 1
     assert not is_due(payment)
