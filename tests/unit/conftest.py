@@ -1,6 +1,6 @@
 """Unit tests start no chain and no browser: their chain is a row of the catalogue whose node does not answer."""
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -8,6 +8,20 @@ from demo.contracts import deploy
 from tests.chain import LocalChain
 
 _NO_NODE = "http://127.0.0.1:9/"  # the port of RFC 863; nothing listens there
+
+
+@pytest.fixture(autouse=True)
+def _unhashed_static_files(settings: Any) -> None:
+    """No `collectstatic` runs before the tests."""
+    files = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
+
+
+@pytest.fixture(autouse=True)
+def _quick_passwords(settings: Any) -> None:
+    """Hundreds of passwords are tried here; that each takes a third of a second is Django's to test."""
+    hasher = "django.contrib.auth.hashers.MD5PasswordHasher"
+    settings.PASSWORD_HASHERS = [hasher, *settings.PASSWORD_HASHERS]
 
 
 @pytest.fixture(scope="session")
