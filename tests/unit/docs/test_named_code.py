@@ -17,9 +17,14 @@ PACKAGES = r"(?:bench|chains|checkout|config|demo|merchants|payments|tests|webho
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"`([^`\n]+)`")
 # PostgreSQL's and the merchant's server's; Solana's, web3's and Python's.
-OTHERS = {"archive_timeout", "handled_at", "raw_post", "receive.py", "skip_forgery_protection"} | {
-    *("calculate_epoch_fee", "ens_name_to_address", "is_global", "object_hook")
-}
+OTHERS = {
+    "archive_timeout",
+    "handled_at",
+    "raw_post",
+    "receive.py",
+    "skip_forgery_protection",
+    "target_session_attrs",
+} | {*("calculate_epoch_fee", "ens_name_to_address", "is_global", "object_hook")}
 
 
 def is_checked(file: str) -> bool:
