@@ -1,8 +1,11 @@
 """Unit tests start no chain and no browser: their chain is a row of the catalogue whose node does not answer."""
 
-from typing import Any, NoReturn
+from collections.abc import Iterator
+from typing import NoReturn
 
 import pytest
+from django.conf import settings
+from django.test import override_settings
 
 from demo.contracts import deploy
 from tests.chain import LocalChain
@@ -11,17 +14,15 @@ _NO_NODE = "http://127.0.0.1:9/"  # the port of RFC 863; nothing listens there
 
 
 @pytest.fixture(autouse=True)
-def _unhashed_static_files(settings: Any) -> None:
-    """No `collectstatic` runs before the tests."""
-    files = "django.contrib.staticfiles.storage.StaticFilesStorage"
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
-
-
-@pytest.fixture(autouse=True)
-def _quick_passwords(settings: Any) -> None:
-    """Hundreds of passwords are tried here; that each takes a third of a second is Django's to test."""
-    hasher = "django.contrib.auth.hashers.MD5PasswordHasher"
-    settings.PASSWORD_HASHERS = [hasher, *settings.PASSWORD_HASHERS]
+def _quick_settings() -> Iterator[None]:
+    """Hash passwords in no time, and serve static files without `collectstatic`."""
+    storages = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    }
+    hashers = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
+    with override_settings(STORAGES=storages, PASSWORD_HASHERS=hashers):
+        yield
 
 
 @pytest.fixture(scope="session")
