@@ -66,9 +66,8 @@ def _measure(name: str, nodes: list[Any], chain: Any, count: int) -> None:
     from django.utils import timezone
 
     from payments.models import Payment
-    from payments.swaps import deliveries
-    from payments.verification.engine import verify_due
     from tests.support.nodes.networks import client_of
+    from tests.verifying import verify_due
 
     Payment.objects.filter(status__in=Payment.OPEN).update(next_check_at=timezone.now())
     client = client_of(nodes, chain.id, timezone.now)
@@ -76,9 +75,7 @@ def _measure(name: str, nodes: list[Any], chain: Any, count: int) -> None:
     for node in nodes:
         node.asked.clear()
         node.bodies.clear()
-    seconds = _timed(
-        lambda: _look_at_all(count, lambda: verify_due(swaps=deliveries, client=lambda _: client))
-    )
+    seconds = _timed(lambda: _look_at_all(count, lambda: verify_due(client=lambda _: client)))
     round_trips = sum(node.round_trips for node in nodes)
     asked = [(node.url, list(node.bodies)) for node in nodes]
     floor = _timed(lambda: [_ask_again(url, bodies) for url, bodies in asked])

@@ -25,6 +25,27 @@ if TYPE_CHECKING:
     from demo.aggregator.server import Aggregator
     from tests.support.swaps.world import SwapWorld
 
+# A fixture with one of these names in a test's own file or folder takes its place.
+pytest_plugins = [
+    f"tests.support.{name}"
+    for name in (
+        "api.fixtures",
+        "chains.fixtures",
+        "checkout.fixtures",
+        "embedding.fixtures",
+        "nodes.fixtures",
+        "payments.fixtures",
+        "portal.fixtures",
+        "portal.payment_rows",
+        "portal.refund_rows",
+        "rates.fixtures",
+        "sandbox.fixtures",
+        "solana.fixtures",
+        "swaps.fixtures",
+        "threats.evm_fixtures",
+        "webhooks.fixtures",
+    )
+]
 # Fixtures of every test.
 __all__ = ["browser", "browser_without_scripts", "empty_tables_quickly", "playwright"]
 

@@ -5,11 +5,14 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import requests
+
+from tests import loopback
 
 Json = dict[str, Any]
 MEGABYTE = 1024 * 1024
@@ -60,12 +63,12 @@ class FaultProxy:
         return answers if isinstance(answers, list) else [answers]
 
 
-class Exchange:
+class Exchange(loopback.Exchange):
     """One request to the proxy, and the ways to answer it."""
 
     def __init__(self, proxy: FaultProxy, handler: BaseHTTPRequestHandler, body: bytes) -> None:
+        super().__init__(handler, body)
         self.proxy = proxy
-        self.handler = handler
         self.body = json.loads(body)
 
     @property
@@ -81,16 +84,7 @@ class Exchange:
         return self.proxy.ask_node(self.body)
 
     def reply(self, answers: list[Json]) -> None:
-        self.send(200, json.dumps(answers if isinstance(self.body, list) else answers[0]).encode())
-
-    def send(self, status: int, body: bytes, *, length: int | None = None, **headers: str) -> None:
-        """Send these bytes, under a Content-Length that may be a lie."""
-        self.handler.send_response(status)
-        for name, value in {"Content_Type": "application/json", **headers}.items():
-            self.handler.send_header(name.replace("_", "-"), value)
-        self.handler.send_header("Content-Length", str(len(body) if length is None else length))
-        self.handler.end_headers()
-        self.handler.wfile.write(body)
+        super().reply(answers if isinstance(self.body, list) else answers[0])
 
 
 Fault = Callable[[Exchange], None]
@@ -258,42 +252,9 @@ def _sound(exchange: Exchange) -> list[Json]:
 def proxying(upstream: str) -> Iterator[FaultProxy]:
     """Run a proxy before the node at `upstream`."""
     proxy = FaultProxy(upstream)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-        wbufsize = -1
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            try:
-                proxy.answer(Exchange(proxy, self, body))
-                if not self.wfile.closed:
-                    self.wfile.flush()
-            except (BrokenPipeError, ConnectionResetError, ValueError):
-                self.close_connection = True
-
-        def finish(self) -> None:
-            with suppress(OSError):
-                super().finish()
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        block_on_close = False
-
-        def handle_error(self, *_: Any) -> None:
-            """A client that hung up is none."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
+    with loopback.scripted(proxy.answer, exchange=partial(Exchange, proxy)) as server:
+        proxy.url = server.url
         try:
             yield proxy
         finally:
             proxy.heal()
-            server.shutdown()
-            thread.join()

@@ -18,11 +18,10 @@ _IN_THE_WORLD = "tests/browser/local_world"
 # first, since it takes longest. Only the order depends on these figures.
 _SECONDS = {
     _IN_THE_WORLD: 430.0,
-    "tests/integration/payments/workers/test_worker_lost.py": 212.0,
-    "tests/integration/webhooks/test_workers_killed.py": 184.0,
+    "tests/integration/payments/workers/test_worker_lost.py": 180.0,
+    "tests/integration/webhooks/test_workers_killed.py": 110.0,
     "tests/browser/walletconnect/test_ending.py": 127.0,
     "tests/integration/operations/test_deployment.py": 127.0,
-    "tests/integration/payments/workers/test_workers_and_database.py": 112.0,
     "tests/browser/portal/test_keys_and_theme.py": 110.0,
     "tests/browser/accessibility/test_languages.py": 87.0,
     "tests/integration/nodes/test_small_batches.py": 78.0,

@@ -1,11 +1,12 @@
 """Doing many things at the same moment, each thread with a database connection of its own."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from config.api.errors import ApiError
 
@@ -25,3 +26,25 @@ def at_once(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
 
     with ThreadPoolExecutor(max_workers=len(jobs)) as pool:
         return list(pool.map(run, jobs))
+
+
+@contextmanager
+def locked(take: Callable[[], object]) -> Iterator[threading.Event]:
+    """Hold the locks that `take` takes in another transaction, until the end or until the event is set."""
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            take()
+            held.set()
+            release.wait(60)
+        connection.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(30)
+    try:
+        yield release
+    finally:
+        release.set()
+        thread.join()

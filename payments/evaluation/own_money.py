@@ -3,6 +3,9 @@
 A recipient that is a contract can lend, exchange and forward its funds within one transaction that anyone can send.
 `binding` decides to which request a transfer belongs; this module decides whether the recipient gained by it. What
 can't be decided is left to the merchant.
+
+Without this module a thief pays with the merchant's own money: docs/threat-model.md#threat-24 and
+docs/threat-model.md#threat-48 to #threat-50 name the tests that then fail.
 """
 
 from collections.abc import Collection, Iterator, Sequence, Set

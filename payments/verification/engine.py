@@ -20,19 +20,15 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from celery.exceptions import SoftTimeLimitExceeded
-from django.utils import timezone
 
 from chains.client import ChainClient, ChainError
-from chains.families import get_client
 from chains.models import Chain
 from config.api.log_context import log_context
-from config.database import leases
 from config.database.leases import Lease
 from payments.evaluation.verdicts import WRONG_CHAIN, Finality
 from payments.models import FailureCode, Payment, Quote
 from payments.verification.attempts import SwapHandler, outcome_of
 from payments.verification.evidence import ChainCheck, collect_evidence
-from payments.verification.leasing import claim_due
 from payments.verification.outcomes import UNUSABLE, Failed, Outcome, unanswered
 from payments.verification.quote_evidence import pinned_contracts, quotes_of
 from payments.verification.replacements import find_replacements
@@ -41,19 +37,6 @@ from payments.verification.storing import store_all
 logger = logging.getLogger(__name__)
 
 Client = Callable[[Chain], ChainClient]
-
-
-def verify_due(
-    *, swaps: SwapHandler, client: Client = get_client, now: Callable[[], datetime] = timezone.now
-) -> int:
-    """Verify every payment that is due and return how many there were, one chain after the other.
-
-    The workers use `payments.verification.chain_threads` instead.
-    """
-    lease, claimed = claim_due(now())
-    with leases.kept(lease):
-        verify_claimed(claimed, lease, swaps=swaps, client=client, now=now)
-    return len(claimed)
 
 
 def verify_claimed(

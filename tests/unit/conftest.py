@@ -1,13 +1,28 @@
 """Unit tests start no chain and no browser: their chain is a row of the catalogue whose node does not answer."""
 
+from collections.abc import Iterator
 from typing import NoReturn
 
 import pytest
+from django.conf import settings
+from django.test import override_settings
 
 from demo.contracts import deploy
 from tests.chain import LocalChain
 
 _NO_NODE = "http://127.0.0.1:9/"  # the port of RFC 863; nothing listens there
+
+
+@pytest.fixture(autouse=True)
+def _quick_settings() -> Iterator[None]:
+    """Hash passwords in no time, and serve static files without `collectstatic`."""
+    storages = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    }
+    hashers = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
+    with override_settings(STORAGES=storages, PASSWORD_HASHERS=hashers):
+        yield
 
 
 @pytest.fixture(scope="session")

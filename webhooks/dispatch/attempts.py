@@ -51,11 +51,6 @@ WHERE attempt.delivery_id = made.delivery_id AND attempt.number = made.number AN
 """
 
 
-def store_result(claim: Claim, answer: Answer, *, ended_at: datetime) -> bool:
-    """Store one result. Return False, and store nothing, if the lease was lost."""
-    return store_results([Outcome(claim, answer, ended_at)]) == 1
-
-
 def store_results(outcomes: Sequence[Outcome]) -> int:
     """Store the results of these attempts; return how many were still leased. The others are ignored.
 

@@ -9,11 +9,10 @@ from datetime import datetime
 from django.utils import timezone
 
 from config.api.log_context import log_context
-from config.database import leases
 from config.tracing.recording import describe, traced
-from webhooks.dispatch.attempts import Outcome, store_result
+from webhooks.dispatch.attempts import Outcome
 from webhooks.dispatch.http_client import Answer, Rules, post
-from webhooks.dispatch.leasing import Claim, claim_due
+from webhooks.dispatch.leasing import Claim
 from webhooks.dispatch.signing import sign
 from webhooks.endpoints.secrets_at_rest import decrypt
 from webhooks.metrics import ATTEMPT_LATENESS, ATTEMPT_SECONDS, ATTEMPTS
@@ -97,14 +96,3 @@ def _subjects(body: bytes) -> Sequence[Mapping[str, str]]:
             ids["payment_id"] = str(about["id"])
         return [] if about.get("test") else [ids]
     return []
-
-
-def deliver_next(*, clock: Clock = timezone.now, sender: Sender = send) -> bool:
-    """Make one due attempt; return False if none is due."""
-    claims = claim_due(limit=1, now=clock())
-    for claim in claims:
-        with leases.kept(claim.lease):
-            outcome = attempt(claim, clock=clock, sender=sender)
-        if not store_result(claim, outcome.answer, ended_at=outcome.ended_at):
-            logger.warning("webhook attempt %s of %s ended after its lease", claim.attempt, claim.delivery_id)
-    return bool(claims)

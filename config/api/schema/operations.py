@@ -51,7 +51,7 @@ def operation(
     """Describe one operation.
 
     `path` says what each variable in the path is; `errors` are the codes beyond those that any such call can meet;
-    `answer_headers` are those of its own, by status and by the names of `schema_components.HEADERS`.
+    `answer_headers` are those of its own, by status and by the names of `components.HEADERS`.
     """
     variables = [
         OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.PATH, description=meaning)

@@ -6,9 +6,6 @@ from typing import Any
 import pytest
 
 from merchants.models import Merchant
-from tests.browser.wallets.conftest import add_wallet, create, page, panel, service, troubles
-
-__all__ = ["add_wallet", "create", "page", "panel", "service", "troubles"]
 
 COLOURS = {"accent_colour": "#ffd400", "background_colour": "#8a8d00"}
 

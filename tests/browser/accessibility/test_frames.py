@@ -2,16 +2,13 @@
 
 from playwright.sync_api import Frame, Page, expect
 
-from tests.browser.wallets.conftest import AddWallet, Create
+from tests.browser.conftest import AddWallet, Create
 from tests.browsing import DESKTOP, PHONE
 from tests.chain import LocalChain
 from tests.support.accessibility.keyboard import press
 from tests.support.accessibility.page_rules import RULES, SPACED, demand_none, violations, widest
-from tests.support.embedding.fixtures import running_shop, shop
 from tests.support.embedding.shop import Shop
 from tests.support.wallets.stub import NAME
-
-__all__ = ["running_shop", "shop"]
 
 # The shop's page is the shop's, with what it leaves to be wished for.
 _OF_WCAG = {**RULES, "runOnly": [rule for rule in RULES["runOnly"] if rule != "best-practice"]}

@@ -10,7 +10,7 @@ from chains.models import Chain, Token
 from merchants.languages import LANGUAGES
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.browser.accessibility.language_rules import assert_reads_in
-from tests.browser.wallets.conftest import AddWallet, Create
+from tests.browser.conftest import AddWallet, Create
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import open_bare
 from tests.support.payments.world import ON_ITS_WAY

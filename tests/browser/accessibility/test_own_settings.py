@@ -10,7 +10,7 @@ from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from chains.models import Chain
 from payments.models import FailureCode, Payment, PaymentRequest
-from tests.browser.wallets.conftest import AddWallet, Create
+from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.test_paying import review
 from tests.browsing import resting_picture
 from tests.pictures import picture

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from chains.models import Token
-from tests.browser.wallets.conftest import Create
+from tests.browser.conftest import Create
 from tests.support.accessibility.keyboard import is_focus_seen, press
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.solana.ledger import LocalLedger, new_address

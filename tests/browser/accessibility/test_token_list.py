@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from chains.models import Chain, Token
-from tests.browser.wallets.conftest import AddWallet, Create
+from tests.browser.conftest import AddWallet, Create
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.wallets.stub import NAME

@@ -4,7 +4,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.wallets.conftest import AddWallet, Create
+from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.test_paying import review
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.wallets.stub import NAME, error

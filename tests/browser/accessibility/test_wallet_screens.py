@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.wallets.conftest import AddWallet, Create
+from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.test_paying import review
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.wallets.stub import ELSEWHERE, NAME, error

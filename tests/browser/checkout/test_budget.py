@@ -1,7 +1,6 @@
 """Before a wallet is chosen the page loads at most 60 kB of compressed script and style, and no part too early."""
 
 import gzip
-import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -14,9 +13,6 @@ from chains.models import Token
 from tests.browsing import PHONE
 from tests.conftest import Api
 from tests.support.embedding.wallets import announce
-
-# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 MOST_BYTES = 60_000
 SOLANA_RECIPIENT = "11111111111111111111111111111112"

@@ -1,6 +1,5 @@
 """A price in the merchant's currency: shown first, in the customer's format, beside the amount of the token."""
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +10,6 @@ from pytest_django.live_server_helper import LiveServer
 from payments.models import PaymentRequest
 from tests.browsing import DESKTOP, PHONE
 from tests.pictures import picture
-
-# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The pages in a real browser that runs no scripts, in each state, on a desktop and a phone."""
 
-import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -18,9 +17,6 @@ from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.pictures import picture
 from tests.support.payments.world import ON_ITS_WAY, make_request
-
-# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 UNKNOWN = "0x" + "77" * 32
 MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
@@ -303,9 +299,3 @@ def test_the_receipt_can_be_printed(
     expect(page.get_by_text("To keep this receipt")).to_be_hidden()
     expect(page.get_by_role("link", name="Return to")).to_be_hidden()
     expect(page.get_by_text(UNKNOWN).first).to_be_visible()
-
-
-def test_before_completion_there_is_no_receipt(public: Api, create: Create) -> None:
-    order = create()
-    answer = public.get(f"/pay/{order['shortcode']}/receipt")
-    assert (answer.status_code, answer["Location"]) == (302, f"/pay/{order['shortcode']}")

@@ -1,5 +1,20 @@
-"""The fixtures that the tests here share with others."""
+"""A page without wallets: those in a frame come from tests/support/embedding/wallets.py."""
 
-from tests.support.embedding.fixtures import create, page, running_shop, service, shop, troubles
+from collections.abc import Iterator
 
-__all__ = ["create", "page", "running_shop", "service", "shop", "troubles"]
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browsing import DESKTOP
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, browser: Browser, troubles: list[str]) -> Iterator[Page]:
+    """A fresh page, at desktop width unless a test says otherwise."""
+    context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
+    context.set_default_timeout(30_000)
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
+    opened.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    yield opened
+    context.close()

@@ -1,6 +1,5 @@
 """An operator's first morning in a browser: two-factor set-up, sign-in by a code, a key issued, copied and gone."""
 
-import os
 from typing import Any
 
 import pytest
@@ -12,9 +11,6 @@ from merchants.models import AllowedRecipient, Merchant
 from tests.conftest import Api
 from tests.pictures import picture
 from tests.support.portal.phone import PASSWORD, Phone
-
-# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
 @pytest.fixture

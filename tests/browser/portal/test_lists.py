@@ -8,11 +8,12 @@ from playwright.sync_api import Page, expect
 from merchants.models import Merchant
 from merchants.services import issue_key
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund
-from tests.browser.portal.test_payments import fits, payment, portal
+from tests.browser.portal.conftest import fits
+from tests.browser.portal.test_payments import payment
 from tests.browser.windows import ON_PHONE
 from tests.support.portal.payment_rows import HASH, RECIPIENT
 
-__all__ = ["payment", "portal"]
+__all__ = ["payment"]
 
 LISTS = {
     "payments/paymentrequest": 44,

@@ -2,29 +2,22 @@
 
 import csv
 import io
-import os
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import transaction
-from django.test import Client
 from playwright.sync_api import Page, expect
-from pytest_django.live_server_helper import LiveServer
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
 from payments.requests.creation import NewRequest, create_request
 from payments.requests.events import record_failed
+from tests.browser.portal.conftest import fits
 from tests.support.portal.payment_rows import HASH, RECIPIENT, fail
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery
-
-# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
 @pytest.fixture
@@ -43,23 +36,6 @@ def payment(merchant: Merchant) -> Payment:
     with transaction.atomic():
         record_failed(unbound.request, unbound)
     return unbound
-
-
-@pytest.fixture
-def portal(live_server: LiveServer, page: Page, settings: Any) -> str:
-    """The address of the portal, in which an operator is signed in."""
-    files = "django.contrib.staticfiles.storage.StaticFilesStorage"
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
-    client = Client()
-    client.force_login(User.objects.create_superuser("olga"))
-    session = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": session, "url": f"{live_server.url}/admin"}])
-    return f"{live_server.url}/admin/"
-
-
-def fits(page: Page) -> bool:
-    """Return whether nothing sticks out at the right."""
-    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
 def test_from_a_customers_hash_to_an_accepted_payment(

@@ -1,12 +1,7 @@
 """A refund from the portal in a browser: refused amounts and wallets, the refund's page, the list by status."""
 
-import os
-from typing import Any
-
 import pytest
-from django.contrib.auth.models import User
 from django.db import transaction
-from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
@@ -15,25 +10,9 @@ from config.admin.portal import change_url
 from payments.models import Payment, PaymentRequest, Refund
 from payments.requests.lifecycle import lock_request
 from payments.sandbox import payments as sandbox_payments
+from tests.browser.portal.conftest import fits
 from tests.pictures import picture
-from tests.support.portal.payment_rows import RECIPIENT, SENDER, Make, make, token
-
-__all__ = ["make", "token"]
-
-# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-
-
-@pytest.fixture
-def portal(live_server: LiveServer, page: Page, settings: Any) -> str:
-    """The origin of the portal, in which an operator is signed in."""
-    files = "django.contrib.staticfiles.storage.StaticFilesStorage"
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
-    client = Client()
-    client.force_login(User.objects.create_superuser("olga"))
-    session = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": session, "url": f"{live_server.url}/admin"}])
-    return live_server.url
+from tests.support.portal.payment_rows import RECIPIENT, SENDER, Make
 
 
 @pytest.fixture
@@ -45,17 +24,12 @@ def paid(make: Make) -> PaymentRequest:
     return PaymentRequest.objects.get()
 
 
-def fits(page: Page) -> bool:
-    """Return whether nothing sticks out at the right."""
-    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
-
-
-def test_a_refund_is_refused_with_its_field_then_created_and_found_by_status(
-    paid: PaymentRequest, portal: str, page: Page, troubles: list[str]
+def test_refund_is_rejected_by_field_then_created_and_listed(
+    paid: PaymentRequest, live_server: LiveServer, portal: str, page: Page, troubles: list[str]
 ) -> None:
-    page.goto(f"{portal}{change_url(paid)}")
+    page.goto(f"{live_server.url}{change_url(paid)}")
     picture(page, "portal, paid request")
-    page.goto(f"{portal}{action_url(paid, 'refund')}")
+    page.goto(f"{live_server.url}{action_url(paid, 'refund')}")
     picture(page, "portal, refund form")
     page.get_by_label("Amount").fill("10.51")
     page.get_by_label("Customer's wallet").fill("0x1234")
@@ -78,10 +52,10 @@ def test_a_refund_is_refused_with_its_field_then_created_and_found_by_status(
     expect(page.get_by_role("link", name="Sign it with your wallet")).to_be_visible()
     picture(page, "portal, refund")
     assert fits(page)
-    page.goto(f"{portal}/admin/payments/refund/?status=ready")
+    page.goto(f"{live_server.url}/admin/payments/refund/?status=ready")
     picture(page, "portal, refunds by status")
     assert fits(page)
-    page.goto(f"{portal}{action_url(refund, 'cancel')}")
+    page.goto(f"{live_server.url}{action_url(refund, 'cancel')}")
     picture(page, "portal, refund to cancel")
     page.get_by_role("button", name="Cancel the refund").click()
     expect(page.get_by_text("is cancelled.")).to_be_visible()
@@ -90,14 +64,14 @@ def test_a_refund_is_refused_with_its_field_then_created_and_found_by_status(
 
 
 def test_where_two_wallets_paid_one_of_their_payments_is_chosen(
-    make: Make, portal: str, page: Page, troubles: list[str]
+    make: Make, live_server: LiveServer, portal: str, page: Page, troubles: list[str]
 ) -> None:
     request = make("order-8")
     for amount, payer in ((4_000_000, SENDER), (6_500_000, RECIPIENT)):
         with transaction.atomic():
             payment = sandbox_payments.pay(lock_request(request.pk), amount, "for a test")
         Payment.objects.filter(pk=payment.pk).update(from_address=payer)
-    page.goto(f"{portal}{action_url(request, 'refund')}")
+    page.goto(f"{live_server.url}{action_url(request, 'refund')}")
     picture(page, "portal, refund of two payers")
     assert fits(page)
     page.get_by_role("button", name="Refund", exact=True).click()

@@ -1,22 +1,15 @@
 """The checkout with WalletConnect on: a relay on this machine, and a phone with the library's own wallet side."""
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page
 
-from tests.browser.wallets.conftest import add_wallet, create, panel, service, troubles
 from tests.browsing import DESKTOP
 from tests.chain import LocalChain
 from tests.support.walletconnect.phone import Phone, Told, evm
 from tests.support.walletconnect.relay import Relay, running
-
-__all__ = ["add_wallet", "create", "panel", "service", "troubles"]
-
-# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 PROJECT = "0123456789abcdef0123456789abcdef"
 NAME = "WalletConnect"

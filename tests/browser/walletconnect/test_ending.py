@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
+from tests.browser.conftest import Create
 from tests.browser.walletconnect.conftest import NAME, Connect, send
-from tests.browser.wallets.conftest import Create
 from tests.chain import RECIPIENT, LocalChain
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.walletconnect.phone import Phone, evm

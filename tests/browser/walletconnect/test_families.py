@@ -2,15 +2,13 @@
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import Create
 from tests.browser.walletconnect.conftest import Connect
 from tests.browser.walletconnect.test_solana import SEND, allowed
-from tests.browser.wallets.conftest import Create, routed
 from tests.support.solana.ledger import LocalLedger
 from tests.support.swaps.world import SwapWorld
 from tests.support.walletconnect.phone import Phone, evm
 from tests.support.walletconnect.relay import Relay
-
-__all__ = ["routed"]
 
 
 def test_a_wallet_of_both_pays_from_either_and_a_reload_goes_on_with_the_one_that_was_chosen(

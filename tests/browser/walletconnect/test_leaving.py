@@ -4,8 +4,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from merchants.models import Merchant
 from payments.models import Payment
+from tests.browser.conftest import Create
 from tests.browser.walletconnect.conftest import NAME, Connect, pairing_uri, send
-from tests.browser.wallets.conftest import Create
 from tests.chain import LocalChain
 from tests.support.walletconnect.phone import Phone, evm
 

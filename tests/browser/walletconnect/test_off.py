@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from checkout.languages import language
 from merchants.languages import LANGUAGES
-from tests.browser.wallets.conftest import AddWallet, Create
+from tests.browser.conftest import AddWallet, Create
 from tests.conftest import Api
 from tests.support.wallets.stub import NAME
 

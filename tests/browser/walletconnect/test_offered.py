@@ -8,8 +8,8 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from checkout.integrity import integrity
 from payments.models import PaymentRequest
+from tests.browser.conftest import AddWallet, Create
 from tests.browser.walletconnect.conftest import NAME, PROJECT, Connect, pairing_uri, send
-from tests.browser.wallets.conftest import AddWallet, Create
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.pictures import picture

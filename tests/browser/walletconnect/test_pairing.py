@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import TOUCHED, Create
 from tests.browser.walletconnect.conftest import NAME, Connect, code, pairing_uri
-from tests.browser.wallets.conftest import TOUCHED, Create
 from tests.chain import LocalChain
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import assert_accessible, assert_fits

@@ -3,8 +3,8 @@
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
+from tests.browser.conftest import Create
 from tests.browser.walletconnect.conftest import Connect, send
-from tests.browser.wallets.conftest import Create
 from tests.chain import LocalChain
 from tests.support.payments.world import Clock, look_until_decided
 from tests.support.walletconnect.phone import Phone

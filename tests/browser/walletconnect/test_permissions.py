@@ -4,12 +4,10 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import Create
 from tests.browser.walletconnect.conftest import Connect
-from tests.browser.wallets.conftest import Create, routed
 from tests.support.swaps.world import SwapWorld
 from tests.support.walletconnect.phone import Phone
-
-__all__ = ["routed"]
 
 SEVERAL_LOOKS_MS = 7_000
 

@@ -4,12 +4,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
+from tests.browser.conftest import Create
 from tests.browser.walletconnect.conftest import NAME, Connect, pairing_uri
-from tests.browser.wallets.conftest import Create, create_on_solana
 from tests.support.solana.ledger import LocalLedger
 from tests.support.walletconnect.phone import Phone, Told
-
-__all__ = ["create_on_solana"]
 
 NETWORK = "solana:localnet"
 SEND = "solana_signAndSendTransaction"

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.wallets.conftest import AddWallet, Create
+from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.connecting.test_permissions import order_there as order_there
 from tests.browser.wallets.test_paying import send
 from tests.support.swaps.world import SwapWorld

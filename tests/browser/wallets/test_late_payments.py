@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from chains.models import Chain
 from payments.models import Payment, PaymentRequest
-from tests.browser.wallets.conftest import Create
+from tests.browser.conftest import Create
 from tests.support.payments.world import ON_ITS_WAY
 
 FINAL_POLL_MS = 60_000

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
-from tests.browser.wallets.conftest import TOUCHED, AddWallet, Create
+from tests.browser.conftest import TOUCHED, AddWallet, Create
 from tests.browsing import DESKTOP
 from tests.pictures import picture
 from tests.support.payments.world import ON_ITS_WAY

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
-from tests.browser.wallets.conftest import AddWallet, Create
+from tests.browser.conftest import AddWallet, Create
 from tests.chain import LocalChain
 from tests.pictures import picture
 from tests.support.wallets.stub import NAME, error

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from chains.models import Chain
 from payments.models import FailureCode, Payment
-from tests.browser.wallets.conftest import TOUCHED, AddWallet, Create
+from tests.browser.conftest import TOUCHED, AddWallet, Create
 from tests.browser.wallets.test_paying import review, send
 from tests.browsing import DESKTOP
 from tests.conftest import Api

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
+from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.changing.test_changing_in_between import OTHER
-from tests.browser.wallets.conftest import AddWallet, Create
 from tests.browser.wallets.test_paying import review
 from tests.support.wallets.stub import NAME
 

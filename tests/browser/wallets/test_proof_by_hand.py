@@ -9,7 +9,7 @@ from eth_account.messages import encode_defunct
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import PayerProof, Payment, Route
-from tests.browser.wallets.conftest import AddWallet
+from tests.browser.conftest import AddWallet
 from tests.chain import LocalChain
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.payments.world import Clock, look_until_decided

@@ -9,7 +9,7 @@ from eth_account.messages import encode_defunct
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment, PaymentRequest
-from tests.browser.wallets.conftest import TOUCHED, AddSolanaWallet, AddWallet, Create
+from tests.browser.conftest import TOUCHED, AddSolanaWallet, AddWallet, Create
 from tests.browsing import DESKTOP
 from tests.chain import LocalChain
 from tests.conftest import Api

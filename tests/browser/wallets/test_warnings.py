@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from chains.families.evm.client import EvmClient
-from tests.browser.wallets.conftest import AddWallet, Create
+from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.test_paying import review
 from tests.chain import LocalChain
 from tests.pictures import picture

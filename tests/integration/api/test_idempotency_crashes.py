@@ -2,13 +2,13 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 
 from config.database.compiled_query import run
@@ -18,6 +18,7 @@ from payments.models import PaymentRequest, Transition
 from tests.conftest import Api
 from tests.processes import Process, eventually
 from tests.support.api.fixtures import CREATE
+from tests.threads import locked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -56,26 +57,14 @@ def server(api_key: tuple[Any, str], tmp_path: Path) -> Iterator[Server]:
         running.process.kill()
 
 
-@contextmanager
-def stuck() -> Iterator[None]:
-    """Let nobody write history, so that a call stops in the middle of its effect."""
-    held, release = threading.Event(), threading.Event()
+def stuck() -> AbstractContextManager[threading.Event]:
+    """Lock the history, so that a call stops in the middle of its effect."""
 
-    def hold() -> None:
-        with transaction.atomic(), connection.cursor() as cursor:
+    def lock() -> None:
+        with connection.cursor() as cursor:
             cursor.execute("LOCK TABLE payments_transition IN SHARE MODE")
-            held.set()
-            release.wait(60)
-        connection.close()
 
-    thread = threading.Thread(target=hold)
-    thread.start()
-    assert held.wait(10)
-    try:
-        yield
-    finally:
-        release.set()
-        thread.join()
+    return locked(lock)
 
 
 def is_stuck() -> bool:

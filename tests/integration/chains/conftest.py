@@ -1,5 +1,11 @@
-"""The fixtures that the tests here share with others."""
+"""The client for the shared chain."""
 
-from tests.support.chains.fixtures import client, fee_token, look_alike, own_chain
+import pytest
 
-__all__ = ["client", "fee_token", "look_alike", "own_chain"]
+from chains.families.evm.client import EvmClient
+from tests.chain import LocalChain
+
+
+@pytest.fixture
+def client(local_chain: LocalChain) -> EvmClient:
+    return EvmClient([local_chain.url], local_chain.chain_id)

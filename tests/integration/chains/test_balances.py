@@ -12,7 +12,7 @@ from demo.contracts import deploy
 from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, proxying
-from tests.support.chains.faulty_node import Exchange, serving
+from tests.support.chains.faulty_node import Exchange, payment_questions, serving
 
 MOST_ROUND_TRIPS = 4
 LARGEST = 2**256 - 1
@@ -173,7 +173,7 @@ def test_a_node_that_runs_no_creation_code_is_asked_for_one_after_the_other(
         client = EvmClient([node.url], 31337)
         asked = [*passed, *strangers(5), *odd, *true]
         assert client.balances(local_chain.payer, asked) == {**true, **odd}
-        assert len(node.payment_questions) == 2
+        assert len(payment_questions(node)) == 2
 
 
 def lying(lie: Any) -> fault_proxy.Fault:
@@ -204,7 +204,7 @@ def test_a_node_that_limits_our_rate_is_not_asked_for_more(
     with serving(refusing(local_chain, -32005, "limit exceeded")) as node:
         with pytest.raises(ChainError, match="limit exceeded"):
             EvmClient([node.url], 31337).balances(local_chain.payer, list(true))
-        assert len(node.payment_questions) == 1
+        assert len(payment_questions(node)) == 1
         both = EvmClient([node.url, local_chain.url], 31337)
         assert both.balances(local_chain.payer, list(true)) == true
 

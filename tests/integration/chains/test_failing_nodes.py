@@ -12,7 +12,8 @@ from chains.rpc import json_rpc
 from chains.rpc.json_rpc import Identity, JsonRpc, RpcFault
 from demo.services.process import free_port
 from tests.chain import LocalChain
-from tests.support.chains.faulty_node import Behaviour, Exchange, Node, serving
+from tests.loopback import Scripted
+from tests.support.chains.faulty_node import Behaviour, Exchange, payment_questions, serving
 
 UNKNOWN = "0x" + "ab" * 32
 
@@ -126,20 +127,20 @@ FAULTS: dict[str, Behaviour] = {
 
 
 @pytest.fixture(params=FAULTS, ids=str)
-def faulty(request: pytest.FixtureRequest) -> Iterator[Node]:
+def faulty(request: pytest.FixtureRequest) -> Iterator[Scripted]:
     with serving(FAULTS[request.param]) as node:
         yield node
 
 
-def test_a_failure_is_never_an_answer(faulty: Node) -> None:
+def test_a_failure_is_never_an_answer(faulty: Scripted) -> None:
     client = EvmClient([faulty.url], 31337)
     with pytest.raises(ChainError) as failed:
         client.look_up([UNKNOWN], with_finality=True)
     assert not failed.value.permanent
-    assert faulty.payment_questions
+    assert payment_questions(faulty)
 
 
-def test_the_next_node_is_asked_instead(faulty: Node, local_chain: LocalChain) -> None:
+def test_the_next_node_is_asked_instead(faulty: Scripted, local_chain: LocalChain) -> None:
     client = EvmClient([faulty.url, local_chain.url], 31337)
     snapshot = client.look_up([UNKNOWN], with_finality=True)
     assert snapshot.transactions == {UNKNOWN: None}
@@ -181,7 +182,7 @@ def test_a_node_of_another_chain_is_not_believed(own_chain: LocalChain, local_ch
 
 
 @pytest.mark.parametrize("said", ["0x1", 31337, "31337", None, "0x", {}, [], "0x" + "f" * 65])
-def test_a_node_that_does_not_say_which_chain_it_serves_is_not_asked_about_payments(said: object) -> None:
+def test_node_without_a_chain_id_gets_no_payment_queries(said: object) -> None:
     node = JsonRpcOf(said)
     with serving(node.behave) as served, pytest.raises(ChainError, match="a different chain"):
         JsonRpc([served.url], Identity(("net_version", []), lambda answer: answer == "0x7a69")).batch(
@@ -231,19 +232,19 @@ def ask(nodes: JsonRpc) -> object:
     return nodes.batch([("eth_blockNumber", [])], lambda answers: answers[0])
 
 
-def resting_nodes(clock: Clock, *nodes: Node) -> JsonRpc:
+def resting_nodes(clock: Clock, *nodes: Scripted) -> JsonRpc:
     is_right = Identity(("eth_chainId", []), lambda answer: answer == hex(31337))
     return JsonRpc([node.url for node in nodes], is_right, clock=clock)
 
 
-def test_a_node_that_failed_rests_longer_each_time_and_is_tried_again() -> None:
+def test_failed_node_cools_down_longer_each_time() -> None:
     clock = Clock()
     with serving(status(500)) as first, serving(lambda exchange: exchange.results("0x5")) as second:
         nodes = resting_nodes(clock, first, second)
         tried = []
         for _ in range(16):
             assert ask(nodes) == "0x5"
-            tried.append(len(first.payment_questions))
+            tried.append(len(payment_questions(first)))
             clock.now += 1
     assert tried == [1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5]
 
@@ -272,7 +273,7 @@ def test_a_node_that_was_dead_for_days_still_only_rests_a_minute() -> None:
         assert nodes._nodes[0].cooldown_until == clock.now + 60
 
 
-def test_a_single_calls_own_error_is_told_and_not_a_failure_of_the_node() -> None:
+def test_error_of_a_single_call_is_no_failure_of_the_node() -> None:
     def refuse(exchange: Exchange) -> None:
         error = {"code": 3, "message": "execution reverted", "data": "0x08c379a0"}
         exchange.reply({"jsonrpc": "2.0", "id": exchange.asked["id"], "error": error})
@@ -293,13 +294,13 @@ def test_answers_out_of_order_find_their_questions() -> None:
     with serving(reversed_answers) as node:
         nodes = resting_nodes(Clock(), node)
         assert nodes.batch([("echo", [number]) for number in range(250)], list) == list(range(250))
-        assert [len(exchange.questions) for exchange in node.payment_questions] == [100, 100, 50]
+        assert [len(exchange.questions) for exchange in payment_questions(node)] == [100, 100, 50]
 
 
 def test_the_questions_are_json_rpc_over_one_kept_connection(local_chain: LocalChain) -> None:
     with serving(lambda exchange: exchange.forward(local_chain.url)) as node:
         EvmClient([node.url], 31337).look_up([UNKNOWN], with_finality=False)
-    asked = json.loads(node.payment_questions[0].body)
+    asked = json.loads(payment_questions(node)[0].body)
     assert [question["method"] for question in asked] == [
         "eth_getTransactionByHash",
         "eth_getTransactionReceipt",

@@ -14,9 +14,6 @@ from payments.models import PaymentRequest
 from tests.conftest import Api
 from tests.support.docs.pages import REPOSITORY, samples
 from tests.support.rates.exchanges import Exchanges
-from tests.support.rates.fixtures import exchanges
-
-__all__ = ["exchanges"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -25,7 +25,7 @@ from tests.chain import LocalChain
 from tests.loopback import serving
 from tests.support.docs.pages import README, sample_with
 from tests.support.payments.world import Clock, look_until_decided, make_request, pay, submit
-from webhooks.dispatch.delivery import deliver_next
+from tests.support.webhooks.delivering import deliver_next
 from webhooks.dispatch.signing import sign
 from webhooks.models import Delivery, Event
 

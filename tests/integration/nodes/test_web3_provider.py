@@ -14,10 +14,11 @@ from chains.families.evm.quantities import quantity
 from chains.rpc import json_rpc
 from chains.rpc.json_rpc import Identity, JsonRpc
 from tests.integration.chains.test_failing_nodes import FAULTS
-from tests.support.chains.faulty_node import Behaviour, Exchange, Node, serving
+from tests.loopback import Scripted
+from tests.support.chains.faulty_node import Behaviour, Exchange, payment_questions, serving
 
 ACCOUNT = Web3.to_checksum_address("0x" + "11" * 20)
-Connect = Callable[..., tuple[Web3, list[Node]]]
+Connect = Callable[..., tuple[Web3, list[Scripted]]]
 
 
 def fixed(result: object) -> Behaviour:
@@ -45,7 +46,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def web3_on() -> Iterator[Connect]:
     with ExitStack() as stack:
 
-        def start(*behaviours: Behaviour, chain_id: int = 31337) -> tuple[Web3, list[Node]]:
+        def start(*behaviours: Behaviour, chain_id: int = 31337) -> tuple[Web3, list[Scripted]]:
             nodes = [stack.enter_context(serving(each, chain_id=chain_id)) for each in behaviours]
             identity = Identity(("eth_chainId", []), lambda answer: quantity(answer) == 31337)
             return connect(JsonRpc([node.url for node in nodes], identity)), nodes
@@ -71,7 +72,7 @@ def test_many_calls_are_one_round_trip(web3_on: Connect) -> None:
         batch.add(web3.eth.get_transaction_count(ACCOUNT, "latest"))
         batch.add(web3.eth.get_balance(ACCOUNT, "latest"))
         assert batch.execute() == [1, 2]
-    assert [exchange.asked[0]["params"] for exchange in node.payment_questions] == [[ACCOUNT, "latest"]]
+    assert [exchange.asked[0]["params"] for exchange in payment_questions(node)] == [[ACCOUNT, "latest"]]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
@@ -110,7 +111,7 @@ def test_a_node_of_another_chain_is_not_asked(web3_on: Connect) -> None:
     web3, (node,) = web3_on(fixed("0x10"), chain_id=1)
     with pytest.raises(ChainError, match="a different chain"):
         web3.eth.get_balance(ACCOUNT)
-    assert not node.payment_questions
+    assert not payment_questions(node)
     assert not web3.is_connected()
 
 
@@ -131,7 +132,7 @@ def test_a_contract_can_lead_web3_to_no_other_address(web3_on: Connect) -> None:
     assert not list(web3.middleware_onion)
 
 
-def test_the_client_counts_transactions_of_many_senders_in_one_round_trip() -> None:
+def test_nonces_of_many_senders_take_one_round_trip() -> None:
     counts = {"0x" + "11" * 20: 5, "0x" + "ab" * 20: 7}
 
     def behave(exchange: Exchange) -> None:
@@ -140,4 +141,4 @@ def test_the_client_counts_transactions_of_many_senders_in_one_round_trip() -> N
 
     with serving(behave) as node:
         assert EvmClient([node.url], 31337).transaction_counts(list(counts)) == counts
-        assert len(node.payment_questions) == 1
+        assert len(payment_questions(node)) == 1

@@ -30,8 +30,8 @@ from tests.conftest import Api
 from tests.support.observe import promtool
 from tests.support.observe.promtool import FOLDER, alert_names, firing
 from tests.support.payments.world import make_request
+from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.receiver import running_receiver
-from webhooks.dispatch.delivery import deliver_next
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Endpoint
 

@@ -12,15 +12,11 @@ from payments.models import Payment, PaymentRequest, Quote, Route
 from payments.prices import values
 from tests.chain import LocalChain
 from tests.conftest import Api
-from tests.support.payments.fixtures import paying, request_for
 from tests.support.payments.world import Clock, look_until_decided, pay, submit
 from tests.support.rates.exchanges import Exchanges
-from tests.support.rates.fixtures import exchanges
-from tests.support.swaps.fixtures import NewCustomer, new_customer
+from tests.support.swaps.fixtures import NewCustomer
 from tests.support.swaps.following import follow_until_decided, pay_by_swap
 from tests.support.swaps.world import SwapWorld
-
-__all__ = ["exchanges", "new_customer", "paying", "request_for"]
 
 Order = Callable[..., dict[str, Any]]
 

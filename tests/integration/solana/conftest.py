@@ -1,5 +1,12 @@
-"""The fixtures that the tests here share with others."""
+"""The client for the local cluster."""
 
-from tests.support.solana.fixtures import client, mints
+import pytest
 
-__all__ = ["client", "mints"]
+from chains.client import ChainClient
+from chains.families import get_client
+from chains.models import Chain
+
+
+@pytest.fixture
+def client(solana: Chain) -> ChainClient:
+    return get_client(solana)

@@ -1,5 +1,11 @@
-"""The fixtures that the tests here share with others."""
+"""Each test here meets providers that have not failed yet."""
 
-from tests.support.swaps.fixtures import _providers_at_their_best, new_customer, scripted
+import pytest
 
-__all__ = ["_providers_at_their_best", "new_customer", "scripted"]
+from payments.providers import registry
+
+
+@pytest.fixture(autouse=True)
+def _providers_at_their_best() -> None:
+    """No test meets a provider that rests after what another test made it do."""
+    registry.forget()

@@ -1,4 +1,4 @@
-"""kill -9 of the worker again and again, and Redis flushed in the middle: every event is delivered, none is lost."""
+"""kill -9 of the worker again and again, and Redis flushed in the middle: every event is delivered."""
 
 import os
 from collections import Counter
@@ -16,14 +16,14 @@ from webhooks.endpoints.configuration import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Delivery, Event
 
-DELIVERIES = 2000
+DELIVERIES = 800
 MERCHANTS = 40
-KILLED_AT = (300, 1000, 1500)
-FLUSHED_AT = 1000
+KILLED_AT = (100, 300, 500)
+FLUSHED_AT = 300
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_thousand_deliveries_outlive_killed_workers_and_a_flushed_redis(tmp_path: Path) -> None:
+def test_deliveries_survive_killed_workers_and_a_redis_flush(tmp_path: Path) -> None:
     with running_receiver() as receiver:
         merchants = [Merchant.objects.create(name=f"Merchant {number}") for number in range(MERCHANTS)]
         for merchant in merchants:

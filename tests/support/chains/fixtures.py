@@ -1,10 +1,9 @@
-"""A chain of its own for the tests that rewrite history, and clients for the shared one."""
+"""A chain of its own for the tests that rewrite history, and odd tokens on the shared one."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from chains.families.evm.client import EvmClient
 from demo.contracts import deploy
 from demo.services import anvil
 from tests.chain import LocalChain
@@ -21,9 +20,15 @@ def own_chain() -> Iterator[LocalChain]:
 
 
 @pytest.fixture
-def client(local_chain: LocalChain) -> EvmClient:
-    """A client for the shared chain."""
-    return EvmClient([local_chain.url], local_chain.chain_id)
+def reorganised_chain() -> Iterator[LocalChain]:
+    """A chain of this test's own, long enough that what is undone never reaches the tokens' deployment."""
+    running = anvil.start()
+    try:
+        own = LocalChain.prepare(running.url, running.chain_id)
+        own.mine(100)
+        yield own
+    finally:
+        running.stop()
 
 
 @pytest.fixture(scope="session")

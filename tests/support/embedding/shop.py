@@ -1,9 +1,9 @@
 """A shop's web pages, on an origin of their own."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.loopback import Exchange, scripted
 
 # As strict as a careful shop's: our script needs its own address and the frame, and nothing else.
 POLICY = (
@@ -61,28 +61,13 @@ class Shop:
 def open_shop() -> Iterator[Shop]:
     """Serve a shop on a free port until the end."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            shop.referrers[self.path.split("?")[0]] = self.headers["Referer"]
-            html, policy = shop.pages.get(self.path.split("?")[0], ("", ""))
-            self.send_response(200 if html else 404)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            if policy:
-                self.send_header("Content-Security-Policy", policy)
-            self.end_headers()
-            self.wfile.write(html.encode())
+    def answer(exchange: Exchange) -> None:
+        shop.referrers[exchange.path] = exchange.headers.get("referer")
+        html, policy = shop.pages.get(exchange.path, ("", ""))
+        headers = {"Content_Security_Policy": policy} if policy else {}
+        status = 200 if html else 404
+        exchange.send(status, html.encode(), Content_Type="text/html; charset=utf-8", **headers)
 
-        def log_message(self, *_arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    shop = Shop(server.server_address[1])
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with scripted(answer) as server:
+        shop = Shop(int(server.url.rpartition(":")[2]))
         yield shop
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -8,10 +8,7 @@ import pytest
 from chains.families.evm.client import EvmClient
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, proxying
-from tests.support.chains.fixtures import own_chain
 from tests.support.nodes.networks import ALLOWANCE
-
-__all__ = ["own_chain"]
 
 
 class NodeTime:

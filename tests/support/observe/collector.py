@@ -5,12 +5,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tests.loopback import listening
+from tests.loopback import Exchange, scripted
 
 
 @dataclass(frozen=True)
@@ -53,29 +52,24 @@ def running_collector() -> Iterator[Collector]:
     collector = Collector()
     collector.goes_on.set()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-            if self.headers.get("Content-Encoding") == "gzip":
-                body = gzip.decompress(body)
-            collector.is_asked.set()
-            collector.goes_on.wait()
-            if self.path != "/v1/traces":
-                self.send_error(404)
-                return
-            collector.headers.append({name.lower(): value for name, value in self.headers.items()})
-            message = ExportTraceServiceRequest.FromString(body)
-            collector.texts.append(str(message))
-            collector.spans += _spans(message)
-            self.send_response(collector.status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *arguments: object) -> None:
-            pass
+    def take(exchange: Exchange) -> None:
+        body = exchange.body
+        if exchange.headers.get("content-encoding") == "gzip":
+            body = gzip.decompress(body)
+        collector.is_asked.set()
+        collector.goes_on.wait()
+        if exchange.path != "/v1/traces":
+            exchange.send(404)
+            return
+        collector.headers.append(exchange.headers)
+        message = ExportTraceServiceRequest.FromString(body)
+        collector.texts.append(str(message))
+        collector.spans += _spans(message)
+        exchange.send(collector.status)
 
     try:
-        with listening(Handler) as collector.url:
+        with scripted(take) as server:
+            collector.url = server.url
             yield collector
     finally:
         collector.goes_on.set()

@@ -24,11 +24,11 @@ from demo.services import postgres, redis
 from demo.services.process import Child, free_port, spawn
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, proxying
+from tests.loopback import Exchange, scripted
 from tests.processes import REPOSITORY, eventually
 from tests.support.operations import image, tls_proxy
 from tests.support.operations.mail_server import running_mail_server
 from tests.support.rates.exchanges import running_exchanges
-from tests.support.routing.provider_server import Exchange, serving
 from tests.support.webhooks.receiver import running_receiver
 
 PROCESSES = ("web", "worker 1", "worker 2", "beat", "events")
@@ -90,7 +90,7 @@ class Deployment:
         }
         for name in ("DJANGO_SETTINGS_MODULE", "DJANGO_ALLOW_ASYNC_UNSAFE", "PYTHONDONTWRITEBYTECODE"):
             self.environment.pop(name, None)
-        self.set_up = self._set_up(self._all.enter_context(serving(self._list_tokens)).url)
+        self.set_up = self._set_up(self._all.enter_context(scripted(self._list_tokens, path="/v1")).url)
         assert (self.folder / ".env").exists(), self.set_up.stderr
         self.settings = env_file.read((self.folder / ".env").read_text())
 

@@ -9,23 +9,6 @@ from django.test import Client
 
 from merchants.models import Merchant
 from merchants.staff.roles import SEE_EVERY_MERCHANT
-from tests.support.portal.payment_rows import credited, failed, make, token
-
-__all__ = ["credited", "failed", "make", "token"]
-
-
-@pytest.fixture(autouse=True)
-def _unhashed_static_files(settings: Any) -> None:
-    """No `collectstatic` runs before the tests."""
-    files = "django.contrib.staticfiles.storage.StaticFilesStorage"
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
-
-
-@pytest.fixture(autouse=True)
-def _quick_passwords(settings: Any) -> None:
-    """Hundreds of passwords are tried here; that each takes a third of a second is Django's to test."""
-    hasher = "django.contrib.auth.hashers.MD5PasswordHasher"
-    settings.PASSWORD_HASHERS = [hasher, *settings.PASSWORD_HASHERS]
 
 
 @pytest.fixture

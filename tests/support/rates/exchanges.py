@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from payments.prices.target_days import is_current
-from tests.loopback import listening
+from tests.loopback import Exchange, scripted
 
 _KRAKENS_NAMES = {"EURUSD": "ZEURZUSD", "ETHUSD": "XETHZUSD", "XBTUSD": "XXBTZUSD", "USDJPY": "ZUSDZJPY"}
 
@@ -133,23 +132,11 @@ def running_exchanges() -> Iterator[Exchanges]:
     """Serve all of them at one address."""
     exchanges = Exchanges()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def behave(exchange: Exchange) -> None:
+        exchange.send(*exchanges.answer(exchange.target), Content_Type="application/octet-stream")
 
-        def do_GET(self) -> None:
-            status, body = exchanges.answer(self.path)
-            with contextlib.suppress(OSError):  # the client may have given up
-                self.send_response(status)
-                self.send_header("Content-Type", "application/octet-stream")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    with listening(Handler) as url:
-        exchanges.url = url
+    with scripted(behave) as server:
+        exchanges.url = server.url
         try:
             yield exchanges
         finally:

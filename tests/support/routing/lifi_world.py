@@ -7,7 +7,7 @@ from typing import Any
 
 from payments.providers.base import Side, Wanted
 from payments.providers.lifi.client import LifiProvider
-from tests.support.routing.provider_server import Exchange, Provider, serving
+from tests.loopback import Exchange, Scripted, scripted
 
 KEY = "only-for-these-tests-51c2"
 ROUTER = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"
@@ -196,7 +196,7 @@ def changed(answer: Json, path: str, value: Any) -> Json:
 class Lifi:
     """The provider under test, and what its server was asked."""
 
-    def __init__(self, server: Provider) -> None:
+    def __init__(self, server: Scripted) -> None:
         self.server = server
         self.provider = LifiProvider(server.url, KEY, "quittance")
 
@@ -217,5 +217,5 @@ def answering(*answers: tuple[int, Any] | Json, **headers: str) -> Iterator[Lifi
         http_status, body = left.pop(0) if len(left) > 1 else left[0]
         exchange.reply(body, http_status, **headers)
 
-    with serving(behave) as server:
+    with scripted(behave, path="/v1") as server:
         yield Lifi(server)

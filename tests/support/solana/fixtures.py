@@ -1,18 +1,9 @@
-"""What tests of providers' transactions share: the client, and a customer with something to lose."""
+"""What tests of providers' transactions share: tokens, and a customer with something to lose."""
 
 import pytest
 
-from chains.client import ChainClient
-from chains.families import get_client
-from chains.models import Chain
 from tests.support.solana.ledger import LocalLedger
 from tests.support.solana.scene import Mints, Scene, make_mints, make_scene
-
-
-@pytest.fixture
-def client(solana: Chain) -> ChainClient:
-    """The client for the local cluster."""
-    return get_client(solana)
 
 
 @pytest.fixture(scope="session")

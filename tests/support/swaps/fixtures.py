@@ -8,7 +8,6 @@ import pytest
 from chains.models import Token
 from demo.aggregator.contracts import ROUTER
 from merchants.models import Merchant
-from payments.providers import registry
 from tests.chain import RECIPIENT
 from tests.conftest import Api
 from tests.support.payments.world import Clock
@@ -17,12 +16,6 @@ from tests.support.swaps.scripted import PINNED, Script, Scripted
 from tests.support.swaps.world import SwapWorld
 
 NewCustomer = Callable[..., Customer]
-
-
-@pytest.fixture(autouse=True)
-def _providers_at_their_best() -> None:
-    """No test meets a provider that rests after what another test made it do."""
-    registry.forget()
 
 
 @pytest.fixture

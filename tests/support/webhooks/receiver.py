@@ -1,11 +1,12 @@
 """A merchant's server, real and on loopback: it keeps what it is sent and answers as it is told."""
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from queue import Queue
+
+from tests.loopback import listening
 
 Answering = Callable[[BaseHTTPRequestHandler], None]
 
@@ -69,14 +70,6 @@ def running_receiver(port: int = 0) -> Iterator[Receiver]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    server.daemon_threads = True
-    receiver.url = f"http://127.0.0.1:{server.server_port}/hook"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with listening(Handler, port) as address:
+        receiver.url = f"{address}/hook"
         yield receiver
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -27,12 +27,6 @@ OUTCOMES = (
 HASH = "0x" + "ab" * 32
 
 
-@pytest.fixture(autouse=True)
-def _unhashed_static_files(settings: Any) -> None:
-    files = "django.contrib.staticfiles.storage.StaticFilesStorage"
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
-
-
 @pytest.fixture
 def removed(
     request: pytest.FixtureRequest, api: Api, order: Callable[..., dict[str, Any]], settings: Any

@@ -22,23 +22,6 @@ def _named(page: Path) -> str:
     return str(page.relative_to(REPOSITORY))
 
 
-# A path that starts in one of the repository's folders.
-_PATH = re.compile(
-    r"`((?:config|chains|merchants|webhooks|payments|checkout|demo|bench|clients|docs|tests|templates)/[\w./-]+)`"
-)
-
-
-def test_the_walk_names_its_files() -> None:
-    assert len(_PATH.findall(ARCHITECTURE.read_text())) > 30
-
-
-@pytest.mark.parametrize("page", PAGES, ids=_named)
-def test_each_file_that_a_page_names_exists(page: Path) -> None:
-    # `payments/providers/NAME/` is a placeholder.
-    named = [name for name in _PATH.findall(page.read_text()) if "/NAME" not in name]
-    assert [name for name in named if not (REPOSITORY / name).exists()] == []
-
-
 def test_each_function_that_the_walk_names_exists() -> None:
     text = ARCHITECTURE.read_text()
     named = re.findall(r"`(\w+)` in\s+`([\w./]+\.py)`", text)

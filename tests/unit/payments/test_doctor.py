@@ -13,12 +13,9 @@ from payments import doctor
 from payments.models import MerchantCursor, Payment, PaymentRequest
 from payments.prices import asking
 from payments.providers import registry
+from tests.loopback import Exchange, scripted
 from tests.support.operations.findings import found, levels
 from tests.support.rates.exchanges import Exchanges
-from tests.support.rates.fixtures import exchanges
-from tests.support.routing.provider_server import Exchange, serving
-
-__all__ = ["exchanges"]
 
 
 @pytest.mark.parametrize(("late", "level"), [(5, "ok"), (120, "warning"), (3600, "failed")])
@@ -83,7 +80,7 @@ def test_a_provider_with_a_small_quota_is_named(
         exchange.reply(chains if exchange.path == "/chains" else {"tokens": {str(request.chain_id): [entry]}})
 
     settings.ROUTING_PROVIDERS = ["lifi"]
-    with serving(lists) as provider:
+    with scripted(lists, path="/v1") as provider:
         settings.LIFI_API_URL = provider.url
         registry.forget()
         settings.ROUTING_QUOTE_LIMITS = {"lifi": parse("100/minute")}

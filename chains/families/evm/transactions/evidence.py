@@ -1,7 +1,7 @@
 """Evidence from a node's state on an untraced transaction: the code of its accounts, before and after.
 
-An account is believed to have made the calls that its owner signed only if its code is known (see `evm_accounts`) in
-the block before and in the transaction's own, and nothing else in that block can have changed that for a while: its
+An account is believed to have made the calls that its owner signed only if its code is known (`accounts.py` lists it)
+in the block before and in the transaction's own, and nothing else in that block can have changed that for a while: its
 nonce moved by this transaction alone (so no other delegation, no transaction of its own), every log of the account and
 of its implementation is this transaction's (so no upgrade, no module), and no other operation of it ran.
 

@@ -156,11 +156,6 @@ def message_of(action: SolanaInstructions, payer: str) -> SolanaMessage:
     )
 
 
-def programs_called(message: SolanaMessage) -> frozenset[str]:
-    """Return the programs of the top-level instructions; the calls these make are unknown."""
-    return frozenset(instruction.program for instruction in message.instructions)
-
-
 def highest_fee(message: SolanaMessage) -> int:
     """Return the largest possible network fee in lamports: signatures plus compute units.
 

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from payments.models import Payment
+from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.changing.test_changing_in_between import OTHER
-from tests.browser.wallets.conftest import AddWallet, Create
 from tests.browser.wallets.test_paying import review
 from tests.chain import LocalChain
 from tests.support.swaps.world import SwapWorld

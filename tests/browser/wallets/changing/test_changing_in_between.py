@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
-from tests.browser.wallets.conftest import EXPLORER, PUBLIC_NODE, AddWallet, Create
+from tests.browser.conftest import EXPLORER, PUBLIC_NODE, AddWallet, Create
 from tests.browser.wallets.test_paying import review, send
 from tests.chain import LocalChain
 from tests.pictures import picture

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from payments.models import Payment
-from tests.browser.wallets.conftest import TOUCHED, AddWallet, Create
+from tests.browser.conftest import TOUCHED, AddWallet, Create
 from tests.browser.wallets.test_paying import review, send
 from tests.pictures import picture
 from tests.support.payments.world import ON_ITS_WAY

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from chains.models import Chain, Token
 from payments.discovery.search import discover_due
 from payments.models import Payment, PaymentRequest
-from tests.browser.wallets.conftest import TOUCHED, AddWallet, Create
+from tests.browser.conftest import TOUCHED, AddWallet, Create
 from tests.browser.wallets.test_page_states import HASH, SHOP
 from tests.browser.wallets.test_paying import review, send
 from tests.chain import LocalChain

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
+from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.changing.replacing import cancel, held_back, speed_up, until_followed
-from tests.browser.wallets.conftest import AddWallet, Create
 from tests.browser.wallets.test_paying import review, send
 from tests.chain import LocalChain
 from tests.pictures import picture

@@ -9,7 +9,7 @@ from chains.models import Chain, Token
 from checkout.tasks import fetch_merchants_logo
 from merchants.models import Merchant
 from payments.models import Payment
-from tests.browser.wallets.conftest import TOUCHED, AddWallet, Create
+from tests.browser.conftest import TOUCHED, AddWallet, Create
 from tests.pictures import picture
 from tests.support.wallets.stub import NAME
 from tests.support.webhooks.receiver import Receiver, answer, running_receiver

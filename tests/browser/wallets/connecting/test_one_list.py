@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from chains.models import Chain
 from merchants.models import Merchant
-from tests.browser.wallets.conftest import AddSolanaWallet, AddWallet, Create
+from tests.browser.conftest import AddSolanaWallet, AddWallet, Create
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.swaps.world import SwapWorld
 from tests.support.wallets.stub import NAME

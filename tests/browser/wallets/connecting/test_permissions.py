@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
+from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.changing.test_changing_in_between import OTHER
-from tests.browser.wallets.conftest import AddWallet, Create
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.swaps.world import SwapWorld

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
-from tests.browser.wallets.conftest import AddSolanaWallet, AddWallet, Create
+from tests.browser.conftest import AddSolanaWallet, AddWallet, Create
 from tests.browser.wallets.test_paying import review, send
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.solana.ledger import new_address

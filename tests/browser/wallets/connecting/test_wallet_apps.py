@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from checkout.wallets.apps import wallet_apps
-from tests.browser.wallets.conftest import TOUCHED, AddWallet, Create
+from tests.browser.conftest import TOUCHED, AddWallet, Create
 from tests.pictures import picture
 from tests.support.wallets.stub import NAME
 

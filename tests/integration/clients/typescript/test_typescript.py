@@ -13,7 +13,7 @@ from payments.models import PaymentRequest
 from tests.integration.clients.typescript.conftest import PACKAGE, Program, Run
 from tests.processes import eventually
 from tests.support.docs.pages import samples
-from webhooks.dispatch.delivery import deliver_next
+from tests.support.webhooks.delivering import deliver_next
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.endpoints.secrets_at_rest import decrypt
 

@@ -8,10 +8,7 @@ import pytest
 from payments.models import PaymentRequest
 from tests.chain import LocalChain
 from tests.conftest import Api
-from tests.support.payments.fixtures import paying, request_for
 from tests.support.payments.world import Clock, look_until_decided, pay, submit
-
-__all__ = ["paying", "request_for"]
 
 CUSTOMER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 

@@ -1,6 +1,6 @@
 """A refusal is final in a final block only: a reorganisation can turn it, and what then arrives is credited."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from eth_account import Account
@@ -8,7 +8,6 @@ from eth_account import Account
 from chains.models import Chain
 from config.api.errors import ApiError
 from demo.contracts import deploy
-from demo.services import anvil
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
 from payments.requests.lifecycle import cancel_request, covering_payment
 from payments.submission.hashes import retry_payment
@@ -23,15 +22,8 @@ AMOUNT = 6 * USDC_UNIT
 
 
 @pytest.fixture
-def local_chain() -> Iterator[LocalChain]:
-    """A chain of this test's own, long enough that what is undone never reaches the tokens' deployment."""
-    running = anvil.start()
-    try:
-        own = LocalChain.prepare(running.url, running.chain_id)
-        own.mine(100)
-        yield own
-    finally:
-        running.stop()
+def local_chain(reorganised_chain: LocalChain) -> LocalChain:
+    return reorganised_chain
 
 
 class Reverted:
@@ -169,7 +161,7 @@ def test_before_the_depth_it_is_no_failure_and_holds_nothing(
     cancel_request(request_.pk, actor="test")
 
 
-def test_a_reorganisation_before_the_depth_never_makes_a_failed_payment(
+def test_reorganisation_before_the_depth_fails_no_payment(
     reverted: Reverted, chain: Chain, local_chain: LocalChain
 ) -> None:
     Chain.objects.filter(pk=chain.pk).update(confirmations="3")
@@ -214,7 +206,7 @@ def test_the_first_block_decides_whether_it_was_paid_in_time(
 
 
 @pytest.mark.parametrize("code", ["transaction_ambiguous", "not_verifiable"])
-def test_money_that_arrived_and_that_nothing_binds_can_be_accepted(
+def test_merchant_can_accept_an_unbound_transfer(
     request_: PaymentRequest, local_chain: LocalChain, code: str
 ) -> None:
     clock = Clock()

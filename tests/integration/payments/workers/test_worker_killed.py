@@ -1,12 +1,9 @@
 """kill -9 of the worker in the middle of 50 payments loses nothing and doubles nothing, neither money nor events."""
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from django.db import connection, transaction
 
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
@@ -15,33 +12,12 @@ from tests.leases import end_leases
 from tests.processes import beat, eventually, worker
 from tests.support.payments.world import pay, submit
 from tests.support.webhooks.receiver import running_receiver
+from tests.threads import locked
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Event
 
 PAYMENTS = 50
 STUCK_AT = 25
-
-
-@contextmanager
-def locked(request: PaymentRequest) -> Iterator[None]:
-    """Hold the request's row, so that a worker stops at it in the middle of its work."""
-    held, release = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with transaction.atomic():
-            PaymentRequest.objects.select_for_update(no_key=True).get(pk=request.pk)
-            held.set()
-            release.wait(60)
-        connection.close()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    assert held.wait(10)
-    try:
-        yield
-    finally:
-        release.set()
-        thread.join()
 
 
 def completed() -> int:
@@ -61,7 +37,8 @@ def test_fifty_payments_and_a_killed_worker(
         ticking = beat(tmp_path / "beat.log")
         working = worker(tmp_path / "worker.log")
         try:
-            with locked(requests[STUCK_AT]):
+            stuck = PaymentRequest.objects.select_for_update(no_key=True).filter(pk=requests[STUCK_AT].pk)
+            with locked(stuck.get):
                 eventually(lambda: completed() >= STUCK_AT, "the first half was completed")
                 working.kill()
             assert STUCK_AT <= completed() < PAYMENTS, "the kill came in the middle"

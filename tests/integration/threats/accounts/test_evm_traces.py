@@ -26,7 +26,8 @@ from chains.models import Token
 from chains.rpc.json_rpc import Identity, JsonRpc
 from payments.models import Payment
 from tests.chain import LocalChain
-from tests.support.chains.faulty_node import Exchange, Node, serving
+from tests.loopback import Scripted
+from tests.support.chains.faulty_node import Exchange, payment_questions, serving
 from tests.support.payments.world import Clock, look, make_request, submit
 from tests.support.threats.evm_world import USDC_UNIT, Safe, World, transfer_data
 from tests.support.threats.real_accounts import RealSafe
@@ -91,7 +92,7 @@ def test_a_trace_as_deep_as_the_chain_allows_is_read() -> None:
     assert len(slot) <= trace_reading.LONGEST_SLOT
 
 
-def test_a_trace_of_as_many_calls_and_logs_as_a_block_pays_for_is_read() -> None:
+def test_trace_that_fills_a_block_is_read() -> None:
     trace = read_trace(
         frame(A, B, calls=[frame(B, C, 1)] * 20_000, logs=[log(A, B, 1, position="0x1")] * 20_000)
     )
@@ -100,7 +101,7 @@ def test_a_trace_of_as_many_calls_and_logs_as_a_block_pays_for_is_read() -> None
     assert {call.parent for call in trace.calls} == {None, 0}
 
 
-def test_a_trace_that_is_too_wide_or_of_an_unknown_kind_exists_and_is_not_readable(
+def test_trace_that_is_too_wide_or_unknown_is_unreadable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trace_reading, "MOST_FRAMES", 1000)
@@ -112,7 +113,7 @@ def test_a_trace_that_is_too_wide_or_of_an_unknown_kind_exists_and_is_not_readab
         read_trace(frame(A, B, calls=[{**frame(B, C, 1), "type": "AUTHCALL"}]))
 
 
-def test_a_call_tells_the_calls_around_it_and_the_whole_input_where_it_is_asked_for() -> None:
+def test_call_has_its_parents_and_its_input_on_request() -> None:
     long = "0x" + "ab" * 1000
     inner = frame(B, C, 1, long, logs=[log(B, C, 1, position="0x0")])
     borrowed = {**frame(B, A), "type": "DELEGATECALL", "calls": [inner]}
@@ -159,7 +160,7 @@ def references(tree: dict[str, Any], *logs: dict[str, Any]) -> list[tuple[bytes,
     return [transfer.references for transfer in transfers_in(tree, *logs)]
 
 
-def test_logs_are_told_apart_by_where_they_stand_among_a_frames_calls() -> None:
+def test_logs_are_distinguished_by_position_among_calls() -> None:
     """The outer call logs, then makes the inner one, then logs again: three equal logs, of two calls."""
     inner = frame(TOKEN, TOKEN, 0, pulling(B, C, 1, OTHER), logs=[log(B, C, 1, position="0x0")])
     tree = frame(
@@ -170,20 +171,20 @@ def test_logs_are_told_apart_by_where_they_stand_among_a_frames_calls() -> None:
     assert bound == [(REFERENCE,), (OTHER,), ()], "a call that names one unit pays one unit"
 
 
-def test_logs_of_borrowed_code_are_those_of_the_call_that_borrows_it() -> None:
+def test_logs_of_a_delegatecall_belong_to_its_caller() -> None:
     code = {**frame(TOKEN, B, 0, paying(C, 1)), "type": "DELEGATECALL", "logs": [log(A, C, 1)]}
     proxy = frame(A, TOKEN, 0, paying(C, 1, REFERENCE), calls=[code])
     assert references(proxy, log(A, C, 1)) == [(REFERENCE,)]
     assert references(frame(A, B, calls=[proxy]), log(A, C, 1)) == [(REFERENCE,)]
 
 
-def test_of_the_logs_of_one_call_only_those_to_its_recipient_are_bound() -> None:
+def test_only_logs_to_the_recipient_of_a_call_are_bound() -> None:
     """A fee goes to the token's collector in the very call that pays: its reference is not for him."""
     call = frame(B, TOKEN, 0, paying(C, 10, REFERENCE), logs=[log(B, A, 1), log(B, C, 9)])
     assert references(frame(A, B, calls=[call]), log(B, A, 1), log(B, C, 9)) == [(), (REFERENCE,)]
 
 
-def test_a_log_of_a_contract_that_another_call_led_to_is_not_bound() -> None:
+def test_log_caused_by_another_call_is_not_bound() -> None:
     """The carrying call goes to a contract that borrows code and logs in a name that is not its own address."""
     call = frame(B, A, 0, paying(C, 9, REFERENCE), logs=[log(B, C, 9)])
     assert references(frame(A, B, calls=[call]), log(B, C, 9)) == [()]
@@ -218,7 +219,7 @@ def test_the_logs_of_one_call_count_at_most_what_it_names() -> None:
     ],
     ids=["transfer", "transferFrom", "another's", "the caller's", "a mint", "another function", "a creation"],
 )
-def test_a_log_belongs_to_the_call_that_moves_its_own_senders_tokens(
+def test_log_belongs_to_the_call_of_its_own_sender(
     call: dict[str, Any], written: dict[str, Any], reference: tuple[bytes, ...], made_by: str
 ) -> None:
     [moved] = transfers_in(frame(A, B, calls=[{**call, "logs": [written]}]), written)
@@ -287,9 +288,7 @@ def looked_up(client: EvmClient, *hashes: str) -> list[TransactionFacts]:
     return [facts for hash_ in hashes if (facts := found[hash_]) is not None]
 
 
-def test_traces_cost_one_more_request_for_all_and_are_asked_for_once(
-    world: World, node: tuple[Traces, Node]
-) -> None:
+def test_all_traces_take_one_request_and_are_kept(world: World, node: tuple[Traces, Scripted]) -> None:
     traces, serving_node = node
     safe = world.safe()
     hashes = [safe_payment(world, safe) for _ in range(5)]
@@ -300,7 +299,7 @@ def test_traces_cost_one_more_request_for_all_and_are_asked_for_once(
         assert [f.transfers[0].references for f in facts] == [(REFERENCE,)] * 6
         assert all(f.is_complete for f in facts)
     assert traces.asked == [hashes]
-    assert len(serving_node.payment_questions) == 2 * 3 + 1
+    assert len(payment_questions(serving_node)) == 2 * 3 + 1
 
 
 @pytest.mark.parametrize(
@@ -314,8 +313,8 @@ def test_traces_cost_one_more_request_for_all_and_are_asked_for_once(
     ],
     ids=range(5),
 )
-def test_a_node_that_offers_no_traces_is_asked_a_few_times_and_believed_for_the_rest(
-    world: World, node: tuple[Traces, Node], fault: dict[str, Any]
+def test_node_without_traces_is_queried_only_a_few_times(
+    world: World, node: tuple[Traces, Scripted], fault: dict[str, Any]
 ) -> None:
     traces, serving_node = node
     traces.fault = fault
@@ -331,7 +330,7 @@ def test_a_node_that_offers_no_traces_is_asked_a_few_times_and_believed_for_the_
 
 
 def test_where_one_node_offers_no_traces_another_is_asked(
-    world: World, node: tuple[Traces, Node], untraced_url: str
+    world: World, node: tuple[Traces, Scripted], untraced_url: str
 ) -> None:
     traces, serving_node = node
     [facts] = looked_up(
@@ -341,8 +340,8 @@ def test_where_one_node_offers_no_traces_another_is_asked(
     assert len(traces.asked) == 1
 
 
-def test_a_trace_that_fails_is_no_verdict_and_holds_up_nothing_else(
-    world: World, node: tuple[Traces, Node], usdc: Token, merchant: Any
+def test_failed_trace_delays_only_its_own_payment(
+    world: World, node: tuple[Traces, Scripted], usdc: Token, merchant: Any
 ) -> None:
     traces, serving_node = node
     usdc.chain.rpc_urls = [serving_node.url]
@@ -375,8 +374,8 @@ def test_a_trace_that_fails_is_no_verdict_and_holds_up_nothing_else(
     assert waiting.status == Payment.Status.COMPLETED
 
 
-def test_a_node_that_never_traces_and_only_fails_is_taken_for_one_that_can_not(
-    world: World, node: tuple[Traces, Node]
+def test_node_whose_traces_always_fail_counts_as_untraced(
+    world: World, node: tuple[Traces, Scripted]
 ) -> None:
     traces, serving_node = node
     sent = safe_payment(world, world.look_alike_safe())
@@ -409,7 +408,7 @@ def test_a_trace_of_another_transaction_is_no_answer(world: World, local_chain: 
 
 
 @pytest.mark.parametrize("others", ["trace as well", "offer no traces"])
-def test_of_three_nodes_one_alone_can_not_invent_an_inner_transfer(
+def test_one_of_three_nodes_cannot_invent_an_inner_transfer(
     world: World, untraced_url: str, others: str
 ) -> None:
     """It tells of native coin in a call that never was."""
@@ -441,9 +440,7 @@ def found_by(client: EvmClient, watches: Sequence[Watch]) -> Discovery:
     return client.discover(watches, since_block=None)
 
 
-def test_an_unsubmitted_payment_by_a_safe_is_found_by_the_recipients_logs(
-    world: World, node: tuple[Traces, Node]
-) -> None:
+def test_unsubmitted_safe_payment_is_found_by_logs(world: World, node: tuple[Traces, Scripted]) -> None:
     traces, serving_node = node
     safe = world.safe()
     ours, nobodys = safe_payment(world, safe, b"w" * 16), safe_payment(world, safe, OTHER)
@@ -454,7 +451,7 @@ def test_an_unsubmitted_payment_by_a_safe_is_found_by_the_recipients_logs(
     assert nobodys not in [hash_ for _, hash_ in found.found]
 
 
-def test_long_calls_to_a_watched_contract_make_no_payment_beside_them_unreadable(
+def test_long_calls_do_not_hide_other_payments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whoever relays a signed payment can put any number of such calls before it."""
@@ -472,7 +469,7 @@ def test_long_calls_to_a_watched_contract_make_no_payment_beside_them_unreadable
     assert (enclosed.amount, enclosed.made_by) == (8, "")
 
 
-def test_the_traces_that_are_kept_are_bounded_by_the_input_that_they_hold() -> None:
+def test_kept_traces_are_bounded_by_their_input_size() -> None:
     tracer = Tracer(JsonRpc(["http://127.0.0.1:1"], Identity(("eth_chainId", []), lambda _: True)))
     frame = trace_reading.Call("CALL", "0xS", "0xRouter", 0, bytes(8 * 2**20))
     for n in range(20):

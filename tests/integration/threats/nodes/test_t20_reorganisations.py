@@ -1,11 +1,10 @@
 """T-20: a block that vanishes below the depth asked for completes nothing; mined again, the payment counts once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from chains.models import Chain
-from demo.services import anvil
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.chain import LocalChain
 from tests.support.payments.world import Clock, look, look_until_decided, pay, submit
@@ -13,15 +12,8 @@ from webhooks.models import Event
 
 
 @pytest.fixture
-def local_chain() -> Iterator[LocalChain]:
-    """A chain of this test's own, long enough that what is undone never reaches the tokens' deployment."""
-    running = anvil.start()
-    try:
-        own = LocalChain.prepare(running.url, running.chain_id)
-        own.mine(100)
-        yield own
-    finally:
-        running.stop()
+def local_chain(reorganised_chain: LocalChain) -> LocalChain:
+    return reorganised_chain
 
 
 @pytest.mark.parametrize("depth", [1, 2, 10, 64])

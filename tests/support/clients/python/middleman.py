@@ -3,14 +3,14 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import requests
 
-from tests.loopback import listening
+from tests.loopback import Exchange, scripted
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Middleman:
     asked: list[Asked] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def take(self, handler: BaseHTTPRequestHandler) -> None:
-        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
-        asked = Asked(handler.command, handler.path, dict(handler.headers.items()), body)
+    def take(self, exchange: Exchange) -> None:
+        headers = dict(exchange.handler.headers.items())
+        asked = Asked(exchange.method, exchange.target, headers, exchange.body)
         with self._lock:
             self.asked.append(asked)
             fault = self.faults.pop(0) if self.faults else None
-        (fault or hand_on)(self, asked, handler)
+        (fault or hand_on)(self, asked, exchange.handler)
 
     def ask_upstream(self, asked: Asked) -> requests.Response:
         headers = {
@@ -106,24 +106,6 @@ def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes, headers: di
 @contextmanager
 def standing_before(upstream: str) -> Iterator[Middleman]:
     middleman = Middleman(upstream)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def do_POST(self) -> None:
-            with suppress(OSError, ValueError):
-                middleman.take(self)
-
-        do_GET = do_PUT = do_POST
-
-        def finish(self) -> None:
-            with suppress(OSError, ValueError):
-                super().finish()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with listening(Handler) as address:
-        middleman.url = address
+    with scripted(middleman.take) as server:
+        middleman.url = server.url
         yield middleman

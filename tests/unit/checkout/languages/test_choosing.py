@@ -47,7 +47,7 @@ def test_the_browser_decides(public: Api, checkout: Checkout, header: str, tag: 
     assert spoken(public, checkout(), **{"Accept-Language": header}) == tag
 
 
-def test_the_merchants_language_is_for_browsers_that_ask_for_none_of_these(
+def test_unknown_language_falls_back_to_the_merchants(
     public: Api, checkout: Checkout, merchant: Merchant
 ) -> None:
     Merchant.objects.filter(pk=merchant.pk).update(default_language="tr")
@@ -57,7 +57,7 @@ def test_the_merchants_language_is_for_browsers_that_ask_for_none_of_these(
     assert spoken(public, order, **{"Accept-Language": "sv, en;q=0.1"}) == "en"
 
 
-def test_a_merchants_language_that_is_none_of_these_is_passed_over(
+def test_unknown_merchant_language_falls_back_to_english(
     public: Api, checkout: Checkout, merchant: Merchant
 ) -> None:
     Merchant.objects.filter(pk=merchant.pk).update(default_language="nl")
@@ -72,9 +72,7 @@ def test_the_address_is_stronger_than_the_browser(public: Api, checkout: Checkou
     assert spoken(public, order, f"?lang={'x-' * 2000}x", **{"Accept-Language": "de"}) == "de"
 
 
-def test_each_language_is_a_plain_link_that_keeps_the_rest_of_the_address(
-    public: Api, checkout: Checkout
-) -> None:
+def test_language_links_keep_the_rest_of_the_address(public: Api, checkout: Checkout) -> None:
     order = checkout()
     answer = public.get(f"/pay/{order['shortcode']}?still=", **{"Accept-Language": "de"})
     text = answer.content.decode()
@@ -93,8 +91,8 @@ def test_arabic_runs_from_right_to_left(public: Api, checkout: Checkout) -> None
     assert 'dir="ltr"><span id="amount">10.50</span>' in text
 
 
-@pytest.mark.parametrize("tag", LANGUAGES)
-def test_amounts_and_addresses_are_the_same_in_every_language(
+@pytest.mark.parametrize("tag", ["en", "de", "ar"])
+def test_amounts_and_addresses_are_not_translated(
     public: Api, checkout: Checkout, local_chain: LocalChain, tag: str
 ) -> None:
     order = checkout()
@@ -105,8 +103,8 @@ def test_amounts_and_addresses_are_the_same_in_every_language(
     assert not re.search("[٠-٩۰-۹]", text)
 
 
-@pytest.mark.parametrize("tag", LANGUAGES)
-def test_a_failure_is_told_in_the_pages_language(public: Api, checkout: Checkout, tag: str) -> None:
+@pytest.mark.parametrize("tag", ["en", "de"])
+def test_failure_is_shown_in_the_language_of_the_page(public: Api, checkout: Checkout, tag: str) -> None:
     order = checkout()
     request = PaymentRequest.objects.get(pk=order["id"])
     Payment.objects.create(
@@ -151,21 +149,7 @@ def test_a_tag_is_known_by_what_its_readers_read(tag: str, known: str | None) ->
     assert known_language(tag) == known
 
 
-def test_amounts_on_an_arabic_receipt_keep_their_direction(public: Api, checkout: Checkout) -> None:
-    order = checkout()
-    PaymentRequest.objects.filter(pk=order["id"]).update(status="completed", amount_paid=10_500_000)
-    answer = public.get(f"/pay/{order['shortcode']}/receipt?lang=ar")
-    text = answer.content.decode()
-    assert answer.status_code == 200
-    assert '<html lang="ar" dir="rtl">' in text
-    shown = re.findall(r"(.{14})10\.50 USDC</", text)
-    assert shown
-    assert set(shown) == {'<bdi dir="ltr">'[-14:]}
-
-
-def test_a_refused_hash_is_told_in_the_pages_language_and_the_switch_leads_back_to_the_form(
-    public: Api, checkout: Checkout
-) -> None:
+def test_language_switch_after_a_rejected_hash_shows_the_form(public: Api, checkout: Checkout) -> None:
     sent = f"/pay/{checkout()['shortcode']}/by-hand/sent?lang=de"
     answer = public.call("POST", sent, **{"Content-Type": "application/x-www-form-urlencoded"})
     assert answer.status_code == 400

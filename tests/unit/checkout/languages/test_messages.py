@@ -18,6 +18,8 @@ OTHERS = [tag for tag in LANGUAGES if tag != ENGLISH]
 FILES = REPOSITORY / "checkout" / "messages"
 # Words that are the same in these languages.
 _SAME = {"through", "total", "way", "transaction", "tokenContract", "page.token"}
+CAFE = "مقهى الميناء"
+OVERRIDE, ISOLATE = "\u202e", "\u2067"
 _LATIN = {"es", "pt-BR", "fr", "de", "it", "tr", "en"}
 
 
@@ -100,6 +102,20 @@ def test_arabic_keeps_what_it_names_in_one_piece() -> None:
     assert "\u206810.00 USDC\u2069" in text
 
 
+def test_a_right_to_left_name_is_isolated_in_a_sentence() -> None:
+    text = language("de").say("paidHelp", {"merchant": CAFE, "amount": "10.00 USDC"})
+    assert f"\u2068{CAFE}\u2069" in text
+    assert "10.00 USDC" in text
+    assert "\u2068" not in language("de").say("paidHelp", {"merchant": "Alice", "amount": "10.00 USDC"})
+
+
+@pytest.mark.parametrize("mark", [OVERRIDE, ISOLATE, "\u202b", "\u200f", "\u061c"])
+def test_marks_that_turn_text_are_removed_from_names(mark: str) -> None:
+    said = language("en").say("paidHelp", {"merchant": f"Alice{mark}", "amount": f"{mark}10.00 USDC"})
+    assert mark not in said
+    assert "10.00 USDC" in said
+
+
 def test_what_a_message_names_can_bring_no_markup() -> None:
     text = language("de").say("paidTo", {"merchant": "<b>Bakery</b> & {amount}"})
     assert text == "Gezahlt an &lt;b&gt;Bakery&lt;/b&gt; &amp; {amount}"
@@ -126,7 +142,7 @@ def test_the_script_names_no_message_that_there_is_not() -> None:
     assert said <= set(read_messages(ENGLISH))
 
 
-def test_templates_name_no_message_that_there_is_not_and_say_nothing_by_themselves() -> None:
+def test_templates_use_known_messages_and_no_other_words() -> None:
     for path in sorted((REPOSITORY / "templates/checkout").glob("*.html")):
         text = path.read_text()
         assert set(re.findall(r'{% say "([\w.]+)"', text)) <= set(read_messages(ENGLISH)), path
@@ -137,7 +153,7 @@ def test_templates_name_no_message_that_there_is_not_and_say_nothing_by_themselv
         assert not any(shown), path
 
 
-def test_each_failure_and_each_reason_that_a_customer_can_meet_has_a_message() -> None:
+def test_each_failure_and_refusal_has_a_message() -> None:
     messages = read_messages(ENGLISH)
     assert {f"failure.{code.value}" for code in FailureCode} <= set(messages)
     assert {f"refusal.{code.value}" for code in NoOfferCode} <= set(messages)

@@ -10,10 +10,8 @@ from payments.models import PaymentRequest
 from payments.verification.finality import clear_reorged, flag_reorged
 from tests.conftest import Api
 from tests.support.payments.credits import credit
-from tests.support.portal.fixtures import make, token
 from tests.support.portal.payment_rows import SENDER, Make
 
-__all__ = ["make", "token"]
 pytestmark = pytest.mark.django_db
 
 PART = 4_000_000

@@ -11,12 +11,9 @@ from quittance.cli.simulate import OUTCOMES
 
 from chains.models import Token
 from payments.models import PaymentRequest
-from tests.support.webhooks.fixtures import receiver
+from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.receiver import Receiver
 from tests.unit.clients.python.conftest import RECIPIENT
-from webhooks.dispatch.delivery import deliver_next
-
-__all__ = ["receiver"]
 
 Terms = Callable[..., dict[str, Any]]
 

@@ -11,13 +11,10 @@ import quittance
 
 from demo.services.process import free_port
 from tests.support.clients.python.middleman import Middleman, answering, cut, cut_after_it_was_handled
-from tests.support.webhooks.fixtures import receiver
+from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.receiver import Received, Receiver, answer, running_receiver
 from tests.unit.clients.python.running import Command, running
-from webhooks.dispatch.delivery import deliver_next
 from webhooks.models import Event
-
-__all__ = ["receiver"]
 
 Happening = Callable[..., str]
 

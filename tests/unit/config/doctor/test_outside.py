@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 from config.doctor import outside
 from config.doctor.finding import Level
 from config.server import probe
-from tests.loopback import listening
+from tests.loopback import scripted
 from tests.support.operations.findings import found, levels
 from tests.support.operations.tls_proxy import (
     Change,
@@ -118,18 +117,8 @@ def test_streams_that_end_at_web_are_named(served: Start, settings: Settings) ->
 
 
 def test_another_deployment_at_the_address_is_named(settings: Settings) -> None:
-    class Other(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", "16")
-            self.end_headers()
-            self.wfile.write(b'{"status": "ok"}')
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with listening(Other) as url:
-        settings.BASE_URL = settings.CHECKOUT_URL = url
+    with scripted(lambda exchange: exchange.reply({"status": "ok"})) as other:
+        settings.BASE_URL = settings.CHECKOUT_URL = other.url
         (summary,) = found(outside.check(), Level.FAILED)
     assert "but not for this deployment" in summary
 

@@ -107,7 +107,7 @@ NAMED = sorted({pattern.name for pattern in patterns() if pattern.name} - ELSEWH
 
 
 @pytest.fixture
-def estate(db: None, _unhashed_static_files: None) -> Estate:
+def estate(db: None, _quick_settings: None) -> Estate:
     return furnish("Alice's Bakery", token(), "a")
 
 

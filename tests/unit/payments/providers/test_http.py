@@ -12,20 +12,20 @@ import pytest
 
 from payments.providers.base import ProviderDown
 from payments.providers.http import Answer, JsonApi
-from tests.support.routing.provider_server import Behaviour, Exchange, Provider, serving
+from tests.loopback import Behaviour, Exchange, Scripted, scripted
 
 KEY = "a-key-that-nobody-else-may-read"
 WALLET = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 
 
-def api_of(provider: Provider) -> JsonApi:
+def api_of(provider: Scripted) -> JsonApi:
     return JsonApi(
         "lifi", provider.url, headers={"x-lifi-api-key": KEY}, request_id_header="x-lifi-requestid"
     )
 
 
 def answer_to(behave: Behaviour, **options: float) -> Answer:
-    with serving(behave) as provider:
+    with scripted(behave, path="/v1") as provider:
         return api_of(provider).get("/quote", {"fromAddress": WALLET}, **options)  # type: ignore[arg-type]
 
 
@@ -45,7 +45,7 @@ def test_numbers_are_read_exactly() -> None:
 
 
 def test_a_question_is_sent_as_it_was_put() -> None:
-    with serving(lambda exchange: exchange.reply({"heard": True})) as provider:
+    with scripted(lambda exchange: exchange.reply({"heard": True}), path="/v1") as provider:
         api_of(provider).get("/quote/toAmount", {"toAmount": "10", "toToken": "a b&c"})
         api_of(provider).post("/quote/v2", {"amount": "10"})
     asked, posted = provider.heard
@@ -81,7 +81,9 @@ def test_what_only_a_lenient_parser_takes_is_no_answer(text: str | bytes) -> Non
 
 
 def test_nothing_of_one_customers_call_is_carried_into_anothers() -> None:
-    with serving(lambda exchange: exchange.reply({}, Set_Cookie="customer=1; Path=/")) as provider:
+    with scripted(
+        lambda exchange: exchange.reply({}, Set_Cookie="customer=1; Path=/"), path="/v1"
+    ) as provider:
         api = api_of(provider)
         for _ in range(2):
             api.get("/quote", {})
@@ -104,7 +106,7 @@ def test_a_server_under_repair_says_for_how_long() -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 307])
 def test_redirects_are_not_followed(status: int) -> None:
-    with serving(lambda exchange: exchange.reply({"lured": True})) as elsewhere:
+    with scripted(lambda exchange: exchange.reply({"lured": True}), path="/v1") as elsewhere:
         with pytest.raises(ProviderDown, match=str(status)):
             answer_to(saying("{}", status, Location=elsewhere.url))
         assert elsewhere.heard == []
@@ -135,10 +137,10 @@ def test_a_refusal_is_handed_on_with_what_it_says() -> None:
     assert answer_to(saying("Not Found", 404)).body is None
 
 
-def test_a_provider_that_never_answers_costs_no_more_than_the_time_given() -> None:
+def test_silent_provider_takes_no_longer_than_its_timeout() -> None:
     done = threading.Event()
     began = time.monotonic()
-    with serving(lambda _: done.wait(20) and None) as provider:
+    with scripted(lambda _: done.wait(20) and None, path="/v1") as provider:
         with pytest.raises(ProviderDown):
             api_of(provider).get("/quote", {}, seconds=0.3)
         elapsed = time.monotonic() - began
@@ -162,7 +164,7 @@ def test_one_that_trickles_costs_no_more_than_the_time_given(part: str) -> None:
             exchange.write(b"1")
 
     began = time.monotonic()
-    with serving(trickle) as provider:
+    with scripted(trickle, path="/v1") as provider:
         with pytest.raises(ProviderDown):
             api_of(provider).get("/quote", {}, seconds=0.5)
         elapsed = time.monotonic() - began
@@ -233,14 +235,14 @@ def test_what_is_not_http_is_no_answer(sent: bytes) -> None:
 
 
 def test_nobody_listening_is_no_answer() -> None:
-    with serving(lambda exchange: exchange.reply({})) as provider:
+    with scripted(lambda exchange: exchange.reply({}), path="/v1") as provider:
         api = api_of(provider)
     with pytest.raises(ProviderDown, match="could not be reached"):
         api.get("/quote", {}, seconds=2)
 
 
-def test_after_three_failures_in_a_row_callers_are_spared_the_wait() -> None:
-    with serving(saying("{}", 500)) as provider:
+def test_calls_after_three_failures_fail_at_once() -> None:
+    with scripted(saying("{}", 500), path="/v1") as provider:
         api = api_of(provider)
         for _ in range(3):
             with pytest.raises(ProviderDown, match="500"):
@@ -255,7 +257,7 @@ def test_after_three_failures_in_a_row_callers_are_spared_the_wait() -> None:
 
 
 def test_what_fails_behind_a_provider_does_not_make_it_rest() -> None:
-    with serving(saying('{"code": 1008}', 424)) as provider:
+    with scripted(saying('{"code": 1008}', 424), path="/v1") as provider:
         api = api_of(provider)
         for _ in range(5):
             with pytest.raises(ProviderDown, match="424"):
@@ -273,12 +275,12 @@ def test_what_fails_behind_a_provider_does_not_make_it_rest() -> None:
         saying("{}", 200, x_broken="a\r\n no header: b"),
     ],
 )
-def test_neither_the_key_nor_the_customers_wallet_gets_into_urls_and_logs(
+def test_key_and_wallet_are_in_no_url_or_log(
     behave: Callable[[Exchange], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     said = ""
-    with serving(behave) as provider:
+    with scripted(behave, path="/v1") as provider:
         try:
             api_of(provider).get("/quote", {"fromAddress": WALLET})
         except ProviderDown as down:

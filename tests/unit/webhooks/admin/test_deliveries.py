@@ -19,9 +19,9 @@ from merchants.staff.roles import assign_role
 from payments.models import Payment
 from payments.requests.events import record_expired, record_failed
 from tests.support.portal.payment_rows import Make, asked, found, page_of, press
+from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.receiver import Receiver, answer, running_receiver
 from webhooks.attention import count_given_up
-from webhooks.dispatch.delivery import deliver_next
 from webhooks.dispatch.testing import record_test_event, send_test_event
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.event_types import EventType

@@ -7,8 +7,8 @@ import pytest
 from django.contrib.admin.utils import quote
 from django.test import Client
 
+from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.receiver import Receiver, answer
-from webhooks.dispatch.delivery import deliver_next
 from webhooks.models import Delivery, Endpoint, Event
 
 

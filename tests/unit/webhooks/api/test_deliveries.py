@@ -9,9 +9,9 @@ import pytest
 from merchants.models import Merchant
 from merchants.services import issue_key
 from tests.conftest import Api
+from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.fixtures import Clock
 from tests.support.webhooks.receiver import Receiver, answer
-from webhooks.dispatch.delivery import deliver_next
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Endpoint, Event
 

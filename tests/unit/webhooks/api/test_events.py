@@ -12,9 +12,9 @@ from django.db import connections, transaction
 from merchants.models import Merchant
 from merchants.services import issue_key
 from tests.conftest import Api
+from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.fixtures import Clock
 from tests.support.webhooks.receiver import Receiver
-from webhooks.dispatch.delivery import deliver_next
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Endpoint, Event

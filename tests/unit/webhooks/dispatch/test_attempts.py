@@ -9,8 +9,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from merchants.models import Merchant
+from tests.support.webhooks.delivering import store_result
 from tests.support.webhooks.fixtures import Clock
-from webhooks.dispatch.attempts import Outcome, store_result, store_results
+from webhooks.dispatch.attempts import Outcome, store_results
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, claim_due, release
 from webhooks.endpoints.configuration import Change, configure

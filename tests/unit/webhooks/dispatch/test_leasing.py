@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from merchants.models import Merchant
 from tests.leases import end_leases
+from tests.support.webhooks.delivering import store_result
 from tests.support.webhooks.fixtures import Clock
-from webhooks.dispatch.attempts import store_result
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, Claim, claim_due
 from webhooks.endpoints.configuration import Change, configure

@@ -9,10 +9,9 @@ from django.utils import timezone
 from config.api.errors import ApiError
 from merchants.models import Merchant
 from tests.leases import end_leases
+from tests.support.webhooks.delivering import deliver_next, store_result
 from tests.support.webhooks.fixtures import Clock
 from tests.support.webhooks.receiver import Receiver, answer
-from webhooks.dispatch.attempts import store_result
-from webhooks.dispatch.delivery import deliver_next
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import claim_due
 from webhooks.dispatch.redelivery import MOST_ATTEMPTS, redeliver, redeliver_failed

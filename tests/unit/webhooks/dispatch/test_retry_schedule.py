@@ -9,9 +9,9 @@ import stripe
 
 from merchants.models import Merchant
 from tests.conftest import Api
+from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.fixtures import Clock
 from tests.support.webhooks.receiver import Receiver, answer
-from webhooks.dispatch.delivery import deliver_next
 from webhooks.dispatch.retry_schedule import DELAYS, JITTER, next_due
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Endpoint, Event

@@ -8,9 +8,9 @@ import pytest
 import stripe
 
 from merchants.models import Merchant
+from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.fixtures import Clock
 from tests.support.webhooks.receiver import Received, Receiver
-from webhooks.dispatch.delivery import deliver_next
 from webhooks.dispatch.signing import sign
 from webhooks.endpoints.configuration import ROTATION_OVERLAP, Change, configure
 from webhooks.endpoints.secrets_at_rest import decrypt

@@ -10,8 +10,8 @@ from django.utils import timezone
 from merchants.models import Merchant
 from merchants.services import issue_key
 from tests.conftest import Api
+from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.receiver import Receiver, answer
-from webhooks.dispatch.delivery import deliver_next
 from webhooks.event_types import EventType
 from webhooks.models import Delivery, Endpoint, Event
 

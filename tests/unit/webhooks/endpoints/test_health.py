@@ -8,8 +8,8 @@ import pytest
 from django.core import mail
 
 from merchants.models import Merchant
+from tests.support.webhooks.delivering import store_result
 from tests.support.webhooks.fixtures import Clock
-from webhooks.dispatch.attempts import store_result
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import claim_due
 from webhooks.endpoints.configuration import Change, configure

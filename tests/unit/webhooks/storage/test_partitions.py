@@ -29,12 +29,6 @@ def drop(name: str) -> None:
         cursor.execute(f"DROP TABLE {name}")
 
 
-def partition_of(row: str, table: str) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT tableoid::regclass::text FROM {table} WHERE {row}")  # noqa: S608 - the test's own
-        return str(cursor.fetchone()[0])
-
-
 def test_there_are_partitions_for_60_days_and_no_default() -> None:
     assert partitions.days_ahead(timezone.now()) > 59
     with connection.cursor() as cursor:

@@ -17,14 +17,11 @@ from payments.prices import asking
 from payments.providers.base import ProviderDown
 from payments.providers.http import JsonApi
 from tests.support.rates.exchanges import Exchanges
-from tests.support.rates.fixtures import exchanges
 from webhooks.dispatch.http_client import check_url
 from webhooks.dispatch.testing import send_test_event
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.event_types import EventType
 from webhooks.models import Delivery
-
-__all__ = ["exchanges"]
 
 DEAD = "http://127.0.0.1:9"
 

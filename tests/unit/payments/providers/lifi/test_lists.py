@@ -7,8 +7,8 @@ import pytest
 
 from payments.providers.base import ListedToken, ProviderDown
 from payments.providers.lifi.client import LifiProvider
+from tests.loopback import Exchange, Scripted, scripted
 from tests.support.routing.lifi_world import ARBITRUM, BASE, KEY, NATIVE, SOLANA, USDC, USDT, token
-from tests.support.routing.provider_server import Exchange, Provider, serving
 
 CHAINS = {"chains": [{"id": ARBITRUM, "chainType": "EVM"}, {"id": BASE}, {"id": SOLANA, "chainType": "SVM"}]}
 WRAPPED_SOL = "So11111111111111111111111111111111111111112"
@@ -20,10 +20,10 @@ def listing(tokens: Any, chains: Any = CHAINS) -> Any:
         http_status, body = answer if isinstance(answer, tuple) else (200, answer)
         exchange.reply(body, http_status)
 
-    return serving(behave)
+    return scripted(behave, path="/v1")
 
 
-def listed(server: Provider, *chain_ids: int) -> list[ListedToken]:
+def listed(server: Scripted, *chain_ids: int) -> list[ListedToken]:
     return LifiProvider(server.url, KEY, "quittance").tokens(chain_ids or (ARBITRUM,))
 
 

@@ -11,6 +11,7 @@ from limits import parse
 from payments.providers.base import NoOffer, NoOfferCode, ProviderDown
 from payments.providers.lifi import client as lifi_module
 from payments.providers.lifi.client import LifiProvider
+from tests.loopback import Exchange, scripted
 from tests.support.routing.lifi_world import (
     ARBITRUM,
     BASE,
@@ -21,7 +22,6 @@ from tests.support.routing.lifi_world import (
     refusal,
     tool_error,
 )
-from tests.support.routing.provider_server import Exchange, serving
 
 NO_QUOTE = "No available quotes"
 
@@ -166,7 +166,7 @@ def test_a_provider_that_is_silent_costs_a_customer_no_more_than_the_time_given(
         done.wait(20)
 
     began = time.monotonic()
-    with serving(say_nothing) as server:
+    with scripted(say_nothing, path="/v1") as server:
         with pytest.raises(ProviderDown):
             LifiProvider(server.url, KEY, "quittance").quote(WANTED)
         elapsed = time.monotonic() - began
@@ -183,7 +183,7 @@ def test_a_chain_that_it_is_known_not_to_serve_costs_no_quote() -> None:
         else:
             exchange.reply(quote())
 
-    with serving(behave) as server:
+    with scripted(behave, path="/v1") as server:
         provider = LifiProvider(server.url, KEY, "quittance")
         assert provider.quote(WANTED).amount_in == 12_600_000
         provider.tokens([ARBITRUM, BASE])

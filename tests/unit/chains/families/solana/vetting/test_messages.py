@@ -21,7 +21,6 @@ from chains.families.solana.vetting.messages import (
     TableUse,
     highest_fee,
     message_of,
-    programs_called,
     read_message,
     unsigned_copy,
 )
@@ -68,7 +67,6 @@ def test_all_of_it_is_told() -> None:
         AccountUse(None, False, True),
         AccountUse(None, False, False),
     )
-    assert programs_called(message) == {str(MEMO), str(PROGRAM)}
 
 
 def test_what_may_change_is_resolved_by_the_tables() -> None:

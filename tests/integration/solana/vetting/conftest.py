@@ -1,5 +1,0 @@
-"""The fixtures that the tests here share with others."""
-
-from tests.support.solana.fixtures import client, mints, scene
-
-__all__ = ["client", "mints", "scene"]

@@ -1,5 +1,0 @@
-"""The fixtures that the tests here share with others."""
-
-from tests.support.portal.fixtures import _quick_passwords, _unhashed_static_files, key_form
-
-__all__ = ["_quick_passwords", "_unhashed_static_files", "key_form"]

@@ -1,5 +1,0 @@
-"""The fixtures that the tests here share with others."""
-
-from tests.support.webhooks.fixtures import clock, endpoint, receiver, record, secret
-
-__all__ = ["clock", "endpoint", "receiver", "record", "secret"]
