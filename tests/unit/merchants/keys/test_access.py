@@ -320,9 +320,10 @@ def writes() -> Iterator[list[str]]:
     """Collect the statements that change something, but for the note of when a key was last used."""
     written: list[str] = []
 
-    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if re.search(r"\b(INSERT INTO|UPDATE|DELETE FROM) ", sql) and '"last_used_at"' not in sql:
-            written.append(sql)
+    def note(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
+        text = sql if isinstance(sql, str) else sql.as_string()
+        if re.search(r"\b(INSERT INTO|UPDATE|DELETE FROM) ", text) and '"last_used_at"' not in text:
+            written.append(text)
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(note):
