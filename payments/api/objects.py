@@ -13,6 +13,7 @@ from payments.api.refund_objects import RefundObject
 from payments.api.shown_payments import newest_payments
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.refunds.reading import RefundNow, refunds_by_request, refunds_of
+from payments.requests.net_amounts import net_amounts
 
 FailureCodeText = Annotated[str, Choices(FailureCode.choices)]
 RequestStatusText = Annotated[str, Choices(PaymentRequest.Status.choices)]
@@ -332,17 +333,12 @@ class PaymentRequestObject(Answer, kw_only=True):
     def of(cls, request: PaymentRequest, refunds: Sequence[RefundNow] = (), **own: Any) -> Self:
         """Return the request's object; its token is loaded. `own` are the fields that only this kind of object has."""
         decimals = request.token.decimals
-        totals = request.refund_totals
         return cls(
             id=str(request.id),
             shortcode=request.shortcode,
             status=request.status,
             amount=AmountObject.of(request.amount, decimals),
-            amount_paid=AmountObject.of(request.amount_paid, decimals),
-            amount_remaining=AmountObject.of(request.amount_remaining, decimals),
-            amount_overpaid=AmountObject.of(request.amount_overpaid, decimals),
-            amount_refunded=AmountObject.of(totals.completed, decimals),
-            amount_refund_open=AmountObject.of(totals.open, decimals),
+            **net_amounts(request),
             price=request.price and PriceObject(**request.price),
             rate=request.rate and RateObject(**request.rate),
             chain_id=request.chain_id,

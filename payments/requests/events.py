@@ -6,10 +6,10 @@ from datetime import datetime
 from chains.api.objects import AmountObject
 from config.api.answers import builtins
 from payments.models import Payment, PaymentRequest
+from payments.requests.net_amounts import net_amounts
 from payments.requests.refund_events import (
     refund_completed_event,
     refund_failed_event,
-    request_amounts,
 )
 from webhooks.event_object import EventObject, EventToken
 from webhooks.event_types import EventType
@@ -142,7 +142,8 @@ def event_object(
         source_chain_id=payment.chain_id if payment else None,
         destination_transaction_hash=payment.delivered_by if payment else None,
         amount_details=AmountObject.of(amount, token.decimals),
-        **request_amounts(request),
+        request_amount=AmountObject.of(request.amount, token.decimals),
+        **net_amounts(request),
         request_status=request.status,
         metadata=request.metadata,
     )

@@ -1,11 +1,10 @@
 """The events of refunds: what happens to a refund's carrier, said of the refund."""
 
-from typing import TypedDict
-
 from chains.api.objects import AmountObject
 from config.api.answers import builtins
 from config.api.serializers import required_timestamp, timestamp
 from payments.models import Payment, PaymentRequest, Refund
+from payments.requests.net_amounts import net_amounts
 from webhooks.event_object import EventObject, EventToken
 from webhooks.event_types import EventType
 from webhooks.events import NewEvent
@@ -57,7 +56,8 @@ def _object(type_: EventType, refund: Refund, payment: Payment) -> EventObject:
         source_chain_id=payment.chain_id,
         destination_transaction_hash=payment.delivered_by,
         amount_details=AmountObject.of(refund.amount, token.decimals),
-        **request_amounts(request),
+        request_amount=AmountObject.of(request.amount, token.decimals),
+        **net_amounts(request),
         request_status=request.status,
         metadata=request.metadata,
         payment_id=refund.payment_id,
@@ -72,28 +72,4 @@ def _object(type_: EventType, refund: Refund, payment: Payment) -> EventObject:
         failure_message=payment.failure_message if failed else None,
         created_at=required_timestamp(refund.created_at),
         completed_at=None if failed else timestamp(payment.completed_at),
-    )
-
-
-class RequestAmounts(TypedDict):
-    """The amounts of a payment request in its events."""
-
-    request_amount: AmountObject
-    amount_paid: AmountObject
-    amount_remaining: AmountObject
-    amount_overpaid: AmountObject
-    amount_refunded: AmountObject
-    amount_refund_open: AmountObject
-
-
-def request_amounts(request: PaymentRequest) -> RequestAmounts:
-    """Return the amounts of the whole request, as every event shows them."""
-    refunds, decimals = request.refund_totals, request.token.decimals
-    return RequestAmounts(
-        request_amount=AmountObject.of(request.amount, decimals),
-        amount_paid=AmountObject.of(request.amount_paid, decimals),
-        amount_remaining=AmountObject.of(request.amount_remaining, decimals),
-        amount_overpaid=AmountObject.of(request.amount_overpaid, decimals),
-        amount_refunded=AmountObject.of(refunds.completed, decimals),
-        amount_refund_open=AmountObject.of(refunds.open, decimals),
     )
