@@ -339,11 +339,11 @@ class RefundExcess(RefundRequest):
 
     def is_offered(self, row: PaymentRequest) -> bool:
         """Return True while some of what was overpaid can be refunded."""
-        return _has_ended(row) and refundable(row).excess(row) > 0
+        return _has_ended(row) and row.amount_overpaid > 0
 
     def initial(self, row: PaymentRequest) -> dict[str, str]:
         """Return the form with the excess as the amount."""
-        return {"amount": display_amount(refundable(row).excess(row), row.token.decimals)}
+        return {"amount": display_amount(row.amount_overpaid, row.token.decimals)}
 
 
 class CancelRefund(Action):

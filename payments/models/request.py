@@ -41,6 +41,11 @@ class RefundTotals:
     completed: int = 0
     open: int = 0
 
+    @property
+    def taken(self) -> int:
+        """What the refunds take of what was paid: an open one counts as sent."""
+        return self.completed + self.open
+
 
 class PaymentRequest(models.Model):
     """A request to pay one amount of one token on one chain to one wallet. Amounts are base units of `token`.
@@ -195,8 +200,7 @@ class PaymentRequest(models.Model):
 
         Open refunds count as sent: their transactions may be on their way.
         """
-        refunds = self.refund_totals
-        return self.amount_paid - refunds.completed - refunds.open - self.amount_reorged
+        return self.amount_paid - self.refund_totals.taken - self.amount_reorged
 
     @property
     def is_paid_in_full(self) -> bool:

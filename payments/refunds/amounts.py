@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment
+from payments.models.refund import totals_of
 from payments.refunds.reading import RefundNow
 
 
@@ -15,11 +16,6 @@ class Refundable:
     refunds: Sequence[RefundNow]
 
     @property
-    def refunded(self) -> int:
-        """What has reached the customer."""
-        return sum(each.standing.received for each in self.refunds)
-
-    @property
     def left(self) -> int:
         """The most that a new refund may be: what was paid less the refunds that are completed or open."""
         paid = sum(payment.amount_received or 0 for payment in self.payments)
@@ -29,10 +25,6 @@ class Refundable:
         """The most that a new refund of this payment may be."""
         own = [each for each in self.refunds if each.refund.payment_id == payment.pk]
         return min(self.left, max((payment.amount_received or 0) - _taken(own), 0))
-
-    def excess(self, request: PaymentRequest) -> int:
-        """What was paid beyond the requested amount and is not yet refunded."""
-        return max(self.left - request.amount, 0)
 
     @property
     def payers(self) -> set[str]:
@@ -49,4 +41,4 @@ class Refundable:
 
 
 def _taken(refunds: Sequence[RefundNow]) -> int:
-    return sum(each.refund.amount if each.standing.is_open else each.standing.received for each in refunds)
+    return totals_of([each.refund for each in refunds], [each.standing for each in refunds]).taken
