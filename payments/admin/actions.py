@@ -195,10 +195,10 @@ def _late_explanation(payment: Payment) -> str:
         )
     price, rate = request.price, request.rate
     current = rate_now(request)
-    now_text = f"{current} {rate['currency']} now" if current else "unknown now"
+    now_text = f"It is {current} {rate['currency']} now." if current else "The current rate is unknown."
     return (
         f"The payment came after the price of {price['amount']} {price['currency']} had expired. "
-        f"One {rate['token']} was {rate['value']} {rate['currency']} then, and is {now_text}. {completes}"
+        f"One {rate['token']} was {rate['value']} {rate['currency']} then. {now_text} {completes}"
     )
 
 
