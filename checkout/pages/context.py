@@ -61,7 +61,7 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "paid_display": price_text(payment_request.amount_paid, decimals),
         "so_far": so_far,
         "so_far_display": price_text(so_far, decimals),
-        "overpaid_display": price_text(payment_request.amount_overpaid, decimals),
+        "overpaid_display": price_text(payment_request.paid_beyond, decimals),
         "price_display": price_text(_price(payment_request, is_too_much=is_too_much), decimals),
         "is_paid_too_much": is_too_much,
         "logo_path": logo_path(payment_request),
@@ -86,7 +86,7 @@ def wording_of(chain: Chain) -> Wording:
 def _price(payment_request: PaymentRequest, *, is_too_much: bool) -> int:
     """Return the amount in the page's header: the remaining, the requested, or the overpaid total."""
     if payment_request.status == PaymentRequest.Status.ACTIVE:
-        return payment_request.amount_remaining
+        return payment_request.amount_remaining or payment_request.amount
     return payment_request.amount_paid if is_too_much else payment_request.amount
 
 

@@ -27,11 +27,10 @@ def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     if payment_request.status != PaymentRequest.Status.COMPLETED:
         return lead_to(request, "pay", payment_request.shortcode)
     # Before refunds, which the receipt lists beside it.
-    beyond = max(payment_request.amount_paid - payment_request.amount_reorged - payment_request.amount, 0)
     context = {
         **page_context(payment_request),
-        "paid_beyond": beyond,
-        "paid_beyond_display": price_text(beyond, payment_request.token.decimals),
+        "paid_beyond": payment_request.paid_beyond,
+        "paid_beyond_display": price_text(payment_request.paid_beyond, payment_request.token.decimals),
         "lines": _lines(_counted(payment_request)),
         "refund_lines": refund_lines(payment_request),
     }

@@ -218,6 +218,11 @@ class PaymentRequest(models.Model):
         return max(self.net - self.amount, 0)
 
     @property
+    def paid_beyond(self) -> int:
+        """The amount paid beyond the requested amount, before refunds."""
+        return max(self.amount_paid - self.amount_reorged - self.amount, 0)
+
+    @property
     def can_be_accepted(self) -> bool:
         """Whether it is paid in full but not completed, so that only the merchant's acceptance completes it.
 

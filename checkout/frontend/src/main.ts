@@ -351,7 +351,8 @@ class CheckoutPage {
     // The price is what was asked for, not what is left of it.
     const price = document.getElementById("price")?.closest<HTMLElement>(".price__currency");
     if (price) price.hidden = isPart || isMore;
-    const label = isPart ? copy.leftToPay(merchant.name) : PRICE_LABELS[status]?.(merchant.name);
+    const isWaiting = status === "active" && isZero(amount_remaining); // for the merchant: it is paid in full
+    const label = isPart ? copy.leftToPay(merchant.name) : isWaiting ? copy.amount : PRICE_LABELS[status]?.(merchant.name);
     if (label) byId("amount-label").textContent = label;
     // The code to scan asks for what was left when the page was made.
     const scan = document.getElementById("scan");

@@ -4,7 +4,7 @@ import type { Chains } from "../chains";
 import { copy } from "../copy";
 import { button, el, linkButton, webUrl, type Child } from "../dom";
 import { messageFor } from "../language";
-import { isZero, plain } from "../money";
+import { isZero, less, plain } from "../money";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS } from "../page/leaving";
 import { failureOf } from "../server/progress";
 import type { Checkout, Payment } from "../server/types";
@@ -55,7 +55,8 @@ export function completedScreen(
 ): Screen {
   const { merchant } = checkout;
   const back = webUrl(checkout.redirect_url);
-  const over = isZero(checkout.amount_overpaid) ? null : money(checkout.amount_overpaid, checkout);
+  // What the customer paid too much, also if a part of it was refunded since.
+  const over = isZero(checkout.amount_overpaid) ? null : money(less(checkout.amount_paid, checkout.amount), checkout);
   const paid = checkout.payments.filter((payment) => payment.status === "completed");
   const isTooMuch = isPaidTooMuch(checkout);
   const help = copy.paidHelp(money(checkout.amount_paid, checkout), merchant.name);
@@ -142,18 +143,25 @@ export function timeUpScreen(): Screen {
 
 /** The screen if the requested token or its chain is inactive: nothing can be paid. */
 export function unavailableScreen(checkout: Checkout, notices: Child[]): Screen {
+  if (isZero(checkout.amount_remaining)) {
+    const arrived = arrivedText(checkout);
+    return screen("unavailable", copy.sendNothing, [noticeBox({ tone: "info", text: arrived }), supportLine(checkout)], arrived);
+  }
   const heading = copy.notNow(checkout.token.symbol, checkout.chain.name);
   const nodes = [...notices, paragraph(copy.sendNothing), supportLine(checkout)];
   return screen("unavailable", heading, nodes, copy.sendNothing);
 }
 
+/** "3.00 of 10.00 USDC arrived. Contact the shop about your money." */
+function arrivedText(checkout: Checkout): string {
+  const total = money(checkout.amount, checkout);
+  return copy.expiredPart(plain(checkout.amount_paid), total, checkout.merchant.name);
+}
+
 export function expiredScreen(checkout: Checkout): Screen {
   const { merchant } = checkout;
   const back = webUrl(checkout.cancel_url);
-  const total = money(checkout.amount, checkout);
-  const part = isZero(checkout.amount_paid)
-    ? null
-    : copy.expiredPart(plain(checkout.amount_paid), total, merchant.name);
+  const part = isZero(checkout.amount_paid) ? null : arrivedText(checkout);
   return screen(
     "expired",
     copy.expired,

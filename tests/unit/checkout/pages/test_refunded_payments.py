@@ -44,6 +44,16 @@ def test_receipt_adds_up_after_refund_of_excess(paid: PaymentRequest, refunded: 
     assert f"Requested10.50 USDC Overpaid2.00 USDC Refunded{refunded // 1_000_000}.00 USDC" in text
 
 
+def test_page_says_what_was_overpaid_before_refunds(paid: PaymentRequest) -> None:
+    pay(paid, 3_000_000)
+    refund = create(paid, amount=2_000_000)
+    pay(carrier_of(refund), refund.amount)
+    text = text_of(f"/pay/{paid.shortcode}")
+    assert "has received 13.50 USDC" in text
+    assert "That is 3.00 USDC more than requested." in text
+    assert "2.00 USDC was refunded" in text
+
+
 def test_open_refund_is_shown_as_under_way(paid: PaymentRequest) -> None:
     create(paid, amount=2_500_000)
     create(paid, amount=1_000_000, recipient_address=None)

@@ -54,7 +54,11 @@ def test_page_of_request_paid_in_full_again_asks_for_nothing(make: Make) -> None
     assert (shown["is_available"], shown["amount_remaining"]["raw"]) == (False, "0")
     page = page_of(request)
     assert 'data-screen="unavailable"' in page
-    assert "Please don\u2019t send anything now." in text_of(page)
+    text = text_of(page)
+    assert "Please don\u2019t send anything now." in text
+    assert "10.50 of 10.50 USDC arrived. Contact" in text
+    assert "Payments in USDC" not in text
+    assert "0.00 USDC" not in text
     assert 'id="scan"' not in page
     routes = Api().post(
         f"/api/public/payment-requests/{request.pk}/routes",
