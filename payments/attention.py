@@ -120,7 +120,7 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
             more = lately.filter(~Q(type=Payment.Type.SWAP) | Exists(others))
             return list(more.order_by().values_list("request_id", flat=True).distinct())
         case Matter.AFTER_REFUND:
-            # What was refunded is not asked for again, so the merchant doesn't expect such a payment.
+            # A completed request requests nothing more, so the merchant doesn't expect such a payment.
             candidates = requests.filter(status=PaymentRequest.Status.COMPLETED, amount_paid__gt=F("amount"))
             held = _matching(candidates, "expires_at", lambda request: 0 < request.net <= request.amount)
             refunds = Refund.objects.filter(

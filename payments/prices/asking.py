@@ -97,7 +97,7 @@ def ask_each_source(
 ) -> dict[str, dict[str, list[Observation]] | None]:
     """Return what each source observes, asking all at once; None for one that fails or takes too long.
 
-    A source that `bases_of` names is asked for those bases instead.
+    A source that `bases_of` names is queried for those bases instead.
     """
     pool = _pool()
     asked = {

@@ -44,9 +44,9 @@ def create_refund(
 ) -> RefundNow:
     """Create a refund of `amount` base units; by default of all that is left.
 
-    Raises ApiError: `payment_request_active` while the request can be paid, since the refunded part would be asked for
-    again; `refund_too_large`; `parameter_invalid` for a payment that is not a completed one of the request;
-    `parameter_missing` where several wallets paid, so that the address of which one is asked for must be said.
+    Raises ApiError: `payment_request_active` while the request can be paid, since its page would request the refunded
+    part again; `refund_too_large`; `parameter_invalid` for a payment that is not a completed one of the request;
+    `parameter_missing` if several wallets paid, so that it is unknown which one may name the address.
     """
     with transaction.atomic():
         request = lock_request(request_id)

@@ -13,7 +13,6 @@ from chains.models import Chain, Token
 from demo.solana.mint import MERCHANT
 from tests.browsing import DESKTOP, PHONE
 from tests.chain import LocalChain
-from tests.conftest import Api
 from tests.support.solana.ledger import LocalLedger
 from tests.support.swaps.world import SwapWorld
 from tests.support.wallets.stub import SolanaStub, StubWallet
@@ -40,16 +39,9 @@ def service(live_server: LiveServer, settings: Any) -> str:
 
 
 @pytest.fixture
-def create(service: str, api: Api, order: Create) -> Create:  # the page has to be served
+def create(service: str, checkout: Create) -> Create:  # the page has to be served
     """Return a maker of payment requests, which gives the created object."""
-
-    def create(**different: Any) -> dict[str, Any]:
-        response = api.post("/api/payment-requests", order(**different))
-        assert response.status_code == 201, response.content
-        created: dict[str, Any] = response.json()
-        return created
-
-    return create
+    return checkout
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ class Coinbase:
             self._ticker.note_unlisted(product)
             return None
         if not isinstance(answer, dict):
-            raise ProviderDown("coinbase answered with something else than a ticker")
+            raise ProviderDown("coinbase returned something other than a ticker")
         price = number(answer.get("price"))
         traded_at = time_of(answer.get("time"))
         if price is None or traded_at is None:

@@ -71,7 +71,7 @@ def rates_of(answer: Any) -> _Rates:
     data = answer.get("data") if isinstance(answer, dict) else None
     rates = data.get("rates") if isinstance(data, dict) and data.get("currency") == "USD" else None
     if not isinstance(rates, dict) or not rates:
-        raise ProviderDown("coinbase answered with something else than rates of the dollar")
+        raise ProviderDown("coinbase returned something other than rates of the dollar")
     return rates
 
 

@@ -82,7 +82,7 @@ class CoinGecko:
             precision="full",
         )
         if not isinstance(prices, dict) or not any(coin in prices for coin in COINS.values()):
-            raise ProviderDown("coingecko answered with something else than prices")
+            raise ProviderDown("coingecko returned something other than prices")
         return prices
 
 

@@ -26,7 +26,7 @@ _LISTED = """
 CURRENCIES = frozenset(_LISTED.split())
 _PATH = "/stats/eurofxref/eurofxref-daily.xml"
 _KEPT_SECONDS = 600.0
-_MALFORMED = "ecb answered with something else than a day's reference rates"
+_MALFORMED = "ecb returned something other than a day's reference rates"
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ def parse_xml(path: str, body: bytes) -> ET.Element:
     try:
         text = body.decode("utf-8")
         if "<!DOCTYPE" in text:
-            raise ProviderDown(f"{path} answered XML with a document type")
+            raise ProviderDown(f"{path} returned XML with a document type")
         return ET.fromstring(text)  # noqa: S314 - bounded in size, and nothing defines entities
     except (ET.ParseError, ValueError):
-        raise ProviderDown(f"{path} did not answer plain XML") from None
+        raise ProviderDown(f"{path} did not return plain XML") from None
 
 
 def daily_rates(answer: Any) -> DailyRates:

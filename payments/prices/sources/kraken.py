@@ -75,9 +75,9 @@ def _is_about_pair(answer: Any) -> bool:
     """Whether it has errors, all about the pair. Raises ProviderDown for an error of the exchange."""
     errors = answer.get("error") if isinstance(answer, dict) else None
     if not isinstance(errors, list) or not all(isinstance(each, str) for each in errors):
-        raise ProviderDown("kraken answered with something else than trades")
+        raise ProviderDown("kraken returned something other than trades")
     if _says(answer, _OF_THE_EXCHANGE):
-        raise ProviderDown("kraken answered with an error of its own")
+        raise ProviderDown("kraken returned an error of its own")
     return any(not each.startswith("W") for each in errors)  # W: a warning beside the result
 
 
@@ -93,7 +93,7 @@ def last_trade(answer: Any) -> _Trade | None:
     result = answer.get("result") if isinstance(answer, dict) else None
     pairs = [value for name, value in result.items() if name != "last"] if isinstance(result, dict) else []
     if len(pairs) != 1 or not isinstance(pairs[0], list):
-        raise ProviderDown("kraken answered for another number of pairs")
+        raise ProviderDown("kraken responded for another number of pairs")
     trades = [_trade(each) for each in pairs[0]]
     return max(trades, key=lambda trade: trade[1], default=None)
 
@@ -103,7 +103,7 @@ def _trade(entry: Any) -> _Trade:
         price, traded_at = number(entry[0]), unix_time_of(entry[2])
         if price is not None and traded_at is not None:
             return price, traded_at
-    raise ProviderDown("kraken answered with a trade without a price or a time")
+    raise ProviderDown("kraken returned a trade without a price or a time")
 
 
 make = Kraken

@@ -259,7 +259,7 @@ def check(history: History, before: PaymentRequest, action: Callable[..., object
             assert in_time >= ASKED, "an old price is no option"
     if before.status == "completed":
         assert request.status == "completed", "completed is final"
-    check_told(history, request, net)
+    check_reported(history, request, net)
 
 
 def check_refunds(history: History, request: PaymentRequest) -> None:
@@ -273,25 +273,25 @@ def check_refunds(history: History, request: PaymentRequest) -> None:
     assert request.amount_paid == sum(history.paid.values()), "the gross amount never falls"
 
 
-def check_told(history: History, request: PaymentRequest, net: int) -> None:
+def check_reported(history: History, request: PaymentRequest, net: int) -> None:
     """Whatever needs a person is under Needs attention, and a completed request was reported."""
     succeeded = Event.objects.filter(type="payment.succeeded", dedupe_key=str(request.pk)).count()
     if request.status == "completed":
         assert succeeded == 1
-        assert net <= ASKED or told(request, Matter.OVERPAID)
+        assert net <= ASKED or is_listed(request, Matter.OVERPAID)
     elif request.status == "active" or request.status == "expired":
         assert succeeded == 0
         if net >= ASKED:
-            assert told(request, Matter.AFTER_PRICE) or told(request, Matter.UNDECIDED)
+            assert is_listed(request, Matter.AFTER_PRICE) or is_listed(request, Matter.UNDECIDED)
         elif request.status == "expired":
-            assert net <= 0 or told(request, Matter.PARTLY_PAID)
+            assert net <= 0 or is_listed(request, Matter.PARTLY_PAID)
     else:
-        assert net <= 0 or told(request, Matter.PARTLY_PAID)
-    assert not history.lost or told(request, Matter.REORGED)
-    assert not history.unbound or request.status == "completed" or told(request, Matter.NOT_BOUND)
+        assert net <= 0 or is_listed(request, Matter.PARTLY_PAID)
+    assert not history.lost or is_listed(request, Matter.REORGED)
+    assert not history.unbound or request.status == "completed" or is_listed(request, Matter.NOT_BOUND)
 
 
-def told(request: PaymentRequest, matter: Matter) -> bool:
+def is_listed(request: PaymentRequest, matter: Matter) -> bool:
     if matter in (Matter.REORGED, Matter.NOT_BOUND):
         return payments_with(Payment.objects.all(), matter).filter(request=request).exists()
     return requests_with(PaymentRequest.objects.all(), matter).filter(pk=request.pk).exists()

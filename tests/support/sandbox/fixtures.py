@@ -90,7 +90,7 @@ def request_in(merchant: Merchant, coin: Token) -> Callable[[str], PaymentReques
     return make
 
 
-def told() -> list[str]:
+def recorded_events() -> list[str]:
     """Return the events in the order in which they happened, each with the request's status in it."""
     bodies = [json.loads(bytes(event.body)) for event in Event.objects.order_by("created")]
     return [f"{body['type']}: {body['data']['object']['request_status']}" for body in bodies]

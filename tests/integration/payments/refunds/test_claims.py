@@ -325,7 +325,7 @@ def test_a_stranger_whose_coin_the_same_relayer_brought_names_no_address(
         no_wallet_signs(refund, key)
 
 
-def test_coin_that_a_stranger_sends_after_the_refund_was_created_blocks_no_claim(
+def test_strangers_coin_after_the_refund_blocks_no_claim(
     api: Api, order: Callable[..., dict[str, Any]], world: World, local_chain: LocalChain
 ) -> None:
     created = api.post("/api/payment-requests", order()).json()

@@ -84,7 +84,7 @@ def test_what_can_not_change_is_not_offered(admin_client: Client, failed: Paymen
         ("processing", "", []),
     ],
 )
-def test_simulated_payment_can_be_retried_or_accepted_but_not_checked(
+def test_simulated_payment_is_retried_and_accepted_not_checked(
     admin_client: Client, failed: Payment, status: str, code: str, offered: list[str]
 ) -> None:
     Payment.objects.update(status=status, failure_code=code, is_simulated=True, next_check_at=timezone.now())

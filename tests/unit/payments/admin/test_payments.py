@@ -251,7 +251,7 @@ def test_a_list_asks_the_same_number_of_questions_however_long_it_is(
     assert questions() == one
 
 
-def test_refunds_of_listed_and_exported_requests_are_read_together(admin_client: Client, make: Make) -> None:
+def test_refunds_of_lists_and_exports_are_read_together(admin_client: Client, make: Make) -> None:
     """The badges and the amounts of each row are net of its refunds."""
 
     def another() -> None:

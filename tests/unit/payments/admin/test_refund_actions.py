@@ -226,9 +226,7 @@ def test_a_refund_that_was_not_sent_is_cancelled(admin_client: Client, paid: Pay
     assert "Sign it" not in page
 
 
-def test_address_is_entered_and_changed_until_the_refund_is_built(
-    admin_client: Client, paid: PaymentRequest
-) -> None:
+def test_address_can_change_until_the_refund_is_built(admin_client: Client, paid: PaymentRequest) -> None:
     refund_by_hand(admin_client, paid, amount="0.5")
     refund = Refund.objects.get()
     url = action_url(refund, "address")

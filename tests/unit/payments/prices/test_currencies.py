@@ -33,9 +33,7 @@ def listed(public: Api) -> dict[str, tuple[list[str], bool]]:
     return {each["code"]: (each["sources"], each["is_available"]) for each in answer.json()}
 
 
-def test_currencies_of_two_sources_are_listed_with_what_answers_now(
-    public: Api, exchanges: Exchanges
-) -> None:
+def test_currencies_are_listed_with_their_availability(public: Api, exchanges: Exchanges) -> None:
     both = ["coinbase", "kraken"]
     assert listed(public) == {"EUR": (both, True), "GBP": (both, False), "USD": (both, True)}
     answer = public.get(PATH)
@@ -51,7 +49,7 @@ def test_currencies_of_two_sources_are_listed_with_what_answers_now(
         lambda each: each.kraken.pop("EURUSD"),
     ],
 )
-def test_currency_without_two_that_agree_stays_listed_and_is_unavailable(
+def test_currency_without_agreement_is_listed_as_unavailable(
     public: Api, exchanges: Exchanges, fault: Callable[[Exchanges], Any]
 ) -> None:
     fault(exchanges)
@@ -109,9 +107,7 @@ def test_without_sources_nothing_is_listed(public: Api, exchanges: Exchanges, se
     assert listed(public) == {}
 
 
-def test_while_prices_are_switched_off_nothing_is_available_or_asked(
-    public: Api, exchanges: Exchanges
-) -> None:
+def test_switched_off_prices_make_all_currencies_unavailable(public: Api, exchanges: Exchanges) -> None:
     Switch.objects.create(name="prices")
     assert listed(public)["EUR"] == (["coinbase", "kraken"], False)
     assert exchanges.asked == []
@@ -217,7 +213,7 @@ def test_price_in_a_currency_of_fewer_sources_is_refused(
     assert PaymentRequest.objects.count() == 0
 
 
-def test_unlisted_currency_is_named_although_the_token_has_no_rate_either(
+def test_unlisted_currency_is_named_before_a_missing_rate(
     api: Api, priced: Callable[[str], dict[str, Any]], exchanges: Exchanges
 ) -> None:
     exchanges.broken = {"kraken": (503, b"{}"), "coinbase": (503, b"{}")}
@@ -227,7 +223,7 @@ def test_unlisted_currency_is_named_although_the_token_has_no_rate_either(
     assert PaymentRequest.objects.count() == 0
 
 
-def test_price_is_made_of_a_list_and_confirmed_by_the_central_bank(
+def test_central_bank_confirms_the_rate_of_a_list(
     api: Api, priced: Callable[[str], dict[str, Any]], exchanges: Exchanges, settings: Any
 ) -> None:
     settings.RATE_SOURCES = ["kraken", "coingecko", "coinbase_rates", "ecb"]
@@ -236,7 +232,7 @@ def test_price_is_made_of_a_list_and_confirmed_by_the_central_bank(
     assert abs(float(request["rate"]["value"]) - 150) < 0.01
 
 
-def test_central_bank_and_coinbases_two_sources_are_no_rate_of_a_token(
+def test_central_bank_and_one_operator_give_no_rate(
     api: Api, priced: Callable[[str], dict[str, Any]], exchanges: Exchanges, settings: Any
 ) -> None:
     settings.RATE_SOURCES = ["coinbase", "coinbase_rates", "ecb"]

@@ -99,7 +99,7 @@ def test_coinbases_list_has_units_for_a_dollar(exchanges: Exchanges) -> None:
 @pytest.mark.parametrize(
     "wrong", ["0", "-1", "NaN", "Infinity", "1e999", "", True, None, 0.5, ["1"], {"a": 1}]
 )
-def test_wrong_entry_of_coinbases_list_concerns_its_currency_alone(exchanges: Exchanges, wrong: Any) -> None:
+def test_wrong_entry_of_a_list_concerns_its_currency_alone(exchanges: Exchanges, wrong: Any) -> None:
     exchanges.coinbase_rates["EUR"] = wrong
     wanted = {"JPY": Fraction(1, 150)} | ({"EUR": Fraction(2)} if wrong == 0.5 else {})
     assert values(CoinbaseRates(exchanges.url), "EUR", "JPY") == wanted
@@ -113,7 +113,7 @@ def test_list_of_anything_but_the_dollar_is_refused(data: Any) -> None:
         coinbase_rates.rates_of({"data": data})
 
 
-def test_list_that_does_not_change_is_frozen_after_the_maximum_age(
+def test_unchanged_list_is_stale_after_the_maximum_age(
     exchanges: Exchanges, clock: Clock, settings: Any
 ) -> None:
     settings.RATE_MAX_AGE = 120

@@ -65,9 +65,7 @@ def test_the_amount_is_computed_from_the_exact_rate(api: Api, priced: Order, exc
     assert request["rate"]["value"] == "0.90909090909"
 
 
-def test_the_amount_is_exact_for_a_pair_listed_the_other_way_round(
-    api: Api, priced: Order, exchanges: Exchanges
-) -> None:
+def test_amount_is_exact_for_an_inverted_pair(api: Api, priced: Order, exchanges: Exchanges) -> None:
     exchanges.coinbase |= {"USDC-USD": "1", "BTC-USD": "150000", "BTC-JPY": "22500000"}
     exchanges.kraken |= {"USDCUSD": "1", "USDJPY": "150"}
     price = {"currency": "JPY", "amount": "1500"}

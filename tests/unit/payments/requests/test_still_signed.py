@@ -65,7 +65,7 @@ def status(refund: Refund) -> str:
     return found.standing.status.value
 
 
-def test_payment_of_a_cancelled_request_is_credited_and_refundable(make: Make) -> None:
+def test_payment_of_cancelled_request_counts_and_is_refundable(make: Make) -> None:
     request = make()
     cancel_request(request.pk, actor="test")
     credit(request, request.amount)
@@ -167,7 +167,7 @@ def test_refund_that_is_sent_twice_is_completed_once(make: Make) -> None:
     assert fresh(request).refund_totals.completed == request.amount
 
 
-def test_earlier_transaction_completes_a_refund_that_was_built_again(make: Make) -> None:
+def test_earlier_transaction_completes_a_refund_built_again(make: Make) -> None:
     request = make()
     credit(request, request.amount)
     made = refund(request)
@@ -181,7 +181,7 @@ def test_earlier_transaction_completes_a_refund_that_was_built_again(make: Make)
     assert refundable(fresh(request)).left == 0
 
 
-def test_failed_refund_that_is_sent_after_another_took_its_amount_counts(make: Make) -> None:
+def test_failed_refund_sent_after_its_amount_was_taken_counts(make: Make) -> None:
     request = make()
     credit(request, request.amount)
     first = refund(request)

@@ -15,7 +15,7 @@ from payments.requests.lifecycle import expire_due
 from payments.sandbox.due import decide_due
 from tests.conftest import Api
 from tests.support.payments.world import Clock
-from tests.support.sandbox.fixtures import AMOUNT, a_request, path, told
+from tests.support.sandbox.fixtures import AMOUNT, a_request, path, recorded_events
 from webhooks.models import Event
 
 Make = Callable[[str], PaymentRequest]
@@ -59,7 +59,7 @@ def test_open_payment_holds_the_request(api: Api, public: Api, request_in: Make,
     (shown,) = public.get(page).json()["payments"]
     assert (shown["is_seen"], shown["is_bound"], shown["status"]) == (True, True, payment["status"])
     assert PaymentRequest.objects.get().status == "active"
-    assert (Payment.objects.count(), told()) == (1, [])
+    assert (Payment.objects.count(), recorded_events()) == (1, [])
 
 
 def test_pending_payment_holds_for_15_minutes_and_pays_late(api: Api, request_in: Make) -> None:
@@ -87,7 +87,7 @@ def test_processing_payment_holds_until_it_is_decided(api: Api, request_in: Make
     payment = Payment.objects.get()
     assert (payment.status, payment.failure_code) == ("failed", "verification_timed_out")
     assert payment.status_detail.startswith("Simulated, no money moved.")
-    assert told() == ["payment.failed: active", "payment.expired: expired"]
+    assert recorded_events() == ["payment.failed: active", "payment.expired: expired"]
 
 
 @pytest.mark.parametrize("first", OPEN)
@@ -181,7 +181,7 @@ def test_accepted_payment_completes_with_what_arrived(api: Api, request_in: Make
     assert (payment.status, payment.bound_by, payment.amount_received) == ("completed", "manual", AMOUNT // 2)
     assert payment.accepted_reason == "The customer called."
     assert payment.consumed_transfers.get().amount == AMOUNT // 2
-    assert told() == ["payment.failed: active", "payment.succeeded: completed"]
+    assert recorded_events() == ["payment.failed: active", "payment.succeeded: completed"]
     assert decide_due() == 0
 
 
@@ -213,7 +213,7 @@ def test_simulated_payment_is_retried_three_times(api: Api, request_in: Make) ->
         assert waiting["status_detail"].startswith("Simulated, no money moved.")
         simulate(api, request, "timed_out")
     assert error_of(api.post(of(request, payment, "retry"))) == (409, "retry_limit_reached")
-    assert told() == ["payment.failed: active"] * 4
+    assert recorded_events() == ["payment.failed: active"] * 4
 
 
 def test_retried_payment_times_out_24_hours_after_the_retry(api: Api, request_in: Make) -> None:
@@ -258,7 +258,7 @@ def test_open_payment_of_a_paid_request_completes_as_overpaid(api: Api, request_
     simulate(api, request, "paid")
     body = simulate(api, request, "paid", payment_id=payment["id"])
     assert body["amount_overpaid"]["raw"] == str(AMOUNT)
-    assert told() == ["payment.succeeded: completed", "payment.overpaid: completed"]
+    assert recorded_events() == ["payment.succeeded: completed", "payment.overpaid: completed"]
 
 
 def test_sped_up_payment_keeps_its_id_and_lists_its_old_hash(api: Api, public: Api, request_in: Make) -> None:

@@ -8,7 +8,7 @@ import pytest
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
 from payments.sandbox import Outcome
 from tests.conftest import Api
-from tests.support.sandbox.fixtures import AMOUNT, path, told
+from tests.support.sandbox.fixtures import AMOUNT, path, recorded_events
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def test_each_outcome_in_each_state(
         assert response.json()["error"]["code"] == "payment_request_not_active"
         after = (request.payments.count(), Transition.objects.count(), ConsumedTransfer.objects.count())
         assert after == before
-        assert told() == []
+        assert recorded_events() == []
         unchanged = PaymentRequest.objects.get(pk=request.pk)
         assert (unchanged.status, unchanged.expires_at) == (request.status, request.expires_at)
         return
@@ -155,7 +155,7 @@ def test_each_outcome_in_each_state(
     body = response.json()
     assert body == api.get(f"/api/payment-requests/{request.pk}").json()
     assert body["id"] == str(request.pk)
-    became = Then(body["status"], int(body["amount_paid"]["raw"]), body["paid_late"], told())
+    became = Then(body["status"], int(body["amount_paid"]["raw"]), body["paid_late"], recorded_events())
     assert became == then
     assert not Payment.objects.filter(status__in=Payment.OPEN).exists()
 
@@ -203,7 +203,7 @@ def test_restored_payment_counts_again_as_before(
     assert not any(payment["reorged"] for payment in back["payments"])
     assert (back["status"], back["amount_paid"]) == (lost["status"], lost["amount_paid"])
     assert PaymentRequest.objects.get(pk=request.pk).net == int(back["amount_paid"]["raw"])
-    assert told()[-1] == f"payment.reorged: {back['status']}"
+    assert recorded_events()[-1] == f"payment.reorged: {back['status']}"
 
 
 @pytest.mark.parametrize("state", PLAIN)
@@ -217,7 +217,7 @@ def test_outcome_of_one_payment_leaves_the_request(
         assert (payment["failure_code"] or payment["status"]) == expected
         assert (body["status"], int(body["amount_paid"]["raw"])) == (request.status, request.amount_paid)
         is_failed = payment["status"] == "failed"
-        assert told() == ([f"payment.failed: {request.status}"] if is_failed else [])
+        assert recorded_events() == ([f"payment.failed: {request.status}"] if is_failed else [])
 
 
 @pytest.mark.parametrize("state", PLAIN)
@@ -228,9 +228,9 @@ def test_completed_swap_pays_like_a_direct_payment(
     response = api.post(path(request), {"outcome": "swap_completed"})
     body = response.json()
     if then is REFUSED:
-        assert (response.status_code, told()) == (409, [])
+        assert (response.status_code, recorded_events()) == (409, [])
         return
-    assert Then(body["status"], int(body["amount_paid"]["raw"]), body["paid_late"], told()) == then
+    assert Then(body["status"], int(body["amount_paid"]["raw"]), body["paid_late"], recorded_events()) == then
     payment = body["payments"][0]
     assert (payment["type"], payment["bound_by"], payment["provider"]) == ("swap", "provider", "sandbox")
     assert payment["destination_transaction_hash"] != payment["transaction_hash"]

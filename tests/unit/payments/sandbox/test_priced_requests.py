@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from payments.models import PaymentRequest
 from tests.conftest import Api
-from tests.support.sandbox.fixtures import AMOUNT, path, told
+from tests.support.sandbox.fixtures import AMOUNT, path, recorded_events
 
 PRICE = {"currency": "EUR", "amount": "9.10"}
 RATE = {"value": "0.91", "currency": "EUR", "token": "USDC", "sources": ["a", "b"], "observed_at": ""}
@@ -79,11 +79,11 @@ def test_each_outcome_of_a_priced_request(
         assert response.status_code == 409
         unchanged = PaymentRequest.objects.get(pk=request.pk)
         assert (unchanged.status, unchanged.expires_at) == (request.status, request.expires_at)
-        assert told() == []
+        assert recorded_events() == []
         return
     body: dict[str, Any] = response.json()
     assert response.status_code == 200, body
-    assert (body["status"], int(body["amount_paid"]["raw"]), body["paid_late"], told()) == then
+    assert (body["status"], int(body["amount_paid"]["raw"]), body["paid_late"], recorded_events()) == then
     assert (body["price"], body["rate"]["value"]) == (PRICE, RATE["value"])
 
 
@@ -96,7 +96,7 @@ def test_late_priced_request_is_refunded_once_expired(
     body = api.post(path(request), {"outcome": "refund_ready"}).json()
     assert (body["status"], body["amount_paid"]["raw"]) == ("expired", str(AMOUNT))
     assert [refund["status"] for refund in body["refunds"]] == ["ready"]
-    assert told() == ["payment.partially_paid: active", "payment.expired: expired"]
+    assert recorded_events() == ["payment.partially_paid: active", "payment.expired: expired"]
 
 
 @pytest.mark.parametrize("outcome", ["paid", "paid_late", "underpaid"])
@@ -117,4 +117,4 @@ def test_the_merchant_accepts_it(api: Api, priced_in: Callable[[str], PaymentReq
     assert api.post(accept, {"reason": "The rate is still fine."}).status_code == 200
     done = api.get(f"/api/payment-requests/{request.pk}").json()
     assert (done["status"], done["paid_late"]) == ("completed", True)
-    assert told()[-1] == "payment.succeeded: completed"
+    assert recorded_events()[-1] == "payment.succeeded: completed"
