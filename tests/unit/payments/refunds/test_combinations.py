@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.api.errors import ApiError
-from payments.attention import LABELS, Matter, payments_with, requests_with
+from payments.attention import LABELS, Matter, count_requests, payments_with, requests_with
 from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds.services import cancel_refund, create_refund
 from payments.requests.lifecycle import cancel_request, expire_due
@@ -245,3 +246,28 @@ def test_refund_combination_matches_documented_table(make: Make, situation: str,
     row = cells().get(situation, [])
     column = ["none", *ENDINGS].index(ending)
     assert row[column : column + 1] == [shown]
+
+
+@pytest.mark.parametrize("matter", [Matter.PARTLY_PAID, Matter.OVERPAID, Matter.AFTER_PRICE])
+def test_attention_takes_no_query_for_each_request(make: Make, matter: Matter) -> None:
+    situation = {
+        Matter.PARTLY_PAID: part_paid_then_expired,
+        Matter.OVERPAID: overpaid,
+        Matter.AFTER_PRICE: paid_after_the_price,
+    }[matter]
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert count_requests(PaymentRequest.objects.all(), matter, timezone.now()) > 0
+        return len(captured)
+
+    def one() -> None:
+        request = make()
+        situation(request)
+        cancel_refund(refund(request), actor="test")
+
+    one()
+    before = queries()
+    one()
+    one()
+    assert queries() == before
