@@ -8,16 +8,15 @@ from django.conf import settings
 from django.utils import timezone
 
 from chains import families
-from chains.api.objects import AmountObject, TokenObject
 from chains.models import Chain
 from chains.switches import Feature, is_on
-from config.api.answers import Answer, Choices, Time, Uuid, doc
+from config.api.answers import Answer, Choices, Time, doc
 from config.api.schema.operations import described
-from config.api.serializers import required_timestamp, timestamp
+from config.api.serializers import required_timestamp
 from merchants.models import Merchant
 from payments.api import examples
-from payments.api.links import payment_url, return_url
-from payments.api.objects import FailureCodeText, PaymentFields, PriceObject, RateObject, RequestStatusText
+from payments.api.links import return_url
+from payments.api.objects import FailureCodeText, PaymentFields, RequestFields
 from payments.api.shown_payments import weightiest_payments
 from payments.models import Payment, PaymentRequest
 from payments.refunds.services import is_left
@@ -192,42 +191,17 @@ class PayWith(Answer, kw_only=True):
 
 
 @described("Checkout", "A payment request as its customer may see it.", _CHECKOUT)
-class Checkout(Answer, kw_only=True):
-    """What the checkout page shows."""
+class Checkout(RequestFields, kw_only=True):
+    """A payment request as its customer may see it."""
 
     object: Annotated[Literal["checkout"], doc("Always `checkout`.")] = "checkout"
-    id: Annotated[Uuid, doc("The payment request's `id`.")]
-    shortcode: Annotated[str, doc("The payment request's `shortcode`.")]
-    status: Annotated[RequestStatusText, doc("The payment request's status.")]
-    amount: Annotated[AmountObject, doc("The requested amount.")]
-    amount_paid: Annotated[
-        AmountObject, doc("The verified amount paid so far, before refunds and reorganisations.")
+    chain: Annotated[CheckoutChain, doc("The details of the requested chain.")]
+    cancel_url: Annotated[
+        str | None, doc("The URL for customers who cancel; null if the merchant sent none.")
     ]
-    amount_remaining: Annotated[
-        AmountObject, doc("The amount that remains to be paid, net of refunds and reorganisations.")
-    ]
-    amount_overpaid: Annotated[
-        AmountObject, doc("The amount paid beyond the requested amount, net of the same.")
-    ]
-    price: Annotated[
-        PriceObject | None, doc("The requested price in a currency; null for an amount of the token.")
-    ]
-    rate: Annotated[
-        RateObject | None, doc("The rate at which `price` was converted; it holds until `expires_at`.")
-    ]
-    token: Annotated[TokenObject, doc("The requested token.")]
-    chain_id: Annotated[int, doc("The chain that receives the payment.")]
-    chain: Annotated[CheckoutChain, doc("The details of that chain.")]
-    recipient_address: Annotated[str, doc("The merchant's wallet.")]
-    description: Annotated[str | None, doc("What the payment is for; null if not set.")]
-    created_at: Annotated[Time, doc("When it was created.")]
-    expires_at: Annotated[Time, doc("The deadline for the payment.")]
-    completed_at: Annotated[Time | None, doc("When it was paid in full; null until then.")]
-    paid_late: Annotated[bool, doc("Whether the transfer that completed it was mined after `expires_at`.")]
-    payment_url: Annotated[str, doc("The checkout page.")]
-    cancel_url: Annotated[str | None, doc("Where a customer who cancels returns to; null if not set.")]
     redirect_url: Annotated[
-        str | None, doc("Where the customer returns to after completion; null before that.")
+        str | None,
+        doc("The URL for customers after completion; null before that, and if the merchant sent none."),
     ]
     merchant: Annotated[CheckoutMerchant, doc("The merchant.")]
     payments: Annotated[
@@ -253,32 +227,14 @@ class Checkout(Answer, kw_only=True):
 
 def checkout_object(request: PaymentRequest) -> Checkout:
     """Return the checkout without the server's time."""
-    decimals = request.token.decimals
     payments = weightiest_payments(request)
     is_final = request.status != PaymentRequest.Status.ACTIVE and not any(
         payment.is_open for payment in payments
     )
     completed = request.status == PaymentRequest.Status.COMPLETED
-    return Checkout(
-        id=str(request.id),
-        shortcode=request.shortcode,
-        status=request.status,
-        amount=AmountObject.of(request.amount, decimals),
-        amount_paid=AmountObject.of(request.amount_paid, decimals),
-        amount_remaining=AmountObject.of(request.amount_remaining, decimals),
-        amount_overpaid=AmountObject.of(request.amount_overpaid, decimals),
-        price=request.price and PriceObject(**request.price),
-        rate=request.rate and RateObject(**request.rate),
-        token=TokenObject.of(request.token),
-        chain_id=request.chain_id,
+    return Checkout.of(
+        request,
         chain=CheckoutChain.of(request.chain),
-        recipient_address=request.recipient_address,
-        description=request.description,
-        created_at=required_timestamp(request.created_at),
-        expires_at=required_timestamp(request.expires_at),
-        completed_at=timestamp(request.completed_at),
-        paid_late=request.paid_late,
-        payment_url=payment_url(request),
         cancel_url=return_url(request.cancel_url, request),
         redirect_url=return_url(request.redirect_url, request) if completed else None,
         # The merchant sends a refund themselves, and needs no way to ask the merchant.

@@ -13,7 +13,7 @@ from payments.api.refund_objects import RefundObject
 from payments.api.shown_payments import newest_payments
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.refunds.reading import RefundNow, refunds_by_request, refunds_of
-from payments.requests.net_amounts import net_amounts
+from payments.requests.net_amounts import paid_amounts, refund_amounts
 
 FailureCodeText = Annotated[str, Choices(FailureCode.choices)]
 RequestStatusText = Annotated[str, Choices(PaymentRequest.Status.choices)]
@@ -252,21 +252,15 @@ class RateObject(Answer, kw_only=True):
     ]
 
 
-@described(
-    "PaymentRequest",
-    "A request for an amount of one token, on one chain, to one wallet.",
-    examples.PAYMENT_REQUEST,
-)
-class PaymentRequestObject(Answer, kw_only=True):
-    """A payment request without its payments."""
+class RequestFields(Answer, kw_only=True):
+    """The fields of a payment request that both the merchant and the customer may see."""
 
     id: Annotated[Uuid, doc("A UUID, ordered by time.")]
-    object: Annotated[Literal["payment_request"], doc("Always `payment_request`.")] = "payment_request"
     shortcode: Annotated[str, doc("The 12 characters in the checkout page's URL.")]
     status: Annotated[
         RequestStatusText,
         doc(
-            "`active` until it is paid in full (`completed`), expires (`expired`) or is cancelled by you "
+            "`active` until it is paid in full (`completed`), expires (`expired`) or is cancelled by the merchant "
             "(`cancelled`). A partly paid request stays `active`."
         ),
     ]
@@ -284,6 +278,63 @@ class PaymentRequestObject(Answer, kw_only=True):
     amount_overpaid: Annotated[
         AmountObject, doc("The amount received beyond the requested amount, net of the same.")
     ]
+    price: Annotated[
+        PriceObject | None, doc("The requested price in a currency; null for a request of a token amount.")
+    ]
+    rate: Annotated[
+        RateObject | None, doc("The rate that converted `price`. It never changes; null without a price.")
+    ]
+    token: Annotated[TokenObject, doc("The requested token.")]
+    chain_id: Annotated[int, doc("The requested chain.")]
+    recipient_address: Annotated[str, doc("The merchant's wallet, in its chain's canonical form.")]
+    description: Annotated[
+        str | None, doc("The text that the customer sees; null if the merchant sent none.")
+    ]
+    payment_url: Annotated[str, doc("The URL of the checkout page.")]
+    paid_late: Annotated[
+        bool,
+        doc(
+            "Whether the completing transfer's block is later than `expires_at`. If the merchant's acceptance "
+            "completed the request, whether that was later."
+        ),
+    ]
+    created_at: Annotated[Time, doc("The time of creation.")]
+    expires_at: Annotated[Time, doc("The time at which the request expires.")]
+    completed_at: Annotated[Time | None, doc("The time of completion; null until then.")]
+
+    @classmethod
+    def of(cls, request: PaymentRequest, **own: Any) -> Self:
+        """Return the request's object; its token is loaded. `own` are the fields that only the subclass has."""
+        return cls(
+            id=str(request.id),
+            shortcode=request.shortcode,
+            status=request.status,
+            amount=AmountObject.of(request.amount, request.token.decimals),
+            **paid_amounts(request),
+            price=request.price and PriceObject(**request.price),
+            rate=request.rate and RateObject(**request.rate),
+            token=TokenObject.of(request.token),
+            chain_id=request.chain_id,
+            recipient_address=request.recipient_address,
+            description=request.description,
+            payment_url=payment_url(request),
+            paid_late=request.paid_late,
+            created_at=required_timestamp(request.created_at),
+            expires_at=required_timestamp(request.expires_at),
+            completed_at=timestamp(request.completed_at),
+            **own,
+        )
+
+
+@described(
+    "PaymentRequest",
+    "A request for an amount of one token, on one chain, to one wallet.",
+    examples.PAYMENT_REQUEST,
+)
+class PaymentRequestObject(RequestFields, kw_only=True):
+    """A payment request without its payments, as its merchant sees it."""
+
+    object: Annotated[Literal["payment_request"], doc("Always `payment_request`.")] = "payment_request"
     amount_refunded: Annotated[
         AmountObject, doc("The verified amount that refunds returned to the customer.")
     ]
@@ -291,16 +342,6 @@ class PaymentRequestObject(Answer, kw_only=True):
         AmountObject,
         doc("The amount that open refunds reserve, sent or not. A failed refund reserves nothing."),
     ]
-    price: Annotated[
-        PriceObject | None, doc("The requested price in a currency; null if you requested a token amount.")
-    ]
-    rate: Annotated[
-        RateObject | None, doc("The rate that converted `price`. It never changes; null without a price.")
-    ]
-    chain_id: Annotated[int, doc("The requested chain.")]
-    token: Annotated[TokenObject, doc("The requested token.")]
-    recipient_address: Annotated[str, doc("The wallet to be paid, in its chain's canonical form.")]
-    payment_url: Annotated[str, doc("The URL of the checkout page, to send the customer to.")]
     redirect_url: Annotated[
         str | None, doc("The URL for customers once the request is completed; null if you sent none.")
     ]
@@ -310,57 +351,34 @@ class PaymentRequestObject(Answer, kw_only=True):
         doc("The URL for this request's events, in place of your endpoint; null if you sent none."),
     ]
     external_id: Annotated[str | None, doc("Your own reference; null if you sent none.")]
-    description: Annotated[str | None, doc("The text that the customer sees; null if you sent none.")]
     metadata: Annotated[dict[str, str], doc("Your own key-value pairs; `{}` if you sent none.")]
     references: Annotated[bool, doc("Whether transactions built for the request carry its reference.")]
-    paid_late: Annotated[
-        bool,
-        doc(
-            "Whether the completing transfer's block is later than `expires_at`. If your acceptance completed the "
-            "request, whether that was later."
-        ),
-    ]
-    expires_at: Annotated[Time, doc("The time at which the request expires.")]
-    created_at: Annotated[Time, doc("The time of creation.")]
-    completed_at: Annotated[Time | None, doc("The time of completion; null until then.")]
     cancelled_at: Annotated[Time | None, doc("The time of cancellation; null unless cancelled.")]
     expired_at: Annotated[
         Time | None, doc("The time of expiry; null unless it expired. Kept if a late payment completes it.")
     ]
     refunds: Annotated[list[RefundObject], doc("All refunds of the request, newest first.")]
 
-    @classmethod
-    def of(cls, request: PaymentRequest, refunds: Sequence[RefundNow] = (), **own: Any) -> Self:
-        """Return the request's object; its token is loaded. `own` are the fields that only this kind of object has."""
-        decimals = request.token.decimals
-        return cls(
-            id=str(request.id),
-            shortcode=request.shortcode,
-            status=request.status,
-            amount=AmountObject.of(request.amount, decimals),
-            **net_amounts(request),
-            price=request.price and PriceObject(**request.price),
-            rate=request.rate and RateObject(**request.rate),
-            chain_id=request.chain_id,
-            token=TokenObject.of(request.token),
-            recipient_address=request.recipient_address,
-            payment_url=payment_url(request),
-            redirect_url=request.redirect_url,
-            cancel_url=request.cancel_url,
-            webhook_url=request.webhook_url,
-            external_id=request.external_id,
-            description=request.description,
-            metadata=request.metadata,
-            references=request.references,
-            paid_late=request.paid_late,
-            expires_at=required_timestamp(request.expires_at),
-            created_at=required_timestamp(request.created_at),
-            completed_at=timestamp(request.completed_at),
-            cancelled_at=timestamp(request.cancelled_at),
-            expired_at=timestamp(request.expired_at),
-            refunds=[RefundObject.of(each) for each in refunds],
-            **own,
-        )
+
+def request_object(request: PaymentRequest, refunds: Sequence[RefundNow] = ()) -> PaymentRequestObject:
+    """Return the request with its refunds, without its payments."""
+    return PaymentRequestObject.of(request, **_merchants_own(request, refunds))
+
+
+def _merchants_own(request: PaymentRequest, refunds: Sequence[RefundNow]) -> dict[str, Any]:
+    """Return the fields that only the merchant sees."""
+    return {
+        **refund_amounts(request),
+        "redirect_url": request.redirect_url,
+        "cancel_url": request.cancel_url,
+        "webhook_url": request.webhook_url,
+        "external_id": request.external_id,
+        "metadata": request.metadata,
+        "references": request.references,
+        "cancelled_at": timestamp(request.cancelled_at),
+        "expired_at": timestamp(request.expired_at),
+        "refunds": [RefundObject.of(each) for each in refunds],
+    }
 
 
 @described(
@@ -377,10 +395,10 @@ class PaymentRequestDetail(PaymentRequestObject, kw_only=True):
 def request_detail(request: PaymentRequest) -> PaymentRequestDetail:
     """Return the request with its newest payments."""
     payments = [payment_object(payment) for payment in newest_payments(request)]
-    return PaymentRequestDetail.of(request, refunds_of(request), payments=payments)
+    return PaymentRequestDetail.of(request, **_merchants_own(request, refunds_of(request)), payments=payments)
 
 
 def request_objects(requests: Sequence[PaymentRequest]) -> list[PaymentRequestObject]:
     """Return the requests of a list with their refunds, which are read together."""
     refunds = refunds_by_request(requests)
-    return [PaymentRequestObject.of(request, refunds[request.pk]) for request in requests]
+    return [request_object(request, refunds[request.pk]) for request in requests]

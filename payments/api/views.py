@@ -26,6 +26,7 @@ from payments.api.objects import (
     PaymentRequestObject,
     payment_object,
     request_detail,
+    request_object,
     request_objects,
 )
 from payments.api.serializers import (
@@ -157,7 +158,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         def effect() -> Response:
             created = create_request(merchant, order, actor=actor_of(request))
             add_to_log_context(payment_request_id=created.pk)
-            return Response(PaymentRequestObject.of(created), status=status.HTTP_201_CREATED)
+            return Response(request_object(created), status=status.HTTP_201_CREATED)
 
         return effect
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from chains.api.objects import AmountObject
 from config.api.answers import builtins
 from payments.models import Payment, PaymentRequest
-from payments.requests.net_amounts import net_amounts
+from payments.requests.net_amounts import paid_amounts, refund_amounts
 from payments.requests.refund_events import (
     refund_completed_event,
     refund_failed_event,
@@ -143,7 +143,8 @@ def event_object(
         destination_transaction_hash=payment.delivered_by if payment else None,
         amount_details=AmountObject.of(amount, token.decimals),
         request_amount=AmountObject.of(request.amount, token.decimals),
-        **net_amounts(request),
+        **paid_amounts(request),
+        **refund_amounts(request),
         request_status=request.status,
         metadata=request.metadata,
     )

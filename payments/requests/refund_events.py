@@ -4,7 +4,7 @@ from chains.api.objects import AmountObject
 from config.api.answers import builtins
 from config.api.serializers import required_timestamp, timestamp
 from payments.models import Payment, PaymentRequest, Refund
-from payments.requests.net_amounts import net_amounts
+from payments.requests.net_amounts import paid_amounts, refund_amounts
 from webhooks.event_object import EventObject, EventToken
 from webhooks.event_types import EventType
 from webhooks.events import NewEvent
@@ -57,7 +57,8 @@ def _object(type_: EventType, refund: Refund, payment: Payment) -> EventObject:
         destination_transaction_hash=payment.delivered_by,
         amount_details=AmountObject.of(refund.amount, token.decimals),
         request_amount=AmountObject.of(request.amount, token.decimals),
-        **net_amounts(request),
+        **paid_amounts(request),
+        **refund_amounts(request),
         request_status=request.status,
         metadata=request.metadata,
         payment_id=refund.payment_id,
