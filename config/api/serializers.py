@@ -8,8 +8,6 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NoReturn
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 from rest_framework.request import Request
@@ -176,15 +174,6 @@ class TrueOrFalseField(serializers.BooleanField):
         if not isinstance(data, bool):
             raise invalid(f"This should be true or false; got {kind_of(data)}.")
         return data
-
-
-@extend_schema_field(OpenApiTypes.DATETIME)
-class TimestampField(serializers.ReadOnlyField):
-    """A time as RFC 3339 in UTC."""
-
-    def to_representation(self, value: datetime) -> str | None:
-        """Return the text."""
-        return timestamp(value)
 
 
 def timestamp(time: datetime | None) -> str | None:

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
 from django.db.models import Model, QuerySet
 from django.db.models.fields.related import RelatedField
@@ -103,8 +102,3 @@ class MerchantScoped(_AdminClass):
             if model is Merchant or isinstance(self.admin_site._registry.get(model), MerchantScoped):
                 return True
         return False
-
-
-def owned_admins(site: admin.AdminSite) -> list[type[Model]]:
-    """Return the models whose pages on `site` are restricted by merchant."""
-    return [model for model, page in site._registry.items() if isinstance(page, MerchantScoped)]
