@@ -88,7 +88,7 @@ class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
             raise invalid(f"This should be an object of pairs of strings; got {kind_of(data)}.")
         if len(data) > _MAX_METADATA_PAIRS:
             raise invalid(f"This should have at most {_MAX_METADATA_PAIRS} pairs; got {len(data)}.")
-        value = TextField(max_length=_MAX_METADATA_VALUE)
+        value = TextField(max_length=_MAX_METADATA_VALUE, has_lines=True)
         problems: dict[str, Any] = {}
         for name, given in data.items():
             try:
@@ -194,10 +194,11 @@ class CreateRequestSerializer(StrictSerializer):
     )
     description = TextField(
         max_length=500,
+        has_lines=True,
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="A text that the customer sees on the checkout page.",
+        help_text="A text that the customer sees on the checkout page. Line breaks and tabs are allowed.",
     )
     metadata = MetadataField(
         required=False,
