@@ -3,7 +3,9 @@
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -16,6 +18,7 @@ _CAPABILITY = re.compile(
     r"(?:(/sign/|/by-hand/proof/)([^/\s?#\"'<>]+))?"
 )
 _KEPT_OF_CODE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}(?=-|\[)|[^\[]{0,4}", re.IGNORECASE)
+_MINUTE = 60.0
 # A shorter part may be an ordinary word, such as a password in development. Credentials are found by shape as well.
 _SHORTEST_PART = 12
 
@@ -113,6 +116,34 @@ class RedactSecrets(logging.Filter):
         return True
 
 
+class OncePerMinute(logging.Filter):
+    """Pass one line a minute of those that a logger repeats while a fault lasts, with the number of the others.
+
+    Lines are the same if they have one format and one type of exception. `clock` is in seconds.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._seen: dict[tuple[object, ...], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
+        key = (record.name, record.msg, record.exc_info[0] if record.exc_info else None)
+        now = self._clock()
+        with self._lock:
+            shown_at, omitted = self._seen.get(key, (-_MINUTE, 0))
+            if now - shown_at < _MINUTE:
+                self._seen[key] = (shown_at, omitted + 1)
+                return False
+            self._seen[key] = (now, 0)
+        if omitted:
+            record.msg, record.args = f"{record.getMessage()} (and {omitted} more since)", None
+        return True
+
+
 class TextLines(logging.Formatter):
     """One line of text: time, level, logger, request id, message and the ids of what it is about."""
 
@@ -160,6 +191,7 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
         "filters": {
             **({"ids": {"()": "config.api.request_id.RequestIdFilter"}} if with_ids else {}),
             "secrets": {"()": "config.logs.RedactSecrets"},
+            "once_a_minute": {"()": "config.logs.OncePerMinute"},
         },
         "formatters": {
             "text": {
@@ -176,7 +208,9 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
             "celery.app.trace": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
             "celery.worker.request": {"level": "ERROR"},
-            "celery.beat": {"level": "WARNING"},
+            # While Redis is down, these two would write hundreds of tracebacks a second.
+            "celery.beat": {"level": "WARNING", "filters": ["once_a_minute"]},
+            "celery.worker.consumer.consumer": {"filters": ["once_a_minute"]},
             # The servers' own loggers have handlers of their own, which would write other lines.
             "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},
             # gunicorn's access log is off; if --access-logfile switches it on, its lines are masked here as well.

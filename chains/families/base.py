@@ -127,8 +127,8 @@ class Family:
     - `subscribe_heads` is the JSON-RPC method that subscribes to new blocks over a WebSocket, then its parameters.
 
     Sandbox:
-    - `sandbox_payers` are two addresses without a known owner. `make_hash` returns a random hash that starts with the
-      given bytes.
+    - `unowned_addresses` are two addresses without a known owner: simulated payments come from them, and none may be
+      paid. `make_hash` returns a random hash that starts with the given bytes.
     """
 
     key: str
@@ -148,7 +148,7 @@ class Family:
     account_name: str
     chain_reference: Callable[[int, str], str]
     call_rules: CallRules
-    sandbox_payers: tuple[str, str]
+    unowned_addresses: tuple[str, str]
     make_hash: Callable[[bytes], str]
     wording: Wording
     address_mark: str = ""

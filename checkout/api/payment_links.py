@@ -2,6 +2,7 @@
 
 from chains.amounts import display_amount
 from chains.families.base import PaymentAsk, PaymentLinks
+from config.api.serializers import one_line
 from payments.models import PaymentRequest
 
 
@@ -23,7 +24,7 @@ def payment_link(request: PaymentRequest) -> str:
             amount=display_amount(request.amount_remaining, request.token.decimals),
             reference=bytes(request.reference) if request.references else None,
             label=merchant.display_name or merchant.name,
-            message=request.description or f"Payment {request.shortcode}",
+            message=one_line(request.description or "") or f"Payment {request.shortcode}",
         )
     )
 

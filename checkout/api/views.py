@@ -127,11 +127,11 @@ class CheckoutViewSet(viewsets.ViewSet):
         wallet_address = wallet_of(chain, body["wallet_address"])
 
         def counted(chain: Chain) -> ChainClient:
-            count_expensive(request)
+            count_expensive(request, payment_request.pk)
             return get_client(chain)
 
         token = token_of(chain, body, active_only=active_only, client=counted)
-        count_expensive(request)
+        count_expensive(request, payment_request.pk)
         routes = find_routes(
             payment_request,
             wallet_address=wallet_address,
@@ -175,7 +175,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         route = find_route(body["route_id"])
         binding = body.get("binding")
         require_binding(route, binding)
-        count_expensive(request)
+        count_expensive(request, route.request_id)
         built = build_transaction(
             route,
             binding=binding,
@@ -208,7 +208,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         body = validated(PayerProofSerializer, request)
         route = find_route(body["route_id"], of=payment_request)
         wallet_address = wallet_of(route.chain, body["wallet_address"])
-        count_expensive(request)
+        count_expensive(request, payment_request.pk)
         proof = store_proof(route, wallet_address=wallet_address, signature=body["signature"])
         return Response(
             PayerProofObject(
@@ -260,6 +260,6 @@ class CheckoutViewSet(viewsets.ViewSet):
             route_id=body.get("route_id"),
             actor="checkout",
             submitter=client_digest(request),
-            before_extra_lookup=lambda: count_expensive(request),
+            before_extra_lookup=lambda: count_expensive(request, payment_request.pk),
         )
         return Response(submitted_payment(payment), status=201 if is_new else 200)

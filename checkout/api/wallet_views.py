@@ -50,7 +50,7 @@ class WalletViewSet(viewsets.ViewSet):
         body = validated(WalletSerializer, request)
         refunded_on = payment_request.chain_id if payment_request.is_refund else None
         wallet = find_wallet(body["wallet_address"], body.get("chain_ids"), refunded_on=refunded_on)
-        count_expensive(request)
+        count_expensive(request, payment_request.pk)
         fetched = essential(payment_request, wallet)
         balances = [essential_balance(held) for held in fetched.held]
         return Response(
@@ -74,7 +74,7 @@ class WalletViewSet(viewsets.ViewSet):
         """Return all known tokens that the wallet holds."""
         body = validated(WalletSerializer, request)
         wallet = find_wallet(body["wallet_address"], body.get("chain_ids"))
-        count_expensive(request)
+        count_expensive(request, "")
         fetched = discover(wallet)
         tokens = [held_token(held) for held in fetched.held]
         return Response(WalletTokens(tokens=tokens, unavailable=unavailable_chains(fetched.unavailable)))
@@ -105,7 +105,7 @@ class WalletViewSet(viewsets.ViewSet):
         """Return the route's approval."""
         body = validated(CheckApprovalSerializer, request)
         route = find_route(body["route_id"])
-        count_expensive(request)
+        count_expensive(request, route.request_id)
         approval = check_approval(route)
         decimals = route.token.decimals
         return Response(

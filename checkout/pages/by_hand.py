@@ -61,7 +61,7 @@ def take_typed_hash(request: HttpRequest, payment_request: PaymentRequest) -> No
     """Submit the form's hash, on the chain that has the transaction. Raises ApiError."""
     chosen = _chosen_chain(typed(request, "chain_id") or str(payment_request.chain_id))
     others = list(Chain.objects.filter(is_active=True)) if settings.ROUTING_PROVIDERS else []
-    may_look = partial(_may_look, request)
+    may_look = partial(_may_look, request, payment_request)
     chain, transaction_hash = _located(typed(request, "transaction_hash"), chosen, others, may_look)
     submit_hash(
         payment_request,
@@ -69,7 +69,7 @@ def take_typed_hash(request: HttpRequest, payment_request: PaymentRequest) -> No
         transaction_hash=transaction_hash,
         actor="checkout",
         submitter=client_digest(request),
-        before_extra_lookup=lambda: count_expensive(request),
+        before_extra_lookup=lambda: count_expensive(request, payment_request.pk),
     )
 
 
@@ -147,10 +147,10 @@ def _as_hash(chain_type: str, text: str) -> str:
         return ""
 
 
-def _may_look(request: HttpRequest) -> bool:
+def _may_look(request: HttpRequest, payment_request: PaymentRequest) -> bool:
     """Whether rate limits allow node queries. A hash is accepted even if they don't."""
     try:
-        count_expensive(request)
+        count_expensive(request, payment_request.pk)
     except ApiError:
         return False
     return True

@@ -50,7 +50,7 @@ def ask_for_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
     address = typed(request, "wallet_address")
     try:
         wallet_address = wallet_of(payment_request.chain, address.strip())
-        count_expensive(request)
+        count_expensive(request, payment_request.pk)
         route = offer_proof(payment_request, wallet_address=wallet_address)
     except ApiError as error:
         return show_by_hand(
@@ -133,7 +133,7 @@ def _take_signature(request: HttpRequest, payment_request: PaymentRequest, route
     text = typed(request, "signature")
     try:
         signature = _signature(route, text)
-        count_expensive(request)
+        count_expensive(request, payment_request.pk)
         store_proof(route, wallet_address=route.wallet_address, signature=signature)
     except ApiError as error:
         if error.problems[0].code == ErrorCode.ROUTE_EXPIRED:

@@ -89,7 +89,7 @@ def take_address(request: HttpRequest, code: str) -> HttpResponse:
     text = typed(request, "wallet_address")
     try:
         address = refund_recipient(current.refund.request, text.strip())
-        count_expensive(request)
+        count_expensive(request, current.refund.pk)
         demand_payable_recipient(current.refund.request.chain, address)
         payer_of(current.refund)  # before the customer signs in vain
     except NoSigner as failure:
@@ -125,7 +125,7 @@ def sign_page(request: HttpRequest, code: str, choice: str) -> HttpResponse:
     text = typed(request, "signature")
     try:
         signature = _signature(current.refund, text)
-        count_expensive(request)
+        count_expensive(request, current.refund.pk)
         claim_address(current.refund, address, expires_at=until, signature=signature, now=timezone.now())
     except NoSigner as failure:
         closed = _closed_by(failure)

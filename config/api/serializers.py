@@ -15,7 +15,12 @@ from rest_framework.request import Request
 from config.api.errors import ErrorCode
 
 # Control characters, surrogates, and those that reorder the text around them: a name could read as another name.
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = r"\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069"
+# Plain marks of direction, which Arabic and Hebrew texts need. In a name they would hide that it is another name.
+_MARKS = r"\u061c\u200e\u200f"
+_UNSAFE = re.compile(f"[{_CONTROLS}{_MARKS}]")
+_NOT_TEXT = re.compile(f"[{_CONTROLS}]")
+_LINES = re.compile(r"[\t\n\r]+")
 
 _MOST_UNKNOWN_NAMED = 100
 _kept = threading.local()
@@ -76,8 +81,13 @@ class StrictSerializer(serializers.Serializer[Any]):
 
 
 def has_unsafe_characters(text: str) -> bool:
-    """Whether `text` holds control characters, surrogates or bidirectional overrides."""
+    """Whether `text` holds control characters, surrogates, or characters that change the direction of writing."""
     return _UNSAFE.search(text) is not None
+
+
+def one_line(text: str) -> str:
+    """Return the text with a blank in place of each run of line breaks and tabs."""
+    return _LINES.sub(" ", text)
 
 
 def kind_of(value: Any) -> str:
@@ -98,13 +108,17 @@ def invalid(message: str, code: ErrorCode = ErrorCode.PARAMETER_INVALID) -> seri
 class TextField(serializers.CharField):
     """Text kept exactly as sent: no trimming, no control or bidirectional-override characters, strings only.
 
-    `code` is what a string that can't be taken is refused with; anything but a string is `parameter_invalid`.
+    An invalid string is rejected with `code`; anything but a string is `parameter_invalid`. `has_lines` allows line
+    breaks and tabs.
     """
 
     default_error_messages = {"blank": "This should not be empty."}
 
-    def __init__(self, *, code: ErrorCode = ErrorCode.PARAMETER_INVALID, **options: Any) -> None:
+    def __init__(
+        self, *, code: ErrorCode = ErrorCode.PARAMETER_INVALID, has_lines: bool = False, **options: Any
+    ) -> None:
         self.code = code
+        self.has_lines = has_lines
         options.setdefault("trim_whitespace", False)
         super().__init__(**options)
 
@@ -118,7 +132,7 @@ class TextField(serializers.CharField):
         """Return the text unchanged, or refuse it."""
         if not isinstance(data, str):
             raise invalid(f"This should be a string; got {kind_of(data)}.")
-        if has_unsafe_characters(data):
+        if _NOT_TEXT.search(one_line(data) if self.has_lines else data):
             raise invalid("Control and bidirectional-override characters are not accepted.", self.code)
         if self.max_length is not None and len(data) > self.max_length:
             message = f"This should have at most {self.max_length:,} characters; got {len(data):,}."

@@ -26,6 +26,7 @@ from chains.amounts import format_amount
 from chains.models import Token
 from config.admin import portal
 from config.api.limits.waiting import Busy, hold
+from config.api.serializers import one_line
 from merchants.models import AuditEntry
 from merchants.staff import audit
 
@@ -59,7 +60,7 @@ def safe(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    text = str(value).replace("\x00", "")
+    text = one_line(str(value).replace("\x00", ""))
     return f"'{text}" if text[:1] in _STARTS_A_FORMULA or text.lstrip()[:1] in _STARTS_A_FORMULA else text
 
 

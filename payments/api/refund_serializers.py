@@ -8,16 +8,13 @@ from rest_framework import serializers
 from chains.amounts import AmountError, parse_amount
 from chains.api.serializers import AddressField
 from chains.families import AddressError, HashError
-from chains.models import Token
+from chains.recipients import recipient_address
 from config.api.errors import ApiError, ErrorCode
 from config.api.schema.operations import described
 from config.api.serializers import StrictSerializer, TextField
 from payments.api import examples
-from payments.api.serializers import AnyJSONField, demand_payable_recipient, recipient
+from payments.api.serializers import AnyJSONField, demand_payable_recipient
 from payments.models import PaymentRequest
-
-# Zero, and the precompiled contracts of any EVM chain.
-_LAST_RESERVED = 0xFFFF
 
 
 @described("NewRefund", "The amount and the wallet of a refund.", examples.NEW_REFUND)
@@ -134,20 +131,12 @@ class SubmitRefundSerializer(StrictSerializer):
 def refund_recipient(request: PaymentRequest, text: str) -> str:
     """Return the canonical address for a refund of this request.
 
-    Raises AddressError for an address that isn't a customer's: the one that received the payment, one without an owner,
-    and contracts that can't return what they receive. `demand_payable_recipient` queries the chain.
+    Raises AddressError for the wallet that received the payment, and for addresses where money would be lost.
+    `demand_payable_recipient` queries the chain.
     """
-    chain = request.chain
-    address = recipient(chain, request.token, text)
+    address = recipient_address(request.chain, text)
     if address == request.recipient_address:
         raise AddressError("This is the wallet that received the payment. A refund needs another one.")
-    is_reserved = int.from_bytes(chain.family.address_bytes(address)) <= _LAST_RESERVED
-    if is_reserved or address in chain.family.sandbox_payers:
-        raise AddressError("This address has no owner; what is sent there is lost.")
-    if Token.objects.filter(chain=chain, contract_address=address).exists():
-        raise AddressError("This is the contract of a token; what is sent there is lost.")
-    if any(address in contracts for contracts in chain.routers.values()):
-        raise AddressError("This is a contract of a routing provider; what is sent there is lost.")
     return address
 
 

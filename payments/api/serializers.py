@@ -14,6 +14,7 @@ from chains.currencies import is_currency
 from chains.families import AddressError, ChainError, HashError, get_client
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
+from chains.recipients import recipient_address
 from config.api.errors import ApiError, ErrorCode, Problem
 from config.api.paging import ListQuery, NumberInQueryField, TimeInQueryField
 from config.api.schema.operations import described
@@ -87,7 +88,7 @@ class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
             raise invalid(f"This should be an object of pairs of strings; got {kind_of(data)}.")
         if len(data) > _MAX_METADATA_PAIRS:
             raise invalid(f"This should have at most {_MAX_METADATA_PAIRS} pairs; got {len(data)}.")
-        value = TextField(max_length=_MAX_METADATA_VALUE)
+        value = TextField(max_length=_MAX_METADATA_VALUE, has_lines=True)
         problems: dict[str, Any] = {}
         for name, given in data.items():
             try:
@@ -165,8 +166,9 @@ class CreateRequestSerializer(StrictSerializer):
     chain_id = WholeNumberField(help_text="The `id` of the token's chain.")
     recipient_address = AddressField(
         help_text=(
-            "The wallet to be paid. On EVM 20 bytes in hex; not the zero address, the token's own contract or an "
-            "address with a wrong checksum. On Solana 32 bytes in base58; not a mint, a program or a token account. "
+            "The wallet to be paid. On EVM 20 bytes in hex with a correct checksum; not the zero address, a "
+            "precompiled contract, a burn address, a token's contract or a routing provider's contract. On Solana 32 "
+            "bytes in base58; not a mint, a program or a token account. "
             "If the merchant has allowed recipients, it must be one of them."
         )
     )
@@ -192,10 +194,11 @@ class CreateRequestSerializer(StrictSerializer):
     )
     description = TextField(
         max_length=500,
+        has_lines=True,
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="A text that the customer sees on the checkout page.",
+        help_text="A text that the customer sees on the checkout page. Line breaks and tabs are allowed.",
     )
     metadata = MetadataField(
         required=False,
@@ -271,7 +274,7 @@ class CreateRequestSerializer(StrictSerializer):
                 found.append(Problem(error.code, str(error), "amount"))
         if chain is not None and "recipient_address" in values:
             try:
-                values["recipient_address"] = recipient(chain, token, values["recipient_address"])
+                values["recipient_address"] = recipient_address(chain, values["recipient_address"])
                 found += self._recipient_problems(chain, values["recipient_address"])
             except AddressError as error:
                 found.append(Problem(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address"))
@@ -373,14 +376,6 @@ class SubmitTransactionSerializer(StrictSerializer):
             return chain, chain.family.normalise_transaction_hash(self.validated_data["transaction_hash"])
         except HashError as error:
             raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
-
-
-def recipient(chain: Chain, token: Token | None, text: str) -> str:
-    """Return the canonical recipient; raises AddressError, also for the token's own contract."""
-    address = chain.family.normalise_address(text)
-    if token is not None and token.contract_address == address:
-        raise AddressError("This is the token's own contract; what is sent there is lost.")
-    return address
 
 
 def demand_payable_recipient(chain: Chain, address: str) -> None:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from chains.client import Action
+from config.api.limits.fair_shares import Share
 
 
 class ProviderDown(Exception):
@@ -23,7 +24,7 @@ class ProviderDown(Exception):
 
 
 class ShareSpent(ProviderDown):
-    """The provider was not called because this client has used up its share of the quota."""
+    """The provider was not called because this customer's share of the quota is used up."""
 
 
 class NoOffer(Exception):
@@ -65,8 +66,8 @@ class Side:
 class Wanted:
     """A quote request: from the payer's `source`, deliver at least `amount` base units at the `target`.
 
-    `slippage` is a fraction (0.005 is half a per cent). `asked_by` identifies the client whose share of the provider's
-    quota is used (its IP address, for IPv6 its /64 network). It is never sent to providers.
+    `slippage` is a fraction (0.005 is half a per cent). `shares` are those parts of the provider's quota that the quote
+    uses. They are never sent to providers.
     """
 
     source: Side
@@ -74,7 +75,7 @@ class Wanted:
     amount: int
     order: Order = Order.CHEAPEST
     slippage: Decimal = Decimal("0.005")
-    asked_by: str = ""
+    shares: tuple[Share, ...] = ()
 
 
 @dataclass(frozen=True)

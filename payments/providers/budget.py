@@ -1,16 +1,16 @@
 """Limit calls to routing providers: to their quotas, and by a circuit breaker while they are down.
 
-Quotas belong to the deployment, so quotes are counted in Redis for all processes together. One client gets at most a
-tenth of what the others have left. Each process has its own circuit breakers.
+Quotas belong to the deployment, so quotes are counted in Redis for all processes together, and no payment request,
+client address or merchant gets more than its share. Each process has its own circuit breakers.
 """
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.conf import settings
 
-from config.api.limits.fair_shares import spend
+from config.api.limits.fair_shares import Share, spend
 from config.backoff import doubled
 from payments.providers.base import ProviderDown, ShareSpent
 
@@ -19,21 +19,31 @@ FIRST_COOLDOWN_SECONDS = 2.0
 LONGEST_COOLDOWN_SECONDS = 60.0
 
 
-def spend_quote(provider: str, client: str = "") -> None:
-    """Count one quote call to `provider` against ROUTING_QUOTE_LIMIT and against the share of `client`.
+def shares_of(request_id: object, address: str, merchant_id: object, *, is_bound: bool) -> tuple[Share, ...]:
+    """Return the shares of a customer's quote: those of its payment request, client address and merchant.
 
-    An empty `client` counts against the quota only. Without Redis each process counts alone.
-
-    Raises ProviderDown if the quota is used up, and ShareSpent if only this client's share is. Such a call is not
-    counted.
+    Without `is_bound`, no payment is bound to the request: all such requests share a half, since anyone can open them.
     """
-    spent = spend(f"routing-{provider}", client, settings.ROUTING_QUOTE_LIMITS.get(provider))
+    own = (
+        Share(f"request-{request_id}", 10),
+        Share(f"address-{address}", 5),
+        Share(f"merchant-{merchant_id}", 2),
+    )
+    return own if is_bound else (*own, Share("unbound", 2))
+
+
+def spend_quote(provider: str, shares: Sequence[Share] = ()) -> None:
+    """Count one quote call to `provider` against ROUTING_QUOTE_LIMIT and the shares.
+
+    Without shares it counts against the quota only. Without Redis each process counts alone.
+
+    Raises ProviderDown if the quota is used up, and ShareSpent if only a share is. Such a call is not counted.
+    """
+    spent = spend(f"routing-{provider}", shares, settings.ROUTING_QUOTE_LIMITS.get(provider))
     if spent is None:
         return
-    if spent.by_client:
-        raise ShareSpent(
-            f"this client has used up its share of {provider}'s quota", retry_after=spent.retry_after
-        )
+    if spent.is_share:
+        raise ShareSpent(f"a share of {provider}'s quota is used up", retry_after=spent.retry_after)
     raise ProviderDown(f"{provider}'s quote quota is used up", retry_after=spent.retry_after)
 
 

@@ -11,11 +11,13 @@ from django.db import DataError, IntegrityError, transaction
 
 from chains.client import Action, EvmCall
 from chains.models import Chain, Token
+from config.api.limits.fair_shares import Share
 from config.api.serializers import has_unsafe_characters
-from payments.models import PaymentRequest, Quote, Route
+from payments.models import Payment, PaymentRequest, Quote, Route
 from payments.models.route import PaymentType
 from payments.providers import actions, token_list
 from payments.providers.base import Fee, Offer, Side, Wanted
+from payments.providers.budget import shares_of
 from payments.providers.offer_checks import Price, Rules, accept, extra_native
 from payments.providers.quoting import Choice
 
@@ -29,13 +31,17 @@ _MOST_DOLLARS = 10**15
 def wanted_from(request: PaymentRequest, wallet_address: str, token: Token, *, asked_by: str = "") -> Wanted:
     """Return the quote request: from this wallet's token to exactly the remaining amount in the merchant's wallet.
 
-    `asked_by` is the client whose share of the provider's quota is used.
+    `asked_by` is the client address whose share of the provider's quota is used; the service's own quotes have none.
     """
+    shares: tuple[Share, ...] = ()
+    if asked_by:
+        is_bound = Payment.objects.filter(request=request).exclude(bound_by="").exists()
+        shares = shares_of(request.pk, asked_by, request.merchant_id, is_bound=is_bound)
     return Wanted(
         source=Side(token.chain_id, token.contract_address, wallet_address),
         target=Side(request.chain_id, request.token.contract_address, request.recipient_address),
         amount=request.amount_remaining,
-        asked_by=asked_by,
+        shares=shares,
     )
 
 

@@ -26,7 +26,7 @@ def new_hash(request: PaymentRequest) -> str:
 def payer_of(request: PaymentRequest) -> str:
     """Return an unused address that is not the recipient: a transfer to itself pays nothing."""
     return next(
-        address for address in request.chain.family.sandbox_payers if address != request.recipient_address
+        address for address in request.chain.family.unowned_addresses if address != request.recipient_address
     )
 
 

@@ -47,7 +47,7 @@ FAMILY = Family(
     subscribe_heads=("eth_subscribe", "newHeads"),
     has_price_feeds=True,
     # Without a known owner: Ethereum's customary burn addresses.
-    sandbox_payers=(
+    unowned_addresses=(
         "0x000000000000000000000000000000000000dEaD",
         "0x00000000000000000000000000000000DeaDBeef",
     ),

@@ -44,7 +44,7 @@ FAMILY = Family(
     native_alias="11111111111111111111111111111111",
     links=PaymentLinks(make=solana_pay, bind=True),
     # Without an owner: the incinerator, and a system account without a key.
-    sandbox_payers=(
+    unowned_addresses=(
         "1nc1nerator11111111111111111111111111111111",
         "Sysvar1nstructions1111111111111111111111111",
     ),

@@ -1,18 +1,23 @@
 """The limits by client address: public calls, failed authentication, and calls of nodes and providers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from limits import RateLimitItem
 from rest_framework.request import Request
 
 from config.api.handler import is_api_path, json_error
 from config.api.limits.client_address import client_identity
-from config.api.limits.rate_limits import Refusal, hit
+from config.api.limits.rate_limits import Refusal, WithoutRedis, hit
 
 _PUBLIC = ("/api/public/", "/pay/", "/refunds/")
+# The parameters of public paths that name a payment request or a refund.
+_NAMES = ("id", "shortcode", "code")
+# One address can serve many customers: a shop's, an office's or a mobile carrier's.
+_TIMES_FOR_AN_ADDRESS = 10
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -24,7 +29,7 @@ def never_refused(view: View) -> View:
 
 
 class RateLimitMiddleware:
-    """Count each public call, and each failed authentication, by the client's address."""
+    """Count each public call by payment request and client address, and each failed authentication by address."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -38,34 +43,51 @@ class RateLimitMiddleware:
         return response
 
     def process_view(
-        self, request: HttpRequest, view: Callable[..., Any], _arguments: Any, _names: Any
+        self, request: HttpRequest, view: Callable[..., Any], _arguments: Any, parameters: Mapping[str, Any]
     ) -> HttpResponse | None:
         """Answer a call over the limit in the view's place."""
         if not request.path.startswith(_PUBLIC) or getattr(view, "is_never_refused", False):
             return None
-        refusal = hit("public", client_identity(request), settings.RATE_LIMIT_PUBLIC)
+        about = next((str(parameters[name]) for name in _NAMES if name in parameters), "")
+        refusal = _hit("public", about, client_identity(request), settings.RATE_LIMIT_PUBLIC)
         if refusal is None:
             return None
         return json_error(refusal.as_error()) if is_api_path(request) else _page(request, refusal)
 
 
-def count_expensive(request: HttpRequest | Request) -> None:
-    """Count a call that costs something at nodes or providers, by the client's address; each call once.
+def count_expensive(request: HttpRequest | Request, about: object) -> None:
+    """Count a call that costs something at nodes or providers, by payment request and client address; each call once.
 
-    To be called once the input is known to be valid, and before a node or provider is asked. Raises ApiError
-    `rate_limited`. Without Redis this process counts alone.
+    `about` is the request's ID, or "" for a call about none. Call it once the input is known to be valid, and before
+    a node or provider is called. Raises ApiError `rate_limited`. Without Redis this process counts alone.
 
-    Nothing is counted over all addresses: one client could use that up for every other. A count by payment request and
-    address would have the same limit as the count by address, which contains it.
+    Nothing is counted over all addresses: one client could use that up for every other.
     """
     call: Any = getattr(request, "_request", request)  # the one request under REST framework's
     if getattr(call, "is_counted_as_expensive", False):
         return
-    identity = client_identity(call)
-    refusal = hit("expensive-address", identity, settings.RATE_LIMIT_EXPENSIVE, without_redis="count here")
+    limit = settings.RATE_LIMIT_EXPENSIVE
+    refusal = _hit("expensive", str(about), client_identity(call), limit, without_redis="count here")
     if refusal is not None:
         raise refusal.as_error()
     call.is_counted_as_expensive = True
+
+
+def _hit(
+    scope: str,
+    about: str,
+    identity: str,
+    limit: RateLimitItem | None,
+    *,
+    without_redis: WithoutRedis = "let through",
+) -> Refusal | None:
+    """Count a call about one payment request by one address, and by the address over all payment requests."""
+    if limit is None:
+        return None
+    over_all = type(limit)(limit.amount * _TIMES_FOR_AN_ADDRESS, limit.multiples, limit.namespace)
+    return hit(f"{scope}-request", f"{about}/{identity}", limit, without_redis=without_redis) or hit(
+        f"{scope}-address", identity, over_all, without_redis=without_redis
+    )
 
 
 def _page(request: HttpRequest, refusal: Refusal) -> HttpResponse:

@@ -26,6 +26,7 @@ from config.api.errors import ApiError, ErrorCode
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+WithoutRedis = Literal["let through", "count here"]
 
 _ANSWER_SECONDS = 0.5
 _PAUSE_SECONDS = 5.0
@@ -48,7 +49,7 @@ def hit(
     identity: str,
     limit: RateLimitItem | None,
     *,
-    without_redis: Literal["let through", "count here"] = "let through",
+    without_redis: WithoutRedis = "let through",
 ) -> Refusal | None:
     """Count one call by `identity` within `scope`; return None if `limit` allows it. A refused call is not counted.
 

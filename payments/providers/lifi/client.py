@@ -61,7 +61,7 @@ class LifiProvider:
         """
         if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
             raise NoOffer(NoOfferCode.NO_ROUTE)
-        spend_quote(PROVIDER, wanted.asked_by)
+        spend_quote(PROVIDER, wanted.shares)
         answer = self._api.get("/quote/toAmount", self._quote_request(wanted), seconds=QUOTE_SECONDS)
         if answer.status < 300:
             return offer_from(answer.body)

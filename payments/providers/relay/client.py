@@ -53,7 +53,7 @@ class RelayProvider:
         Single-chain routes are not requested, because their calls can't be decoded.
         """
         body = _quote_request(wanted)
-        spend_quote(self.key, wanted.asked_by)
+        spend_quote(self.key, wanted.shares)
         answer = self._api.post("/quote/v2", body)
         if answer.status >= 400:
             raise no_offer_from(answer.status, answer.body)

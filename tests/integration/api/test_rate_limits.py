@@ -87,13 +87,24 @@ def test_a_refused_call_claims_no_idempotency_key(api: Api, order: Order, limits
 # --- by address ------------------------------------------------------------------------------------------------------
 
 
-def test_public_calls_count_by_address_whatever_their_path(public: Api, request_id: str) -> None:
-    paths = ["/api/public/chains", f"/api/public/payment-requests/{request_id}", "/api/public/nothing-here"]
-    assert [public.get(path).status_code for path in paths] == [200, 200, 404]
-    refused = public.get("/api/public/chains")
+def test_public_calls_count_by_request_and_address(public: Api, request_id: str) -> None:
+    path = f"/api/public/payment-requests/{request_id}"
+    assert [public.get(path).status_code for _ in range(3)] == [200] * 3
+    refused = public.get(path)
     assert_refused(refused)
     assert refused["Access-Control-Allow-Origin"] == "*", "the page that asked can read why"
     assert "Retry-After" in refused["Access-Control-Expose-Headers"]
+
+
+def test_calls_without_a_request_count_together(public: Api) -> None:
+    paths = ["/api/public/chains", "/api/public/nothing-here", "/api/public/chains"]
+    assert [public.get(path).status_code for path in paths] == [200, 404, 200]
+    assert_refused(public.get("/api/public/chains"))
+
+
+def test_one_address_gets_ten_times_the_limit_over_all_requests(public: Api) -> None:
+    unknown = [f"/api/public/payment-requests/unknown-{number}" for number in range(31)]
+    assert [public.get(path).status_code for path in unknown] == [404] * 30 + [429]
 
 
 def test_a_preflight_is_not_counted(public: Api) -> None:
@@ -112,13 +123,6 @@ def test_the_page_says_it_in_words(public: Api, request_id: str) -> None:
     assert "One moment, please" in refused.content.decode()
     assert f"{refused['Retry-After']} second" in refused.content.decode()
     assert "default-src 'none'" in refused["Content-Security-Policy"]
-
-
-def test_page_and_api_share_one_count(public: Api, request_id: str) -> None:
-    for path in ("/pay/2222", "/api/public/chains", "/pay/2222"):
-        public.get(path)
-    assert public.get("/pay/2222").status_code == 429
-    assert_refused(public.get("/api/public/chains"))
 
 
 def test_keyed_calls_do_not_count_as_public_ones(api: Api, public: Api, limits: Any) -> None:
@@ -201,7 +205,7 @@ def post_from(ip: str, path: str, body: Any) -> Any:
 
 
 @pytest.mark.parametrize("path", expensive_paths())
-def test_each_expensive_call_is_counted_by_address_and_leaves_the_request_to_others(
+def test_each_expensive_call_counts_by_request_and_address(
     path: str, request_id: str, route_id: str, local_chain: Any
 ) -> None:
     body = valid_body(path, PaymentRequest.objects.get(), route_id, local_chain.payer)

@@ -9,7 +9,7 @@ import pytest
 from config import logs
 from config.api.log_context import add_to_log_context, log_context, logged_ids
 from config.api.request_id import RequestIdFilter
-from config.logs import JsonLines, RedactSecrets, TextLines, know_secrets, redact
+from config.logs import JsonLines, OncePerMinute, RedactSecrets, TextLines, know_secrets, redact
 
 # Joined here, so that no whole secret stands in a file.
 KEY = "quitt_" + "0123456789abcdef" * 2 + "01234567"
@@ -122,3 +122,20 @@ def test_ids_end_with_their_context_and_stay_in_their_thread() -> None:
 def test_a_misspelt_id_is_a_mistake_of_the_caller() -> None:
     with pytest.raises(TypeError, match="payment_hash"), log_context(payment_hash="0x"):
         pass
+
+
+def test_repeated_error_is_logged_once_a_minute_with_its_count() -> None:
+    now = [1000.0]
+    once = OncePerMinute(clock=lambda: now[0])
+
+    def passes(text: str, level: int = logging.ERROR, *values: object) -> str:
+        record = logging.LogRecord("celery.beat", level, __file__, 1, text, values, None)
+        return record.getMessage() if once.filter(record) else ""
+
+    assert passes("%s failed", logging.ERROR, "expiry") == "expiry failed"
+    assert [passes("%s failed", logging.ERROR, name) for name in ("values", "expiry")] == ["", ""]
+    assert passes("another fault") == "another fault"
+    assert [passes("started", logging.INFO) for _ in range(2)] == ["started"] * 2
+    now[0] += 60
+    assert passes("%s failed", logging.ERROR, "values") == "values failed (and 2 more since)"
+    assert passes("%s failed", logging.ERROR, "values") == ""

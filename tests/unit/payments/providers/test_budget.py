@@ -1,17 +1,25 @@
 """No provider is asked beyond its quota, nor again and again while it does not answer."""
 
-from contextlib import suppress
+from itertools import count
+from typing import Any
 
 import pytest
 from django.test import override_settings
 from limits import parse
 
 from config.api.limits import fair_shares, rate_limits
-from config.api.limits.fair_shares import Shares
+from config.api.limits.fair_shares import Share, Shares
 from payments.providers.base import ProviderDown, ShareSpent
-from payments.providers.budget import Circuit, spend_quote
+from payments.providers.budget import Circuit, shares_of, spend_quote
 
+numbers = count()
 ATTACKER, CUSTOMER = "2001:db8:1:2::/64", "192.0.2.2"
+
+
+def quote(address: str, *, request: str = "", merchant: str = "", is_bound: bool = True) -> tuple[Share, ...]:
+    """Return the shares of a quote; by default each is of a request and a merchant of its own."""
+    own = f"{address}-{next(numbers)}"
+    return shares_of(request or own, address, merchant or own, is_bound=is_bound)
 
 
 class Clock:
@@ -39,57 +47,70 @@ def test_a_quota_can_be_switched_off() -> None:
         spend_quote("lifi")
 
 
-# --- no client gets more than a tenth of what is left ----------------------------------------------------------------
+# --- shares of what is left ------------------------------------------------------------------------------------------
+
+
+def quotes_until_refused(**options: Any) -> int:
+    for made in range(100):
+        try:
+            spend_quote("lifi", quote(**options))
+        except ShareSpent:
+            return made
+    raise AssertionError("no share was used up")
 
 
 @override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("40/hour")})
-def test_one_client_gets_a_tenth_and_the_others_what_is_left() -> None:
-    def quotes_until_refused(client: str) -> int:
-        count = 0
-        with suppress(ShareSpent):
-            while count <= 40:
-                spend_quote("lifi", client)
-                count += 1
-        return count
-
-    assert quotes_until_refused(ATTACKER) == 4
-    assert quotes_until_refused(CUSTOMER) == 3, "a tenth of the 36 that the first one left"
-    assert quotes_until_refused(ATTACKER) == 0
+def test_one_request_gets_a_tenth_of_what_is_left() -> None:
+    assert quotes_until_refused(address=CUSTOMER, request="one") == 4
     with pytest.raises(ShareSpent) as refused:
-        spend_quote("lifi", ATTACKER)
+        spend_quote("lifi", quote(CUSTOMER, request="one"))
     assert refused.value.retry_after is not None
     assert 0 < refused.value.retry_after <= 3600
 
 
+@override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("40/hour")})
+def test_one_address_gets_a_fifth_and_the_others_what_is_left() -> None:
+    assert quotes_until_refused(address=ATTACKER) == 8
+    assert quotes_until_refused(address=CUSTOMER) == 6, "a fifth of the 32 that the first one left"
+    assert quotes_until_refused(address=ATTACKER) == 0
+
+
+@override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("40/hour")})
+@pytest.mark.parametrize("kind", [{"merchant": "shop"}, {"is_bound": False}])
+def test_one_merchant_and_all_unbound_requests_get_half(kind: dict[str, Any]) -> None:
+    for number in range(20):
+        spend_quote("lifi", quote(f"192.0.2.{number}", **kind))
+    with pytest.raises(ShareSpent):
+        spend_quote("lifi", quote("192.0.2.99", **kind))
+    spend_quote("lifi", quote(CUSTOMER))
+
+
 @override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("5/hour")})
-def test_the_end_of_a_quota_is_of_use_to_somebody_and_then_spent_for_all() -> None:
+def test_last_quotes_of_a_quota_go_to_anyone_once() -> None:
     for number in range(5):
-        spend_quote("lifi", f"192.0.2.{number}")
+        spend_quote("lifi", quote(f"192.0.2.{number}"))
     with pytest.raises(ProviderDown, match="quote quota is used up") as down:
-        spend_quote("lifi", "192.0.2.9")
+        spend_quote("lifi", quote("192.0.2.9"))
     assert not isinstance(down.value, ShareSpent)
 
 
 def test_a_share_comes_back_with_time() -> None:
     clock = Clock()
-    shares = Shares(clock=clock)
-    assert [shares.count("q", ATTACKER, 20, 60)[0] for _ in range(3)] == ["", "", "share"]
+    shares, own = Shares(clock=clock), (Share("one", 10),)
+    assert [shares.count("q", own, 20, 60)[0] for _ in range(3)] == ["", "", "share"]
     clock.now += 59
-    assert shares.count("q", ATTACKER, 20, 60) == ("share", 1.0)
+    assert shares.count("q", own, 20, 60) == ("share", 1.0)
     clock.now += 1
-    assert shares.count("q", ATTACKER, 20, 60) == ("", 0.0)
+    assert shares.count("q", own, 20, 60) == ("", 0.0)
 
 
-@override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("20/hour")}, REDIS_URL="redis://127.0.0.1:1/0")
+@override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("10/hour")}, REDIS_URL="redis://127.0.0.1:1/0")
 def test_without_redis_each_process_keeps_the_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fair_shares, "_here", Shares())
     rate_limits._in_redis.cache_clear()
     try:
-        for _ in range(2):
-            spend_quote("lifi", ATTACKER)
-        with pytest.raises(ShareSpent):
-            spend_quote("lifi", ATTACKER)
-        spend_quote("lifi", CUSTOMER)
+        assert quotes_until_refused(address=ATTACKER) == 2
+        spend_quote("lifi", quote(CUSTOMER))
     finally:
         rate_limits._in_redis.cache_clear()
         rate_limits._redis.answered()

@@ -21,9 +21,9 @@ OUTCOMES = {
     "refund.completed": ("refunded",),
     "refund.failed": ("refund_failed",),
 }
-# Addresses without a known key: Ethereum's usual burn address, and the SHA-256 of `quittance trigger`.
+# Addresses without a known key, from the SHA-256 of `quittance trigger`.
 _RECIPIENTS = {
-    "evm": "0x000000000000000000000000000000000000dEaD",
+    "evm": "0x4Fd8f84A1f58b7cE44Dfb7dAF132067f3569FB49",
     "solana": "6Nh6ec9BNgx4w4R62pT3cCX4RbjW9PEyaXMUafBRmCPL",
 }
 _PREFERRED = ("USDC", "USDT", "DAI")

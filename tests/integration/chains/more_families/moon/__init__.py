@@ -72,7 +72,7 @@ FAMILY = Family(
     account_name="Moon",
     chain_reference=lambda chain_id, _: f"moon-{chain_id}",
     call_rules=CallRules(selector_bytes=None, payer_signs_all=True),
-    sandbox_payers=("moon1" + "0" * 30, "moon1" + "1" * 30),
+    unowned_addresses=("moon1" + "0" * 30, "moon1" + "1" * 30),
     make_hash=lambda beginning: "m" + (beginning + secrets.token_bytes(32 - len(beginning))).hex(),
     wording=Wording(sign_method="moon_sign"),
 )
