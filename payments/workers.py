@@ -60,9 +60,8 @@ def _wake_after_gap() -> None:
     _wake_deliveries()
 
 
-_LISTENER = Listener(
-    {Channel.PAYMENTS: _wake_verification, Channel.DELIVERIES: _wake_deliveries}, on_gap=_wake_after_gap
-)
+WAKES = {Channel.PAYMENTS: _wake_verification, Channel.DELIVERIES: _wake_deliveries}
+_LISTENER = Listener(WAKES, on_gap=_wake_after_gap)
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]

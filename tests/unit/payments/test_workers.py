@@ -4,6 +4,7 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from queue import Queue
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
 from chains.models import Chain, Token
+from config.due_work.listening import Channel, Listener, notify
 from config.due_work.runner import Runner, stop_all
 from merchants.models import Merchant
 from payments import tasks, workers
@@ -127,6 +129,21 @@ def test_task_wakes_its_queue(task: Any, runner: Runner[Any], monkeypatch: pytes
     task()
     assert nudged == [runner]
     assert runner in workers.RUNNERS
+
+
+def test_notification_wakes_its_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: Queue[tuple[Runner[Any], Any]] = Queue()
+    monkeypatch.setattr(Runner, "wake", lambda self, lane: woken.put((self, lane)))
+    listener = Listener(workers.WAKES)
+    listener.start()
+    try:
+        eventually(lambda: listener.is_current, "the listener is connected")
+        notify(Channel.PAYMENTS, "137")
+        assert woken.get(timeout=30) == (workers.VERIFICATION, 137)
+        notify(Channel.DELIVERIES)
+        assert woken.get(timeout=30) == (workers.DELIVERIES, None)
+    finally:
+        listener.stop()
 
 
 def await_status(payment: Payment, status: str) -> None:
