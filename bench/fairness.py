@@ -97,12 +97,10 @@ def main(pending: int) -> None:
 
 def work() -> None:
     """Verify as a worker process does, until killed."""
-    from payments.swaps import deliveries
-    from payments.verification.chain_threads import ChainThreads
+    from payments.workers import VERIFICATION
 
-    threads = ChainThreads(deliveries)
     while True:
-        threads.nudge()
+        VERIFICATION.nudge()
         time.sleep(TICK_SECONDS)
 
 

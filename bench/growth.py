@@ -304,8 +304,13 @@ def _sweeps() -> dict[str, Operation]:
         for chain in Chain.objects.filter(is_active=True):
             by_merchant(watched(chain, now))
 
+    def verification() -> None:
+        now = timezone.now()
+        for chain_id in leasing.LOOKUPS.lanes(now):
+            leasing.claim_due(now, chain_id)
+
     return {
-        "verify due": _rolled_back(lambda: leasing.claim_due(timezone.now())),
+        "verify due": _rolled_back(verification),
         "expire due": _rolled_back(lifecycle.expire_due),
         "discovery plan": _rolled_back(discovery),
         "deliver due": _rolled_back(lambda: claim_due(limit=DUE, now=timezone.now())),

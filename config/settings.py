@@ -11,9 +11,9 @@ from django.templatetags.static import static
 
 from config.api.schema.settings import spectacular_settings
 from config.beat.schedule import SCHEDULE, TRANSPORT
-from config.database.keepalives import PEER_OPTIONS
 from config.environment import load
 from config.environment.declared import PROVIDERS, SOURCES
+from config.environment.keepalives import PEER_OPTIONS
 from config.environment.rate_sources import FEEDS, url_setting
 from config.environment.values import rate_limit
 from config.logs import know_secrets, logging_configuration, report_errors

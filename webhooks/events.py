@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config.api.log_context import log_context
-from config.database.notifications import Channel, notify
+from config.due_work.listening import Channel, notify
 from merchants.models import Merchant
 from webhooks.endpoints.configuration import ensure_secret
 from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType

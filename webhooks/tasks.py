@@ -1,36 +1,17 @@
-"""The periodic Celery tasks. The database decides what is due."""
-
-from functools import cache
+"""The periodic Celery tasks. Running one twice, late or not at all is safe: the database decides what is due."""
 
 from celery import shared_task
-from celery.signals import worker_process_init, worker_process_shutdown
 from django.utils import timezone
 
-from config.database.notifications import Channel, Listener
-from config.database.waker import Waker
-from webhooks.dispatch.dispatcher import Dispatcher
 from webhooks.endpoints import health
 from webhooks.storage import partitions, retention
-
-
-@cache
-def _dispatcher() -> Dispatcher:
-    """Return this process's dispatcher, created in the process that uses it (threads don't survive a fork)."""
-    return Dispatcher()
-
-
-@worker_process_init.connect
-def _listen(**_: object) -> None:
-    """Start deliveries as soon as their events are committed."""
-    waker = Waker("wake-dispatcher", lambda: _dispatcher().nudge())
-    waker.start()
-    Listener({Channel.DELIVERIES: lambda _: waker.wake()}, on_gap=waker.wake).start()
+from webhooks.workers import DELIVERIES
 
 
 @shared_task
-def deliver_due() -> int:
-    """Start the deliveries that are due."""
-    return _dispatcher().nudge()
+def wake_deliveries() -> int:
+    """Wake this process's dispatcher, which sends what is due."""
+    return DELIVERIES.nudge()
 
 
 @shared_task
@@ -51,8 +32,3 @@ def keep_partitions() -> None:
     now = timezone.now()
     partitions.make_ahead(now)
     partitions.drop_unused(now - retention.KEPT)
-
-
-@worker_process_shutdown.connect
-def _finish(**_: object) -> None:
-    _dispatcher().finish()

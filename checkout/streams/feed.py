@@ -18,7 +18,7 @@ from django.db import close_old_connections, connection
 
 from checkout.api.checkout_object import checkout_object, details_etag, with_server_time
 from checkout.lookup import find_request
-from config.database.notifications import Channel, Listener
+from config.due_work.listening import Channel, Listener
 
 logger = logging.getLogger(__name__)
 

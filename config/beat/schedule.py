@@ -12,18 +12,26 @@ TRANSPORT: dict[str, Any] = {
 
 # A nudge that waited longer than its own period has been overtaken by a newer one.
 SCHEDULE: dict[str, dict[str, Any]] = {
-    "look at due payments": {"task": "payments.tasks.verify_due", "schedule": 1.0, "options": {"expires": 5}},
-    "follow swaps": {"task": "payments.tasks.follow_swaps", "schedule": 1.0, "options": {"expires": 5}},
-    "look at finality": {
-        "task": "payments.tasks.check_finality",
+    "wake verification": {
+        "task": "payments.tasks.wake_verification",
+        "schedule": 1.0,
+        "options": {"expires": 5},
+    },
+    "wake swaps": {"task": "payments.tasks.wake_swaps", "schedule": 1.0, "options": {"expires": 5}},
+    "wake finality": {
+        "task": "payments.tasks.wake_finality",
         "schedule": 10.0,
         "options": {"expires": 20},
     },
-    "find unsubmitted": {"task": "payments.tasks.discover_due", "schedule": 5.0, "options": {"expires": 10}},
-    "expire due requests": {"task": "payments.tasks.expire_due", "schedule": 2.0, "options": {"expires": 10}},
-    "value payments": {"task": "payments.tasks.value_due", "schedule": 2.0, "options": {"expires": 5}},
-    "mail about late payments": {
-        "task": "payments.tasks.mail_late_payments",
+    "wake discovery": {"task": "payments.tasks.wake_discovery", "schedule": 5.0, "options": {"expires": 10}},
+    "expire requests": {
+        "task": "payments.tasks.expire_requests",
+        "schedule": 2.0,
+        "options": {"expires": 10},
+    },
+    "wake values": {"task": "payments.tasks.wake_values", "schedule": 2.0, "options": {"expires": 5}},
+    "wake late mails": {
+        "task": "payments.tasks.wake_late_mails",
         "schedule": 60.0,
         "options": {"expires": 50},
     },
@@ -32,12 +40,16 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 2.0,
         "options": {"expires": 5},
     },
-    "keep token lists": {
-        "task": "payments.tasks.keep_token_lists",
+    "refresh token lists": {
+        "task": "payments.tasks.refresh_token_lists",
         "schedule": 60.0,
         "options": {"expires": 50},
     },
-    "keep figures": {"task": "payments.tasks.keep_figures", "schedule": 60.0, "options": {"expires": 50}},
+    "update statistics": {
+        "task": "payments.tasks.update_statistics",
+        "schedule": 60.0,
+        "options": {"expires": 50},
+    },
     "purge idempotency keys": {
         "task": "merchants.tasks.purge_idempotency_keys",
         "schedule": 20.0,
@@ -55,8 +67,8 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 60.0,
         "options": {"expires": 50},
     },
-    "deliver due webhooks": {
-        "task": "webhooks.tasks.deliver_due",
+    "wake deliveries": {
+        "task": "webhooks.tasks.wake_deliveries",
         "schedule": 1.0,
         "options": {"expires": 5},
     },

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from django.db import connection
 
-from config.database.notifications import Channel, Listener
+from config.due_work.listening import Channel, Listener
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

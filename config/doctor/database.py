@@ -11,8 +11,8 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from config.database.notifications import connect
 from config.doctor.finding import Finding, by_limits, failed, fine, warning
+from config.due_work.listening import connect
 
 OLDEST = 14
 SKEW_SECONDS = (2.0, 30.0)

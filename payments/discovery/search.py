@@ -6,20 +6,17 @@ stores how far the chain was searched for each merchant.
 """
 
 import logging
-import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from celery.exceptions import SoftTimeLimitExceeded
-from django.db.models import Q
 from django.utils import timezone
 
 from chains.client import ChainClient, ChainError
 from chains.families import get_client
 from chains.models import Chain
-from config.database import leases
-from config.database.leases import Lease
+from config.due_work import leases
+from config.due_work.leases import FREE, Lease
+from config.due_work.queue import Queue
 from payments.discovery.search_pass import LeaseLost, Pass
 from payments.discovery.watches import watched
 from payments.models import DiscoveryCursor, MerchantCursor, PaymentRequest
@@ -29,28 +26,40 @@ logger = logging.getLogger(__name__)
 SHORTEST_PAUSE = timedelta(seconds=5)
 PAUSE_AFTER_FAILURE = timedelta(seconds=10)
 LONGEST_PAUSE_AFTER_FAILURE = timedelta(seconds=60)
+SEARCHES = Queue(model=DiscoveryCursor, due="due_at", owner="chain_id", lane="chain_id")
 
 
-def discover_due(
-    *, client: Callable[[Chain], ChainClient] = get_client, now: Callable[[], datetime] = timezone.now
+def chains_to_search(now: datetime) -> list[int]:
+    """Return the ids of the chains whose search is due and that have a merchant to search for."""
+    due = set(SEARCHES.lanes(now))
+    with_cursors = set(MerchantCursor.objects.values_list("chain_id", flat=True).distinct())
+    begun = set(DiscoveryCursor.objects.values_list("pk", flat=True))
+    return [
+        chain.pk
+        for chain in Chain.objects.all()
+        if (chain.pk in due or chain.pk not in begun)
+        and (chain.pk in with_cursors or watched(chain, now).exists())
+    ]
+
+
+def search_chain(
+    chain_id: int,
+    *,
+    client: Callable[[Chain], ChainClient] = get_client,
+    now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Search each chain that is due; return how many payments were found."""
-    count = 0
-    for chain in _chains_to_search(now()):
-        lease = _claim(chain, now())
-        if lease is None:
-            continue
-        try:
-            with leases.kept(lease):
-                count += _search(chain, lease, client, now)
-        except SoftTimeLimitExceeded:
-            raise
-        except LeaseLost:
-            logger.warning("another worker continues the search on chain %s", chain.pk)
-        except Exception:
-            # A failure on one chain must not delay the others. It is due again when its lease expires.
-            logger.exception("the search on chain %s stopped", chain.pk)
-    return count
+    """Search the chain if that is due, in one pass; return how many payments were found."""
+    at = now()
+    DiscoveryCursor.objects.get_or_create(chain_id=chain_id, defaults={"due_at": at})
+    lease = SEARCHES.claim(at, 1, chain_id)
+    if not lease.keys:
+        return 0
+    try:
+        with leases.kept(lease):
+            return _search(Chain.objects.get(pk=chain_id), lease, client, now)
+    except LeaseLost:
+        logger.warning("another worker continues the search on chain %s", chain_id)
+        return 0
 
 
 def expect_by_link(request: PaymentRequest) -> None:
@@ -58,29 +67,6 @@ def expect_by_link(request: PaymentRequest) -> None:
     unseen = PaymentRequest.objects.filter(pk=request.pk, link_shown_at__isnull=True)
     if request.link_shown_at is None:
         unseen.update(link_shown_at=timezone.now())
-
-
-def _chains_to_search(now: datetime) -> Iterator[Chain]:
-    """Yield the chains that are due and have a merchant to search for."""
-    waiting = DiscoveryCursor.objects.exclude(_free(now)).values("chain")
-    with_cursors = set(MerchantCursor.objects.values_list("chain_id", flat=True).distinct())
-    for chain in Chain.objects.exclude(pk__in=waiting):
-        if chain.pk in with_cursors or watched(chain, now).exists():
-            yield chain
-
-
-def _free(now: datetime) -> Q:
-    return leases.is_free() & Q(due_at__lte=now)
-
-
-def _claim(chain: Chain, now: datetime) -> Lease | None:
-    """Lease the chain's search; return None unless it was due and free."""
-    asked_at, claim_id = time.monotonic(), uuid.uuid4()
-    DiscoveryCursor.objects.get_or_create(chain=chain, defaults={"due_at": now})
-    free = DiscoveryCursor.objects.filter(_free(now), chain=chain)
-    if not free.update(claim_id=claim_id, lease_until=leases.expiry()):
-        return None
-    return Lease(DiscoveryCursor, claim_id, [chain.pk], asked_at=asked_at)
 
 
 def _search(
@@ -103,9 +89,7 @@ def _search(
             pause = timedelta()
     if error is not None:
         logger.warning("search on %s failed: %s", chain.name, error)
-    DiscoveryCursor.objects.filter(chain=chain, claim_id=lease.claim_id).update(
-        due_at=now() + pause, claim_id=None, lease_until=None
-    )
+    DiscoveryCursor.objects.filter(chain=chain, claim_id=lease.claim_id).update(due_at=now() + pause, **FREE)
     return count
 
 

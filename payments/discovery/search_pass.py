@@ -15,7 +15,7 @@ from django.db.models.functions import Greatest
 from chains.client import ChainClient, ChainError, SearchLimits
 from chains.families import head_allowance
 from chains.models import Chain
-from config.database.leases import Lease
+from config.due_work.leases import Lease
 from payments.discovery.plan import Place, Position, Range, advance, is_finished, next_group
 from payments.discovery.starts import restarted, start_of
 from payments.discovery.watches import Watched, Watching, by_merchant, watched, watched_of

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
@@ -18,6 +17,7 @@ from django.utils import timezone
 from chains.amounts import display_amount
 from chains.models import Token
 from config.api.errors import ApiError
+from config.due_work.queue import Queue
 from config.mail import send as send_mail
 from payments.models import PaymentRequest
 from payments.prices.rates import Rate, current_rate
@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 PAUSE = timedelta(minutes=10)
 _BATCH = 100
+LATE_MAILS = Queue(model=PaymentRequest, due="late_price_mail_at", owner="merchant_id", has_lease=False)
 
 Mail = Callable[[str, str, str], object]
 RateOf = Callable[[Token, str], Rate]
@@ -47,8 +48,10 @@ def mail_merchants(
     *, now: Callable[[], datetime] = timezone.now, mail: Mail = send_mail, rate_of: RateOf = current_rate
 ) -> int:
     """E-mail the merchants of requests that wait for acceptance; return how many e-mails were sent."""
-    due = PaymentRequest.objects.filter(late_price_mail_at__lte=now()).select_related("merchant", "token")
-    return sum(_mailed_alone(request, now(), mail, rate_of) for request in due.order_by("pk")[:_BATCH])
+    due = PaymentRequest.objects.filter(pk__in=LATE_MAILS.pick(now(), _BATCH)).select_related(
+        "merchant", "token"
+    )
+    return sum(_mailed_alone(request, now(), mail, rate_of) for request in due.order_by("pk"))
 
 
 def _mailed_alone(request: PaymentRequest, now: datetime, mail: Mail, rate_of: RateOf) -> bool:
@@ -58,8 +61,6 @@ def _mailed_alone(request: PaymentRequest, now: datetime, mail: Mail, rate_of: R
     """
     try:
         return _mail_one(request, now, mail, rate_of)
-    except SoftTimeLimitExceeded:
-        raise
     except Exception:
         logger.exception("the e-mail about payment request %s was not sent", request.pk)
         return False

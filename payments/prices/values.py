@@ -18,6 +18,7 @@ from chains.models import Token
 from chains.switches import Feature, is_on
 from config.api.errors import ApiError
 from config.api.serializers import required_timestamp
+from config.due_work.queue import Queue
 from payments.models import Payment
 from payments.prices.rates import Rate, current_rate
 from payments.prices.rules import value_of
@@ -29,6 +30,11 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 500
 PAUSE = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(hours=1)
+# The latest first: payments that have waited for long, and may never get a rate, don't hold up new ones. A payment that
+# is being valued has its next turn already, which takes the place of a lease.
+VALUES = Queue(
+    model=Payment, due="value_due_at", owner="merchant_id", order="value_due_at DESC", has_lease=False
+)
 # A rate observed later than this after the completion is an estimate.
 PROMPT = timedelta(minutes=2)
 
@@ -52,14 +58,11 @@ def value_due(now: datetime | None = None, *, rate_of: RateOf = current_rate) ->
 
 def _claim(now: datetime) -> Sequence[Payment]:
     """Return due payments and move their next turn, so that no other worker values them meanwhile."""
+    keys = VALUES.pick(now, AT_ONCE)
     with transaction.atomic():
         free = Payment.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
-        due = list(
-            free.filter(value_due_at__lte=now)
-            .select_related("request__token__chain", "request__merchant")
-            # The latest first: payments that have waited for long, and may never get a rate, don't hold up new ones.
-            .order_by("-value_due_at")[:AT_ONCE]
-        )
+        still_due = free.filter(pk__in=keys, value_due_at__lte=now)
+        due = list(still_due.select_related("request__token__chain", "request__merchant"))
         turns = {payment.pk: {"value_due_at": now + _pause(payment, now)} for payment in due}
         update_each(Payment, turns, guard={})
     return due

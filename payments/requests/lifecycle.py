@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
 from config.api.log_context import log_context
+from config.due_work.queue import Queue
 from config.tracing.recording import traced
 from payments.models import Payment, PaymentRequest
 from payments.requests import events
-from payments.requests.fair_batches import batch_of
 from payments.requests.transitions import move_request
 
 logger = logging.getLogger(__name__)
@@ -29,6 +29,14 @@ UNSEEN_HOLD = timedelta(minutes=2)
 # How soon a request is checked again if a payment delays its expiry.
 HELD_EXPIRY_PAUSE = timedelta(seconds=5)
 EXPIRY_BATCH = 200
+# An expiry is one short transaction, which needs no lease.
+EXPIRIES = Queue(
+    model=PaymentRequest,
+    due="expiry_check_at",
+    owner="merchant_id",
+    waiting="status = 'active' AND expires_at <= %(now)s",
+    has_lease=False,
+)
 
 
 def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
@@ -112,12 +120,7 @@ def expire_due(now: datetime | None = None) -> int:
     Requests that a payment holds open are checked again later. If more are due than fit a batch, merchants take turns.
     """
     now = now or timezone.now()
-    due = PaymentRequest.objects.filter(status=Status.ACTIVE, expiry_check_at__lte=now, expires_at__lte=now)
-    batch = batch_of(
-        due.order_by("expiry_check_at"), EXPIRY_BATCH, merchant="merchant_id", first=("expiry_check_at",)
-    )
-    ids = list(batch.values_list("pk", flat=True)[:EXPIRY_BATCH])
-    return sum(_expired_alone(request_id, now) for request_id in ids)
+    return sum(_expired_alone(request_id, now) for request_id in EXPIRIES.pick(now, EXPIRY_BATCH))
 
 
 def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:

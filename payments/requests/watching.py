@@ -2,7 +2,7 @@
 
 import uuid
 
-from config.database.notifications import Channel, notify
+from config.due_work.listening import Channel, notify
 
 
 def tell_watchers(*request_ids: uuid.UUID) -> None:

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from config.api.log_context import log_context
+from config.due_work.queue import Queue
 from payments.models import Payment
 from payments.requests.lifecycle import lock_request
 from payments.sandbox.attempts import keep_open, lease
@@ -21,13 +22,20 @@ from payments.verification.retry_policy import is_timed_out
 logger = logging.getLogger(__name__)
 
 BATCH = 200
+# A decision is one short transaction, which needs no lease.
+SIMULATED = Queue(
+    model=Payment,
+    due="next_check_at",
+    owner="merchant_id",
+    waiting="is_simulated AND status IN ('pending', 'processing')",
+    has_lease=False,
+)
 _WAITS = "It waits for its next simulated outcome, and times out after 24 hours."
 
 
 def decide_due(*, now: Callable[[], datetime] = timezone.now) -> int:
     """Decide the simulated payments that are due, or let them wait on; return how many there were."""
-    due = Payment.objects.filter(is_simulated=True, status__in=Payment.OPEN, next_check_at__lte=now())
-    payments = list(due.order_by("next_check_at")[:BATCH])
+    payments = list(Payment.objects.filter(pk__in=SIMULATED.pick(now(), BATCH)).order_by("next_check_at"))
     for payment in payments:
         with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
             try:

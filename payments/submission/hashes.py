@@ -9,7 +9,7 @@ from django.utils import timezone
 from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
-from config.database.notifications import Channel, notify
+from config.due_work.listening import Channel, notify
 from payments.models import FailureCode, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES
 from payments.requests.lifecycle import lock_request

@@ -8,8 +8,8 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
-from config.database import leases
-from config.database.notifications import Channel, notify
+from config.due_work import leases
+from config.due_work.listening import Channel, notify
 from payments.models import Payment
 from payments.requests.lifecycle import lock_request
 from payments.submission.hashes import retry_payment

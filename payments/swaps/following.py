@@ -14,12 +14,12 @@ import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.api.log_context import log_context
-from config.database import leases
-from config.database.leases import Lease
+from config.due_work import leases
+from config.due_work.leases import Lease
+from config.due_work.queue import Queue
 from config.tracing.recording import traced
 from payments.models import Payment
 from payments.providers.base import ProviderDown, RoutingProvider, SwapStatus
@@ -35,7 +35,7 @@ from payments.swaps.status import (
     read_status,
 )
 from payments.verification import retry_policy
-from payments.verification.leasing import claim, due_payments, waits_for_provider
+from payments.verification.leasing import OPEN, WAITS_FOR_PROVIDER, claim
 from payments.verification.outcomes import Failed, Postponed
 from payments.verification.storing import store
 
@@ -47,32 +47,26 @@ TURN_SECONDS = 25.0
 # After this many unanswered calls in a row, the other swaps of the turn are postponed.
 MAX_UNANSWERED = 2
 COOLDOWN = timedelta(seconds=10)
+# Swaps with fewer missed checks come first within a merchant.
+SWAPS = Queue(
+    model=Payment,
+    due="next_check_at",
+    owner="merchant_id",
+    waiting=f"{OPEN} AND {WAITS_FOR_PROVIDER}",
+    lane="provider",
+    order="attempts, next_check_at",
+)
 
 Provider = Callable[[str], RoutingProvider]
 Clock = Callable[[], datetime]
 
 
-def follow_swaps(*, provider: Provider = get_provider, now: Clock = timezone.now) -> int:
-    """Poll each provider for its due swaps, one provider after the other; return the number of swaps."""
-    return sum(follow_provider(key, provider=provider, now=now) for key in providers_with_due_swaps(now()))
-
-
-def providers_with_due_swaps(now: datetime) -> list[str]:
-    """Return the keys of the providers with due swaps."""
-    return sorted(set(_due(now).order_by().values_list("provider", flat=True)))
-
-
 def follow_provider(key: str, *, provider: Provider = get_provider, now: Clock = timezone.now) -> int:
     """Poll one provider for a batch of its due swaps; return the number of swaps."""
-    lease, payments = claim(_due(now()).filter(provider=key), BATCH)
-    if payments:
-        with leases.kept(lease):
-            _ask(key, payments, lease, provider, now)
+    lease, payments = claim(SWAPS, now(), BATCH, key)
+    with leases.kept(lease):
+        _ask(key, payments, lease, provider, now)
     return len(payments)
-
-
-def _due(now: datetime) -> QuerySet[Payment]:
-    return due_payments(now).filter(waits_for_provider())
 
 
 def _ask(key: str, payments: Sequence[Payment], lease: Lease, provider: Provider, now: Clock) -> None:

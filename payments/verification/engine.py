@@ -2,7 +2,7 @@
 
 1. Lease: due rows are locked with SKIP LOCKED and given a claim id and a lease. Two workers never share one.
 2. Look up: one batch of node calls per chain, whatever the number of payments, outside any transaction. A heartbeat
-   (`config.database.leases`) keeps renewing the leases, however slow the node is.
+   (`config.due_work.leases`) keeps renewing the leases, however slow the node is.
 3. Evaluate: `payments.evaluation.verdicts`, pure.
 4. Store: `payments.verification.storing`, many payments in one transaction. Every write is guarded by the claim id: a
    worker whose lease expired changes nothing.
@@ -15,20 +15,24 @@ A swap is looked up twice: the customer's transaction first, then the delivery t
 
 import logging
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 
-from celery.exceptions import SoftTimeLimitExceeded
+from django.utils import timezone
 
 from chains.client import ChainClient, ChainError
+from chains.families import get_client
 from chains.models import Chain
 from config.api.log_context import log_context
-from config.database.leases import Lease
+from config.due_work import leases
+from config.due_work.leases import Lease
+from config.tracing.recording import traced
 from payments.evaluation.verdicts import WRONG_CHAIN, Finality
 from payments.models import FailureCode, Payment, Quote
 from payments.verification.attempts import SwapHandler, outcome_of
 from payments.verification.evidence import ChainCheck, collect_evidence
+from payments.verification.leasing import claim_due
 from payments.verification.outcomes import UNUSABLE, Failed, Outcome, unanswered
 from payments.verification.quote_evidence import pinned_contracts, quotes_of
 from payments.verification.replacements import find_replacements
@@ -39,26 +43,28 @@ logger = logging.getLogger(__name__)
 Client = Callable[[Chain], ChainClient]
 
 
-def verify_claimed(
-    claimed: Iterable[Payment],
-    lease: Lease,
+def verify_due(
+    chain_id: int,
     *,
     swaps: SwapHandler,
-    client: Client,
-    now: Callable[[], datetime],
-) -> None:
-    """Verify these leased payments. The caller keeps the lease."""
-    by_chain: dict[Chain, list[Payment]] = defaultdict(list)
-    for payment in claimed:
-        by_chain[payment.counted_chain].append(payment)
-    for chain, payments in by_chain.items():
-        try:
-            verify_on_chain(chain, payments, lease, swaps=swaps, client=client, now=now)
-        except SoftTimeLimitExceeded:
-            raise
-        except Exception:
-            # A failure on one chain must not delay the others. Its payments are due again when their leases expire.
-            logger.exception("verification on chain %s stopped", chain.pk)
+    client: Client = get_client,
+    now: Callable[[], datetime] = timezone.now,
+) -> int:
+    """Verify a batch of the payments that are due on this chain; return how many there were."""
+    lease, payments = claim_due(now(), chain_id)
+    if payments:
+        with (
+            log_context(chain_id=chain_id),
+            traced("verify payments", about=partial(_subjects, payments)),
+            leases.kept(lease),
+        ):
+            verify_on_chain(payments[0].counted_chain, payments, lease, swaps=swaps, client=client, now=now)
+    return len(payments)
+
+
+def _subjects(payments: Sequence[Payment]) -> list[dict[str, str]]:
+    """Return the ids of the payments, for their traces."""
+    return [{"payment_id": each.pk, "payment_request_id": str(each.request_id)} for each in payments]
 
 
 def verify_on_chain(
@@ -109,8 +115,6 @@ def verify_on_chain(
                     replacement=replacements.by_payment.get(payment.pk),
                     is_unsearched=payment.pk in unsearched,
                 )
-            except SoftTimeLimitExceeded:
-                raise
             except Exception:
                 # A failure of one payment must not delay the others. Postponing it lets it time out after a day.
                 logger.exception("payment %s could not be evaluated", payment.pk)

@@ -6,14 +6,12 @@ verified again without using a retry; once its block is final it can't be retrie
 """
 
 import logging
-import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
@@ -22,13 +20,13 @@ from chains.client import Block, ChainClient, ChainError, Head, TransactionFacts
 from chains.families import get_client
 from chains.models import Chain
 from config.api.log_context import log_context
-from config.database import leases
-from config.database.leases import Lease
+from config.due_work import leases
+from config.due_work.leases import FREE
+from config.due_work.queue import Queue
 from config.tracing.recording import traced
 from payments.evaluation.verdicts import Finality
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.requests import events
-from payments.requests.fair_batches import batch_of
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import note
 from payments.verification.reopening import reopen, undo_refund
@@ -44,16 +42,27 @@ REORGED_WATCH = timedelta(days=30)
 FINAL_DEPTH_FACTOR = 2
 CHECKS_BEFORE_ALERT = 3
 _DEFAULT_CONFIRMATIONS = 64
-_FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
+# A failed swap with a delivery is in the delivery's lane, although its own transaction is what is checked.
+FINALITY = Queue(
+    model=Payment,
+    due="finality_check_at",
+    owner="merchant_id",
+    waiting="status IN ('completed', 'failed') AND NOT is_simulated",
+    lane="lookup_chain_id",
+)
 
 
 def check_finality(
-    *, client: Callable[[Chain], ChainClient] = get_client, now: Callable[[], datetime] = timezone.now
+    chain_id: int,
+    *,
+    client: Callable[[Chain], ChainClient] = get_client,
+    now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Check the finality of the payments that are due and return how many there were."""
+    """Check the finality of a batch of the payments that are due on this chain; return how many there were."""
     by_chain: dict[Chain, list[Payment]] = defaultdict(list)
-    lease, claimed = _claim(now())
-    for payment in claimed:
+    lease = FINALITY.claim(now(), BATCH, chain_id)
+    leased = Payment.objects.filter(pk__in=lease.keys).order_by("finality_check_at")
+    for payment in leased.select_related("chain", "request__chain"):
         by_chain[_chain_of(payment)].append(payment)
     with leases.kept(lease):
         for chain, payments in by_chain.items():
@@ -62,26 +71,10 @@ def check_finality(
                 _check_on_chain(held, client(chain), lease.claim_id, now())
             except ChainError:
                 _postpone(held, lease.claim_id, now())
-            except SoftTimeLimitExceeded:
-                raise
             except Exception:
                 logger.exception("the finality check on chain %s stopped", chain.pk)
                 _postpone(held, lease.claim_id, now())
-    return len(claimed)
-
-
-def _claim(now: datetime) -> tuple[Lease, list[Payment]]:
-    asked_at, claim_id = time.monotonic(), uuid.uuid4()
-    decided = Payment.objects.filter(status__in=(Payment.Status.COMPLETED, Payment.Status.FAILED))
-    due = decided.filter(leases.is_free(), is_simulated=False, finality_check_at__lte=now)
-    due = due.order_by("finality_check_at")
-    with transaction.atomic():
-        due = batch_of(due, BATCH, merchant="request__merchant_id", first=("finality_check_at",))
-        free = due.select_for_update(skip_locked=True, of=("self",))
-        payments = list(free.select_related("chain", "request__chain")[:BATCH])
-        ids = [payment.pk for payment in payments]
-        Payment.objects.filter(pk__in=ids).update(claim_id=claim_id, lease_until=leases.expiry())
-    return Lease(Payment, claim_id, ids, asked_at=asked_at), payments
+    return len(lease.keys)
 
 
 def _held(payments: Sequence[Payment], claim_id: uuid.UUID) -> QuerySet[Payment]:
@@ -92,7 +85,7 @@ def _held(payments: Sequence[Payment], claim_id: uuid.UUID) -> QuerySet[Payment]
 
 def _postpone(payments: Sequence[Payment], claim_id: uuid.UUID, now: datetime) -> None:
     """Check again later: there was no usable response."""
-    _held(payments, claim_id).update(finality_check_at=now + PAUSE, **_FREE)
+    _held(payments, claim_id).update(finality_check_at=now + PAUSE, **FREE)
 
 
 def _check_on_chain(
@@ -114,8 +107,6 @@ def _check_on_chain(
         ):
             try:
                 check_payment(payment, facts, snapshot.head, claim_id, now)
-            except SoftTimeLimitExceeded:
-                raise
             except Exception:
                 # A failure of one payment must not delay the others.
                 logger.exception("the finality of payment %s could not be checked", payment.pk)
@@ -148,9 +139,9 @@ def _check_failed(
     elif block is not None:
         waited = payment.failed_at is not None and now - payment.failed_at > LONGEST_WAIT
         is_closed = waited or _is_final(payment, facts, head)
-        held.update(finality_check_at=None if is_closed else now + PAUSE, unanswered_looks=0, **_FREE)
+        held.update(finality_check_at=None if is_closed else now + PAUSE, unanswered_looks=0, **FREE)
     elif payment.unanswered_looks + 1 < CHECKS_BEFORE_ALERT:
-        held.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE, **_FREE)
+        held.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE, **FREE)
     else:
         _reopen(payment, claim_id, "its block was reorganised away")
 
@@ -177,14 +168,14 @@ def _check_completed(
         _check_reorged(payment, facts, head, claim_id, now)
     elif not _is_final(payment, facts, head):
         waited = payment.completed_at is not None and now - payment.completed_at > LONGEST_WAIT
-        held.update(finality_check_at=None if waited else now + PAUSE, **_FREE)
+        held.update(finality_check_at=None if waited else now + PAUSE, **FREE)
     elif facts is not None and facts.block is not None and _still_pays(payment, facts):
         held.update(
-            finality_check_at=None, unanswered_looks=0, **_block_columns(payment, facts.block), **_FREE
+            finality_check_at=None, unanswered_looks=0, **_block_columns(payment, facts.block), **FREE
         )
     elif payment.unanswered_looks + 1 < CHECKS_BEFORE_ALERT:
         # One empty response is no alert: the transaction has to be missing several times in a row.
-        held.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE, **_FREE)
+        held.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE, **FREE)
     else:
         flag_reorged(payment, claim_id)
 
@@ -202,7 +193,7 @@ def _check_reorged(
         return
     age = now - (payment.completed_at or now)
     next_check = None if age > REORGED_WATCH else now + max(PAUSE, age / 10)
-    _held([payment], claim_id).update(finality_check_at=next_check, **_FREE)
+    _held([payment], claim_id).update(finality_check_at=next_check, **FREE)
 
 
 def _block_columns(payment: Payment, block: Block) -> dict[str, Any]:
@@ -283,7 +274,7 @@ def _set_reorged(
 ) -> bool:
     """Set or clear the flag, update the locked request's sum, and record the event."""
     unchanged = rows.filter(status=Payment.Status.COMPLETED, reorged=not reorged)
-    if not unchanged.update(reorged=reorged, unanswered_looks=0, **columns, **_FREE):
+    if not unchanged.update(reorged=reorged, unanswered_looks=0, **columns, **FREE):
         return False
     # The sum, not a difference: it is right also after a worker of the release before has set a flag.
     lost = request.payments.filter(status=Payment.Status.COMPLETED, reorged=True)

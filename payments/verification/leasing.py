@@ -1,79 +1,60 @@
-"""Leases on due payments: two workers never verify the same payment at once.
+"""The queue of lookups, and leases on payments: two workers never verify the same payment at once.
 
 A block that arrives during a check makes the payment due again (`payments.waking.on_new_heads`). The check may have
 queried its nodes before that block, so its outcome must not postpone the payment past it. `lock_held` therefore returns
 the stored times.
 """
 
-import logging
-import time
 import uuid
 from collections.abc import Collection
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db import connection, transaction
 
-from config.database import leases
-from config.database.leases import Lease
+from config.due_work.leases import Lease
+from config.due_work.queue import Queue
+from config.due_work.statements import read_statements
 from payments.models import Payment
-from payments.requests.due_in_turns import due_in_turns
-from payments.requests.fair_batches import batch_of
 from payments.requests.transitions import start_processing
 
-logger = logging.getLogger(__name__)
-
 BATCH = 400
+OPEN = "status IN ('pending', 'processing') AND NOT is_simulated"
+WAITS_FOR_PROVIDER = "(destination_transaction_hash = '' AND is_bridging)"
 
-FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
-"""The columns that release a lease."""
-
-
-def claim_due(now: datetime, chain_id: int | None = None) -> tuple[Lease, list[Payment]]:
-    """Lease the due payments, mark them as processing and return them with their lease.
-
-    Chains take turns, and on each chain merchants. With `chain_id`, only payments that are looked up on that chain are
-    leased. Swaps that wait for their routing provider are left out.
-    """
-    ids = due_in_turns(now, BATCH, chain_id)
-    return _lease(due_payments(now).exclude(waits_for_provider()).filter(pk__in=ids), BATCH)
-
-
-def due_payments(now: datetime) -> QuerySet[Payment]:
-    """Return the due payments that no worker holds, the longest overdue first."""
-    open_ones = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
-    return open_ones.filter(leases.is_free(), next_check_at__lte=now).order_by("next_check_at")
+# The columns and conditions are those of the index `payment_due_in_turns`.
+LOOKUPS = Queue(
+    model=Payment,
+    due="next_check_at",
+    owner="merchant_id",
+    waiting=f"{OPEN} AND NOT {WAITS_FOR_PROVIDER}",
+    lane="lookup_chain_id",
+    statements=read_statements(Path(__file__).with_name("lookups.sql")),
+)
 
 
-def waits_for_provider() -> Q:
-    """Return the filter for swaps in progress whose provider has not reported a delivery yet."""
-    return Q(is_bridging=True, destination_transaction_hash="")
+def chains_with_open_payments() -> list[int]:
+    """Return the ids of the chains on which open payments are looked up."""
+    with connection.cursor() as cursor:
+        cursor.execute(LOOKUPS.sql["open_lanes"])
+        return [chain_id for (chain_id,) in cursor.fetchall()]
 
 
-def claim(due: QuerySet[Payment], most: int) -> tuple[Lease, list[Payment]]:
-    """Lease up to `most` of the due payments and return them with their lease.
-
-    If more are due, merchants take turns. Payments with fewer missed checks come first within a merchant, because
-    anyone can submit hashes of transactions that don't exist.
-    """
-    return _lease(batch_of(due, most, merchant="merchant_id", first=("attempts", "next_check_at")), most)
+def claim_due(now: datetime, chain_id: int) -> tuple[Lease, list[Payment]]:
+    """Lease due payments that are looked up on this chain, and mark them as processing."""
+    return claim(LOOKUPS, now, BATCH, chain_id)
 
 
-def _lease(due: QuerySet[Payment], most: int) -> tuple[Lease, list[Payment]]:
-    """Lease up to `most` of these payments. Rows locked by others are skipped."""
-    asked_at, claim_id = time.monotonic(), uuid.uuid4()
+def claim(queue: Queue, now: datetime, most: int, lane: Any) -> tuple[Lease, list[Payment]]:
+    """Lease due payments of the lane and mark them as processing; the longest overdue come first."""
     with transaction.atomic():
-        free = due.select_for_update(skip_locked=True, of=("self",)).select_related("request")
+        lease = queue.claim(now, most, lane)
+        leased = Payment.objects.filter(pk__in=lease.keys).order_by("next_check_at").select_related("request")
         # Prefetched, not joined: a batch has few chains.
-        payments = list(free.prefetch_related("chain", "request__chain")[:most])
-        ids = [payment.pk for payment in payments]
-        Payment.objects.filter(pk__in=ids).update(claim_id=claim_id, lease_until=leases.expiry())
+        payments = list(leased.prefetch_related("chain", "request__chain"))
         start_processing(payments)
-    abandoned = sum(payment.lease_until is not None for payment in payments)
-    if abandoned:
-        logger.warning("took over %d payments whose worker stopped", abandoned)
-    return Lease(Payment, claim_id, ids, asked_at=asked_at), payments
+    return lease, payments
 
 
 def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from chains.amounts import display_amount
 from chains.client import ChainError, TransactionFacts
+from config.due_work.leases import FREE
 from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused
 from payments.models import FailureCode, Payment, PaymentRequest, Quote
 from payments.requests import crediting
@@ -19,7 +20,6 @@ from payments.verification.columns import (
     waiting_columns,
 )
 from payments.verification.evidence import ChainCheck
-from payments.verification.leasing import FREE
 from payments.verification.retry_policy import (
     MAX_MISSED_CHECKS,
     is_timed_out,

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.database.notifications import Channel, notify
+from config.due_work.listening import Channel, notify
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
 from payments.requests import events
 from payments.requests.transitions import move_payment, move_request

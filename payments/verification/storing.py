@@ -17,6 +17,7 @@ from django.db import transaction
 
 from chains.models import Token
 from config.api.log_context import log_context
+from config.due_work.leases import FREE
 from payments.models import Payment, PaymentRequest
 from payments.requests import crediting
 from payments.requests.bulk_updates import update_each
@@ -25,7 +26,7 @@ from payments.requests.lifecycle import lock_requests
 from payments.requests.transitions import Move, move_payments, move_requests
 from payments.requests.watching import tell_watchers
 from payments.verification.consumption import Consumption, plan_credits, store_credits
-from payments.verification.leasing import FREE, lock_held
+from payments.verification.leasing import lock_held
 from payments.verification.outcomes import (
     UNUSABLE,
     Completed,

@@ -7,8 +7,8 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from psycopg.errors import LockNotAvailable
 
-from config.database import leases
-from config.database.notifications import Channel, notify
+from config.due_work import leases
+from config.due_work.listening import Channel, notify
 from payments.models import Payment
 
 # Seen in a mempool or in a block. A hash that no node knows has few checks, which blocks must not use up.

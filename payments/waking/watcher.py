@@ -11,8 +11,8 @@ from django.db import connections
 from chains.families import get_client
 from chains.heads.follower import Client, HeadFollower
 from chains.lookup import find_chain
-from config.database.notifications import connect
-from payments.requests.due_in_turns import chains_with_open_payments
+from config.due_work.listening import connect
+from payments.verification.leasing import chains_with_open_payments
 from payments.waking.on_new_heads import make_due
 
 logger = logging.getLogger(__name__)
@@ -36,10 +36,11 @@ class HeadWatcher:
         self._woken = threading.Event()
         self._followers: dict[int, HeadFollower] = {}
         self._wanted_until: dict[int, float] = {}
-        self._thread = threading.Thread(target=self._run, name="head-watcher", daemon=True)
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to watch, or to wait for the lock."""
+        """Begin to watch, or to wait for the lock. Call it in the process that watches, after the fork."""
+        self._thread = threading.Thread(target=self._run, name="head-watcher", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
@@ -50,7 +51,8 @@ class HeadWatcher:
         """End the watch."""
         self._stopping.set()
         self._woken.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     @property
     def followed(self) -> list[int]:

@@ -20,6 +20,7 @@ SHARED = (
     "config.bounded_body",
     "config.database",
     "config.doctor.finding",
+    "config.due_work",
     "config.mail",
     "config.tracing",
 )

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from config.database.compiled_query import run
 from webhooks.dispatch.http_client import Answer
-from webhooks.dispatch.leasing import Claim
+from webhooks.dispatch.leasing import STATEMENTS, Claim
 from webhooks.dispatch.retry_schedule import next_due
 from webhooks.endpoints.health import DISABLE_AFTER, DISABLED_REASON
 from webhooks.models import Delivery, Endpoint
@@ -25,32 +25,6 @@ class Outcome:
     ended_at: datetime
 
 
-_FAILING = (
-    "SELECT merchant_id FROM webhooks_endpoint WHERE merchant_id = ANY(%s) AND failing_since IS NOT NULL"
-)
-_HELD = """
-SELECT id, claim_id, attempts - earlier_attempts FROM webhooks_delivery
-WHERE id = ANY(%s::text[]) ORDER BY id FOR NO KEY UPDATE
-"""
-_STORE = """
-UPDATE webhooks_delivery AS delivery
-SET status = stored.status, due_at = stored.due_at, finished_at = stored.finished_at,
-    claim_id = NULL, lease_until = NULL
-FROM unnest(%s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[])
-     AS stored (id, status, due_at, finished_at)
-WHERE delivery.id = stored.id
-"""
-# Not prepared: PostgreSQL 18.4 crashes if a statement that locks rows prunes partitions while it runs.
-_COMPLETE = """
-UPDATE webhooks_attempt AS attempt
-SET duration_ms = made.duration_ms, status_code = made.status_code, error = made.error,
-    response_excerpt = made.excerpt
-FROM unnest(%s::text[], %s::int[], %s::int[], %s::int[], %s::text[], %s::text[])
-     AS made (delivery_id, number, duration_ms, status_code, error, excerpt)
-WHERE attempt.delivery_id = made.delivery_id AND attempt.number = made.number AND attempt.started_at > %s
-"""
-
-
 def store_results(outcomes: Sequence[Outcome]) -> int:
     """Store the results of these attempts; return how many were still leased. The others are ignored.
 
@@ -62,12 +36,13 @@ def store_results(outcomes: Sequence[Outcome]) -> int:
         if not held:
             return 0
         results = [_result(outcome, made[outcome.claim.delivery_id]) for outcome in held]
-        run(_STORE, [list(column) for column in zip(*results, strict=True)])
+        run(STATEMENTS["store"], [list(column) for column in zip(*results, strict=True)])
         with connection.cursor() as cursor:
             columns = [list(column) for column in zip(*map(_attempt, held), strict=True)]
             # An attempt takes seconds: older partitions need not be read.
             cursor.execute(
-                _COMPLETE, [*columns, min(outcome.ended_at for outcome in held) - timedelta(days=1)]
+                STATEMENTS["complete_attempts"],
+                [*columns, min(outcome.ended_at for outcome in held) - timedelta(days=1)],
             )
         _note_endpoints(held)
     return len(held)
@@ -76,7 +51,7 @@ def store_results(outcomes: Sequence[Outcome]) -> int:
 def _attempts_made(outcomes: Sequence[Outcome]) -> dict[str, int]:
     """Lock the deliveries still under these leases; return each one's number of attempts in its current series."""
     claimed = {(outcome.claim.delivery_id, outcome.claim.claim_id) for outcome in outcomes}
-    rows = run(_HELD, [[delivery_id for delivery_id, _ in claimed]]).fetchall()
+    rows = run(STATEMENTS["held"], [[delivery_id for delivery_id, _ in claimed]]).fetchall()
     return {pk: made for pk, claim_id, made in rows if (pk, claim_id) in claimed}
 
 
@@ -111,7 +86,7 @@ def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
             by_merchant.setdefault(outcome.claim.merchant_id, []).append(outcome)
     healthy = {merchant for merchant, its in by_merchant.items() if any(one.answer.is_success for one in its)}
     # Also endpoints that were healthy when leased: another attempt may have failed since.
-    failing = {merchant for (merchant,) in run(_FAILING, [[*healthy]])} if healthy else set()
+    failing = {merchant for (merchant,) in run(STATEMENTS["failing"], [[*healthy]])} if healthy else set()
     for endpoint in _locked(failing, failing=True):
         arrived = max(one.ended_at for one in by_merchant[endpoint.merchant_id] if one.answer.is_success)
         if endpoint.failing_since is not None and endpoint.failing_since <= arrived:

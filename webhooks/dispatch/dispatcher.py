@@ -10,8 +10,8 @@ from queue import Empty, SimpleQueue
 from django.db import DatabaseError, connections
 from django.utils import timezone
 
-from config.database import leases
 from config.database.outages import is_outage
+from config.due_work import leases
 from webhooks.dispatch.attempts import Outcome, store_results
 from webhooks.dispatch.delivery import attempt
 from webhooks.dispatch.leasing import Claim, claim_due, release

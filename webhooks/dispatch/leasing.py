@@ -1,6 +1,6 @@
 """Lease due deliveries, so that one worker at a time sends each.
 
-A lease is stored in the row (`config.database.leases`) and counts one attempt. If the worker dies, the lease expires.
+A lease is stored in the row (`config.due_work.leases`) and counts one attempt. If the worker dies, the lease expires.
 Leases are taken in batches: one statement for each would cost more than the delivery itself.
 """
 
@@ -9,13 +9,15 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F
 
 from config.database.compiled_query import CompiledQuery, run
-from config.database.leases import DURATION, Lease
+from config.due_work.leases import DURATION, FREE, Lease
+from config.due_work.statements import read_statements
 from merchants.models import Merchant
 from webhooks.dispatch.retry_schedule import MAX_ATTEMPTS
 from webhooks.endpoints.configuration import ensure_secret, signing_secrets
@@ -58,85 +60,7 @@ class Claim:
         return self.lease.holds(self.delivery_id)
 
 
-# Merchants with pending deliveries are found by stepping through the index, and only the first few rows of each are
-# read: the cost does not grow with a backlog. Deliveries in flight take places among these few, because the longest due
-# are leased first; that limits each merchant to its share. Without an enabled endpoint only deliveries to payment
-# requests' own URLs are read, from an index of their own.
-_CLAIM = """
-WITH RECURSIVE owner AS (
-    (SELECT merchant_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY merchant_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT following.merchant_id FROM webhooks_delivery following
-            WHERE following.status = 'pending' AND following.merchant_id > owner.merchant_id
-            ORDER BY following.merchant_id LIMIT 1)
-    FROM owner WHERE owner.merchant_id IS NOT NULL
-),
-waiting AS (
-    SELECT next.*
-    FROM owner
-    LEFT JOIN webhooks_endpoint endpoint ON endpoint.merchant_id = owner.merchant_id
-    CROSS JOIN LATERAL (
-        SELECT first.*,
-               first.is_retry OR (first.url_override = '' AND (endpoint.failing_since IS NOT NULL
-                   OR owner.merchant_id = ANY(%(slow_merchants)s::uuid[]))) AS is_slow,
-               row_number() OVER (ORDER BY first.due_at, first.id) AS turn
-        FROM (
-            (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
-                    delivery.attempts > delivery.earlier_attempts AS is_retry,
-                    delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free
-             FROM webhooks_delivery delivery
-             WHERE delivery.merchant_id = owner.merchant_id
-                   AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
-                   AND endpoint.is_enabled AND endpoint.url IS NOT NULL
-             ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s)
-            UNION ALL
-            (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
-                    delivery.attempts > delivery.earlier_attempts AS is_retry,
-                    delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free
-             FROM webhooks_delivery delivery
-             WHERE delivery.merchant_id = owner.merchant_id
-                   AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
-                   AND (endpoint.is_enabled AND endpoint.url IS NOT NULL) IS NOT TRUE
-                   AND delivery.url_override <> ''
-             ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s)
-        ) first
-    ) next
-    WHERE next.is_free
-),
-picked AS (
-    (SELECT * FROM waiting WHERE NOT is_slow ORDER BY turn, due_at LIMIT %(limit)s + %(spare)s)
-    UNION ALL
-    (SELECT * FROM waiting WHERE is_slow AND turn <= %(slow_cap)s ORDER BY turn, due_at LIMIT %(slow_limit)s)
-),
-locked AS (
-    SELECT unchanged.id, picked.is_slow, picked.turn
-    FROM (SELECT * FROM picked ORDER BY turn, due_at) picked
-    CROSS JOIN LATERAL (
-        SELECT delivery.id FROM webhooks_delivery delivery
-        WHERE delivery.id = picked.id AND delivery.due_at = picked.due_at AND delivery.attempts = picked.attempts
-        FOR UPDATE SKIP LOCKED
-    ) unchanged
-    LIMIT %(limit)s
-)
-UPDATE webhooks_delivery AS claimed
-SET claim_id = %(claim_id)s, lease_until = statement_timestamp() + %(duration)s, attempts = claimed.attempts + 1
-FROM locked WHERE claimed.id = locked.id
-RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.attempts,
-          claimed.attempts - claimed.earlier_attempts > %(attempts)s, claimed.public_event_id, claimed.type,
-          claimed.url_override, locked.is_slow, claimed.own_body
-"""
-# By a statement of its own: PostgreSQL 18.4 crashes if one that locks rows prunes partitions while it runs.
-_BODIES = """
-SELECT event.id, coalesce(event.body, stored.body)
-FROM webhooks_event event
-LEFT JOIN webhooks_eventbody stored ON stored.event_id = event.id AND stored.created = event.created
-WHERE event.id = ANY(%s::text[])
-"""
-_BEGIN = """
-INSERT INTO webhooks_attempt (delivery_id, number, url, started_at, error, response_excerpt)
-SELECT delivery_id, number, url, %s, '', ''
-FROM unnest(%s::text[], %s::int[], %s::text[]) AS made (delivery_id, number, url)
-"""
+STATEMENTS = read_statements(Path(__file__).with_name("deliveries.sql"))
 _those_of: CompiledQuery[Endpoint] = CompiledQuery(
     lambda merchants: Endpoint.objects.order_by().extra(where=["merchant_id = ANY(%s)"], params=[merchants]),
     merchants=[uuid.UUID(int=1)],
@@ -169,10 +93,10 @@ def claim_due(
         "duration": DURATION,
     }
     with transaction.atomic():
-        rows = run(_CLAIM, values).fetchall()
+        rows = run(STATEMENTS["claim"], values).fetchall()
         if not rows:
             return []
-        bodies = dict(run(_BODIES, [[row[6] for row in rows if row[10] is None]]).fetchall())
+        bodies = dict(run(STATEMENTS["bodies"], [[row[6] for row in rows if row[10] is None]]).fetchall())
         rows = [(*row[:10], row[10] if row[10] is not None else bodies.get(row[6])) for row in rows]
         # A missing body, which should not happen, must not keep the others from being sent.
         lost = {row[2] for row in rows if row[5] or row[10] is None}
@@ -225,7 +149,7 @@ def _endpoints(merchants: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
 
 def _write_attempts(claims: Sequence[Claim], now: datetime) -> None:
     run(
-        _BEGIN,
+        STATEMENTS["begin_attempts"],
         [
             now,
             [claim.delivery_id for claim in claims],
@@ -240,7 +164,7 @@ def release(claims: Sequence[Claim]) -> None:
     with transaction.atomic():
         for claim in claims:
             held = Delivery.objects.filter(pk=claim.delivery_id, claim_id=claim.claim_id)
-            if held.update(claim_id=None, lease_until=None, attempts=F("attempts") - 1):
+            if held.update(attempts=F("attempts") - 1, **FREE):
                 Attempt.objects.filter(delivery_id=claim.delivery_id, number=claim.attempt).delete()
             claim.lease.end(claim.delivery_id)
 
@@ -256,6 +180,5 @@ def _give_up(lost: Sequence[str], now: datetime) -> None:
             attempts=F("attempts") - 1,
             due_at=None,
             finished_at=now,
-            claim_id=None,
-            lease_until=None,
+            **FREE,
         )

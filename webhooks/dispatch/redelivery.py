@@ -8,7 +8,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
-from config.database import leases
+from config.due_work import leases
 from merchants.models import Merchant
 from webhooks.models import Delivery, Endpoint
 

@@ -19,8 +19,8 @@ from django.db.utils import DatabaseErrorWrapper
 from django.utils.functional import cached_property
 from psycopg import Connection, OperationalError
 
-from config.database.keepalives import OURS
 from config.database.outages import READ_ONLY
+from config.environment.keepalives import OURS
 from config.tracing import recording
 
 

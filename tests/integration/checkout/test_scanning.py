@@ -11,11 +11,11 @@ from solders.pubkey import Pubkey
 
 from chains.models import Token
 from merchants.models import Merchant
-from payments.discovery.search import discover_due
 from payments.models import Payment, PaymentRequest
 from tests.conftest import Api
 from tests.support.payments.world import ON_ITS_WAY, Clock, look_until_decided, make_request, submit
 from tests.support.solana.ledger import LocalLedger, new_address
+from tests.verifying import discover_due
 
 
 def page_of(public: Api, request: PaymentRequest, query: str = "") -> str:

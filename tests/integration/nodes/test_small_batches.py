@@ -11,7 +11,6 @@ from chains.families import get_client
 from chains.families.evm.client import EvmClient
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, Payment, PaymentRequest
 from tests import fault_proxy
 from tests.chain import LocalChain
@@ -22,6 +21,7 @@ from tests.support.nodes.limits import REFUSALS, free_plan, helius, small_batche
 from tests.support.nodes.networks import client_of, nodes_before
 from tests.support.payments.world import Clock, look, make_request, submit
 from tests.support.solana.ledger import LocalLedger, new_address
+from tests.verifying import discover_due
 
 Nodes = Callable[[int], list[FaultProxy]]
 Clients = Callable[[list[FaultProxy]], EvmClient]

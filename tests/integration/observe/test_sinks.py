@@ -33,7 +33,7 @@ def test_a_payment_can_be_followed_from_the_call_to_the_webhook_by_its_ids(
     with running_receiver() as receiver:
         id = shop.first_order(token, receiver.url)
         paid = shop.call("POST", f"/api/test/payment-requests/{id}/simulate", {"outcome": "paid"}).json()
-        app.send_task("webhooks.tasks.deliver_due")
+        app.send_task("webhooks.tasks.wake_deliveries")
         eventually(lambda: len(receiver.received) == 1, "the event arrived")
         event = receiver.received[0].headers["Service-Event-Id"]
         eventually(
@@ -50,7 +50,7 @@ def test_a_payment_can_be_followed_from_the_call_to_the_webhook_by_its_ids(
     assert recorded["payment_request_id"] == id
     (attempt,) = [line for line in worker if line.get("event_id") == event]
     assert attempt["delivery_id"].startswith("dlv_") or attempt["delivery_id"]
-    sample = 'quittance_tasks_total{state="SUCCESS",task="webhooks.tasks.deliver_due"}'
+    sample = 'quittance_tasks_total{state="SUCCESS",task="webhooks.tasks.wake_deliveries"}'
     eventually(lambda: sample in deployment.metrics(), "the task was counted")
     text = deployment.metrics()
     assert re.search(r'quittance_webhook_attempts_total\{outcome="delivered"\} 1\.0', text)

@@ -32,9 +32,9 @@ def test_a_payment_is_one_trace_through_web_database_worker_and_webhook(
         hash = {"transaction_hash": HASH, "chain_id": token.chain_id}
         submitted = shop.call("POST", f"/api/public/payment-requests/{id}/payments", hash)
         assert submitted.status_code in (200, 201), submitted.text
-        app.send_task("payments.tasks.verify_due")
+        app.send_task("payments.tasks.wake_verification")
         paid = shop.call("POST", f"/api/test/payment-requests/{id}/simulate", {"outcome": "paid"}).json()
-        app.send_task("webhooks.tasks.deliver_due")
+        app.send_task("webhooks.tasks.wake_deliveries")
         eventually(lambda: len(receiver.received) == 1, "the event arrived")
         headers = receiver.received[0].headers
 
@@ -83,7 +83,7 @@ def test_a_collector_that_hangs_delays_no_call_and_no_end(
         id = shop.call("POST", "/api/payment-requests", order(token)).json()["id"]
         paid = shop.call("POST", f"/api/test/payment-requests/{id}/simulate", {"outcome": "paid"})
         assert paid.status_code == 200
-        app.send_task("webhooks.tasks.deliver_due")
+        app.send_task("webhooks.tasks.wake_deliveries")
         eventually(lambda: len(receiver.received) == 1, "the event arrived")
     took = time.monotonic() - began
     assert took < EXPORT_SECONDS, "a call waited for the collector"

@@ -25,9 +25,9 @@ from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.requests.lifecycle import cancel_request, expire_due
 from payments.submission.hashes import retry_payment
-from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
+from payments.verification.finality import CHECKS_BEFORE_ALERT
 from tests.support.payments.world import Clock, make_request, submit
-from tests.verifying import verify_due
+from tests.verifying import check_finality, verify_due
 from webhooks.models import Event
 
 DEPTH = 2

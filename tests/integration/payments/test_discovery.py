@@ -14,13 +14,13 @@ from chains.families import get_client
 from chains.models import Chain, Token
 from demo.services import anvil
 from merchants.models import Merchant
-from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest, Route
 from tests.chain import LocalChain
 from tests.support.payments.fake_search import BY_BLOCK, Limited, watch_many
 from tests.support.payments.world import Clock, look_until_decided, make_request, pay
 from tests.support.solana.ledger import LocalLedger, new_address
 from tests.support.solana.world import built_for
+from tests.verifying import discover_due
 
 IDLE = timedelta(hours=12)
 Make = Callable[..., PaymentRequest]

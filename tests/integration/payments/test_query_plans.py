@@ -30,7 +30,9 @@ from payments.prices import late_payments, values
 from payments.requests import lifecycle
 from payments.requests.reading import find_any, find_by_shortcode, find_own, list_own
 from payments.stats.daily import changed_days, count_day
-from payments.verification import finality, leasing
+from payments.swaps.following import SWAPS
+from payments.verification import leasing
+from payments.verification.finality import FINALITY
 from webhooks import attention as webhook_attention
 from webhooks.dispatch.leasing import claim_due
 from webhooks.dispatch.redelivery import redeliver_failed
@@ -261,10 +263,14 @@ PAYMENTS: list[tuple[str, str, Query]] = [
         "portal: payments of a rare chain",
         lambda at: newest(Payment.objects.filter(chain=at.rare_chain)),
     ),
-    ("payment_due_in_turns", "sweep: verify due", lambda at: leasing.claim_due(at.now + timedelta(hours=2))),
-    ("payment_due", "sweep: what is due", lambda at: leasing.due_payments(at.now + timedelta(hours=2))[:100]),
+    (
+        "payment_due_in_turns",
+        "sweep: verify due",
+        lambda at: leasing.claim_due(at.now + timedelta(hours=2), at.chain.pk),
+    ),
+    ("payment_due", "sweep: what is due", lambda at: SWAPS.pick(at.now + timedelta(hours=2), 100, "lifi")),
     ("payment_due_for_value", "sweep: value payments", lambda at: values._claim(at.now + timedelta(hours=2))),
-    ("payment_due_at_finality", "sweep: finality", lambda at: finality._claim(at.now)),
+    ("payment_due_at_finality", "sweep: finality", lambda at: FINALITY.pick(at.now, 100, at.chain.pk)),
     (
         "payment_transaction_hash",
         "discovery: what was recorded already",

@@ -9,10 +9,9 @@ from django.utils import timezone
 from config.api.errors import ApiError
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
 from payments.submission.rechecking import Recheck, check_now
-from payments.verification.finality import check_finality
-from payments.verification.leasing import claim_due
 from tests.chain import LocalChain
 from tests.support.payments.world import Clock, look, look_until_decided, pay, submit
+from tests.verifying import check_finality, claim_due
 
 Make = Callable[..., PaymentRequest]
 

@@ -20,8 +20,6 @@ from payments.proofs.storing import store_proof
 from payments.providers.base import ProviderDown, SwapState, SwapStatus
 from payments.requests.lifecycle import expire_due
 from payments.submission.hashes import submit_for_merchant, submit_hash
-from payments.swaps.following import follow_swaps
-from payments.verification.finality import check_finality
 from tests.integration.properties.ledger import (
     BLOCK_TIME,
     DEPTH,
@@ -34,7 +32,7 @@ from tests.integration.properties.ledger import (
     Sent,
 )
 from tests.support.payments.world import make_request
-from tests.verifying import verify_due
+from tests.verifying import check_finality, follow_swaps, verify_due
 
 START = datetime(2026, 11, 22, 12, tzinfo=timezone.get_default_timezone())
 PROOF_WINDOW = timedelta(minutes=60)

@@ -12,21 +12,17 @@ from chains.families import family_of
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from merchants.services import issue_key
-from payments.discovery.search import discover_due
 from payments.models import Payment, PaymentRequest
-from payments.requests.due_in_turns import chains_with_open_payments
 from payments.requests.lifecycle import expire_due
 from payments.sandbox import HASH_PREFIX, Outcome, simulate
 from payments.sandbox.due import decide_due
-from payments.swaps.following import follow_swaps
-from payments.verification.finality import check_finality
-from payments.verification.leasing import claim_due
+from payments.verification.leasing import chains_with_open_payments
 from payments.waking.on_new_heads import make_due
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.support.payments.world import Clock, look_until_decided, make_request, pay, submit
 from tests.support.sandbox.fixtures import path
-from tests.verifying import verify_due
+from tests.verifying import check_finality, claim_due, discover_due, follow_swaps, verify_due
 from webhooks.models import Event
 
 

@@ -18,11 +18,11 @@ from chains.families.solana.references import reference_key
 from chains.models import Chain, Token
 from chains.rpc.json_rpc import Call, JsonRpc
 from merchants.models import Merchant
-from payments.discovery.search import discover_due
 from payments.models import Payment, PaymentRequest
 from tests.support.payments.world import Clock, look_until_decided, make_request
 from tests.support.solana.ledger import LocalLedger, new_address, with_references
 from tests.support.solana.world import built_for
+from tests.verifying import discover_due
 from webhooks.models import Event
 
 BLOCK = Block(1, "hash", datetime(2026, 1, 1, tzinfo=UTC))

@@ -7,12 +7,12 @@ from solders.keypair import Keypair
 
 from chains.models import Token
 from merchants.models import Merchant
-from payments.discovery.search import discover_due
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.conftest import Api
 from tests.support.payments.world import Clock, look_until_decided, make_request, submit
 from tests.support.solana.ledger import LocalLedger
 from tests.support.solana.world import built_for
+from tests.verifying import discover_due
 
 Status = PaymentRequest.Status
 

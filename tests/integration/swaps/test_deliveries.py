@@ -11,12 +11,13 @@ from config.api.errors import ApiError
 from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Route
 from payments.submission.hashes import submit_hash
 from payments.submission.merchant_acceptance import accept_payment
-from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
+from payments.verification.finality import CHECKS_BEFORE_ALERT
 from tests import fault_proxy
 from tests.fault_proxy import proxying
 from tests.support.payments.world import look_until_decided, pay, submit
 from tests.support.swaps.following import assert_nothing_counted
 from tests.support.swaps.scripted import USDC_UNIT, Scripted, delivered
+from tests.verifying import check_finality
 from webhooks.models import Event
 
 ASKED = 10 * USDC_UNIT

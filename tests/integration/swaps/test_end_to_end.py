@@ -8,12 +8,11 @@ import pytest
 
 from chains.models import Token
 from demo.aggregator.contracts import ROUTER
-from payments.swaps.following import follow_swaps
 from tests.support.payments.world import Clock
 from tests.support.swaps.fixtures import NewCustomer
 from tests.support.swaps.paying import Customer, quotes_asked
 from tests.support.swaps.world import EURC, SwapWorld
-from tests.verifying import verify_due
+from tests.verifying import follow_swaps, verify_due
 from webhooks.models import Event
 
 Send = Callable[[Any], str]

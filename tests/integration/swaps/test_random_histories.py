@@ -25,9 +25,8 @@ from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Ro
 from payments.providers.base import ProviderDown, SwapState, SwapStatus
 from payments.requests.lifecycle import expire_due
 from payments.submission.hashes import submit_hash
-from payments.swaps.following import follow_swaps
 from tests.support.payments.world import Clock, make_request
-from tests.verifying import verify_due
+from tests.verifying import follow_swaps, verify_due
 from webhooks.models import Event
 
 ROUTER = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"

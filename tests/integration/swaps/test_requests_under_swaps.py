@@ -12,9 +12,9 @@ from payments.providers.base import SwapState, SwapStatus
 from payments.requests.lifecycle import cancel_request, covering_payment, expire_due
 from payments.submission.hashes import retry_payment, submit_hash
 from payments.submission.rechecking import Recheck, check_now
-from payments.verification.finality import check_finality
 from tests.conftest import Api
 from tests.support.swaps.scripted import USDC_UNIT, Scripted, delivered, under_way
+from tests.verifying import check_finality
 from webhooks.models import Event
 
 ASKED = 10 * USDC_UNIT

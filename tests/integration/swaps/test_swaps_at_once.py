@@ -11,17 +11,17 @@ from django.db import connection
 from django.utils import timezone
 
 from chains.families import get_client
+from config.due_work.runner import Runner
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Transition
 from payments.providers.base import ProviderDown, SwapStatus
-from payments.swaps.following import BATCH, follow_provider, follow_swaps
-from payments.swaps.poller import SwapPoller
-from payments.verification.leasing import claim, due_payments
+from payments.swaps.following import BATCH, SWAPS, follow_provider
+from payments.verification.leasing import LOOKUPS
 from tests.leases import end_leases
 from tests.processes import eventually
 from tests.support.payments.world import look_until_decided, pay, submit
 from tests.support.swaps.scripted import PINNED, USDC_UNIT, Script, Scripted, delivered, under_way
 from tests.threads import at_once
-from tests.verifying import verify_due, verify_on_chain
+from tests.verifying import follow_swaps, verify_due, verify_on_chain
 from webhooks.models import Event
 
 ASKED = 10 * USDC_UNIT
@@ -74,7 +74,8 @@ def test_one_delivery_that_many_swaps_claim_at_the_same_moment_is_credited_once(
 
 def alone(payment_id: str) -> None:
     """Verify one payment as a worker that claimed nothing else."""
-    lease, payments = claim(due_payments(timezone.now()).filter(pk=payment_id), 1)
+    lease = LOOKUPS.lease(timezone.now(), [payment_id])
+    payments = list(Payment.objects.filter(pk__in=lease.keys))
     assert payments
     verify_on_chain(payments[0].counted_chain, payments, lease, client=get_client, now=timezone.now)
 
@@ -169,7 +170,11 @@ def test_a_hanging_provider_holds_up_neither_direct_payments_nor_the_swaps_of_an
     assert (stuck.provider, other.provider) == ("lifi", "relay")
     hanging, quick = Hanging(), Script([delivered(scripted.deliver(ASKED), ASKED)], key="relay")
     providers = {"lifi": hanging, "relay": quick}
-    poller = SwapPoller(lambda key: follow_provider(key, provider=lambda each: providers[each]))
+    poller = Runner(
+        "follow",
+        lambda key: follow_provider(key, provider=lambda each: providers[each]),
+        lanes=lambda: SWAPS.lanes(timezone.now()),
+    )
     try:
         assert poller.nudge() == 2
         assert hanging.entered.wait(10)
@@ -186,7 +191,7 @@ def test_a_hanging_provider_holds_up_neither_direct_payments_nor_the_swaps_of_an
     finally:
         hanging.let_go.set()
     eventually(lambda: Payment.objects.get(pk=stuck.pk).bridge_looks == 1, "it went on", 10)
-    eventually(lambda: poller.nudge() == 0 and not poller.is_busy, "the thread has ended", 10)
+    eventually(lambda: poller.nudge() == 0 and not poller.busy, "the thread has ended", 10)
 
 
 def test_a_turn_takes_a_batch_at_most_and_the_next_one_the_rest(scripted: Scripted) -> None:

@@ -8,11 +8,10 @@ from chains.families import get_client
 from chains.models import Token
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.providers.registry import get_provider
-from payments.swaps.following import follow_swaps
 from tests.support.payments.world import Clock
 from tests.support.swaps.paying import Customer
 from tests.support.swaps.world import SwapWorld
-from tests.verifying import verify_due
+from tests.verifying import follow_swaps, verify_due
 from webhooks.models import Event
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from config.database import leases
+from config.due_work import leases
 from webhooks.dispatch.attempts import Outcome, store_results
 from webhooks.dispatch.delivery import Clock, Sender, attempt, send
 from webhooks.dispatch.http_client import Answer

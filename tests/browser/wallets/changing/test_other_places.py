@@ -8,7 +8,6 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from chains.models import Chain, Token
-from payments.discovery.search import discover_due
 from payments.models import Payment, PaymentRequest
 from tests.browser.conftest import TOUCHED, AddWallet, Create
 from tests.browser.wallets.test_page_states import HASH, SHOP
@@ -17,6 +16,7 @@ from tests.chain import LocalChain
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.payments.world import ON_ITS_WAY
 from tests.support.wallets.stub import LATER, NAME, NEVER, StubWallet
+from tests.verifying import discover_due
 
 SENT = "eth_sendTransaction"
 OPEN = "A payment was started in this browser a moment ago."

@@ -13,7 +13,6 @@ from chains.models import Chain, Token
 from chains.rpc import json_rpc, transport
 from merchants.models import Merchant
 from payments.models import Payment
-from payments.verification.finality import check_finality
 from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, FaultProxy
 from tests.processes import eventually
@@ -22,6 +21,7 @@ from tests.support.nodes.limits import call_by_call, untraced
 from tests.support.nodes.networks import client_of, nodes_before
 from tests.support.nodes.oversized import Shouter
 from tests.support.payments.world import Clock, look, make_request, pay, submit
+from tests.verifying import check_finality
 
 Nodes = Callable[[int], list[FaultProxy]]
 Clients = Callable[[list[FaultProxy]], EvmClient]

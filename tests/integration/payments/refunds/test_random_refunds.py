@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
+from payments.verification.finality import CHECKS_BEFORE_ALERT
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.support.payments.world import Clock, look_until_decided, make_request, pay, submit
+from tests.verifying import check_finality
 
 ASKED = 1_000
 

@@ -12,14 +12,14 @@ from eth_utils.crypto import keccak
 from chains.models import Chain, Token
 from demo.contracts import deploy
 from merchants.models import Merchant
-from payments.discovery.search import discover_due
 from payments.models import ConsumedTransfer, DiscoveryCursor, Payment, PaymentRequest, Refund
 from payments.requests.lifecycle import UNSEEN_HOLD
-from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
+from payments.verification.finality import CHECKS_BEFORE_ALERT
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.integration.payments.refunds.conftest import CUSTOMER
 from tests.support.payments.world import Clock, look, look_until_decided, make_request, pay, submit
+from tests.verifying import check_finality, discover_due
 from webhooks.models import Event
 
 Make = Callable[..., PaymentRequest]

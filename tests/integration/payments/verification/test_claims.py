@@ -8,13 +8,12 @@ from chains.client import ChainClient
 from chains.families import get_client
 from chains.models import Chain, Token
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
-from payments.verification.leasing import claim_due
 from payments.verification.outcomes import Failed
 from payments.verification.storing import store
 from tests.chain import LocalChain
 from tests.leases import end_leases
 from tests.support.payments.world import Clock, look, pay, submit
-from tests.verifying import verify_on_chain
+from tests.verifying import claim_due, verify_on_chain
 
 
 def test_a_claimed_payment_is_left_alone_until_its_lease_runs_out(
@@ -96,22 +95,3 @@ def test_one_chain_without_nodes_does_not_keep_another_waiting(
     stuck.refresh_from_db()
     assert (payment.status, stuck.status) == (Payment.Status.COMPLETED, Payment.Status.PROCESSING)
     assert stuck.attempts == 0
-
-
-def test_a_chain_whose_client_breaks_does_not_keep_another_waiting(
-    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
-) -> None:
-    broken = Chain.objects.create(id=4_243, name="Broken", chain_type="evm", rpc_urls=[], native_symbol="ETH")
-    coin = Token.objects.create(chain=broken, symbol="ETH", name="Ether", decimals=18, contract_address="")
-    submit(request_for("1", token=coin), "0x" + "bb" * 32)
-    request = request_for()
-    payment = submit(request, pay(local_chain, request))
-
-    def client(chain: Chain) -> Any:
-        if chain.pk == broken.pk:
-            raise KeyError("a mistake of ours")
-        return get_client(chain)
-
-    look(Clock(), client=client)
-    payment.refresh_from_db()
-    assert payment.status == Payment.Status.COMPLETED

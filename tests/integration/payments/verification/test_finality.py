@@ -9,9 +9,10 @@ import pytest
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.refunds.services import refundable
 from payments.verification import finality
-from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
+from payments.verification.finality import CHECKS_BEFORE_ALERT
 from tests.chain import LocalChain
 from tests.support.payments.world import Clock, look_until_decided, pay, submit
+from tests.verifying import check_finality
 from webhooks.models import Event
 
 Make = Callable[..., PaymentRequest]

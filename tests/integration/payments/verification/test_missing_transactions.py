@@ -8,9 +8,9 @@ from eth_utils.crypto import keccak
 from config.api.errors import ApiError
 from payments.models import Payment, PaymentRequest
 from payments.submission.hashes import retry_payment
-from payments.verification.finality import check_finality
 from tests.chain import LocalChain
 from tests.support.payments.world import Clock, look, look_until_decided, submit, unsigned
+from tests.verifying import check_finality
 from webhooks.models import Event
 
 UNKNOWN = "0x" + "ab" * 32

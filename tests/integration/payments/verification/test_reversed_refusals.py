@@ -12,9 +12,10 @@ from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transitio
 from payments.requests.lifecycle import cancel_request, covering_payment
 from payments.submission.hashes import retry_payment
 from payments.submission.merchant_acceptance import accept_payment
-from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
+from payments.verification.finality import CHECKS_BEFORE_ALERT
 from tests.chain import USDC_UNIT, LocalChain
 from tests.support.payments.world import Clock, look, look_until_decided, submit, unsigned
+from tests.verifying import check_finality
 from webhooks.models import Event
 
 Make = Callable[..., PaymentRequest]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from django.db import connection
 
-from config.database.leases import DURATION
+from config.due_work.leases import DURATION
 from tests.integration.payments.workers.conftest import (
     TAKEN_OVER_WITHIN,
     Stopped,

@@ -10,9 +10,9 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from pytest_django import Settings
 
-from config.database.notifications import connect
 from config.doctor import database
 from config.doctor.finding import Level
+from config.due_work.listening import connect
 from tests.processes import eventually
 from tests.support.operations.findings import found, levels
 

@@ -11,12 +11,12 @@ from chains.families import get_client
 from chains.models import Chain, Token
 from demo.services import anvil
 from merchants.models import Merchant
-from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest, Route
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, proxying
 from tests.support.nodes.limits import free_plan
 from tests.support.payments.world import Clock, make_request, pay
+from tests.verifying import discover_due
 
 pytestmark = pytest.mark.django_db
 IDLE_BLOCKS = 40_000

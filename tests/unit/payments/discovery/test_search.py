@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from chains.client import ChainError, SearchLimits, Watch
 from merchants.models import Merchant
-from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
 from tests.support.payments.fake_search import BY_BLOCK, BY_WATCH, FakeChain, down, model_token, watch_many
 from tests.support.payments.world import Clock
+from tests.verifying import discover_due
 
 pytestmark = pytest.mark.django_db
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.submission.hashes import retry_payment, submit_hash
-from payments.verification.finality import check_finality
 from tests.support.payments.world import Clock, look
 from tests.threads import at_once
+from tests.verifying import check_finality
 
 Make = Callable[..., PaymentRequest]
 SENT = "0x" + "ab" * 32

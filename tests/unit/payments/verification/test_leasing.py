@@ -15,9 +15,8 @@ from payments.models import Payment, PaymentRequest
 from payments.requests import lifecycle
 from payments.requests.lifecycle import expire_due
 from payments.verification import finality, leasing
-from payments.verification.finality import check_finality
-from payments.verification.leasing import claim_due
 from tests.support.payments.world import make_request, submit
+from tests.verifying import check_finality, claim_due
 
 Make = Callable[..., PaymentRequest]
 BATCH = 4

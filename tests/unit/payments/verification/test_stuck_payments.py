@@ -11,8 +11,8 @@ from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts, T
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.submission.hashes import submit_hash
 from payments.verification import attempts
-from payments.verification.finality import check_finality
 from tests.support.payments.world import Clock, look, look_until_decided
+from tests.verifying import check_finality
 from webhooks.models import Event
 
 Make = Callable[..., PaymentRequest]

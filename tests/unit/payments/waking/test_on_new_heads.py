@@ -10,7 +10,7 @@ from django.db import connections
 from django.utils import timezone
 
 from chains.models import Chain, Token
-from config.database.notifications import connect
+from config.due_work.listening import connect
 from merchants.models import Merchant
 from payments.models import Payment
 from payments.waking import on_new_heads

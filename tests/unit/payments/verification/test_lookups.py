@@ -12,7 +12,8 @@ from django.utils import timezone
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from payments.requests import due_in_turns
+from payments.verification import leasing
+from payments.verification.leasing import LOOKUPS
 from tests.support.payments.world import make_request
 
 Make = Callable[..., PaymentRequest]
@@ -32,8 +33,8 @@ def others(other_merchant: Merchant, usdc: Token, request_for: Make) -> PaymentR
     return make_request(other_merchant, usdc, "10", request_for().recipient_address)
 
 
-def selected(most: int = 400, chain_id: int | None = None) -> list[str]:
-    return due_in_turns.due_in_turns(timezone.now(), most, chain_id)
+def selected(request: PaymentRequest) -> list[str]:
+    return LOOKUPS.pick(timezone.now(), 400, request.chain_id)
 
 
 def test_the_merchant_and_the_chain_of_a_payment_are_filled_in(request_for: Make) -> None:
@@ -61,20 +62,29 @@ def test_a_backlog_makes_no_batch_long_alone_or_beside_others(
 ) -> None:
     request = request_for()
     payments_of(request, 400)
-    assert len(selected()) == 400
+    assert len(selected(request)) == 400
     payments_of(request, 1)
-    assert len(selected()) == 50
+    assert len(selected(request)) == 50
     [payment] = payments_of(others, 1)
-    ids = selected()
+    ids = selected(request)
     assert len(ids) == 26
     assert payment.pk in ids[:2]
 
 
-def test_only_payments_of_the_chain_are_selected(request_for: Make, others: PaymentRequest) -> None:
-    [payment] = payments_of(others, 1)
-    assert selected(chain_id=others.chain_id) == [payment.pk]
-    assert selected(chain_id=others.chain_id + 1) == []
-    assert due_in_turns.chains_with_open_payments() == [others.chain_id]
+def test_each_chain_with_due_payments_is_a_lane(request_for: Make, others: PaymentRequest) -> None:
+    elsewhere = Chain.objects.create(id=4_242, name="Elsewhere", chain_type="evm", native_symbol="ETH")
+    [here] = payments_of(others, 1)
+    [there] = payments_of(others, 1)
+    Payment.objects.filter(pk=there.pk).update(chain=elsewhere, lookup_chain=elsewhere, attempts=2)
+    now = timezone.now()
+    assert LOOKUPS.pick(now, 400, others.chain_id) == [here.pk]
+    assert LOOKUPS.pick(now, 400, elsewhere.pk) == [there.pk]
+    assert (
+        set(LOOKUPS.lanes(now)) == set(leasing.chains_with_open_payments()) == {others.chain_id, elsewhere.pk}
+    )
+    Payment.objects.update(next_check_at=now + timedelta(hours=1))
+    assert LOOKUPS.lanes(now) == []
+    assert set(leasing.chains_with_open_payments()) == {others.chain_id, elsewhere.pk}
 
 
 @pytest.mark.parametrize(
@@ -88,19 +98,22 @@ def test_only_payments_of_the_chain_are_selected(request_for: Make, others: Paym
     ],
 )
 def test_what_is_not_due_is_not_selected(request_for: Make, columns: dict[str, Any]) -> None:
-    payments_of(request_for(), 1, **columns)
-    assert selected() == []
+    request = request_for()
+    payments_of(request, 1, **columns)
+    assert selected(request) == []
+    assert LOOKUPS.lanes(timezone.now()) == []
 
 
-def test_the_selection_reads_one_index_and_few_rows(request_for: Make, others: PaymentRequest) -> None:
+@pytest.mark.parametrize("statement", ["pick", "lanes", "open_lanes"])
+def test_the_selection_reads_one_index_and_few_rows(
+    request_for: Make, others: PaymentRequest, statement: str
+) -> None:
     payments_of(request_for(), BACKLOG)
     payments_of(others, 1)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE payments_payment")
-        cursor.execute(
-            f"EXPLAIN (ANALYZE, FORMAT JSON) {due_in_turns._IN_TURNS}",
-            due_in_turns.values_for(timezone.now(), 400, None),
-        )
+        values = {"now": timezone.now(), "most": 400, "lane": others.chain_id}
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {LOOKUPS.sql[statement]}", values)
         [(plan,)] = cursor.fetchall()
     scans = list(scans_of((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"]))
     assert {scan["Index Name"] for scan in scans} == {"payment_due_in_turns"}

@@ -8,8 +8,8 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from config.database import notifications
-from config.database.notifications import Channel, Listener, notify
+from config.due_work import listening
+from config.due_work.listening import Channel, Listener, notify
 from tests.processes import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -121,7 +121,7 @@ def test_a_listener_that_is_stopped_is_not_current(heard: Heard) -> None:
 
 
 def test_a_listener_without_proof_is_not_current(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notifications, "CURRENT_SECONDS", -1.0)
+    monkeypatch.setattr(listening, "CURRENT_SECONDS", -1.0)
     eventually(lambda: not heard.listener.is_current, "its last proof is too old")
 
 
@@ -139,7 +139,7 @@ def test_it_listens_past_a_pooler(settings: Settings) -> None:
 
 
 def test_read_only_server_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    connect, opened = notifications.connect, list[psycopg.Connection[object]]()
+    connect, opened = listening.connect, list[psycopg.Connection[object]]()
 
     def demoted_at_first() -> psycopg.Connection[object]:
         opened.append(connect())
@@ -147,7 +147,7 @@ def test_read_only_server_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
             opened[0].execute("SET default_transaction_read_only = on")
         return opened[-1]
 
-    monkeypatch.setattr(notifications, "connect", demoted_at_first)
+    monkeypatch.setattr(listening, "connect", demoted_at_first)
     heard = Heard()
     try:
         assert (len(opened), opened[0].closed) == (2, True)

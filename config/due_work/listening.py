@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from config.backoff import doubled
-from config.database.keepalives import OURS
+from config.environment.keepalives import OURS
 
 logger = logging.getLogger(__name__)
 

@@ -7,17 +7,16 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError, connection, connections, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from chains.models import Chain, Token
-from config.database import leases
-from config.database.leases import DURATION, Heartbeat, Lease
+from config.due_work import leases
+from config.due_work.leases import DURATION, Heartbeat, Lease
+from config.due_work.statements import STATEMENTS, filled_in
 from merchants.models import Merchant
-from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, FailureCode, MerchantCursor, Payment
-from payments.verification.leasing import claim_due
 from payments.verification.outcomes import Failed, missing
 from payments.verification.storing import store
 from tests.leases import end_leases
@@ -25,6 +24,7 @@ from tests.processes import eventually
 from tests.support.payments.fake_search import FakeChain, model_token, watch_many
 from tests.support.payments.world import Clock, make_request, submit
 from tests.threads import at_once
+from tests.verifying import claim_due, discover_due
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RECIPIENT = "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f"
@@ -184,7 +184,7 @@ def test_a_search_that_lost_its_lease_moves_no_cursor_and_leaves_the_other_worke
 
     def taken_over(_: object) -> None:
         end_leases()
-        DiscoveryCursor.objects.update(claim_id=foreign, lease_until=leases.expiry())
+        DiscoveryCursor.objects.update(claim_id=foreign, lease_until=Now() + DURATION)
 
     chain.before_search = taken_over
     discover_due(client=chain, now=clock)
@@ -209,8 +209,7 @@ def test_the_renewal_is_one_statement_that_finds_its_rows_by_their_keys(payments
         cursor.execute("SET enable_seqscan = off")
         try:
             values = {"keys": [each.pk for each in claimed], "claim_id": lease.claim_id, "duration": DURATION}
-            statement = lease._statement().as_string(connections["default"].connection)
-            cursor.execute("EXPLAIN " + statement, values)
+            cursor.execute("EXPLAIN " + filled_in(STATEMENTS["renew"], Payment), values)
             plan = "\n".join(row[0] for row in cursor.fetchall())
         finally:
             cursor.execute("RESET enable_seqscan")

@@ -21,9 +21,9 @@ from typing import Any
 
 from django.db import connection, connections
 from django.db.models import Model, Q
-from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
-from psycopg import sql
+
+from config.due_work.statements import STATEMENTS, filled_in
 
 logger = logging.getLogger(__name__)
 
@@ -32,28 +32,30 @@ HEARTBEAT_SECONDS = 2.5
 # Limits how long hung work holds its rows. Longer than a task's hard time limit.
 LONGEST = timedelta(seconds=60)
 
+FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
+"""The columns that release a lease."""
+
 
 def is_free() -> Q:
     """Return the condition on rows that no worker holds."""
     return Q(lease_until__isnull=True) | Q(lease_until__lte=Now())
 
 
-def expiry() -> CombinedExpression:
-    """Return the SQL expression for a new lease's end."""
-    return Now() + DURATION
-
-
 class Lease:
-    """Rows of one model that this process leases under one claim ID. Thread-safe."""
+    """Rows of one model that this process leases under one claim ID. Thread-safe.
+
+    `keys` are those of all rows that were leased, whether they are still held or not.
+    """
 
     def __init__(
-        self, model: type[Model], claim_id: uuid.UUID, ids: Iterable[Any], *, asked_at: float
+        self, model: type[Model], claim_id: uuid.UUID, keys: Iterable[Any], *, asked_at: float
     ) -> None:
-        """`asked_at` is `time.monotonic()` from before the statement that claimed the rows with the keys `ids`."""
+        """`asked_at` is `time.monotonic()` from before the statement that claimed the rows with these keys."""
         self.claim_id = claim_id
+        self.keys = tuple(keys)
         self._model = model
         self._ends_at = asked_at + LONGEST.total_seconds()
-        self._held_until = dict.fromkeys(ids, asked_at + DURATION.total_seconds())
+        self._held_until = dict.fromkeys(self.keys, asked_at + DURATION.total_seconds())
         self._lock = threading.Lock()
 
     def holds(self, key: Any) -> bool:
@@ -79,34 +81,11 @@ class Lease:
         asked_at = time.monotonic()
         with connection.cursor() as cursor:
             values: dict[str, Any] = {"keys": keys, "claim_id": self.claim_id, "duration": DURATION}
-            cursor.execute(self._statement(), values)
+            cursor.execute(filled_in(STATEMENTS["renew"], self._model), values)
             renewed = {row[0] for row in cursor.fetchall()}
         with self._lock:
             for key in renewed & self._held_until.keys():
                 self._held_until[key] = asked_at + DURATION.total_seconds()
-
-    def _statement(self) -> sql.Composed:
-        """Return the renewal: one statement, so that it suits PgBouncer in transaction mode.
-
-        A row that is locked is passed over: its result is being written, and no other row may wait for that.
-        """
-        key: Any = self._model._meta.pk
-        statement = sql.SQL(
-            """WITH held AS (
-                   SELECT {key} FROM {table}
-                   WHERE {key} = ANY(%(keys)s::{type}[])
-                         AND claim_id = %(claim_id)s AND lease_until > statement_timestamp()
-                   FOR NO KEY UPDATE SKIP LOCKED
-               )
-               UPDATE {table} AS leased SET lease_until = statement_timestamp() + %(duration)s
-               FROM held WHERE leased.{key} = held.{key}
-               RETURNING leased.{key}"""
-        )
-        return statement.format(
-            key=sql.Identifier(key.column),
-            table=sql.Identifier(self._model._meta.db_table),
-            type=sql.SQL(key.rel_db_type(connection)),
-        )
 
 
 class Heartbeat:
@@ -119,6 +98,8 @@ class Heartbeat:
 
     def keep(self, lease: Lease) -> None:
         """Renew the lease until it is released or ends."""
+        if lease.is_over:
+            return
         with self._lock:
             self._leases.add(lease)
             if self._thread is None or not self._thread.is_alive():

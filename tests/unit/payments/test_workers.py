@@ -1,8 +1,10 @@
-"""A chain whose nodes hang occupies a thread of its own, and delays no other chain."""
+"""The queues of a worker process: each task wakes its own, and a chain whose nodes hang delays no other chain."""
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from queue import Queue
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,13 +12,16 @@ import pytest
 
 from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
 from chains.models import Chain, Token
+from config.due_work.listening import Channel, Listener, notify
+from config.due_work.runner import Runner, stop_all
 from merchants.models import Merchant
+from payments import tasks, workers
 from payments.models import Payment, PaymentRequest
 from payments.swaps import deliveries
-from payments.verification import chain_threads
-from payments.verification.chain_threads import ChainThreads
+from payments.verification.engine import verify_due
 from tests.processes import eventually
 from tests.support.payments.world import make_request, submit
+from webhooks.tasks import wake_deliveries
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -79,51 +84,66 @@ def nodes(slow_token: Token, usdc: Token) -> Iterator[Nodes]:
 
 
 @pytest.fixture
-def threads(nodes: Nodes) -> Iterator[ChainThreads]:
-    threads = ChainThreads(deliveries, client=nodes.of)
-    yield threads
+def runner(nodes: Nodes) -> Iterator[Runner[int]]:
+    verify = partial(verify_due, swaps=deliveries, client=nodes.of)
+    runner = Runner("verify", verify, lanes=workers.VERIFICATION._lanes, linger_seconds=2)
+    yield runner
     nodes.released.set()
-    threads.finish(30)
+    stop_all([runner], 30)
 
 
 def test_a_chain_that_hangs_delays_no_other_chain(
-    threads: ChainThreads, nodes: Nodes, merchant: Merchant, slow_token: Token, usdc: Token
+    runner: Runner[int], nodes: Nodes, merchant: Merchant, slow_token: Token, usdc: Token
 ) -> None:
     stuck = nodes.pay(make_request(merchant, slow_token, "10", RECIPIENT))
     payment = nodes.pay(make_request(merchant, usdc, "10", RECIPIENT))
-    assert threads.nudge() == 2
+    assert runner.nudge() == 2
     assert nodes.reached.wait(30)
     await_status(payment, Payment.Status.COMPLETED)
     assert Payment.objects.get(pk=stuck.pk).status == Payment.Status.PROCESSING
     # The chain that hangs has its one thread: nothing more of it is started, and the other chain goes on.
     nodes.pay(make_request(merchant, slow_token, "10", RECIPIENT))
     later = nodes.pay(make_request(merchant, usdc, "10", RECIPIENT))
-    threads.nudge()
+    runner.nudge()
     await_status(later, Payment.Status.COMPLETED)
     assert nodes.asked.count(slow_token.chain_id) == 1
     nodes.released.set()
     await_status(stuck, Payment.Status.COMPLETED)
 
 
-def test_a_thread_goes_on_while_more_is_due(
-    threads: ChainThreads, nodes: Nodes, merchant: Merchant, usdc: Token, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("payments.verification.leasing.BATCH", 2)
-    for _ in range(5):
-        nodes.pay(make_request(merchant, usdc, "10", RECIPIENT))
-    assert threads.nudge() == 1
-    eventually(lambda: Payment.objects.filter(status="completed").count() == 5, "all are completed")
+@pytest.mark.parametrize(
+    ("task", "runner"),
+    [
+        (tasks.wake_verification, workers.VERIFICATION),
+        (tasks.wake_swaps, workers.FOLLOWING),
+        (tasks.wake_finality, workers.FINALIZATION),
+        (tasks.wake_discovery, workers.DISCOVERY),
+        (tasks.wake_values, workers.VALUATION),
+        (tasks.wake_late_mails, workers.MAILING),
+        (wake_deliveries, workers.DELIVERIES),
+    ],
+)
+def test_task_wakes_its_queue(task: Any, runner: Runner[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    nudged: list[Runner[Any]] = []
+    monkeypatch.setattr(Runner, "nudge", lambda self: nudged.append(self))
+    task()
+    assert nudged == [runner]
+    assert runner in workers.RUNNERS
 
 
-def test_a_thread_ends_when_nothing_comes_and_the_next_nudge_starts_another(
-    threads: ChainThreads, nodes: Nodes, merchant: Merchant, usdc: Token, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(chain_threads, "LINGER_SECONDS", 0)
-    for _ in range(2):
-        payment = nodes.pay(make_request(merchant, usdc, "10", RECIPIENT))
-        eventually(lambda: threads.nudge() == 1, "a thread is started")
-        await_status(payment, Payment.Status.COMPLETED)
-    assert threads.nudge() == 0
+def test_notification_wakes_its_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: Queue[tuple[Runner[Any], Any]] = Queue()
+    monkeypatch.setattr(Runner, "wake", lambda self, lane: woken.put((self, lane)))
+    listener = Listener(workers.WAKES)
+    listener.start()
+    try:
+        eventually(lambda: listener.is_current, "the listener is connected")
+        notify(Channel.PAYMENTS, "137")
+        assert woken.get(timeout=30) == (workers.VERIFICATION, 137)
+        notify(Channel.DELIVERIES)
+        assert woken.get(timeout=30) == (workers.DELIVERIES, None)
+    finally:
+        listener.stop()
 
 
 def await_status(payment: Payment, status: str) -> None:

@@ -1,0 +1,113 @@
+"""Runners: threads of a worker process that work on a queue while rows are due."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable
+from typing import Generic, NamedTuple, TypeVar
+
+from django.db import connections
+
+logger = logging.getLogger(__name__)
+
+L = TypeVar("L", bound=Hashable)
+
+
+class _Running(NamedTuple):
+    thread: threading.Thread
+    woken: threading.Event
+
+
+class Runner(Generic[L]):
+    """Works on a queue, with one thread for each lane that has due rows.
+
+    `work` takes a batch of a lane and returns whether to take another one. A lane that hangs occupies its own thread:
+    it delays no other lane, and no task. If the process dies, the leases expire and another worker continues.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[L], object],
+        lanes: Callable[[], Iterable[L]],
+        *,
+        linger_seconds: float = 0.0,
+    ) -> None:
+        """A thread waits `linger_seconds` for the next wake, with its database connection open, before it ends."""
+        self._name = name
+        self._work = work
+        self._lanes = lanes
+        self._linger_seconds = linger_seconds
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._running: dict[L, _Running] = {}
+
+    def nudge(self) -> int:
+        """Wake each lane with due rows; return how many threads were started."""
+        return sum(self.wake(lane) for lane in self._lanes())
+
+    def wake(self, lane: L) -> bool:
+        """Let the lane's thread take what is due, and return at once; True if a thread was started for it."""
+        with self._lock:
+            running = self._running.get(lane)
+            if running is not None and running.thread.is_alive():
+                running.woken.set()
+                return False
+            if self._stopping.is_set():
+                return False
+            woken = threading.Event()
+            woken.set()
+            name = self._name if lane is None else f"{self._name}-{lane}"
+            thread = threading.Thread(target=self._run, args=(lane, woken), name=name, daemon=True)
+            thread.start()
+            self._running[lane] = _Running(thread, woken)
+            return True
+
+    @property
+    def busy(self) -> set[L]:
+        """The lanes that have a thread."""
+        with self._lock:
+            return {lane for lane, running in self._running.items() if running.thread.is_alive()}
+
+    def stop(self) -> list[threading.Thread]:
+        """End each thread after its batch, and start no more; return the threads that run."""
+        self._stopping.set()
+        with self._lock:
+            running = list(self._running.values())
+        for each in running:
+            each.woken.set()
+        return [each.thread for each in running]
+
+    def _run(self, lane: L, woken: threading.Event) -> None:
+        try:
+            while not self._has_ended(lane, woken):
+                woken.clear()
+                try:
+                    while not self._stopping.is_set() and self._work(lane):
+                        pass
+                except Exception:
+                    logger.exception(
+                        "%s failed; the next wake runs it again", threading.current_thread().name
+                    )
+                    connections.close_all()
+                woken.wait(self._linger_seconds)
+        finally:
+            connections.close_all()
+
+    def _has_ended(self, lane: L, woken: threading.Event) -> bool:
+        """Whether the thread ends now: its lane is removed under the lock, so that no wake is lost."""
+        with self._lock:
+            is_over = self._stopping.is_set() or not woken.is_set()
+            if is_over:
+                del self._running[lane]
+            return is_over
+
+
+def stop_all(runners: Iterable[Runner[object]], seconds: float) -> None:
+    """Stop the runners, and wait at most `seconds` for the batches that they work on.
+
+    What remains is due again when its leases expire.
+    """
+    until = time.monotonic() + seconds
+    for thread in [thread for runner in runners for thread in runner.stop()]:
+        thread.join(max(until - time.monotonic(), 0))

@@ -1,0 +1,79 @@
+"""What each worker process runs beside Celery's tasks: the queues of due work, and what wakes them.
+
+A task of Celery only wakes a queue (`payments.tasks`, `webhooks.tasks`). The queue's threads do the work, because it
+may wait long for nodes, providers, exchanges, mail servers or endpoints.
+"""
+
+from functools import partial
+from typing import Any
+
+from celery.signals import worker_process_init, worker_process_shutdown
+from django.utils import timezone
+
+from config.due_work.listening import Channel, Listener
+from config.due_work.runner import Runner, stop_all
+from payments.discovery.search import chains_to_search, search_chain
+from payments.prices.late_payments import LATE_MAILS, mail_merchants
+from payments.prices.values import VALUES, value_due
+from payments.swaps import deliveries
+from payments.swaps.following import SWAPS, follow_provider
+from payments.verification.engine import verify_due
+from payments.verification.finality import FINALITY, check_finality
+from payments.verification.leasing import LOOKUPS
+from payments.waking.watcher import HeadWatcher
+from webhooks.workers import DELIVERIES, DISPATCHER
+
+# How long a worker process that ends waits for the batches that it works on.
+_STOP_SECONDS = 5.0
+
+VERIFICATION: Runner[int] = Runner(
+    "verify",
+    partial(verify_due, swaps=deliveries),
+    lanes=lambda: LOOKUPS.lanes(timezone.now()),
+    linger_seconds=2.0,
+)
+FOLLOWING: Runner[str] = Runner("follow", follow_provider, lanes=lambda: SWAPS.lanes(timezone.now()))
+FINALIZATION: Runner[int] = Runner("finality", check_finality, lanes=lambda: FINALITY.lanes(timezone.now()))
+DISCOVERY: Runner[int] = Runner("discover", search_chain, lanes=lambda: chains_to_search(timezone.now()))
+VALUATION: Runner[None] = Runner("value", lambda _: value_due(), lanes=lambda: VALUES.lanes(timezone.now()))
+MAILING: Runner[None] = Runner(
+    "mail", lambda _: mail_merchants(), lanes=lambda: LATE_MAILS.lanes(timezone.now())
+)
+RUNNERS: tuple[Runner[Any], ...] = (
+    VERIFICATION, FOLLOWING, FINALIZATION, DISCOVERY, VALUATION, MAILING, DELIVERIES,
+)  # fmt: skip
+
+_WATCHER = HeadWatcher()
+
+
+def _wake_verification(chain_id: str) -> None:
+    VERIFICATION.wake(int(chain_id))
+    _WATCHER.wake()
+
+
+def _wake_deliveries(_: str = "") -> None:
+    DELIVERIES.wake(None)
+
+
+def _wake_after_gap() -> None:
+    _WATCHER.wake()
+    _wake_deliveries()
+
+
+WAKES = {Channel.PAYMENTS: _wake_verification, Channel.DELIVERIES: _wake_deliveries}
+_LISTENER = Listener(WAKES, on_gap=_wake_after_gap)
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]
+def _start(**_: object) -> None:
+    _WATCHER.start()
+    _LISTENER.start()
+
+
+@worker_process_shutdown.connect  # type: ignore[untyped-decorator]
+def _stop(**_: object) -> None:
+    """Store what is being worked on. What remains is due again when its leases expire."""
+    _LISTENER.stop()
+    _WATCHER.stop()
+    stop_all(RUNNERS, _STOP_SECONDS)
+    DISPATCHER.finish()

@@ -1,0 +1,108 @@
+"""Queues: which rows are due, in whose turn, and which of them one worker gets."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from chains.models import Token
+from config.due_work.leases import DURATION
+from config.due_work.queue import Queue
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from tests.leases import end_leases
+from tests.support.payments.world import make_request
+
+Make = Callable[..., PaymentRequest]
+
+QUEUE = Queue(
+    model=Payment, due="next_check_at", owner="merchant_id", lane="provider", waiting="status = 'pending'"
+)
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def now() -> datetime:
+    return timezone.now()
+
+
+@pytest.fixture
+def make(request_for: Make, now: datetime) -> Callable[..., str]:
+    """Make a payment that is due `late` seconds ago; return its key."""
+    own = request_for()
+
+    def make(late: int = 1, request: PaymentRequest = own, lane: str = "a") -> str:
+        payment = Payment.objects.create(
+            request=request,
+            chain=request.chain,
+            provider=lane,
+            transaction_hash=f"0x{Payment.objects.count():064x}",
+            next_check_at=now - timedelta(seconds=late),
+        )
+        return payment.pk
+
+    return make
+
+
+def test_owners_take_turns_and_the_longest_overdue_come_first(
+    make: Callable[..., str], other_merchant: Merchant, usdc: Token, request_for: Make, now: datetime
+) -> None:
+    others = make_request(other_merchant, usdc, "10", request_for().recipient_address)
+    own = [make(late) for late in (90, 70, 80)]
+    theirs = make(5, others)
+    assert QUEUE.pick(now, 4, "a") == [own[0], theirs, own[2], own[1]]
+    assert QUEUE.pick(now, 2, "a") == [own[0], theirs]
+    newest_first = replace(QUEUE, order="next_check_at DESC")
+    assert newest_first.pick(now, 2, "a") == [theirs, own[1]]
+
+
+def test_only_due_rows_of_the_lane_are_picked(make: Callable[..., str], now: datetime) -> None:
+    due, other, _, decided = make(), make(lane="b"), make(-60), make()
+    Payment.objects.filter(pk=decided).update(status="failed")
+    assert QUEUE.pick(now, 10, "a") == [due]
+    assert QUEUE.pick(now, 10, "b") == [other]
+    assert sorted(QUEUE.lanes(now)) == ["a", "b"]
+    assert QUEUE.lanes(now - timedelta(hours=1)) == []
+
+
+def test_queue_without_lanes_has_one_while_rows_are_due(make: Callable[..., str], now: datetime) -> None:
+    queue = replace(QUEUE, lane="NULL::text")
+    assert queue.lanes(now) == []
+    keys = {make(lane="a"), make(lane="b")}
+    assert queue.lanes(now) == [None]
+    assert set(queue.claim(now, 10).keys) == keys
+    assert queue.lanes(now) == []
+
+
+def test_leased_rows_belong_to_one_worker_until_the_lease_ends(
+    make: Callable[..., str], now: datetime, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys = {make() for _ in range(3)}
+    first = QUEUE.claim(now, 10, "a")
+    assert set(first.keys) == keys
+    assert all(first.holds(key) for key in keys)
+    assert set(Payment.objects.values_list("claim_id", flat=True)) == {first.claim_id}
+    assert QUEUE.claim(now, 10, "a").keys == QUEUE.lease(now, [*keys]).keys == ()
+    assert "took over" not in caplog.text
+    end_leases()
+    assert set(QUEUE.claim(now, 10, "a").keys) == keys
+    assert "took over 3 rows of payments_payment" in caplog.text
+
+
+def test_row_that_changed_after_it_was_picked_is_not_leased(make: Callable[..., str], now: datetime) -> None:
+    moved, decided, leased, due = (make() for _ in range(4))
+    keys = QUEUE.pick(now, 10, "a")
+    Payment.objects.filter(pk=moved).update(next_check_at=now + timedelta(minutes=1))
+    Payment.objects.filter(pk=decided).update(status="failed")
+    Payment.objects.filter(pk=leased).update(claim_id=uuid.uuid4(), lease_until=Now() + DURATION)
+    assert QUEUE.lease(now, keys).keys == (due,)
+
+
+def test_unleased_queue_picks_rows_whoever_holds_them(make: Callable[..., str], now: datetime) -> None:
+    key = make()
+    QUEUE.claim(now, 10, "a")
+    assert replace(QUEUE, has_lease=False).pick(now, 10, "a") == [key]

@@ -1,0 +1,182 @@
+"""Runners: one thread for each lane, woken without losing a wake, ended after its batch."""
+
+import threading
+from collections.abc import Iterator
+from queue import Empty, Queue
+from typing import Any
+
+import pytest
+
+from config.due_work.runner import Runner, stop_all
+from tests.processes import eventually
+
+SECONDS = 30
+
+
+class Work:
+    """Batches by lane; a lane's batch waits while the lane is held, and fails if it is to."""
+
+    def __init__(self) -> None:
+        self.due: dict[str, int] = {}
+        self.batches: Queue[str] = Queue()
+        self.held: dict[str, threading.Event] = {}
+        self.errors: dict[str, BaseException] = {}
+
+    def __call__(self, lane: str) -> int:
+        self.batches.put(lane)
+        if lane in self.held:
+            assert self.held[lane].wait(SECONDS)
+        if lane in self.errors:
+            raise self.errors.pop(lane)
+        self.due[lane] = max(self.due.get(lane, 0) - 1, 0)
+        return self.due[lane]
+
+    def hold(self, lane: str) -> threading.Event:
+        return self.held.setdefault(lane, threading.Event())
+
+    def begun(self) -> str:
+        return self.batches.get(timeout=SECONDS)
+
+    def is_quiet(self) -> bool:
+        try:
+            self.batches.get_nowait()
+        except Empty:
+            return True
+        return False
+
+
+@pytest.fixture
+def work() -> Work:
+    return Work()
+
+
+@pytest.fixture
+def runner(work: Work) -> Iterator[Runner[str]]:
+    runner = Runner("test", work, lanes=lambda: [lane for lane, due in work.due.items() if due])
+    yield runner
+    for held in work.held.values():
+        held.set()
+    stop_all([runner], SECONDS)
+
+
+def until_idle(runner: Runner[str]) -> None:
+    eventually(lambda: not runner.busy, "all threads have ended")
+
+
+def test_hanging_lane_delays_no_other(runner: Runner[str], work: Work) -> None:
+    work.due = {"slow": 1, "quick": 3}
+    work.hold("slow")
+    assert runner.nudge() == 2
+    assert sorted(work.begun() for _ in range(4)) == ["quick", "quick", "quick", "slow"]
+    eventually(lambda: runner.busy == {"slow"}, "the quick lane has ended")
+    assert runner.nudge() == 0, "one thread for each lane"
+    assert runner.wake("quick")
+    assert work.begun() == "quick"
+
+
+def test_lane_takes_batches_until_none_is_due(runner: Runner[str], work: Work) -> None:
+    work.due = {"a": 5}
+    assert runner.nudge() == 1
+    until_idle(runner)
+    assert (work.batches.qsize(), work.due) == (5, {"a": 0})
+
+
+def test_nudge_without_due_rows_starts_no_thread(runner: Runner[str], work: Work) -> None:
+    assert runner.nudge() == 0
+    assert (runner.busy, work.is_quiet()) == (set(), True)
+
+
+def test_wake_during_a_batch_runs_another(runner: Runner[str], work: Work) -> None:
+    held = work.hold("a")
+    runner.wake("a")
+    assert work.begun() == "a"
+    assert not runner.wake("a")
+    assert not runner.wake("a"), "two wakes are as good as one"
+    held.set()
+    assert work.begun() == "a"
+    until_idle(runner)
+    assert work.is_quiet()
+
+
+def test_lane_that_ended_is_started_by_the_next_wake(runner: Runner[str], work: Work) -> None:
+    for _ in range(3):
+        assert runner.wake("a")
+        assert work.begun() == "a"
+        until_idle(runner)
+
+
+def test_lingering_thread_is_woken_again(work: Work) -> None:
+    runner = Runner("test", work, lanes=list, linger_seconds=SECONDS)
+    try:
+        assert runner.wake("a")
+        assert work.begun() == "a"
+        assert not runner.wake("a")
+        assert work.begun() == "a"
+        assert runner.busy == {"a"}
+    finally:
+        stop_all([runner], SECONDS)
+    assert runner.busy == set(), "stopping ends the wait"
+
+
+def test_failed_batch_is_logged_and_the_next_wake_runs_it(
+    runner: Runner[str], work: Work, caplog: pytest.LogCaptureFixture
+) -> None:
+    work.errors["a"] = RuntimeError("a mistake of ours")
+    held = work.hold("a")
+    runner.wake("a")
+    assert work.begun() == "a"
+    assert not runner.wake("a"), "a wake during the failing batch counts"
+    assert runner.wake("b"), "no other lane is concerned"
+    assert work.begun() == "b"
+    held.set()
+    assert work.begun() == "a"
+    until_idle(runner)
+    assert "test-a failed" in caplog.text
+    assert runner.wake("a")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_dead_thread_is_replaced(runner: Runner[str], work: Work) -> None:
+    work.errors["a"] = KeyboardInterrupt()
+    runner.wake("a")
+    until_idle(runner)
+    assert runner.wake("a")
+    until_idle(runner)
+    assert work.batches.qsize() == 2
+
+
+def test_lane_is_free_if_its_thread_could_not_start(
+    runner: Runner[str], work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_more_threads(self: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_more_threads)
+        with pytest.raises(RuntimeError):
+            runner.wake("a")
+    assert runner.wake("a")
+    assert work.begun() == "a"
+
+
+def test_stopping_ends_lanes_after_their_batches(runner: Runner[str], work: Work) -> None:
+    work.due = {"a": 9}
+    held = work.hold("a")
+    runner.nudge()
+    assert work.begun() == "a"
+    stopping = threading.Thread(target=stop_all, args=([runner], SECONDS))
+    stopping.start()
+    eventually(lambda: not runner.wake("b"), "it starts no more threads")
+    held.set()
+    stopping.join(SECONDS)
+    assert not stopping.is_alive()
+    assert (runner.busy, work.due["a"]) == (set(), 8)
+    assert not runner.wake("a")
+
+
+def test_stopping_waits_no_longer_than_asked(runner: Runner[str], work: Work) -> None:
+    work.hold("a")
+    runner.wake("a")
+    assert work.begun() == "a"
+    stop_all([runner], 0)
+    assert runner.busy == {"a"}

@@ -1,0 +1,111 @@
+-- The statements that lease deliveries and store the results of their attempts.
+
+-- name: claim
+-- Lease up to `limit` due deliveries, at most `slow_limit` of them from the slow lane.
+-- Merchants with pending deliveries are found by stepping through the index, and only the first few rows of each are
+-- read: the cost does not grow with a backlog. Deliveries in flight take places among these few, because the longest due
+-- are leased first; that limits each merchant to its share. Without an enabled endpoint only deliveries to payment
+-- requests' own URLs are read, from an index of their own.
+WITH RECURSIVE owner AS (
+    (SELECT merchant_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY merchant_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT following.merchant_id FROM webhooks_delivery following
+            WHERE following.status = 'pending' AND following.merchant_id > owner.merchant_id
+            ORDER BY following.merchant_id LIMIT 1)
+    FROM owner WHERE owner.merchant_id IS NOT NULL
+),
+waiting AS (
+    SELECT next.*
+    FROM owner
+    LEFT JOIN webhooks_endpoint endpoint ON endpoint.merchant_id = owner.merchant_id
+    CROSS JOIN LATERAL (
+        SELECT first.*,
+               first.is_retry OR (first.url_override = '' AND (endpoint.failing_since IS NOT NULL
+                   OR owner.merchant_id = ANY(%(slow_merchants)s::uuid[]))) AS is_slow,
+               row_number() OVER (ORDER BY first.due_at, first.id) AS turn
+        FROM (
+            (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
+                    delivery.attempts > delivery.earlier_attempts AS is_retry,
+                    delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free
+             FROM webhooks_delivery delivery
+             WHERE delivery.merchant_id = owner.merchant_id
+                   AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
+                   AND endpoint.is_enabled AND endpoint.url IS NOT NULL
+             ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s)
+            UNION ALL
+            (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
+                    delivery.attempts > delivery.earlier_attempts AS is_retry,
+                    delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free
+             FROM webhooks_delivery delivery
+             WHERE delivery.merchant_id = owner.merchant_id
+                   AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
+                   AND (endpoint.is_enabled AND endpoint.url IS NOT NULL) IS NOT TRUE
+                   AND delivery.url_override <> ''
+             ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s)
+        ) first
+    ) next
+    WHERE next.is_free
+),
+picked AS (
+    (SELECT * FROM waiting WHERE NOT is_slow ORDER BY turn, due_at LIMIT %(limit)s + %(spare)s)
+    UNION ALL
+    (SELECT * FROM waiting WHERE is_slow AND turn <= %(slow_cap)s ORDER BY turn, due_at LIMIT %(slow_limit)s)
+),
+locked AS (
+    SELECT unchanged.id, picked.is_slow, picked.turn
+    FROM (SELECT * FROM picked ORDER BY turn, due_at) picked
+    CROSS JOIN LATERAL (
+        SELECT delivery.id FROM webhooks_delivery delivery
+        WHERE delivery.id = picked.id AND delivery.due_at = picked.due_at AND delivery.attempts = picked.attempts
+        FOR UPDATE SKIP LOCKED
+    ) unchanged
+    LIMIT %(limit)s
+)
+UPDATE webhooks_delivery AS claimed
+SET claim_id = %(claim_id)s, lease_until = statement_timestamp() + %(duration)s, attempts = claimed.attempts + 1
+FROM locked WHERE claimed.id = locked.id
+RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.attempts,
+          claimed.attempts - claimed.earlier_attempts > %(attempts)s, claimed.public_event_id, claimed.type,
+          claimed.url_override, locked.is_slow, claimed.own_body
+
+-- name: bodies
+-- The bodies of events. A statement of its own: PostgreSQL 18.4 crashes if one that locks rows prunes partitions while it
+-- runs.
+SELECT event.id, coalesce(event.body, stored.body)
+FROM webhooks_event event
+LEFT JOIN webhooks_eventbody stored ON stored.event_id = event.id AND stored.created = event.created
+WHERE event.id = ANY(%s::text[])
+
+-- name: begin_attempts
+-- Record attempts that begin now.
+INSERT INTO webhooks_attempt (delivery_id, number, url, started_at, error, response_excerpt)
+SELECT delivery_id, number, url, %s, '', ''
+FROM unnest(%s::text[], %s::int[], %s::text[]) AS made (delivery_id, number, url)
+
+-- name: failing
+-- Which of these merchants have a failing endpoint.
+SELECT merchant_id FROM webhooks_endpoint WHERE merchant_id = ANY(%s) AND failing_since IS NOT NULL
+
+-- name: held
+-- Lock deliveries whose attempts ended; return who holds each, and how many attempts its series has had.
+SELECT id, claim_id, attempts - earlier_attempts FROM webhooks_delivery
+WHERE id = ANY(%s::text[]) ORDER BY id FOR NO KEY UPDATE
+
+-- name: store
+-- Store the results in the deliveries, and release their leases.
+UPDATE webhooks_delivery AS delivery
+SET status = stored.status, due_at = stored.due_at, finished_at = stored.finished_at,
+    claim_id = NULL, lease_until = NULL
+FROM unnest(%s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[])
+     AS stored (id, status, due_at, finished_at)
+WHERE delivery.id = stored.id
+
+-- name: complete_attempts
+-- Store the results in the attempts. Do not prepare it: PostgreSQL 18.4 crashes if a statement that locks rows prunes
+-- partitions while it runs.
+UPDATE webhooks_attempt AS attempt
+SET duration_ms = made.duration_ms, status_code = made.status_code, error = made.error,
+    response_excerpt = made.excerpt
+FROM unnest(%s::text[], %s::int[], %s::int[], %s::int[], %s::text[], %s::text[])
+     AS made (delivery_id, number, duration_ms, status_code, error, excerpt)
+WHERE attempt.delivery_id = made.delivery_id AND attempt.number = made.number AND attempt.started_at > %s
