@@ -4,6 +4,7 @@ A task of Celery only wakes a queue (`payments.tasks`, `webhooks.tasks`). The qu
 may wait long for nodes, providers, exchanges, mail servers or endpoints.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -60,7 +61,10 @@ def _wake_after_gap() -> None:
     _wake_deliveries()
 
 
-WAKES = {Channel.PAYMENTS: _wake_verification, Channel.DELIVERIES: _wake_deliveries}
+WAKES: dict[Channel, Callable[[str], None]] = {
+    Channel.PAYMENTS: _wake_verification,
+    Channel.DELIVERIES: _wake_deliveries,
+}
 _LISTENER = Listener(WAKES, on_gap=_wake_after_gap)
 
 

@@ -79,11 +79,7 @@ def test_lane_takes_batches_until_none_is_due(runner: Runner[str], work: Work) -
     assert runner.nudge() == 1
     until_idle(runner)
     assert (work.batches.qsize(), work.due) == (5, {"a": 0})
-
-
-def test_nudge_without_due_rows_starts_no_thread(runner: Runner[str], work: Work) -> None:
-    assert runner.nudge() == 0
-    assert (runner.busy, work.is_quiet()) == (set(), True)
+    assert runner.nudge() == 0, "nothing is due"
 
 
 def test_wake_during_a_batch_runs_another(runner: Runner[str], work: Work) -> None:
@@ -96,13 +92,6 @@ def test_wake_during_a_batch_runs_another(runner: Runner[str], work: Work) -> No
     assert work.begun() == "a"
     until_idle(runner)
     assert work.is_quiet()
-
-
-def test_lane_that_ended_is_started_by_the_next_wake(runner: Runner[str], work: Work) -> None:
-    for _ in range(3):
-        assert runner.wake("a")
-        assert work.begun() == "a"
-        until_idle(runner)
 
 
 def test_lingering_thread_is_woken_again(work: Work) -> None:

@@ -1,22 +1,19 @@
 """A merchant with more due than one batch takes keeps no other's payments and requests waiting."""
 
-from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from chains.client import ChainError, Snapshot
 from chains.models import Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
 from payments.requests import lifecycle
 from payments.requests.lifecycle import expire_due
-from payments.verification import finality, leasing
+from payments.verification import leasing
 from tests.support.payments.world import make_request, submit
-from tests.verifying import check_finality, claim_due
+from tests.verifying import claim_due
 
 Make = Callable[..., PaymentRequest]
 BATCH = 4
@@ -80,40 +77,3 @@ def test_anothers_request_expires_in_the_next_batch(
     anothers.refresh_from_db()
     assert anothers.status == "expired"
     assert PaymentRequest.objects.filter(status="expired").count() == BATCH
-
-
-def test_anothers_payment_is_looked_at_for_finality_in_the_next_batch(
-    request_for: Make, anothers: PaymentRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(finality, "BATCH", BATCH)
-    many, now = request_for(), timezone.now()
-    for number in range(10):
-        decided(many, number, now - timedelta(minutes=2))
-    payment = decided(anothers, 99, now - timedelta(minutes=1))
-    asked: list[str] = []
-    check_finality(client=lambda chain: unanswering(asked), now=lambda: now)
-    assert len(asked) == BATCH
-    assert payment.transaction_hash in asked
-
-
-def decided(request: PaymentRequest, number: int, due: datetime) -> Payment:
-    return Payment.objects.create(
-        request=request,
-        chain=request.chain,
-        transaction_hash=a_hash(number),
-        status="failed",
-        failure_code="transaction_reverted",
-        failed_at=due,
-        next_check_at=None,
-        finality_check_at=due,
-    )
-
-
-def unanswering(asked: list[str]) -> Any:
-    """A chain's client that notes what it is asked, and has no answer."""
-
-    def look_up(hashes: Sequence[str], **_: object) -> Snapshot:
-        asked.extend(hashes)
-        raise ChainError("no answer")
-
-    return SimpleNamespace(look_up=look_up)
