@@ -1,7 +1,8 @@
 """What each worker process runs beside Celery's tasks: the queues of due work, and what wakes them.
 
 A task of Celery only wakes a queue (`payments.tasks`, `webhooks.tasks`). The queue's threads do the work, because it
-may wait long for nodes, providers, exchanges, mail servers or endpoints.
+may wait long for nodes, providers, exchanges, mail servers or endpoints. While Redis is down and no task arrives, a
+ticker wakes the queues: what is due is in PostgreSQL.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from celery.signals import worker_process_init, worker_process_shutdown
 from django.utils import timezone
 
 from config.due_work.listening import Channel, Listener
-from config.due_work.runner import Runner, stop_all
+from config.due_work.runner import Runner, Ticker, stop_all
 from payments.discovery.search import chains_to_search, search_chain
 from payments.prices.late_payments import LATE_MAILS, mail_merchants
 from payments.prices.values import VALUES, value_due
@@ -66,18 +67,21 @@ WAKES: dict[Channel, Callable[[str], None]] = {
     Channel.DELIVERIES: _wake_deliveries,
 }
 _LISTENER = Listener(WAKES, on_gap=_wake_after_gap)
+_TICKER = Ticker(RUNNERS)
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _start(**_: object) -> None:
     _WATCHER.start()
     _LISTENER.start()
+    _TICKER.start()
 
 
 @worker_process_shutdown.connect  # type: ignore[untyped-decorator]
 def _stop(**_: object) -> None:
     """Store what is being worked on. What remains is due again when its leases expire."""
     _LISTENER.stop()
+    _TICKER.stop()
     _WATCHER.stop()
     stop_all(RUNNERS, _STOP_SECONDS)
     DISPATCHER.finish()

@@ -37,6 +37,11 @@ class Process:
         )
 
     @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._child.poll() is None
+
+    @property
     def children(self) -> int:
         """How many processes it has started that still run."""
         shown = subprocess.run(["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True)
@@ -72,10 +77,12 @@ def worker(log: Path, **more: str) -> Process:
     return Process(log, *command, **more)
 
 
-def beat(log: Path) -> Process:
+def beat(log: Path, **more: str) -> Process:
     """Start Celery's beat, with a schedule file beside its log."""
     schedule = str(log.with_suffix(".schedule"))
-    return Process(log, "celery", "-A", "config.beat", "beat", "--schedule", schedule, "--pidfile", "")
+    return Process(
+        log, "celery", "-A", "config.beat", "beat", "--schedule", schedule, "--pidfile", "", **more
+    )
 
 
 def eventually(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import connections
 
@@ -41,9 +41,11 @@ class Runner(Generic[L]):
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._running: dict[L, _Running] = {}
+        self.nudged_at = time.monotonic()
 
     def nudge(self) -> int:
         """Wake each lane with due rows; return how many threads were started."""
+        self.nudged_at = time.monotonic()
         return sum(self.wake(lane) for lane in self._lanes())
 
     def wake(self, lane: L) -> bool:
@@ -101,6 +103,42 @@ class Runner(Generic[L]):
             if is_over:
                 del self._running[lane]
             return is_over
+
+
+class Ticker:
+    """Nudges runners that were not nudged for a while: Celery's tasks don't arrive while its broker is down."""
+
+    def __init__(self, runners: Iterable[Runner[Any]], *, after_seconds: float = 10.0) -> None:
+        self._runners = tuple(runners)
+        self._after_seconds = after_seconds
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin; call it in the process, after the fork."""
+        self._thread = threading.Thread(target=self._run, name="ticker", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def tick(self) -> None:
+        """Nudge each runner whose last nudge was too long ago."""
+        silent = [each for each in self._runners if time.monotonic() - each.nudged_at >= self._after_seconds]
+        for runner in silent:
+            runner.nudge()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._after_seconds / 2):
+            try:
+                self.tick()
+            except Exception as error:
+                logger.warning("due rows could not be looked up: %s", type(error).__name__)
+            finally:
+                connections.close_all()
 
 
 def stop_all(runners: Iterable[Runner[object]], seconds: float) -> None:

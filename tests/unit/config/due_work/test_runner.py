@@ -4,10 +4,11 @@ import threading
 from collections.abc import Iterator
 from queue import Empty, Queue
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from config.due_work.runner import Runner, stop_all
+from config.due_work.runner import Runner, Ticker, stop_all
 from tests.processes import eventually
 
 SECONDS = 30
@@ -169,3 +170,32 @@ def test_stopping_waits_no_longer_than_asked(runner: Runner[str], work: Work) ->
     assert work.begun() == "a"
     stop_all([runner], 0)
     assert runner.busy == {"a"}
+
+
+def test_runner_without_nudges_is_nudged_by_the_ticker(runner: Runner[str], work: Work) -> None:
+    work.due["a"] = 1
+    ticker = Ticker([runner], after_seconds=0.05)
+    ticker.start()
+    try:
+        assert work.begun() == "a"
+    finally:
+        ticker.stop()
+
+
+def test_ticker_leaves_a_runner_that_tasks_nudge(runner: Runner[str], work: Work) -> None:
+    runner.nudge()
+    work.due["a"] = 1
+    Ticker([runner], after_seconds=3600).tick()
+    assert work.is_quiet()
+
+
+def test_ticker_survives_a_queue_that_can_not_be_read(work: Work) -> None:
+    lanes = Mock(side_effect=[OSError("no database"), ["a"], *[[]] * 1000])
+    broken: Runner[str] = Runner("test", work, lanes=lanes)
+    ticker = Ticker([broken], after_seconds=0.02)
+    ticker.start()
+    try:
+        assert work.begun() == "a"
+    finally:
+        ticker.stop()
+        stop_all([broken], SECONDS)

@@ -1,0 +1,53 @@
+"""A Redis that rejects writes, as a replica or with a full disk, ends no worker and holds up no payment."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from demo.services import redis as redis_server
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from tests.chain import LocalChain
+from tests.processes import Process, beat, eventually, worker
+from tests.support.payments.world import pay, submit
+from tests.support.webhooks.receiver import running_receiver
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.models import Delivery
+
+HEARTBEAT = "quittance:2:worker-heartbeat"  # set after each task
+
+
+@contextmanager
+def running(folder: Path, url: str) -> Iterator[tuple[Process, Process]]:
+    processes = (worker(folder / "worker.log", REDIS_URL=url), beat(folder / "beat.log", REDIS_URL=url))
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            process.kill()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_worker_goes_on_while_redis_rejects_writes_and_resumes_tasks(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain, merchant: Merchant, tmp_path: Path
+) -> None:
+    server = redis_server.start(None)
+    client = Redis.from_url(server.url)
+    with running_receiver() as receiver, running(tmp_path, server.url) as processes:
+        configure(merchant, Change(url=receiver.url))
+        eventually(lambda: client.exists(HEARTBEAT) == 1, "a task has run")
+        client.execute_command("REPLICAOF", "127.0.0.1", "1")
+        request = request_for("1")
+        submit(request, pay(local_chain, request))
+        eventually(lambda: Payment.objects.filter(status="completed").exists(), "the payment was completed")
+        eventually(lambda: Delivery.objects.filter(status="delivered").exists(), "the webhook was delivered")
+        assert all(process.is_running for process in processes)
+        client.execute_command("REPLICAOF", "NO", "ONE")
+        client.delete(HEARTBEAT)
+        eventually(lambda: client.exists(HEARTBEAT) == 1, "tasks run again")
+        assert all(process.is_running for process in processes)
+    client.close()
+    server.stop()
