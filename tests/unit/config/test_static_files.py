@@ -59,13 +59,6 @@ def _served(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in _run(folder, "-c", _GET, _FILE).splitlines()]
 
 
-def test_without_a_release_files_are_served_as_they_are(copy: Path) -> None:
-    plain, zipped = _served(copy)
-    assert plain["status"] == zipped["status"] == "200 OK"
-    assert plain["url"] == f"/static/{_FILE}"
-    assert plain["size"] == zipped["size"] == (copy / "checkout" / "static" / _FILE).stat().st_size
-
-
 def test_after_a_release_files_are_served_by_fingerprint_compressed_and_cached_for_long(copy: Path) -> None:
     assert "collectstatic --noinput" in _PROCFILE["release"]
     _run(copy, "manage.py", "collectstatic", "--noinput")

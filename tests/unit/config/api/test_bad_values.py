@@ -84,11 +84,6 @@ def demand_refusal(response: Any, code: str, param: str, line: str) -> None:
     assert not error["message"].startswith(_FRAMEWORK), error["message"]
 
 
-def test_the_tables_hold_enough() -> None:
-    for table, least in ((AMOUNTS, 300), (URLS, 120), (ADDRESSES, 60)):
-        assert len({(*heading, line) for heading, line in table}) == len(table) >= least
-
-
 def test_the_call_that_they_spoil_is_a_good_one(send: Send, tokens: dict[str, Token]) -> None:
     for token in tokens.values():
         assert send(CREATE, order(token)).status_code == 201

@@ -73,14 +73,6 @@ def test_all_failed_fields_are_listed_in_the_order_of_the_documentation(api: Api
     assert nothing_stored()
 
 
-def test_every_missing_field_is_named(api: Api) -> None:
-    error = error_of(api.post(CREATE, {}))
-    assert [(detail["param"], detail["code"]) for detail in error["details"]] == [
-        (name, "parameter_missing") for name in ("amount", "token_id", "chain_id", "recipient_address")
-    ]
-    assert nothing_stored()
-
-
 @pytest.mark.parametrize(
     "name",
     ["ammount", "Amount", "amount ", "", "a" * 5000, "__class__", "非", "non_field_errors", "detail", "0"],
@@ -94,18 +86,6 @@ def test_a_field_that_is_a_typo_is_refused_and_not_dropped(api: Api, order: Orde
 def test_an_error_about_no_field_has_no_details(api: Api) -> None:
     error = error_of(api.get(f"{CREATE}/01890000-0000-7000-8000-000000000000"))
     assert (error["code"], error["param"], error["details"]) == ("resource_missing", None, [])
-
-
-def test_a_missing_key_is_401_with_a_challenge(order: Order) -> None:
-    response = Api().post(CREATE, order())
-    error = error_of(response)
-    assert (response.status_code, error["type"], error["code"]) == (
-        401,
-        "authentication_error",
-        "api_key_missing",
-    )
-    assert "WWW-Authenticate" in response
-    assert nothing_stored()
 
 
 def test_each_code_has_the_status_and_the_type_of_the_contract() -> None:

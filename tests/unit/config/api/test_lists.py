@@ -173,22 +173,13 @@ def test_a_far_page_asks_the_database_no_more_than_the_first(api: Api, shelf: Sh
 @pytest.mark.parametrize(
     ("query", "param"),
     [
-        ("limit=0", "limit"), ("limit=101", "limit"), ("limit=-1", "limit"), ("limit=", "limit"),
-        ("limit=ten", "limit"),
-        ("limit=1.0", "limit"), ("limit=1e1", "limit"), ("limit=+5", "limit"), ("limit=%2B5", "limit"),
-        ("limit=%EF%BC%95", "limit"), ("limit=0x10", "limit"), ("limit=" + "9" * 5000, "limit"),
-        ("limit=%00", "limit"),
-        ("limit=5&limit=6", "limit"), ("limit=5&limit=5", "limit"),
+        ("limit=0", "limit"), ("limit=101", "limit"), ("limit=", "limit"), ("limit=1e1", "limit"),
+        ("limit=%EF%BC%95", "limit"), ("limit=" + "9" * 5000, "limit"), ("limit=5&limit=5", "limit"),
         ("starting_after=", "starting_after"), ("starting_after=nothing", "starting_after"),
         ("starting_after=01890000-0000-7000-8000-000000000000", "starting_after"),
         ("starting_after=%00", "starting_after"), ("starting_after=%FF", "starting_after"),
-        ("starting_after=%F0%9F%92%8E", "starting_after"), ("starting_after=%27%20OR%201=1--", "starting_after"),
-        ("starting_after=" + "a" * 5000, "starting_after"), ("starting_after=null", "starting_after"),
-        ("ending_before=", "ending_before"), ("ending_before=nothing", "ending_before"),
         ("ending_before=evt_111111111111111111111111", "ending_before"),
-        ("page=2", "page"), ("offset=20", "offset"), ("Limit=5", "Limit"), ("limit[]=5", "limit[]"),
-        ("sort=asc", "sort"),
-        ("expand=payments", "expand"), ("format=xml", "format"), ("=5", ""), ("api_key=quitt_1", "api_key"),
+        ("page=2", "page"), ("Limit=5", "Limit"), ("format=xml", "format"), ("=5", ""),
     ],
 )  # fmt: skip
 def test_a_query_that_is_wrong_is_told_what_is(api: Api, shelf: Shelf, query: str, param: str) -> None:
@@ -306,14 +297,10 @@ def test_a_time_may_be_written_as_rfc_3339_allows(
 
 @pytest.mark.parametrize(
     "time",
-    ["", "now", "yesterday", "2026", "2026-01", "2026-01-01", "2026-01-01T00:00", "2026-01-01T00:00Z",
-     "2026-01-01T00:00:00", "2026-01-01T00:00:00 02:00", "2026-01-01T00:00:00+0200", "2026-01-01T00:00:00+2",
-     "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-01-32T00:00:00Z", "2026-01-01T24:00:01Z",
-     "2026-01-01T00:60:00Z", "2026-01-01T00:00:61Z", "2026-01-01T00:00:00+24:00", "0000-01-01T00:00:00Z",
-     "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1767225600", "1767225600.5", "-1",
-     "2026-1-1T0:0:0Z", "20260101T000000Z", "2026-W01-1T00:00:00Z", "２０２６-01-01T00:00:00Z",
-     "2026-01-01T00:00:00Z ", " 2026-01-01T00:00:00Z", "2026-01-01T00:00:00ZZ", "2026-01-01T00:00:00.Z",
-     "2026-01-01T00:00:00,5Z", "2026-01-01T00:00:00Z\x00", "2026-01-01T00:00:00Z'", "null", "9" * 3000],
+    ["", "now", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00+0200", "2026-02-29T00:00:00Z",
+     "2026-01-01T24:00:01Z", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00",
+     "1767225600", "2026-W01-1T00:00:00Z", "２０２６-01-01T00:00:00Z", "2026-01-01T00:00:00Z ",
+     "2026-01-01T00:00:00,5Z", "2026-01-01T00:00:00Z\x00", "9" * 3000],
     ids=lambda time: ascii(time)[:30],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["created_after", "created_before"])
@@ -328,21 +315,13 @@ def test_a_time_that_is_none_is_refused(api: Api, name: str, time: str) -> None:
     ("query", "param", "code"),
     [
         ("status=paid", "status", "parameter_invalid"), ("status=", "status", "parameter_invalid"),
-        ("status=Active", "status", "parameter_invalid"), ("status=active,expired", "status", "parameter_invalid"),
         ("status=active&status=expired", "status", "parameter_invalid"),
         ("external_id=" + "x" * 256, "external_id", "parameter_invalid"),
-        ("external_id=%00", "external_id", "parameter_invalid"),
         ("external_id=%E2%80%AE", "external_id", "parameter_invalid"),
-        ("token_id=", "token_id", "parameter_invalid"), ("token_id=USDC", "token_id", "parameter_invalid"),
-        ("token_id=-1", "token_id", "parameter_invalid"), ("token_id=0", "token_id", "token_unknown"),
-        ("token_id=999999999", "token_id", "token_unknown"),
-        ("token_id=9223372036854775808", "token_id", "token_unknown"),
-        ("token_id=" + "9" * 30, "token_id", "token_unknown"),
-        ("token_id=" + "9" * 31, "token_id", "parameter_invalid"),
-        ("chain_id=base", "chain_id", "parameter_invalid"), ("chain_id=5", "chain_id", "chain_unknown"),
-        ("chain_id=8453.0", "chain_id", "parameter_invalid"), ("chain_id=0x2105", "chain_id", "parameter_invalid"),
-        ("merchant=1", "merchant", "parameter_unknown"), ("metadata[a]=1", "metadata[a]", "parameter_unknown"),
-        ("created_at=2026", "created_at", "parameter_unknown"), ("created[gt]=1", "created[gt]", "parameter_unknown"),
+        ("token_id=USDC", "token_id", "parameter_invalid"), ("token_id=-1", "token_id", "parameter_invalid"),
+        ("token_id=0", "token_id", "token_unknown"), ("token_id=" + "9" * 30, "token_id", "token_unknown"),
+        ("token_id=" + "9" * 31, "token_id", "parameter_invalid"), ("chain_id=5", "chain_id", "chain_unknown"),
+        ("chain_id=0x2105", "chain_id", "parameter_invalid"), ("merchant=1", "merchant", "parameter_unknown"),
     ],
 )  # fmt: skip
 def test_a_filter_that_is_wrong_is_refused(

@@ -35,12 +35,8 @@ ALSO = {
     ("/api/webhooks", "PUT"),
 }
 UNKNOWN = [
-    "/api", "/api/", "/api//", "/api/v1", "/api/public", "/api/public/", "/api/nowhere",
-    "/api/Payment-Requests", "/api/public/chain",
-    "/api/public/chains/1", "/api/public/chains/1/tokens/1", "/api//public/chains", "/api/./public/chains",
-    "/api/public/chains.json",
-    "/api/public/%63hains/x", "/api/line%0Abreak", "/api/%00", "/api/%ff%fe", "/api/é",
-    "/api/" + "x" * 8000, "/api/../api/x", "/api/;",
+    "/api", "/api/", "/api/v1", "/api/public/", "/api/Payment-Requests", "/api//public/chains",
+    "/api/public/chains.json", "/api/line%0Abreak", "/api/%00", "/api/%ff%fe", "/api/" + "x" * 8000, "/api/../api/x",
 ]  # fmt: skip
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "FOO"]
 

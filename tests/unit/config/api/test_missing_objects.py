@@ -21,12 +21,8 @@ HOSTILE = [
     "<script>alert(1)</script>",
     "x\r\nSet-Cookie: a=b",
     "x" * 65,
-    "x" * 4000,
     "nul\0",
     "\u202epay",
-    "pay_'; DROP TABLE--",
-    "%00",
-    "..",
     "ä",
 ]
 

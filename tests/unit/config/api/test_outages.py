@@ -63,9 +63,7 @@ def test_a_database_that_is_away_is_503_with_a_time_to_come_back(
     assert nothing_stored()
 
 
-@pytest.mark.parametrize(
-    "bug", [RuntimeError(SECRET), KeyError(SECRET), AssertionError(SECRET), ZeroDivisionError(SECRET)]
-)
+@pytest.mark.parametrize("bug", [RuntimeError(SECRET), KeyError(SECRET)])
 @pytest.mark.parametrize(("method", "path"), CALLS)
 def test_a_bug_is_500_and_shows_nothing_of_itself(
     raw: Raw,

@@ -22,12 +22,6 @@ def test_a_folder_that_is_not_there_is_named(settings: Settings, tmp_path: Path)
     assert finding.summary.endswith("not-mounted can't be read (FileNotFoundError)")
 
 
-def test_a_file_in_the_place_of_the_folder_is_named(settings: Settings, tmp_path: Path) -> None:
-    (file := tmp_path / "backups").write_text("")
-    settings.BACKUP_FOLDER = str(file)
-    assert backups.check_folder().summary.endswith("can't be read (NotADirectoryError)")
-
-
 @pytest.mark.parametrize(
     "name", ["quittance-1.dump.age.part", "base-1.tar.age.part", "0000000100000001.age", "notes.txt"]
 )

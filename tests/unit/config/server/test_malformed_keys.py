@@ -2,7 +2,6 @@
 
 import json
 import socket
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,24 +11,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 KEY = b"quitt_" + b"0123456789abcdef" * 2 + b"01234567"
 MALFORMED = {
-    "a scheme alone": b"Authorization: Bearer",
     "a short key": b"Authorization: Bearer abc",
-    "another scheme": b"Authorization: Token " + KEY,
-    "a bare key": b"Authorization: " + KEY,
-    "two keys in one header": b"Authorization: Bearer " + KEY + b", Bearer " + KEY,
-    "the header twice": b"X-API-Key: " + KEY + b"\r\nX-API-Key: " + KEY,
-    "both bearers": b"Authorization: Bearer " + KEY + b"\r\nAuthorization: Bearer " + KEY,
     "UTF-8": "X-API-Key: quitt_äöü€".encode(),
     "Latin-1": b"X-API-Key: quitt_\xe4\xff",
     "broken UTF-8 as bearer": b"Authorization: Bearer \xc3\x28\xf0",
     "a tab": b"X-API-Key: quitt_\tabc",
-    "a long one": b"X-API-Key: quitt_" + b"0" * 4000,
 }
 ODD_BODIES = {
     "an unknown transfer coding": b"Transfer-Encoding: gzip, chunked",
-    "no transfer coding": b"Transfer-Encoding: identity",
     "two lengths": b"Content-Length: 2\r\nContent-Length: 3",
-    "a negative length": b"Content-Length: -1",
     "an unknown expectation": b"Expect: the-unexpected",
 }
 UNREADABLE = {
@@ -38,15 +28,6 @@ UNREADABLE = {
     "a bare line feed": b"X-API-Key: quitt_\nX-Other: 1",
     "one beyond all limits": b"X-API-Key: quitt_" + b"0" * 100_000,
 }
-
-
-@pytest.fixture(scope="module")
-def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    running = Service(tmp_path_factory.mktemp("web") / "web.log")
-    try:
-        yield running
-    finally:
-        running.process.kill()
 
 
 def ask(service: Service, header: bytes) -> tuple[int, bytes]:

@@ -11,7 +11,6 @@ from django.test import Client
 from psycopg import sql
 
 from chains.models import Token
-from config.api.log_context import log_context
 from config.database.compiled_query import run
 from config.tracing import recording
 from config.tracing.recording import MOST_STATEMENTS, Work, describe, traced
@@ -150,13 +149,3 @@ def test_monitoring_and_what_no_route_answers_is_not_traced(
 ) -> None:
     client.get(path)
     assert works == []
-
-
-def test_the_log_context_is_there_when_a_piece_of_work_is_written(works: list[Work]) -> None:
-    from config.api.log_context import logged_ids
-
-    seen: list[dict[str, str]] = []
-    recording.start(lambda work: seen.append(dict(logged_ids())))
-    with log_context(payment_id="pay_1"), traced("a check"):
-        pass
-    assert seen == [{"payment_id": "pay_1"}]

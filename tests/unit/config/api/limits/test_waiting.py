@@ -72,11 +72,6 @@ def test_one_party_takes_no_more_than_its_part(callers: Callers) -> None:
         assert callers.is_refused("a node that hangs")
     for _ in range(MOST_WAITING - MOST_FOR_ONE_PARTY):
         assert not callers.call("another node", queues=False).done()
-
-
-def test_all_parties_together_take_no_more_than_theirs(callers: Callers) -> None:
-    for number in range(MOST_WAITING):
-        callers.call(f"node {number}", queues=False)
     assert callers.is_refused("one more node")
 
 
