@@ -142,12 +142,6 @@ def test_a_revoked_key_stays_as_it_is(admin_client: Client, api_key: tuple[ApiKe
     assert ApiKey.objects.get().name == "test"
 
 
-@pytest.mark.parametrize("page", ["rotate", "revoke", "change"])
-def test_a_key_that_is_not_there_leads_back_to_the_list(admin_client: Client, db: None, page: str) -> None:
-    response = admin_client.post(f"/admin/merchants/apikey/4711/{page}/", rotation())
-    assert response.status_code == 302
-
-
 @pytest.mark.parametrize("key_id", ["99999999999999999999999", "x", "0"])
 def test_an_impossible_key_is_no_error_of_ours(admin_client: Client, db: None, key_id: str) -> None:
     for page in ("rotate", "revoke", "change"):

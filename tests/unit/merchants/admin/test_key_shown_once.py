@@ -80,13 +80,6 @@ def test_the_key_is_in_no_address_and_no_cookie_and_the_answer_is_not_kept(
     assert KEY.search(headers) is None
 
 
-def test_the_trial_call_takes_the_key_from_the_environment(admin_client: Client, key_form: Fill) -> None:
-    response = admin_client.post(ADD, key_form(permissions=["manage_webhooks"]))
-    trial = response.context["trial"]
-    assert trial == 'curl http://testserver/api/webhooks \\\n  -H "X-API-Key: $QUITTANCE_API_KEY"'
-    assert len(keys_in(response)) == 1
-
-
 def test_a_form_sent_again_makes_no_second_key_and_shows_none(admin_client: Client, key_form: Fill) -> None:
     form = key_form()
     admin_client.post(ADD, form)
@@ -110,12 +103,6 @@ def test_a_form_sent_many_times_at_one_moment_makes_one_key(
     shown = at_once([send] * 6)
     assert sum(len(keys) for keys in shown) == 1
     assert ApiKey.objects.count() == 1
-
-
-def test_the_page_needs_no_script_of_its_own_in_the_page(admin_client: Client, key_form: Fill) -> None:
-    page = admin_client.post(ADD, key_form()).content.decode()
-    assert "merchants/issued.js" in page
-    assert re.findall(r"<script(?![^>]*\bsrc=)[^>]*>", page) == []
 
 
 @pytest.mark.parametrize(

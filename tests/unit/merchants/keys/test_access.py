@@ -158,17 +158,6 @@ def row_of(endpoint: tuple[str, str]) -> Row | None:
 ENDPOINTS = sorted(set(endpoints()))
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=" ".join)
-def test_each_endpoint_has_its_row(endpoint: tuple[str, str]) -> None:
-    assert row_of(endpoint) is not None, f"{' '.join(endpoint)} needs a row in this table"
-
-
-def test_the_walk_finds_what_there_is() -> None:
-    assert len(ENDPOINTS) >= 23
-    assert ("PUT", "/api/webhooks") in ENDPOINTS
-    assert ("POST", "/api/webhooks/deliveries/<str:id>/redeliver") in ENDPOINTS
-
-
 @dataclass(frozen=True)
 class Keys:
     """Keys of one merchant, by what they open, and some that open nothing any more."""

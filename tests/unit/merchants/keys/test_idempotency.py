@@ -156,18 +156,6 @@ def test_a_key_without_the_permission_claims_nothing(order: Order, merchant: Mer
     assert not IdempotencyKey.objects.exists()
 
 
-def test_final_conflict_is_replayed(api: Api, order: Order) -> None:
-    id_ = api.post(CREATE, order()).json()["id"]
-    PaymentRequest.objects.update(status="expired", expired_at=timezone.now())
-    first = api.post(f"{CREATE}/{id_}/cancel", **header())
-    assert first.status_code == 409
-    assert error_of(first)["code"] == "payment_request_not_active"
-    PaymentRequest.objects.update(status="active", expired_at=None)
-    assert_replayed(api.post(f"{CREATE}/{id_}/cancel", **header()), first)
-    assert PaymentRequest.objects.get().status == "active"
-    assert api.post(f"{CREATE}/{id_}/cancel", **header("another")).status_code == 200
-
-
 def test_a_call_that_was_overtaken_changes_nothing(
     api: Api, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,17 +224,6 @@ def test_a_test_of_the_webhook_is_sent_once(api: Api, receiver: Receiver) -> Non
     assert_replayed(api.post("/api/webhooks/test", **header()), first)
     assert len(receiver.received) == 1
     assert Delivery.objects.count() == 1
-
-
-def test_temporary_conflict_is_evaluated_again(api: Api, receiver: Receiver) -> None:
-    first = api.post("/api/webhooks/test", **header())
-    assert (first.status_code, error_of(first)["code"]) == (409, "webhook_not_configured")
-    assert not IdempotencyKey.objects.exists()
-    api.put("/api/webhooks", {"url": receiver.url})
-    again = api.post("/api/webhooks/test", **header())
-    assert again.json()["delivered"] is True
-    assert "Idempotent-Replayed" not in again
-    assert len(receiver.received) == 1
 
 
 @pytest.mark.parametrize("code", sorted(FINAL_CONFLICTS | TEMPORARY_CONFLICTS))

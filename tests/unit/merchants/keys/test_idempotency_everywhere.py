@@ -38,22 +38,6 @@ def keyed_posts() -> dict[str, Callable[..., Any]]:
     return found
 
 
-def test_the_walk_finds_them() -> None:
-    assert {
-        "/api/payment-requests",
-        "/api/payment-requests/<str:id>/cancel",
-        "/api/payment-requests/<str:id>/payments/<str:payment_id>/retry",
-        "/api/payment-requests/<str:id>/payments/<str:payment_id>/accept",
-        "/api/webhooks/test",
-    } <= set(keyed_posts())
-
-
-@pytest.mark.parametrize("path", sorted(keyed_posts()))
-def test_it_is_made_by_keyed_post(path: str) -> None:
-    handler = keyed_posts()[path]
-    assert getattr(handler, "takes_idempotency_key", False), f"{path} needs @idempotent"
-
-
 @pytest.mark.parametrize("path", sorted(keyed_posts()))
 def test_it_reads_the_key_before_anything_else(api: Api, path: str) -> None:
     address = re.sub(r"<str:(\w+)>", lambda match: ABSENT[match[1]], path)

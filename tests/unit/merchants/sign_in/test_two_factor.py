@@ -12,7 +12,6 @@ from django.test import Client
 
 from merchants.models import AuditEntry, Authenticator, RecoveryCode
 from merchants.sign_in import two_factor
-from merchants.staff.roles import assign_role
 from tests.support.portal.phone import PASSWORD, Phone, enrolled
 from tests.threads import at_once
 from tests.unit.merchants.admin.test_key_shown_once import everything_stored
@@ -312,19 +311,6 @@ def test_an_operator_resets_it_for_somebody_else_who_is_then_out(
     assert not is_in(client)
     line = AuditEntry.objects.get(what="two_factor_reset")
     assert (line.actor, line.subject, line.address) == ("admin", "olga", "127.0.0.1")
-
-
-def test_nobody_else_resets_it(client: Client, olga: User, merchant: Any) -> None:
-    enrolled(olga)
-    for role, whose in (("support", None), ("merchant", merchant)):
-        user = User.objects.create_user(role, password=PASSWORD)
-        assign_role(user, role, whose)
-        client.force_login(user)
-        assert client.post(f"/admin/auth/user/{olga.pk}/reset-two-factor/").status_code == 403
-    own = Client()
-    own.force_login(olga)
-    assert own.post(f"/admin/auth/user/{olga.pk}/reset-two-factor/").status_code != 200
-    assert Authenticator.objects.exists()
 
 
 def test_the_command_resets_it_where_no_operator_is_left(

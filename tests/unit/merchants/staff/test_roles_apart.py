@@ -79,15 +79,6 @@ def test_anothers_object_is_not_there(
 
 
 @pytest.mark.parametrize("model", OWNED)
-def test_ones_own_object_is_there(
-    estates: tuple[Estate, Estate], mallory: Client, model: type[Model]
-) -> None:
-    own = estates[1].owned[model]
-    meta = model._meta
-    assert mallory.get(page_of(f"{meta.app_label}_{meta.model_name}_change", own)).status_code == 200
-
-
-@pytest.mark.parametrize("model", OWNED)
 def test_lists_show_ones_own_rows_alone_whatever_is_searched_or_filtered(
     estates: tuple[Estate, Estate], mallory: Client, model: type[Model]
 ) -> None:
