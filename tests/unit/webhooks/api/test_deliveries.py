@@ -4,10 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from merchants.models import Merchant
-from merchants.services import issue_key
 from tests.conftest import Api
 from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.fixtures import Clock
@@ -135,20 +132,3 @@ def test_a_body_that_says_something_is_refused(api: Api, endpoint: Endpoint, rec
     response = api.post(f"{PATH}/{before['id']}/redeliver", {"url": "https://elsewhere.example/"})
     assert (response.status_code, response.json()["error"]["code"]) == (400, "parameter_unknown")
     assert listed(api) == [before]
-
-
-@pytest.mark.parametrize("permissions", [[], ["create_payments"]])
-def test_it_needs_the_permission_since_it_shows_where_events_go(
-    merchant: Merchant, endpoint: Endpoint, record: Record, permissions: list[str]
-) -> None:
-    record()
-    delivery = Delivery.objects.get()
-    reader = Api(issue_key(merchant=merchant, permissions=permissions)[1])
-    for response in (
-        reader.get(PATH),
-        reader.get(f"{PATH}/{delivery.id}"),
-        reader.post(f"{PATH}/{delivery.id}/redeliver"),
-    ):
-        assert response.status_code == 403
-        assert "manage_webhooks" in response.json()["error"]["message"]
-    assert Delivery.objects.get().redelivered_at is None

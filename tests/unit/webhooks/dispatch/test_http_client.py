@@ -2,7 +2,6 @@
 
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Callable
 
@@ -189,11 +188,3 @@ def test_proxies_of_the_environment_are_not_used(receiver: Receiver, monkeypatch
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert call(receiver.url).is_success
-
-
-def test_no_thread_is_left_behind(receiver: Receiver) -> None:
-    call(receiver.url)
-    names = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
-    for thread in names:
-        thread.join(1)
-    assert not any(thread.is_alive() for thread in names)

@@ -61,18 +61,6 @@ def test_whoever_lost_the_claim_writes_nothing(endpoint: Endpoint, record: Recor
     assert Delivery.objects.get().status == "delivered"
 
 
-def test_there_is_no_ninth_attempt_when_the_eighth_lost_its_worker(
-    endpoint: Endpoint, record: Record, clock: Clock
-) -> None:
-    record()
-    for _ in range(8):
-        assert len(claim_due(limit=1, now=clock.now)) == 1
-        end_leases()
-    assert claim_due(limit=1, now=clock.now) == []
-    delivery = Delivery.objects.get()
-    assert (delivery.status, delivery.attempts) == ("failed", 8)
-
-
 def test_one_merchants_backlog_leaves_room_for_the_others(
     merchant: Merchant, other_merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:

@@ -34,25 +34,6 @@ def state() -> dict[str, object]:
     return Delivery.objects.values().get()
 
 
-def test_a_delivered_one_is_sent_again_with_the_same_bytes_and_a_fresh_signature(
-    receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
-) -> None:
-    event = record()
-    deliver_next(clock=clock)
-    assert Delivery.objects.get().status == "delivered"
-    waiting = again()
-    assert (waiting.status, waiting.finished_at, waiting.redelivered_by) == ("pending", None, ALICE)
-    clock.forward(timedelta(seconds=5))
-    assert deliver_next(clock=clock)
-    first, second = receiver.received
-    assert first.body == second.body == bytes(event.body)
-    assert second.timestamp > first.timestamp
-    delivery = Delivery.objects.get()
-    assert delivery.status == "delivered"
-    assert [attempt.number for attempt in delivery.attempt_set.all()] == [1, 2]
-    assert not deliver_next(clock=clock)
-
-
 def test_one_that_was_given_up_gets_eight_more_attempts_at_the_delays_of_the_specification(
     receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
@@ -166,42 +147,6 @@ def test_a_series_whose_last_attempt_lost_its_worker_is_given_up(
     assert Delivery.objects.get().status == "failed"
 
 
-def test_without_a_url_it_is_refused_and_nothing_changes(
-    merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
-) -> None:
-    record()
-    deliver_next(clock=clock)
-    configure(merchant, Change(url=None))
-    before = state()
-    with pytest.raises(ApiError) as refused:
-        again()
-    assert refused.value.problems[0].code == "webhook_not_configured"
-    assert state() == before
-
-
-def test_a_requests_own_url_needs_no_endpoint(receiver: Receiver, record: Record, clock: Clock) -> None:
-    record(webhook_url=receiver.url)
-    deliver_next(clock=clock)
-    again()
-    clock.forward(timedelta(seconds=5))
-    assert deliver_next(clock=clock)
-    assert len(receiver.received) == 2
-
-
-def test_a_disabled_endpoint_gets_it_once_it_is_enabled(
-    receiver: Receiver, merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
-) -> None:
-    record()
-    deliver_next(clock=clock)
-    configure(merchant, Change(url=receiver.url, is_enabled=False))
-    again()
-    clock.forward(timedelta(days=3))
-    assert not deliver_next(clock=clock)
-    configure(merchant, Change(url=receiver.url, is_enabled=True))
-    assert deliver_next(clock=clock)
-    assert len(receiver.received) == 2
-
-
 def test_a_test_is_sent_again_like_any_other(
     receiver: Receiver, merchant: Merchant, endpoint: Endpoint, clock: Clock
 ) -> None:
@@ -261,14 +206,3 @@ def test_nobody_elses_are_sent_again(
     theirs = give_up(record, clock, merchant=other_merchant)
     assert redeliver_failed(merchant, clock.now, ALICE) == 0
     assert Delivery.objects.get(pk=theirs.pk).status == "failed"
-
-
-def test_without_a_url_nothing_given_up_is_begun_again(
-    merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
-) -> None:
-    give_up(record, clock)
-    configure(merchant, Change(url=None))
-    with pytest.raises(ApiError) as refused:
-        redeliver_failed(merchant, clock.now, ALICE)
-    assert refused.value.problems[0].code == "webhook_not_configured"
-    assert Delivery.objects.get().status == "failed"
