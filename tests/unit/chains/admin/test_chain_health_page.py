@@ -69,10 +69,3 @@ def test_a_token_shows_how_its_chain_does(admin_client: Client, chain: Chain) ->
     assert "down" in page_of(admin_client, "chains/token")
     Chain.objects.update(is_active=False)
     assert ">off<" in page_of(admin_client, "chains/token").replace("\n", "").replace(" ", "")
-
-
-def test_a_nodes_key_is_nowhere_for_those_who_only_look(staff: object, chain: Chain) -> None:
-    client = staff("chains.view_chain")  # type: ignore[operator]
-    write_status(chain, [node("node.example", "answering", 1)], timezone.now())
-    for page in (page_of(client, "chains/chain"), page_of(client, "chains/chain", chain.pk)):
-        assert "provider-key" not in page
