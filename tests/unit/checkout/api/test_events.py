@@ -18,11 +18,6 @@ def test_web_refuses_streams(checkout: Callable[..., dict[str, Any]], public: Ap
         assert "Poll the payment request" in answer.json()["error"]["message"]
 
 
-def test_there_is_no_stream_of_an_unknown_request(public: Api, db: None) -> None:
-    answer = public.get("/api/public/payment-requests/unknown/events")
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "resource_missing")
-
-
 def test_the_page_names_the_stream_only_where_it_is_served(
     checkout: Callable[..., dict[str, Any]], public: Api, settings: Any
 ) -> None:

@@ -8,7 +8,6 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from checkout.languages import language
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds.services import create_refund
@@ -105,24 +104,6 @@ def test_its_receipt_has_the_ids_of_the_refund(refund: Sent) -> None:
     assert made.id in page
     assert str(carrier.pk) not in words(page)
     assert carrier.payments.get().pk not in page
-
-
-@pytest.mark.django_db
-def test_pages_of_a_refund_use_its_own_words(refund: Sent) -> None:
-    made = refund(is_sent=True)
-    own = language("de", is_for_refund=True)
-    pages: dict[str, tuple[str, ...]] = {
-        "": ("page.titlePaid", "page.preview", "page.payment", "paid"),
-        "/receipt": ("page.receipt", "page.paidToWhom", "page.check", "page.backToPayment"),
-        "/by-hand": ("page.findHeading", "page.find"),
-    }
-
-    for path, keys in pages.items():
-        page = Client().get(f"{made.refund_url}{path}".removeprefix("http://testserver"), {"lang": "de"})
-        text = re.sub("[\u2066-\u2069]", "", words(page.content.decode()))
-        for key in keys:
-            said = re.sub(r"\{\w+\}", "\0", str(own.messages[key])).split("\0")
-            assert all(part in text for part in said), (path, key)
 
 
 @pytest.mark.django_db
