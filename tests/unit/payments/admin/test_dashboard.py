@@ -255,17 +255,6 @@ def test_a_merchants_first_steps_are_their_own(
     assert [step["title"] for step in steps] == ["Issue an API key", "Create the first payment request"]
 
 
-def test_staff_without_a_role_see_nothing_of_anybody(
-    staff: Callable[..., Client], token: Token, merchant: Merchant
-) -> None:
-    paid(a_request(merchant, token, EARLIER), EARLIER)
-    update_statistics()
-    page = opened(staff())
-    assert not any(
-        page.context.get(part) for part in ("cards", "concerns", "chains", "volumes", "first_steps")
-    )
-
-
 def test_it_asks_no_node_and_a_number_of_questions_that_does_not_grow(
     admin_client: Client, token: Token, merchant: Merchant
 ) -> None:

