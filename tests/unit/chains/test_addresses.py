@@ -1,4 +1,4 @@
-"""An address has one written form; a mistyped, look-alike or ownerless one is refused with nothing stored."""
+"""An address has one normal form; mistyped and ownerless addresses are rejected."""
 
 from collections.abc import Callable
 from typing import Any
@@ -66,19 +66,19 @@ def test_one_mistyped_digit_breaks_the_checksum(index: int) -> None:
 
 
 @pytest.mark.parametrize("text", NOT_EVM, ids=ascii)
-def test_what_is_not_an_evm_address_is_refused(text: str) -> None:
+def test_malformed_evm_address_is_rejected(text: str) -> None:
     with pytest.raises(AddressError):
         family_of("evm").normalise_address(text)
 
 
 @pytest.mark.parametrize("text", NOBODYS)
-def test_nobody_is_paid_at_the_zero_address_or_a_precompiled_contract(text: str) -> None:
+def test_zero_address_and_precompiles_are_no_recipients(text: str) -> None:
     with pytest.raises(AddressError, match="no owner"):
         family_of("evm").normalise_address(text)
 
 
 @pytest.mark.parametrize("text", NOT_SOLANA, ids=lambda text: ascii(text)[:60])
-def test_what_is_not_a_solana_address_is_refused(text: str) -> None:
+def test_malformed_solana_address_is_rejected(text: str) -> None:
     with pytest.raises(AddressError):
         family_of("solana").normalise_address(text)
 
@@ -87,7 +87,7 @@ def test_a_solana_address_keeps_its_case() -> None:
     assert family_of("solana").normalise_address(MINT) == MINT
 
 
-def test_the_system_program_which_some_write_for_sol_is_nobodys_wallet() -> None:
+def test_solana_system_program_is_no_wallet() -> None:
     with pytest.raises(AddressError, match="System Program"):
         family_of("solana").normalise_address("1" * 32)
 

@@ -1,4 +1,4 @@
-"""A transaction hash has one canonical form, in whatever form it was pasted, so that equal hashes compare equal."""
+"""A transaction hash is stored in one canonical form, however it was pasted."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_every_way_to_write_an_evm_hash_is_one_hash(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", NOT_EVM, ids=ascii)
-def test_what_is_not_an_evm_hash_is_refused(text: str) -> None:
+def test_malformed_evm_hash_is_rejected(text: str) -> None:
     with pytest.raises(HashError):
         family_of("evm").normalise_transaction_hash(text)
 
@@ -37,6 +37,6 @@ def test_a_solana_signature_keeps_its_case(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", NOT_SOLANA, ids=lambda text: ascii(text)[:60])
-def test_what_is_not_a_solana_signature_is_refused(text: str) -> None:
+def test_malformed_solana_signature_is_rejected(text: str) -> None:
     with pytest.raises(HashError):
         family_of("solana").normalise_transaction_hash(text)

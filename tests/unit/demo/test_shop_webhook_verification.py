@@ -34,7 +34,7 @@ def test_a_rightly_signed_body_gives_its_event() -> None:
     assert event.object["reference"] == "HC-É"
 
 
-def test_another_merchants_secret_is_refused() -> None:
+def test_another_merchants_secret_is_rejected() -> None:
     with pytest.raises(SignatureError):
         verify(header(secret=OTHER_SECRET), BODY, SECRET, now=NOW)
 
@@ -45,17 +45,17 @@ def test_a_timestamp_up_to_five_minutes_off_is_accepted(drift: int) -> None:
 
 
 @pytest.mark.parametrize("drift", [301, 86_400], ids=["just too old", "a day old"])
-def test_an_old_delivery_played_again_is_refused(drift: int) -> None:
+def test_replayed_delivery_is_rejected(drift: int) -> None:
     with pytest.raises(SignatureError, match="timestamp"):
         verify(header(), BODY, SECRET, now=NOW + drift)
 
 
-def test_a_timestamp_from_the_future_is_refused() -> None:
+def test_timestamp_in_the_future_is_rejected() -> None:
     with pytest.raises(SignatureError, match="timestamp"):
         verify(header(), BODY, SECRET, now=NOW - 301)
 
 
-def test_an_old_signature_under_a_new_timestamp_is_refused() -> None:
+def test_old_signature_with_new_timestamp_is_rejected() -> None:
     with pytest.raises(SignatureError, match="no signature"):
         verify(f"t={NOW},v1={signature(NOW - 1_000)}", BODY, SECRET, now=NOW)
 
@@ -70,7 +70,7 @@ def test_an_old_signature_under_a_new_timestamp_is_refused() -> None:
     ],
     ids=["another amount", "one more byte", "parsed and printed again", "empty"],
 )
-def test_an_altered_body_is_refused(altered: bytes) -> None:
+def test_altered_body_is_rejected(altered: bytes) -> None:
     with pytest.raises(SignatureError, match="no signature"):
         verify(header(), altered, SECRET, now=NOW)
 
@@ -101,12 +101,12 @@ def test_an_unknown_signature_version_is_passed_over() -> None:
         f"t={NOW},v0={signature()}",
     ],
 )
-def test_a_header_of_another_form_is_refused(garbage: str) -> None:
+def test_malformed_signature_header_is_rejected(garbage: str) -> None:
     with pytest.raises(SignatureError, match="header"):
         verify(garbage, BODY, SECRET, now=NOW)
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b"\xff", b'{"id": "evt_1"}', b"not json"])
-def test_a_signed_body_that_is_no_event_is_refused(body: bytes) -> None:
+def test_signed_body_that_is_no_event_is_rejected(body: bytes) -> None:
     with pytest.raises(SignatureError, match="not an event"):
         verify(header(body=body), body, SECRET, now=NOW)

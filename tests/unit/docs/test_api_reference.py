@@ -18,20 +18,20 @@ ROWS = rows_by_code(API)
 
 
 @pytest.mark.parametrize("code", ErrorCode)
-def test_each_error_code_stands_there_with_its_status_and_type(code: ErrorCode) -> None:
+def test_reference_lists_each_error_code_status_and_type(code: ErrorCode) -> None:
     assert ROWS[code.value][1:3] == [str(status_of(code)), f"`{type_of(code).value}`"]
 
 
 @pytest.mark.parametrize("code", FailureCode)
-def test_each_failure_code_stands_there_and_whether_a_retry_can_help(code: FailureCode) -> None:
-    # `transaction_already_used` is an error's code as well: its rows are told apart by the second cell.
+def test_reference_lists_each_failure_code_and_its_retry(code: FailureCode) -> None:
+    # `transaction_already_used` is an error's code as well: the second cell distinguishes its rows.
     answer = "yes" if code in RETRYABLE_FAILURES else "no"
     rows = [line for line in PAGE.splitlines() if line.startswith(f"| `{code.value}` |")]
     assert answer in {line.split("|")[2].strip() for line in rows}
 
 
 @pytest.mark.parametrize("struct", [PaymentRequestDetail, PaymentObject, WebhookConfiguration])
-def test_each_field_of_a_response_stands_there(struct: type[Answer]) -> None:
+def test_reference_lists_each_response_field(struct: type[Answer]) -> None:
     names = [field.encode_name for field in fields(struct)]
     assert [name for name in names if f"`{name}`" not in PAGE and f'"{name}"' not in PAGE] == []
 
@@ -40,5 +40,5 @@ def test_each_field_of_a_response_stands_there(struct: type[Answer]) -> None:
     "value",
     [*PaymentRequest.Status.values, *Payment.Status.values, *Permission.values, *EventType.values],
 )
-def test_each_state_permission_and_event_stands_there(value: str) -> None:
+def test_reference_lists_each_state_permission_and_event(value: str) -> None:
     assert f"`{value}`" in PAGE

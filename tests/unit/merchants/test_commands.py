@@ -1,4 +1,4 @@
-"""The commands that make merchants and keys print just the result, or refuse and make nothing."""
+"""The commands that create merchants and keys print the result, or fail and create nothing."""
 
 import re
 from datetime import timedelta
@@ -139,7 +139,7 @@ def test_what_is_no_origin_changes_nothing(merchant: Merchant, url: str) -> None
     assert merchant.references
 
 
-def test_set_merchant_refuses_an_unknown_merchant(db: None) -> None:
+def test_set_merchant_rejects_an_unknown_merchant(db: None) -> None:
     with pytest.raises(CommandError, match="no merchant"):
         run("set_merchant", "Nobody", "--references", "off")
 

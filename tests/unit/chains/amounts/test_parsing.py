@@ -1,4 +1,4 @@
-"""An amount is `digits[.digits]` in a string, exactly; all else is refused, with the code of the rule it breaks."""
+"""An amount is `digits[.digits]` in a string; anything else is rejected with the code of the rule that it breaks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -66,34 +66,32 @@ def code_of(value: object, of: Token) -> str:
 
 
 @pytest.mark.parametrize("value", NOT_STRINGS, ids=lambda value: type(value).__name__)
-def test_what_is_no_string_is_refused(value: object) -> None:
+def test_amount_that_is_no_string_is_rejected(value: object) -> None:
     assert code_of(value, token()) == "amount_not_a_string"
 
 
 @pytest.mark.parametrize("text", MALFORMED, ids=ascii)
-def test_what_is_not_plain_digits_is_refused(text: str) -> None:
+def test_amount_with_other_than_plain_digits_is_rejected(text: str) -> None:
     assert code_of(text, token()) == "amount_invalid"
 
 
 @pytest.mark.parametrize(("text", "decimals"), TOO_PRECISE)
-def test_more_fraction_digits_than_the_token_has_are_refused_and_not_rounded(
-    text: str, decimals: int
-) -> None:
+def test_too_many_decimals_are_rejected_not_rounded(text: str, decimals: int) -> None:
     assert code_of(text, token(decimals)) == "amount_too_precise"
 
 
 @pytest.mark.parametrize(("text", "decimals"), NOT_POSITIVE)
-def test_nothing_is_refused(text: str, decimals: int) -> None:
+def test_amount_of_zero_is_rejected(text: str, decimals: int) -> None:
     assert code_of(text, token(decimals)) == "amount_not_positive"
 
 
 @pytest.mark.parametrize(("text", "decimals"), TOO_LARGE)
-def test_more_than_a_uint256_is_refused_on_evm(text: str, decimals: int) -> None:
+def test_amount_above_uint256_is_rejected_on_evm(text: str, decimals: int) -> None:
     assert code_of(text, token(decimals)) == "amount_too_large"
 
 
 @pytest.mark.parametrize(("text", "decimals"), TOO_LARGE_FOR_SOLANA)
-def test_more_than_a_u64_is_refused_on_solana(text: str, decimals: int) -> None:
+def test_amount_above_u64_is_rejected_on_solana(text: str, decimals: int) -> None:
     assert code_of(text, token(decimals, "solana")) == "amount_too_large"
 
 

@@ -1,4 +1,4 @@
-"""A catalogue file with any mistake in it is refused with a sentence that says where, and nothing is changed."""
+"""A catalogue file with a mistake is rejected with a message that locates it, and changes nothing."""
 
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ TOKENS = [
 
 
 def refused(directory: Path, content: Any) -> str:
-    """Load the file over a catalogue that is there already, see that nothing came of it, and return what was said."""
+    """Load the file over an existing catalogue, check that nothing changed, and return the error message."""
     load(write(directory, [chain(id=1, name="Ethereum")]))
     before = everything()
     with pytest.raises(CommandError, match=r"^The catalogue was not loaded: ") as said:
@@ -85,7 +85,7 @@ def test_a_bad_token_spoils_the_file_and_is_named(tmp_path: Path, different: dic
     )
 
 
-def test_a_chain_or_a_token_that_stands_there_twice(tmp_path: Path) -> None:
+def test_duplicate_chain_or_token_is_an_error(tmp_path: Path) -> None:
     assert "twice" in refused(tmp_path, [chain(), chain(name="Base again")])
     twice = [token(), token(symbol="OTHER", contract_address=USDC_ON_BASE.lower())]
     assert "twice" in refused(tmp_path, [chain(tokens=twice)])

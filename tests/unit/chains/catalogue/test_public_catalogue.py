@@ -1,4 +1,4 @@
-"""Anybody may ask which chains and tokens are on offer; what is switched off is not there."""
+"""The public lists of chains and tokens need no key and leave out what is switched off."""
 
 import pytest
 
@@ -68,7 +68,7 @@ def test_tokens_of_any_other_chain_are_a_json_404(
     assert response.json()["error"]["code"] == "resource_missing"
 
 
-def test_caches_may_keep_the_answers_for_a_while(public: Api, chain: Chain) -> None:
+def test_catalogue_responses_are_cacheable(public: Api, chain: Chain) -> None:
     for path in (CHAINS, f"{CHAINS}/{chain.id}/tokens"):
         response = public.get(path)
         assert response["Cache-Control"] == "public, max-age=60"

@@ -1,4 +1,4 @@
-"""The pages on which a merchant sends a refund speak of a refund: no word of a payment, or of asking the merchant."""
+"""The pages on which a merchant sends a refund mention neither a payment nor contacting the merchant."""
 
 import html
 import re
@@ -84,7 +84,7 @@ def test_no_page_of_a_refund_speaks_of_a_payment(refund: Sent, path: str, is_sen
 
 
 @pytest.mark.django_db
-def test_nor_do_its_warnings(refund: Sent) -> None:
+def test_refund_warnings_do_not_mention_a_payment(refund: Sent) -> None:
     made = refund()
     carrier = PaymentRequest.objects.get(refund=made)
     fail(carrier, code="transaction_not_bound")

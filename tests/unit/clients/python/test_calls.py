@@ -164,7 +164,7 @@ def test_each_outcome_can_be_simulated(client: quittance.Client, terms: Terms) -
 
 
 @pytest.mark.parametrize("id", ["", "..", "../webhooks", "a/b", "a?b", "a\n", "é"])
-def test_an_id_that_would_lead_elsewhere_is_refused(client: quittance.Client, id: str) -> None:
+def test_id_that_would_change_the_path_is_rejected(client: quittance.Client, id: str) -> None:
     with pytest.raises(ValueError, match="not an id"):
         client.payment_requests.retrieve(id)
 

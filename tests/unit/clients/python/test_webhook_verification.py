@@ -136,7 +136,7 @@ def test_a_parsed_body_is_a_wrong_call(body: Any) -> None:
 @pytest.mark.parametrize(
     "body", [b"[]", b"null", b"not json", b"{}", b"\xff", b'{"id": "evt_1", "type": "a"}']
 )
-def test_a_signed_body_that_is_no_event_is_refused(body: bytes) -> None:
+def test_signed_body_that_is_no_event_is_rejected(body: bytes) -> None:
     with pytest.raises(SignatureVerificationError, match="not an event"):
         verify(body, sign(body, SECRET, NOW), SECRET, now=NOW)
 

@@ -1,4 +1,4 @@
-"""Bodies that are JSON and yet no call takes: each is refused with the first of its faults, and nothing changes."""
+"""Valid JSON bodies that no call accepts: each is rejected with its first error, and nothing changes."""
 
 from typing import Any
 
@@ -80,7 +80,7 @@ def test_each_message_says_what_would_be_right(raw: Raw, things: dict[str, str])
     }
 
 
-def test_null_is_as_good_as_left_out_where_a_field_is_not_needed(raw: Raw, things: dict[str, str]) -> None:
+def test_null_equals_absent_for_an_optional_field(raw: Raw, things: dict[str, str]) -> None:
     names = (
         "external_id",
         "redirect_url",

@@ -1,4 +1,4 @@
-"""Hundreds of bad amounts, addresses and URLs: each is refused with its own code, and none is stored."""
+"""Bad amounts, addresses and URLs are rejected with their own codes and not stored."""
 
 import json
 from collections.abc import Callable
@@ -33,7 +33,7 @@ Send = Callable[..., Any]
 
 @pytest.fixture
 def tokens(db: None) -> dict[str, Token]:
-    """Tokens on chains without nodes: nothing here is worth asking a chain about."""
+    """Tokens on chains without nodes: no test here may call a chain."""
     evm = Chain.objects.create(id=8453, name="Base", chain_type="evm", native_symbol="ETH")
     solana = Chain.objects.create(
         id=1151111081099710, name="Solana", chain_type="solana", native_symbol="SOL"

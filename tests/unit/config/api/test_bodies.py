@@ -74,9 +74,7 @@ def test_an_empty_body_is_an_empty_object_whatever_its_type(raw: Raw, content_ty
     "accept",
     ["text/html", "application/xml", "*/*", "nonsense", "application/json; version=9", "image/*;q=0"],
 )
-def test_the_answer_is_json_whatever_the_caller_would_rather_have(
-    raw: Raw, order: Order, accept: str
-) -> None:
+def test_response_is_json_whatever_accept_says(raw: Raw, order: Order, accept: str) -> None:
     created = raw(json.dumps(order()).encode(), Accept=accept)
     assert (created.status_code, created["Content-Type"]) == (201, "application/json")
     error_of(raw(b"{", Accept=accept))

@@ -108,7 +108,7 @@ def test_an_empty_list_is_a_list(api: Api, shelf: Shelf) -> None:
     assert answer["Cache-Control"] == "no-store"
 
 
-def test_it_holds_twenty_unless_told_otherwise_the_newest_first(api: Api, shelf: Shelf) -> None:
+def test_page_has_twenty_items_by_default_newest_first(api: Api, shelf: Shelf) -> None:
     path, add = shelf
     made = [add(at) for at in range(25)][::-1]
     first = api.get(path)
@@ -145,7 +145,7 @@ def _read_on(api: Api, path: str, parameter: str, limit: int, cursor: str) -> It
         cursor = page[-1]
 
 
-def test_what_is_made_meanwhile_neither_repeats_nor_hides_anything(api: Api, shelf: Shelf) -> None:
+def test_new_items_do_not_shift_the_following_pages(api: Api, shelf: Shelf) -> None:
     path, add = shelf
     made = [add(at) for at in range(4)][::-1]
     first = ids(api.get(f"{path}?limit=2"))
@@ -156,7 +156,7 @@ def test_what_is_made_meanwhile_neither_repeats_nor_hides_anything(api: Api, she
     assert (ids(nothing), nothing.json()["has_more"]) == ([], False)
 
 
-def test_a_far_page_asks_the_database_no_more_than_the_first(api: Api, shelf: Shelf) -> None:
+def test_far_page_costs_no_more_queries_than_the_first(api: Api, shelf: Shelf) -> None:
     path, add = shelf
     made = [add(at) for at in range(30)][::-1]
     api.get(path)
@@ -164,10 +164,10 @@ def test_a_far_page_asks_the_database_no_more_than_the_first(api: Api, shelf: Sh
         api.get(f"{path}?limit=5")
     with CaptureQueriesContext(connection) as far:
         api.get(f"{path}?limit=17&starting_after={made[5]}")
-    assert len(far) <= len(first) + 1  # the cursor's own look-up
+    assert len(far) <= len(first) + 1  # the lookup of the cursor
     (page,) = [query["sql"] for query in far if "LIMIT 18" in query["sql"]]
     assert "OFFSET" not in page
-    assert ") < (" in page  # PostgreSQL's row comparison, which an index answers
+    assert ") < (" in page  # PostgreSQL's row comparison, which an index serves
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_far_page_asks_the_database_no_more_than_the_first(api: Api, shelf: Sh
         ("page=2", "page"), ("Limit=5", "Limit"), ("format=xml", "format"), ("=5", ""),
     ],
 )  # fmt: skip
-def test_a_query_that_is_wrong_is_told_what_is(api: Api, shelf: Shelf, query: str, param: str) -> None:
+def test_wrong_query_error_names_the_parameter(api: Api, shelf: Shelf, query: str, param: str) -> None:
     path, add = shelf
     add(0)
     answer = api.get(f"{path}?{query}")
@@ -191,14 +191,14 @@ def test_a_query_that_is_wrong_is_told_what_is(api: Api, shelf: Shelf, query: st
     assert error["code"] in ("parameter_invalid", "parameter_unknown")
 
 
-def test_both_directions_at_once_are_refused(api: Api, shelf: Shelf) -> None:
+def test_both_cursors_at_once_are_rejected(api: Api, shelf: Shelf) -> None:
     path, add = shelf
     first, second = add(0), add(1)
     error = error_of(api.get(f"{path}?starting_after={second}&ending_before={first}"))
     assert (error["code"], error["param"]) == ("parameter_invalid", "ending_before")
 
 
-def test_all_that_is_wrong_with_a_query_is_told_at_once(api: Api, shelf: Shelf) -> None:
+def test_all_errors_of_a_query_are_reported_together(api: Api, shelf: Shelf) -> None:
     error = error_of(api.get(f"{shelf[0]}?limit=0&page=2&starting_after=%1B"))
     assert [detail["param"] for detail in error["details"]] == ["limit", "starting_after", "page"]
 
@@ -217,8 +217,8 @@ def test_another_merchants_object_is_no_cursor_and_in_no_list(
         taken = stranger.get(f"{path}?{parameter}={mine}")
         made_up = stranger.get(f"{path}?{parameter}={'0' * len(mine)}")
         assert taken.status_code == made_up.status_code == 400
-        told = [error_of(answer)["message"] for answer in (taken, made_up)]
-        assert told[0].replace(mine, "") == told[1].replace("0" * len(mine), "")
+        messages = [error_of(answer)["message"] for answer in (taken, made_up)]
+        assert messages[0].replace(mine, "") == messages[1].replace("0" * len(mine), "")
 
 
 def test_the_payments_of_one_request_are_no_cursors_for_another(
@@ -304,7 +304,7 @@ def test_a_time_may_be_written_as_rfc_3339_allows(
     ids=lambda time: ascii(time)[:30],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["created_after", "created_before"])
-def test_a_time_that_is_none_is_refused(api: Api, name: str, time: str) -> None:
+def test_malformed_time_is_rejected(api: Api, name: str, time: str) -> None:
     for path in (REQUESTS, "/api/events"):
         answer = api.get(f"{path}?{name}={quote(time)}")
         error = error_of(answer)
@@ -324,7 +324,7 @@ def test_a_time_that_is_none_is_refused(api: Api, name: str, time: str) -> None:
         ("chain_id=0x2105", "chain_id", "parameter_invalid"), ("merchant=1", "merchant", "parameter_unknown"),
     ],
 )  # fmt: skip
-def test_a_filter_that_is_wrong_is_refused(
+def test_wrong_filter_is_rejected(
     api: Api, make: Callable[..., PaymentRequest], query: str, param: str, code: str
 ) -> None:
     make(0)

@@ -1,4 +1,4 @@
-"""Under /api everything answers JSON: unknown paths and trailing slashes 404, wrong methods 405 with Allow."""
+"""Under /api every error is JSON: unknown paths and trailing slashes 404, wrong methods 405 with Allow."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_an_unknown_path_is_a_json_404_for_every_method(raw: Raw, method: str, p
 
 
 @pytest.mark.parametrize("path", ENDPOINTS)
-def test_a_method_that_a_path_does_not_answer_is_405_and_says_which_it_does(raw: Raw, path: str) -> None:
+def test_wrong_method_is_405_with_an_allow_header(raw: Raw, path: str) -> None:
     for method in METHODS:
         response = raw(b"{}", method=method, path=path)
         allowed = response.get("Allow", "").split(", ")

@@ -1,4 +1,4 @@
-"""A 404 names what was looked for, repeats nothing but an id, and says the same of what is another merchant's."""
+"""A 404 names the kind and id, and is the same for another merchant's object."""
 
 import json
 from typing import Any

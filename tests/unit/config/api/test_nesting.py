@@ -1,4 +1,4 @@
-"""What is not well-formed JSON, or only just, is refused and never guessed at; nothing is stored."""
+"""Malformed and extreme JSON is rejected, never guessed at, and not stored."""
 
 import json
 from collections.abc import Callable
@@ -41,7 +41,7 @@ BODIES: list[bytes] = [
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: ascii(body)[:50])
-def test_it_is_refused_as_invalid_json(raw: Raw, body: bytes) -> None:
+def test_deep_nesting_is_rejected_as_invalid_json(raw: Raw, body: bytes) -> None:
     response = raw(body)
     error = error_of(response)
     assert (response.status_code, error["type"], error["code"]) == (

@@ -1,4 +1,4 @@
-"""Outside /api too, every method is answered cleanly: reading works with HEAD, and what only reads says 405."""
+"""Outside /api, pages work with HEAD too, and read-only pages return 405 for other methods."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def test_an_unknown_page_is_404_for_every_method(public: Api, method: str) -> No
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/api/public/chains", "/api/public/payment-requests/{id}"])
-def test_head_answers_as_get_does_without_a_body(
+def test_head_returns_the_headers_of_get_without_a_body(
     api: Api, public: Api, order: Callable[..., dict[str, Any]], path: str
 ) -> None:
     address = path.format(id=api.post(CREATE, order()).json()["id"])

@@ -1,4 +1,4 @@
-"""Every answer carries a request id: the caller's own if it is sane, else a fresh one; errors name it as well."""
+"""Every response and error has a request id: the caller's own if it is valid, else a new one."""
 
 import logging
 import re
@@ -19,7 +19,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_every_answer_has_one(public: Api, path: str) -> None:
+def test_every_response_has_a_request_id(public: Api, path: str) -> None:
     first, second = (public.get(path)["X-Request-Id"] for _ in range(2))
     assert FRESH.fullmatch(first)
     assert first != second

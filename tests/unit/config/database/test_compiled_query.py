@@ -59,7 +59,7 @@ def test_a_value_is_never_part_of_the_statement() -> None:
     assert by_name().rows(name="%s %(name)s") == []
 
 
-def test_a_parameter_that_the_query_changes_is_refused_when_it_is_compiled() -> None:
+def test_parameter_changed_by_the_query_fails_to_compile() -> None:
     query: CompiledQuery[Merchant] = CompiledQuery(
         lambda name: Merchant.objects.filter(name__startswith=name), name="an example"
     )
@@ -68,13 +68,13 @@ def test_a_parameter_that_the_query_changes_is_refused_when_it_is_compiled() -> 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_lost_connection_is_an_error_of_django_and_the_next_statement_gets_another() -> None:
+def test_lost_connection_raises_and_is_replaced() -> None:
     with pytest.raises(OperationalError):
         run("SELECT pg_terminate_backend(pg_backend_pid())", [])
     assert run("SELECT 1", []).fetchone() == (1,)
 
 
-def test_a_text_that_is_too_long_is_refused_and_not_cut() -> None:
+def test_too_long_text_is_rejected_not_cut() -> None:
     row = CompiledInsert(Merchant)
     merchant = Merchant(name="x" * 101)
     with pytest.raises(DataError), transaction.atomic():

@@ -9,7 +9,7 @@ from config.doctor import backups
 from config.doctor.finding import Level
 
 
-def test_without_a_folder_it_says_so_and_nothing_fails(settings: Settings) -> None:
+def test_missing_backup_folder_is_reported_without_failure(settings: Settings) -> None:
     settings.BACKUP_FOLDER = ""
     finding = backups.check_folder()
     assert (finding.level, finding.summary) == (Level.OK, "not checked, since BACKUP_FOLDER is not set")

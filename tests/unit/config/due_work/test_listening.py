@@ -66,7 +66,7 @@ def test_it_is_sent_after_the_commit_and_once_per_transaction(heard: Heard) -> N
     assert heard.nothing_more()
 
 
-def test_a_rolled_back_transaction_notifies_nobody(heard: Heard) -> None:
+def test_rolled_back_transaction_sends_no_notification(heard: Heard) -> None:
     with transaction.atomic():
         notify(Channel.REQUESTS, "never")
         transaction.set_rollback(True)

@@ -153,5 +153,5 @@ def test_a_wrong_value_is_one_line_with_the_name_and_what_it_should_be(name: str
         assert not is_secret or len(value) < 3 or value not in problem
 
 
-def test_each_setting_that_is_declared_is_refused_for_something() -> None:
+def test_each_declared_setting_has_a_wrong_value() -> None:
     assert WRONG.keys() == {*declared(), "BASE_RPC_URL"}

@@ -1,4 +1,4 @@
-"""A malformed key as it comes over the wire is refused by the API, never met by an error of the server's own."""
+"""The API rejects a malformed key that comes over the wire; the server raises no error of its own."""
 
 import json
 import socket
@@ -37,7 +37,7 @@ def ask(service: Service, header: bytes) -> tuple[int, bytes]:
 
 
 def ask_for_all(service: Service, header: bytes) -> tuple[bytes, bytes]:
-    """Return head and body of the answer to a call with this header."""
+    """Return head and body of the response to a call with this header."""
     port = int(service.url.rsplit(":", 1)[1])
     head = b"GET /api/payment-requests HTTP/1.1\r\nHost: testserver\r\nConnection: close\r\n"
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
@@ -58,7 +58,7 @@ def test_what_is_no_key_is_401(service: Service, what: str) -> None:
 def test_what_is_no_header_is_a_bad_request(service: Service, what: str) -> None:
     try:
         status, body = ask(service, UNREADABLE[what])
-    except ConnectionResetError:  # the server has heard enough, and no answer came through
+    except ConnectionResetError:  # the server closed the connection before its response arrived
         return
     assert 400 <= status < 500
     assert KEY not in body
@@ -66,7 +66,7 @@ def test_what_is_no_header_is_a_bad_request(service: Service, what: str) -> None
 
 
 @pytest.mark.parametrize("header", [*ODD_BODIES.values(), UNREADABLE["a NUL"]], ids=[*ODD_BODIES, "a NUL"])
-def test_what_the_server_refuses_has_the_shape_of_the_apis_errors(service: Service, header: bytes) -> None:
+def test_server_errors_have_the_shape_of_api_errors(service: Service, header: bytes) -> None:
     lines, body = ask_for_all(service, header)
     error = json.loads(body)["error"]
     assert 400 <= int(lines.split(b" ", 2)[1]) < 500

@@ -1,4 +1,4 @@
-"""The web process as in production: slow clients hold nobody up, and requests are read to their exact end."""
+"""The web process as in production: slow clients delay no others, and requests are read to their exact end."""
 
 import json
 import select
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 Order = Callable[..., dict[str, Any]]
 
 MANY = 40
-PATIENCE = 5.0  # far more than an answer takes on a busy machine, far less than slow clients would take
+PATIENCE = 5.0  # far more than a response takes on a busy machine, far less than slow clients would take
 POST = b"POST /api/public/discover-wallet-tokens HTTP/1.1\r\nHost: testserver\r\nContent-Type: application/json\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nHost: testserver\r\n\r\n"
 LARGE_FILE = REPOSITORY / "checkout/static/checkout/walletconnect.js"
@@ -118,7 +118,7 @@ def test_a_connection_is_kept_after_a_response_that_was_read_slowly(service: Ser
 
 
 def test_forty_clients_that_read_nothing_leave_the_threads_to_others(service: Service) -> None:
-    """Each asks for more than the kernel takes for it, over packets as small as those of the Internet."""
+    """Each response exceeds the kernel's buffers, over packets as small as those of the Internet."""
     port = int(service.url.rsplit(":", 1)[1])
     with ExitStack() as stack:
         slow = []
@@ -158,15 +158,13 @@ def test_a_request_that_takes_longer_than_ten_seconds_is_cut_off(connect: Connec
             cut[connection] = time.monotonic() - began
             assert statuses(last_words(connection)) in ([408], []), slow[connection]
         for connection in slow.keys() - cut.keys():
-            with suppress(ConnectionError):  # cut off since the last look; the next look finds it
+            with suppress(ConnectionError):  # cut off since the last check; the next one finds it
                 connection.send(b"1" if slow[connection] == "heads" else b" ")
     assert min(cut.values()) >= 9.5
     assert read_to_end(silent) == b""
 
 
-def test_a_client_that_stays_connected_after_its_last_answer_delays_nobody(
-    service: Service, connect: Connect
-) -> None:
+def test_idle_connection_does_not_delay_other_clients(service: Service, connect: Connect) -> None:
     last = b"GET /healthz HTTP/1.1\r\nHost: testserver\r\nConnection: close\r\n\r\n"
     staying = [connect(last) for _ in range(MANY)]
     for _ in range(5):
@@ -239,13 +237,13 @@ def test_a_chunked_body_of_exactly_64_kib_is_taken(
     ],
 )
 def test_an_ambiguous_body_ends_the_connection(connect: Connect, framing: bytes) -> None:
-    """What follows is the answer to no other request: a proxy may see its end elsewhere."""
+    """No other response may follow: a proxy may see the end of the body elsewhere."""
     answers = read_to_end(connect(POST + framing + b"\r\n\r\n0\r\n\r\n" + GET + GET))
     (status,) = statuses(answers)
     assert status in (400, 501)
 
 
-def test_requests_on_one_connection_are_answered_in_turn(connect: Connect) -> None:
+def test_pipelined_requests_are_served_in_order(connect: Connect) -> None:
     first = POST + b"Content-Length: 2\r\n\r\n{}"
     second = POST + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
     last = GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")

@@ -11,9 +11,7 @@ from merchants.models import ApiKey
 Staff = Callable[..., Client]
 
 
-def test_changing_keys_is_not_enough_to_rotate_one_since_that_issues_another(
-    staff: Staff, api_key: tuple[ApiKey, str]
-) -> None:
+def test_change_permission_alone_does_not_rotate_a_key(staff: Staff, api_key: tuple[ApiKey, str]) -> None:
     client = staff("merchants.change_apikey")
     assert client.post(f"/admin/merchants/apikey/{api_key[0].pk}/rotate/", {}).status_code == 403
     assert ApiKey.objects.count() == 1

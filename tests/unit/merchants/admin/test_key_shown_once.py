@@ -1,4 +1,4 @@
-"""A new key stands in the one answer to the form that made it, and nowhere afterwards."""
+"""A new key is shown once, in the response to its form."""
 
 import logging
 import re
@@ -37,7 +37,7 @@ def everything_stored() -> str:
     return "\n".join(stored)
 
 
-def test_the_answer_to_the_form_shows_the_key_and_it_works(admin_client: Client, key_form: Fill) -> None:
+def test_form_response_shows_a_working_key(admin_client: Client, key_form: Fill) -> None:
     response = admin_client.post(ADD, key_form())
     assert response.status_code == 200
     (key,) = keys_in(response)
@@ -69,9 +69,7 @@ def test_nothing_keeps_the_key(
     assert secret_part not in caplog.text
 
 
-def test_the_key_is_in_no_address_and_no_cookie_and_the_answer_is_not_kept(
-    admin_client: Client, key_form: Fill
-) -> None:
+def test_key_is_in_no_url_cookie_or_cache(admin_client: Client, key_form: Fill) -> None:
     response = admin_client.post(ADD, key_form())
     assert "Location" not in response
     assert "no-store" in response["Cache-Control"]

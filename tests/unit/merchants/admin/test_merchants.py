@@ -45,9 +45,7 @@ def test_a_name_is_enough(admin_client: Client, db: None) -> None:
     assert Merchant.objects.get().embed_origins == []
 
 
-def test_a_language_that_an_earlier_release_took_is_shown_as_the_one_that_serves_its_readers(
-    admin_client: Client, merchant: Merchant
-) -> None:
+def test_former_language_is_shown_as_its_replacement(admin_client: Client, merchant: Merchant) -> None:
     for kept, shown in (("zh-CN", "zh-Hans"), ("nl", "en"), ("", "en")):
         Merchant.objects.filter(pk=merchant.pk).update(default_language=kept)
         page = admin_client.get(f"/admin/merchants/merchant/{merchant.pk}/change/").content.decode()
@@ -82,7 +80,7 @@ def test_a_merchant_is_changed_and_its_keys_stay(
         ("email", "alice"),
     ],
 )
-def test_what_customers_could_not_use_is_refused(
+def test_merchant_unusable_for_customers_is_rejected(
     admin_client: Client, db: None, field: str, value: str
 ) -> None:
     response = admin_client.post(ADD, form(**{field: value}))

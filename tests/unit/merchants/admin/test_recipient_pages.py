@@ -121,7 +121,7 @@ def test_six_wrong_codes_are_the_last_for_a_while(merchant: Merchant, alice: Sta
 def test_who_has_no_second_factor_is_led_to_setting_one_up(
     merchant: Merchant, client: Client, name: str
 ) -> None:
-    """A staging deployment lets in by a password alone, but not to this."""
+    """A staging deployment needs a password only, except for this."""
     listed(merchant, WALLET)
     user = User.objects.create_user("bob", password=PASSWORD)
     assign_role(user, "merchant", merchant)
@@ -140,7 +140,7 @@ def test_who_has_no_second_factor_is_led_to_setting_one_up(
     "address",
     ["", "alice.eth", WALLET[:-1], "0x8Ba1f109551bD432803012645Ac136ddd64DBA72", "0x" + "0" * 40, "x" * 5000],
 )
-def test_what_is_no_wallet_is_refused_and_costs_no_code(
+def test_invalid_wallet_is_rejected_without_using_a_code(
     merchant: Merchant, alice: Staff, address: str
 ) -> None:
     code = alice.code()

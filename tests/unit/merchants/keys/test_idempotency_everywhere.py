@@ -25,7 +25,7 @@ def patterns(resolver: URLResolver | None = None, before: str = "/") -> Iterator
 
 
 def keyed_posts() -> dict[str, Callable[..., Any]]:
-    """Return the handler of each POST under /api/ that asks for a key, by its path."""
+    """Return the handler of each POST under /api/ that requires an idempotency key, by path."""
     found = {}
     for path, pattern in patterns():
         view = getattr(pattern.callback, "cls", None) or getattr(pattern.callback, "view_class", None)

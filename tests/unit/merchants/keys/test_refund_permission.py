@@ -1,4 +1,4 @@
-"""Who gets `create_refunds`: keys that could create refunds before it existed, and new keys that ask for it."""
+"""Keys that could create refunds before `create_refunds` existed have it, and new keys if requested."""
 
 from datetime import timedelta
 from importlib import import_module
@@ -52,7 +52,7 @@ def test_rotated_key_keeps_its_permissions(merchant: Merchant) -> None:
         assert rotate_key(row, overlap=timedelta())[0].permissions == permissions
 
 
-def test_command_grants_refunds_only_if_asked(merchant: Merchant) -> None:
+def test_command_grants_refunds_only_if_requested(merchant: Merchant) -> None:
     run("create_api_key", merchant.name, "--permissions", "create_payments", "--name", "till")
     run("create_api_key", merchant.name, "--permissions", "create_refunds", "--name", "back office")
     assert permissions_by_name() == {"till": ["create_payments"], "back office": ["create_refunds"]}

@@ -1,4 +1,4 @@
-"""The filtered list as a file: all of its rows and nobody else's, streamed, exact, and harmless in a spreadsheet."""
+"""The filtered list as a file: its rows only, streamed, exact, and harmless in a spreadsheet."""
 
 import csv
 import gc
@@ -151,7 +151,7 @@ def test_what_is_no_formula_stays_as_it_is() -> None:
     ]
 
 
-def test_a_spreadsheet_can_tell_that_it_is_utf_8(admin_client: Client, make: Make) -> None:
+def test_export_begins_with_a_utf_8_mark(admin_client: Client, make: Make) -> None:
     make()
     answer = streamed(admin_client, REQUESTS)
     assert answer["Content-Type"] == "text/csv; charset=utf-8"

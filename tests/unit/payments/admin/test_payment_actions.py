@@ -1,4 +1,4 @@
-"""What staff do by hand: asked first, done by the API's own services, once, and by those alone who may."""
+"""Actions of staff: confirmed, run once by the API's services, and only with permission."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ ACTIONS = ("retry", "look", "accept")
 
 
 def last_change() -> tuple[str, str, str]:
-    """Return the last line of the history: from, to, by whom."""
+    """Return the last line of the history: from, to, actor."""
     row = Transition.objects.latest("id")
     return row.from_status, row.to_status, row.actor
 
@@ -39,7 +39,7 @@ def test_cancelling_says_what_it_means_and_is_in_the_history(admin_client: Clien
     assert written() == ["Cancelled (active → cancelled)."]
 
 
-def test_what_a_service_refuses_is_told_and_changes_nothing(admin_client: Client, make: Make) -> None:
+def test_rejection_by_the_service_is_shown_without_a_change(admin_client: Client, make: Make) -> None:
     request = make()
     submit_hash(request, chain=request.chain, transaction_hash="0x" + "ab" * 32, actor="checkout")
     assert "A payment for this request is on its way." in press(admin_client, action_url(request, "cancel"))
@@ -84,9 +84,7 @@ def test_simulated_payment_is_retried_and_accepted_not_checked(
     assert [name for name in ACTIONS if action_url(failed, name) in page] == offered
 
 
-def test_an_open_payment_is_looked_at_now_and_the_page_says_who_asked(
-    admin_client: Client, make: Make
-) -> None:
+def test_check_now_verifies_and_records_the_user(admin_client: Client, make: Make) -> None:
     request = make()
     payment, _ = submit_hash(
         request, chain=request.chain, transaction_hash="0x" + "ab" * 32, actor="checkout"
@@ -104,9 +102,7 @@ def test_an_open_payment_is_looked_at_now_and_the_page_says_who_asked(
     assert "admin (staff)" in page
 
 
-def test_a_completed_payment_is_asked_for_its_finality_and_keeps_its_money(
-    admin_client: Client, failed: Payment
-) -> None:
+def test_check_now_on_a_completed_payment_keeps_its_amount(admin_client: Client, failed: Payment) -> None:
     now = timezone.now()
     Payment.objects.update(status="completed", failure_code="", amount_received=5, completed_at=now)
     press(admin_client, action_url(failed, "look"))

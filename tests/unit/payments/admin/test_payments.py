@@ -1,4 +1,4 @@
-"""Requests and payments are found by whatever is at hand, understood on one page, and neither made nor changed."""
+"""Search finds requests and payments by any identifier; their pages are read-only."""
 
 import csv
 from collections.abc import Callable
@@ -47,7 +47,7 @@ NAMES = {
 
 @pytest.fixture
 def wanted(make: Make) -> Payment:
-    """A failed payment of a request beside another, which nobody looks for."""
+    """A failed payment of a request beside an unrelated one."""
     other, request = make("order-1"), make("order-2/ä")
     fail(other, "0x" + "cd" * 32)
     Payment.objects.update(from_address="0x" + "3" * 40)
@@ -102,7 +102,7 @@ def test_any_search_is_answered(failed: Payment, model: type[Model]) -> None:
         found(model, text)
 
 
-def test_a_requests_page_tells_where_it_stands_and_its_story(admin_client: Client, failed: Payment) -> None:
+def test_request_page_shows_its_state_and_history(admin_client: Client, failed: Payment) -> None:
     page = page_of(admin_client, "payments/paymentrequest", failed.request_id)
     for part in (
         "10.50 USDC",
@@ -119,9 +119,7 @@ def test_a_requests_page_tells_where_it_stands_and_its_story(admin_client: Clien
         assert part in page, part
 
 
-def test_a_payments_page_tells_where_it_stands_and_links_to_all_about_it(
-    admin_client: Client, failed: Payment
-) -> None:
+def test_payment_page_shows_its_state_and_links(admin_client: Client, failed: Payment) -> None:
     page = page_of(admin_client, "payments/payment", failed.pk)
     for part in (
         f"https://basescan.example/tx/{failed.transaction_hash}",
@@ -197,9 +195,7 @@ def test_nothing_is_made_changed_or_deleted(
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_list_asks_the_same_number_of_questions_however_long_it_is(
-    admin_client: Client, make: Make, model: str
-) -> None:
+def test_list_query_count_does_not_grow_with_its_length(admin_client: Client, make: Make, model: str) -> None:
     def questions() -> int:
         with CaptureQueriesContext(connection) as queries:
             page_of(admin_client, f"payments/{model}")
@@ -292,7 +288,7 @@ def test_what_needs_a_person_can_be_picked_out(admin_client: Client, make: Make,
     assert change_url(payment) in page_of(admin_client, "payments/payment", attention=attention)
 
 
-def test_lists_are_filtered_by_status_failure_merchant_chain_token_and_days(
+def test_request_and_payment_lists_are_filtered(
     admin_client: Client, make: Make, other_merchant: Merchant
 ) -> None:
     mine, other = make("mine"), make("other", other_merchant)
@@ -321,7 +317,7 @@ def test_lists_are_filtered_by_status_failure_merchant_chain_token_and_days(
 
 
 @pytest.mark.parametrize("sees_webhooks", [True, False])
-def test_the_story_tells_of_webhooks_to_those_who_may_see_them(
+def test_history_shows_webhooks_only_with_permission(
     staff: Callable[..., Client], failed: Payment, sees_webhooks: bool
 ) -> None:
     record_failed(failed.request, failed)
@@ -330,7 +326,7 @@ def test_the_story_tells_of_webhooks_to_those_who_may_see_them(
     assert ("Event payment.failed" in page) == sees_webhooks
 
 
-def test_a_request_is_found_by_its_id_however_it_is_written_and_by_its_beginning(failed: Payment) -> None:
+def test_search_finds_a_request_by_any_form_of_its_id(failed: Payment) -> None:
     request_id = str(failed.request_id)
     bare = request_id.replace("-", "")
     for text in (

@@ -55,9 +55,7 @@ def test_a_part_goes_back_to_a_wallet_that_the_merchant_names(
     assert "Show refunds" in page_of(admin_client, "payments/paymentrequest", paid.pk)
 
 
-def test_all_that_is_left_goes_back_to_a_wallet_that_the_customer_will_name(
-    admin_client: Client, paid: PaymentRequest
-) -> None:
+def test_full_refund_waits_for_the_customers_address(admin_client: Client, paid: PaymentRequest) -> None:
     refund_by_hand(admin_client, paid, amount="0.5", recipient_address=CUSTOMER)
     assert "Send the customer its link." in refund_by_hand(admin_client, paid)
     refund = Refund.objects.latest("created_at")
@@ -79,7 +77,7 @@ def test_all_that_is_left_goes_back_to_a_wallet_that_the_customer_will_name(
         ({"recipient_address": "0x" + "1" * 40}, "contract"),
     ],
 )
-def test_what_the_api_refuses_is_refused_with_its_words(
+def test_rejection_of_the_api_is_shown_with_its_message(
     admin_client: Client, paid: PaymentRequest, answer: dict[str, str], said: str
 ) -> None:
     assert said in refund_by_hand(admin_client, paid, **answer)
@@ -115,7 +113,7 @@ def paid_by_two(make: Make) -> PaymentRequest:
     return PaymentRequest.objects.get(pk=request.pk)
 
 
-def test_a_payment_or_a_wallet_has_to_be_chosen_where_several_wallets_paid(
+def test_several_payers_require_a_chosen_payment_or_wallet(
     admin_client: Client, paid_by_two: PaymentRequest
 ) -> None:
     form = {**asked(admin_client, action_url(paid_by_two, "refund")), "amount": "1"}
@@ -128,7 +126,7 @@ def test_a_payment_or_a_wallet_has_to_be_chosen_where_several_wallets_paid(
     assert Refund.objects.get().payment is None
 
 
-def test_the_payment_of_one_of_several_wallets_goes_back_and_no_more_than_it(
+def test_chosen_payment_limits_the_refund_to_its_amount(
     admin_client: Client, paid_by_two: PaymentRequest
 ) -> None:
     url = action_url(paid_by_two, "refund")
@@ -156,7 +154,7 @@ def test_a_payment_of_another_request_can_not_be_chosen(
     assert not Refund.objects.exists()
 
 
-def test_there_is_no_choice_where_one_wallet_paid(admin_client: Client, paid: PaymentRequest) -> None:
+def test_single_payer_offers_no_choice(admin_client: Client, paid: PaymentRequest) -> None:
     assert "payment_id" not in admin_client.get(action_url(paid, "refund")).context["form"].fields
 
 

@@ -34,7 +34,7 @@ THREE = Finality(confirmations=3)
 
 
 def moved(amount: int = 10, slot: str = "0", **different: Any) -> Transfer:
-    """Return a transfer to the merchant by the payer, with whatever is to differ."""
+    """Return a transfer to the merchant by the payer, with the given changes."""
     usual = Transfer(slot, TOKEN, PAYER, MERCHANT, amount)
     return replace(usual, **different)
 
@@ -74,7 +74,7 @@ def delivery(reported: int | None, *taken: tuple[str, str, int], **different: An
 
 
 def no(code: FailureCode, arrived: int | None = None) -> tuple[Any, ...]:
-    """Return the row's end for a refusal."""
+    """Return the row's end for a rejection."""
     return ("refused", code.value, arrived)
 
 
@@ -231,7 +231,7 @@ OWN_MOVES = {
 
 
 @pytest.mark.parametrize("move", OWN_MOVES)
-def test_who_is_paid_a_refund_does_not_make_it_fail_by_what_they_send_in_the_transaction(move: str) -> None:
+def test_refund_succeeds_although_its_recipient_sends_tokens(move: str) -> None:
     back = moved(1, "2", sender=STRANGER, recipient=PAYER)
     facts = (
         mined(OWN_MOVES[move], REFERENCED, back)
@@ -247,7 +247,7 @@ def test_who_is_paid_a_refund_does_not_make_it_fail_by_what_they_send_in_the_tra
 
 
 @pytest.mark.parametrize("facts", [mined(REFERENCED), None])
-def test_a_transaction_on_another_chain_is_refused_known_or_not(facts: TransactionFacts | None) -> None:
+def test_transaction_on_another_chain_is_rejected(facts: TransactionFacts | None) -> None:
     assert outcome(evaluate(terms(BY_REFERENCE), 2, facts, DEEP, THREE)) == no(FailureCode.WRONG_CHAIN)
 
 
@@ -255,7 +255,7 @@ def test_an_unknown_transaction_is_not_found() -> None:
     assert evaluate(terms(BY_REFERENCE), 1, None, DEEP, THREE) == NotFound()
 
 
-def test_native_coin_that_may_have_moved_in_a_hidden_call_is_not_verifiable() -> None:
+def test_native_coin_in_a_hidden_call_is_unverifiable() -> None:
     asked = terms(BY_REFERENCE, token="")
     assert outcome(evaluate(asked, 1, mined(is_complete=False), DEEP, THREE)) == no(
         FailureCode.NOT_VERIFIABLE

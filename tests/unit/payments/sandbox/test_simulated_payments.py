@@ -19,7 +19,7 @@ from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
 from webhooks.models import Delivery, Event
 
 
-def test_a_simulated_payment_is_like_a_real_one_with_its_history_and_its_consumed_transfer(
+def test_simulated_payment_has_history_and_consumed_transfer(
     api: Api, request_in: Callable[[str], PaymentRequest]
 ) -> None:
     request = request_in("active")
@@ -67,7 +67,7 @@ def test_a_failure_says_why_in_the_payment_and_in_the_event(
     assert ConsumedTransfer.objects.count() == 0
 
 
-def test_an_event_goes_out_to_whoever_wants_its_type(
+def test_event_goes_to_endpoints_subscribed_to_its_type(
     api: Api, request_in: Callable[[str], PaymentRequest]
 ) -> None:
     assert api.put("/api/webhooks", {"url": "http://127.0.0.1:9999/hook"}).status_code == 200

@@ -1,4 +1,4 @@
-"""What happened is looked at in the admin, and neither made nor changed there; no secret is shown."""
+"""The admin shows webhooks read-only and without secrets."""
 
 from collections.abc import Callable
 from typing import Any

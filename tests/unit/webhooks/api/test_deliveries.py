@@ -60,7 +60,7 @@ def test_a_delivery_is_shown_with_every_attempt(
     assert (taken["status_code"], taken["error"], taken["response_excerpt"]) == (204, None, "")
 
 
-def test_no_answer_holds_the_secret(api: Api, secret: str, endpoint: Endpoint, record: Record) -> None:
+def test_no_response_has_the_secret(api: Api, secret: str, endpoint: Endpoint, record: Record) -> None:
     record()
     deliver_next()
     (delivery,) = listed(api)
@@ -125,7 +125,7 @@ def test_without_a_url_it_is_409_and_nothing_changes(
     assert listed(api) == [before]
 
 
-def test_a_body_that_says_something_is_refused(api: Api, endpoint: Endpoint, record: Record) -> None:
+def test_redelivery_with_a_body_is_rejected(api: Api, endpoint: Endpoint, record: Record) -> None:
     record()
     deliver_next()
     (before,) = listed(api)

@@ -1,4 +1,4 @@
-"""Events by the API: the very envelopes that are signed and sent, in order and complete for whoever polls."""
+"""Events by the API: the signed envelopes, in order and complete for a client that polls."""
 
 import json
 import threading
@@ -29,7 +29,7 @@ def listed(api: Api, query: str = "") -> list[dict[str, Any]]:
     return events
 
 
-def test_an_event_is_answered_byte_for_byte_as_it_was_sent(
+def test_event_is_returned_byte_for_byte_as_sent(
     api: Api, receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     event = record(data={"id": "pay_1", "amount": 2**256 - 1, "reference": "für Zoë \u2028 </script>"})

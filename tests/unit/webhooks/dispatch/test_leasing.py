@@ -37,7 +37,7 @@ def test_a_claimed_delivery_is_not_claimed_again_before_its_lease_ends(
     assert second.attempt == 2
 
 
-def test_a_dead_workers_attempt_is_counted_and_told(endpoint: Endpoint, record: Record, clock: Clock) -> None:
+def test_dead_workers_attempt_is_counted_and_shown(endpoint: Endpoint, record: Record, clock: Clock) -> None:
     record()
     claim_due(limit=1, now=clock.now)
     end_leases()
@@ -48,7 +48,7 @@ def test_a_dead_workers_attempt_is_counted_and_told(endpoint: Endpoint, record: 
     assert made.status_code == 200
 
 
-def test_whoever_lost_the_claim_writes_nothing(endpoint: Endpoint, record: Record, clock: Clock) -> None:
+def test_worker_that_lost_its_lease_writes_nothing(endpoint: Endpoint, record: Record, clock: Clock) -> None:
     record()
     [late] = claim_due(limit=1, now=clock.now)
     end_leases()

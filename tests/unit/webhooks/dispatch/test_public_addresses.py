@@ -1,4 +1,4 @@
-"""Only public addresses are called, and those are refused when they are set as well."""
+"""Private addresses are rejected both when an endpoint is set and when it is called."""
 
 import ipaddress
 
@@ -23,7 +23,7 @@ def test_it_is_public(text: str) -> None:
 
 
 @pytest.mark.parametrize("port", [1, 22, 25, 79, 81, 442, 1023])
-def test_low_ports_are_refused(port: int, settings: Settings) -> None:
+def test_low_ports_are_rejected(port: int, settings: Settings) -> None:
     with pytest.raises(ApiError) as refused:
         check_url(f"http://127.0.0.1:{port}/")
     assert refused.value.problems[0].code == "url_not_allowed"

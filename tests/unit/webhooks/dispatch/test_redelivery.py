@@ -1,4 +1,4 @@
-"""A delivery can be sent again: a new series of attempts of the same bytes, and nothing of the former one is lost."""
+"""A redelivery is a new series of attempts with the same bytes and keeps the history."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -34,7 +34,7 @@ def state() -> dict[str, object]:
     return Delivery.objects.values().get()
 
 
-def test_one_that_was_given_up_gets_eight_more_attempts_at_the_delays_of_the_specification(
+def test_redelivery_after_failure_has_eight_attempts(
     receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     record()
@@ -77,7 +77,7 @@ def test_a_waiting_one_is_due_at_once_with_all_of_its_attempts_before_it(
     assert Delivery.objects.get().status == "failed"
 
 
-def test_asking_twice_sends_once(
+def test_second_redelivery_request_sends_once(
     receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     record()
@@ -91,9 +91,7 @@ def test_asking_twice_sends_once(
     assert len(receiver.received) == 2
 
 
-def test_an_attempt_under_way_is_the_first_of_the_new_series_and_keeps_its_claim(
-    endpoint: Endpoint, record: Record
-) -> None:
+def test_running_attempt_is_first_of_the_new_series(endpoint: Endpoint, record: Record) -> None:
     record()
     now = timezone.now()
     for _ in range(7):
@@ -113,9 +111,7 @@ def test_an_attempt_under_way_is_the_first_of_the_new_series_and_keeps_its_claim
     assert delivery.due_at <= timezone.now() + timedelta(seconds=66)
 
 
-def test_a_worker_that_comes_back_after_its_lease_has_no_say_in_the_new_series(
-    endpoint: Endpoint, record: Record
-) -> None:
+def test_worker_with_an_expired_lease_keeps_the_new_series(endpoint: Endpoint, record: Record) -> None:
     record()
     [late] = claim_due(limit=1, now=timezone.now())
     Delivery.objects.update(lease_until=timezone.now())
@@ -199,7 +195,7 @@ def test_everything_given_up_since_a_time_is_sent_again(
     assert Delivery.objects.get(pk=before.pk).status == "failed"
 
 
-def test_nobody_elses_are_sent_again(
+def test_bulk_redelivery_skips_other_merchants(
     merchant: Merchant, other_merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     configure(other_merchant, Change(url=endpoint.url))

@@ -69,7 +69,7 @@ def test_a_redirect_is_a_failure_and_is_not_followed(
     assert "redirects are not followed" in delivery.attempt_set.get().error
 
 
-def test_what_nobody_foresaw_is_a_failed_attempt(endpoint: Endpoint, record: Record, clock: Clock) -> None:
+def test_unexpected_error_is_a_failed_attempt(endpoint: Endpoint, record: Record, clock: Clock) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("a fault of ours")
 

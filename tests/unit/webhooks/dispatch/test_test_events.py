@@ -44,7 +44,7 @@ def test_there_is_a_sample_of_each_type(api: Api, receiver: Receiver, endpoint: 
     assert bool(content.get("failure_code")) == type_.endswith(".failed")
 
 
-def test_it_stands_in_the_deliveries_and_not_in_the_events(
+def test_test_event_is_listed_in_deliveries_not_events(
     api: Api, receiver: Receiver, endpoint: Endpoint
 ) -> None:
     receiver.answers = [answer(500, b"broken")]

@@ -72,7 +72,7 @@ def test_null_is_as_good_as_left_out_but_for_the_event_types(api: Api) -> None:
     )
 
 
-def test_all_that_is_wrong_is_told_at_once(api: Api, merchant: Merchant) -> None:
+def test_all_errors_of_a_configuration_are_reported_together(api: Api, merchant: Merchant) -> None:
     response = api.put("/api/webhooks", {"url": "nowhere", "is_enabled": 1, "enabled_events": {}, "x": 1})
     details = response.json()["error"]["details"]
     assert [(detail["param"], detail["code"]) for detail in details] == [
@@ -131,7 +131,7 @@ def test_missing_url_is_named_among_other_errors(api: Api, merchant: Merchant) -
     assert state(merchant) is None
 
 
-def test_a_rotation_makes_a_new_secret_and_tells_until_when_the_old_one_signs(api: Api) -> None:
+def test_rotation_returns_new_secret_and_end_of_the_old(api: Api) -> None:
     first = api.put("/api/webhooks", {"url": URL, "rotate_secret": True}).json()
     assert first["previous_secret_expires_at"] is None
     second = api.put("/api/webhooks", {"url": URL, "rotate_secret": True}).json()
@@ -177,7 +177,7 @@ def test_enabling_again_clears_why_it_was_disabled(api: Api, merchant: Merchant)
         ({"url": URL, "secret": "whsec_mine"}, "parameter_unknown", "secret"),
     ],
 )
-def test_a_refused_change_changes_nothing(
+def test_rejected_change_changes_nothing(
     api: Api, merchant: Merchant, body: dict[str, Any], code: str, param: str
 ) -> None:
     api.put("/api/webhooks", {"url": URL})

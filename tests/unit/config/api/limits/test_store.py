@@ -50,7 +50,7 @@ def test_scopes_and_identities_are_counted_apart() -> None:
     assert hit("b", "x", one) is None
 
 
-def test_who_waits_as_long_as_told_is_let_through(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_call_after_the_retry_after_time_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over many bursts and pauses, in time that a test can turn on."""
     chance = random.Random(7)
     clock = SimpleNamespace(now=1_000_000.0)
@@ -75,7 +75,7 @@ def test_off_counts_nothing() -> None:
 
 
 @pytest.mark.usefixtures("fresh")
-def test_without_redis_calls_go_through_and_expensive_ones_are_counted_here(settings: object) -> None:
+def test_without_redis_only_costly_calls_are_limited(settings: object) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     assert all(hit("cheap", "x", TEN) is None for _ in range(50))
     dear = [hit("dear", "x", TEN, without_redis="count here") for _ in range(50)]

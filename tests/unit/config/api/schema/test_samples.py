@@ -1,4 +1,4 @@
-"""The samples of the API reference make the calls that they stand beside: each is run against a recording server."""
+"""Each sample of the API reference makes the call that it documents; all run against a recording server."""
 
 import json
 import re
@@ -18,7 +18,7 @@ KEY = "quitt_" + "4" * 40
 
 
 def _example(schema: dict[str, Any]) -> Any:
-    """Return what a schema's answer looks like; a list has one item."""
+    """Return an example of a schema; a list has one item."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
         found = COMPONENTS[name]
@@ -34,7 +34,7 @@ def _example(schema: dict[str, Any]) -> Any:
 
 @pytest.fixture
 def recorded() -> Iterator[Callable[[str], Scripted]]:
-    """Return a starter of a server that answers by the example of one operation."""
+    """Return a starter of a server that returns the example of one operation."""
     with ExitStack() as running:
 
         def start(name: str) -> Scripted:

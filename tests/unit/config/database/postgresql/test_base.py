@@ -1,4 +1,4 @@
-"""The pool finds a connection that the server has ended, without asking the server."""
+"""The pool detects a connection that the server has closed, without a round trip."""
 
 import psycopg
 import pytest

@@ -1,4 +1,4 @@
-"""That LI.FI has no way is an answer with a reason; that it does not answer is something else."""
+"""No route of LI.FI is an offer's outcome with a reason; a failed call is an outage."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ NO_QUOTE = "No available quotes"
 
 
 def newer(*codes: str) -> dict[str, Any]:
-    """The errors of a refusal in their newer shape."""
+    """The errors of a rejection in their newer shape."""
     paths = [{"overallPath": f"42161:USDT-{code}", "subpaths": {"a": [tool_error(code)]}} for code in codes]
     return {"filteredOut": [{"overallPath": "x", "reason": "It was hidden."}], "failed": paths}
 
@@ -44,7 +44,7 @@ def newer(*codes: str) -> dict[str, Any]:
         (["NO_POSSIBLE_ROUTE", "INSUFFICIENT_LIQUIDITY", "AMOUNT_TOO_LOW"], NoOfferCode.AMOUNT_TOO_LOW),
     ],
 )
-def test_no_quote_gives_the_reason_that_its_tools_tell(codes: list[str], reason: NoOfferCode) -> None:
+def test_missing_quote_has_the_reason_of_its_tools(codes: list[str], reason: NoOfferCode) -> None:
     older = [tool_error(code) for code in codes]
     for errors in (older, newer(*codes)):
         with answering((404, refusal(1002, NO_QUOTE, errors=errors))) as lifi:
@@ -83,7 +83,7 @@ def test_errors_that_make_no_sense_leave_the_plain_reason(errors: Any) -> None:
         (400, refusal(1002, NO_QUOTE)),
     ],
 )
-def test_a_question_that_it_refuses_has_no_route(http_status: int, body: Any) -> None:
+def test_rejected_query_has_no_route(http_status: int, body: Any) -> None:
     with answering((http_status, body)) as lifi:
         with pytest.raises(NoOffer) as none:
             lifi.provider.quote(WANTED)
@@ -101,7 +101,7 @@ def test_a_question_that_it_refuses_has_no_route(http_status: int, body: Any) ->
         (418, {"message": "I'm a teapot"}),
     ],
 )
-def test_a_refusal_that_is_none_is_no_answer(http_status: int, body: Any) -> None:
+def test_malformed_rejection_is_an_invalid_response(http_status: int, body: Any) -> None:
     with answering((http_status, body)) as lifi, pytest.raises(ProviderDown):
         lifi.provider.quote(WANTED)
 
@@ -121,9 +121,7 @@ def test_a_key_that_is_not_accepted_is_the_operators_to_hear_of(
 @pytest.mark.parametrize(
     ("http_status", "code"), [(409, 1007), (424, 1008), (500, 1006), (502, 1008), (503, 1008)]
 )
-def test_a_price_that_moved_or_a_failure_is_no_answer_and_not_asked_over_here(
-    http_status: int, code: int
-) -> None:
+def test_moved_price_or_failure_is_not_retried_here(http_status: int, code: int) -> None:
     with answering((http_status, refusal(code, "Something behind it"))) as lifi:
         with pytest.raises(ProviderDown) as down:
             lifi.provider.quote(WANTED)
@@ -131,7 +129,7 @@ def test_a_price_that_moved_or_a_failure_is_no_answer_and_not_asked_over_here(
         assert len(lifi.asked) == 1
 
 
-def test_a_rate_limit_is_not_asked_over() -> None:
+def test_rate_limit_is_not_retried() -> None:
     limited = (429, refusal(1005, "Rate limit exceeded"))
     with answering(limited, ratelimit_reset="4000") as lifi:
         with pytest.raises(ProviderDown) as down:
