@@ -127,15 +127,10 @@ PROMISES: dict[str, tuple[Callable[[Offer], Offer], str]] = {
 
 
 @pytest.mark.parametrize("wrong", PROMISES)
-@pytest.mark.parametrize(
-    ("offer", "wanted"),
-    [(BRIDGE, WANTED), (SWAP, WANTED_HERE), (DEPOSIT, WANTED)],
-    ids=["bridge", "swap", "deposit"],
-)
-def test_an_offer_that_is_not_what_was_asked_for_is_refused(offer: Offer, wanted: Wanted, wrong: str) -> None:
+def test_an_offer_that_is_not_what_was_asked_for_is_refused(wrong: str) -> None:
     spoil, reason = PROMISES[wrong]
     with pytest.raises(OfferRefused, match=reason):
-        accept(spoil(offer), wanted, OPAQUE)
+        accept(spoil(BRIDGE), WANTED, OPAQUE)
 
 
 CALLS: dict[str, tuple[Offer, Wanted, bytes, str]] = {

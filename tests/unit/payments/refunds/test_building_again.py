@@ -88,13 +88,6 @@ def test_its_amount_is_reserved_and_the_history_says_so(paid: PaymentRequest, fa
 
 
 @pytest.mark.django_db
-def test_it_is_refused_once_another_refund_has_taken_its_amount(paid: PaymentRequest, failed: Refund) -> None:
-    create(paid, amount=1)
-    refused(ErrorCode.REFUND_TOO_LARGE, build, failed)
-    assert status(failed) == Status.FAILED
-
-
-@pytest.mark.django_db
 def test_building_it_once_more_keeps_the_reservation_and_notes_nothing(
     paid: PaymentRequest, failed: Refund
 ) -> None:
@@ -145,14 +138,6 @@ def test_cancelling_it_frees_the_amount_and_ends_building(paid: PaymentRequest, 
     build(failed)
     services.cancel_refund(failed, actor=WHY)
     assert left(paid) == paid.amount
-    refused(ErrorCode.REFUND_NOT_READY, build, failed)
-
-
-@pytest.mark.django_db
-def test_a_completed_one_is_not_built(paid: PaymentRequest, failed: Refund) -> None:
-    with transaction.atomic():
-        sandbox_payments.pay(lock_request(carrier_of(failed).pk), failed.amount, WHY)
-    assert status(failed) == Status.COMPLETED
     refused(ErrorCode.REFUND_NOT_READY, build, failed)
 
 

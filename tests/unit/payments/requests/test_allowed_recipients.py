@@ -46,31 +46,21 @@ def assert_refused(response: Any, address: str) -> None:
     assert not PaymentRequest.objects.exists()
 
 
-def test_without_a_list_any_recipient_is_paid(api: Api, order: Order) -> None:
-    assert api.post(PATH, order(recipient_address=OTHER)).status_code == 201
-
-
 def test_with_a_list_a_key_can_not_send_the_money_anywhere_else(
     api: Api, order: Order, merchant: Merchant, recipient: str
 ) -> None:
     allow(merchant, recipient)
-    assert_refused(api.post(PATH, order(recipient_address=OTHER)), OTHER)
+    refused = api.post(PATH, order(recipient_address=OTHER))
+    assert_refused(refused, OTHER)
+    assert recipient not in refused.content.decode()
     assert api.post(PATH, order()).status_code == 201
 
 
-def test_a_refusal_does_not_say_which_recipients_are_allowed(
+def test_an_evm_recipient_is_the_same_in_any_case(
     api: Api, order: Order, merchant: Merchant, recipient: str
 ) -> None:
     allow(merchant, recipient)
-    assert recipient not in api.post(PATH, order(recipient_address=OTHER)).content.decode()
-
-
-@pytest.mark.parametrize("write", [str.lower, lambda text: "0x" + text[2:].upper(), str])
-def test_an_evm_recipient_is_the_same_in_any_case(
-    api: Api, order: Order, merchant: Merchant, recipient: str, write: Callable[[str], str]
-) -> None:
-    allow(merchant, recipient)
-    created = api.post(PATH, order(recipient_address=write(recipient)))
+    created = api.post(PATH, order(recipient_address=recipient.lower()))
     assert (created.status_code, created.json()["recipient_address"]) == (201, recipient)
 
 

@@ -103,19 +103,13 @@ def test_names_are_fit_for_a_page() -> None:
     ("said", "price"),
     [
         ("0.99981", Decimal("0.99981")),
-        ("3389.63", Decimal("3389.63")),
         ("1.2e-7", Decimal("1.2e-7")),
-        (2, Decimal(2)),
         (0.5, Decimal("0.5")),
         ("0", None),
-        ("-1", None),
         ("NaN", None),
         ("1e999999", None),
         (1e300, None),
-        ("about a dollar", None),
         (None, None),
-        (True, None),
-        ([], None),
     ],
 )
 def test_a_price_that_makes_no_sense_is_not_known(said: Any, price: Decimal | None) -> None:

@@ -9,30 +9,13 @@ import pytest
 from payments.providers.base import ProviderDown
 from payments.providers.relay.orders import SOLVERS, OrderUnknown, bytes_of, read_order
 from tests.support.routing.offers import MERCHANT, PAYER, USDC_HERE, USDC_THERE, WANTED
-from tests.support.routing.relay_ids import VECTORS, order_id
-from tests.support.routing.relay_world import AMOUNT_IN, AMOUNT_OUT, NOW, WAYS, order_data
+from tests.support.routing.relay_ids import VECTORS
+from tests.support.routing.relay_world import AMOUNT_IN, AMOUNT_OUT, NOW, order_data
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["source"])
 def test_the_id_is_the_one_that_relay_itself_gives(vector: dict[str, Any]) -> None:
     assert "0x" + read_order(vector["order"]).id.hex() == vector["id"]
-
-
-@pytest.mark.parametrize(
-    "vector",
-    [vector for vector in VECTORS if vector["order"]["version"] == "v1"],
-    ids=lambda vector: vector["source"],
-)
-def test_the_ids_of_the_quotes_that_tests_make_up_are_calculated_as_relay_does(
-    vector: dict[str, Any],
-) -> None:
-    assert "0x" + order_id(vector["order"]).hex() == vector["id"]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_an_order_that_tests_make_up_has_the_id_that_a_second_calculation_gives(way: str) -> None:
-    order = order_data(WAYS[way])
-    assert read_order(order).id == order_id(order)
 
 
 def test_an_order_says_who_pays_what_and_who_gets_what_for_it() -> None:
