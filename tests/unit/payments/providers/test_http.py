@@ -14,7 +14,7 @@ from payments.providers.base import ProviderDown
 from payments.providers.http import Answer, JsonApi
 from tests.loopback import Behaviour, Exchange, Scripted, scripted
 
-KEY = "a-key-that-nobody-else-may-read"
+KEY = "a-secret-key"
 WALLET = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 
 
@@ -75,7 +75,7 @@ def test_a_question_is_sent_as_it_was_put() -> None:
         b"\xef\xbb\xbf{}",
     ],
 )
-def test_what_only_a_lenient_parser_takes_is_no_answer(text: str | bytes) -> None:
+def test_json_that_needs_a_lenient_parser_is_invalid(text: str | bytes) -> None:
     with pytest.raises(ProviderDown):
         answer_to(saying(text))
 
@@ -93,7 +93,7 @@ def test_nothing_of_one_customers_call_is_carried_into_anothers() -> None:
 @pytest.mark.parametrize("status", [424, 500])
 def test_a_failing_server_is_down(status: int) -> None:
     with pytest.raises(ProviderDown, match=str(status)) as down:
-        # The window of its rate limit stands on every answer of LI.FI, and says nothing of an outage.
+        # The window of its rate limit is in every response of LI.FI and means no outage.
         answer_to(saying("{}", status, ratelimit_reset="60"))
     assert down.value.retry_after is None
 
@@ -131,7 +131,7 @@ def test_a_rate_limit_says_when_to_come_back(headers: dict[str, str], wait: floa
     assert down.value.retry_after == wait
 
 
-def test_a_refusal_is_handed_on_with_what_it_says() -> None:
+def test_rejection_is_returned_with_its_body() -> None:
     answer = answer_to(saying('{"message": "No available quotes", "code": 1002}', 404))
     assert (answer.status, answer.body) == (404, {"message": "No available quotes", "code": 1002})
     assert answer_to(saying("Not Found", 404)).body is None
@@ -172,7 +172,7 @@ def test_one_that_trickles_costs_no_more_than_the_time_given(part: str) -> None:
     assert elapsed < 2
 
 
-def test_an_endless_answer_is_cut_off() -> None:
+def test_endless_response_is_cut_off() -> None:
     sent = 0
 
     def flood(exchange: Exchange) -> None:
@@ -187,7 +187,7 @@ def test_an_endless_answer_is_cut_off() -> None:
     assert sent < 20 * 1024 * 1024
 
 
-def test_an_answer_that_unpacks_to_very_much_is_cut_off() -> None:
+def test_decompressed_response_is_limited() -> None:
     bomb = gzip.compress(b" " * 50 * 1024 * 1024)
     assert len(bomb) < 100_000
     with pytest.raises(ProviderDown, match="more than"):
@@ -212,7 +212,7 @@ def break_off(exchange: Exchange) -> None:
         b"HTTP/1.1 204 No Content\r\n\r\n",
     ],
 )
-def test_what_is_not_http_is_no_answer(sent: bytes) -> None:
+def test_response_that_is_not_http_is_an_outage(sent: bytes) -> None:
     def say(exchange: Exchange) -> None:
         exchange.write(sent)
         exchange.hang_up()
@@ -221,7 +221,7 @@ def test_what_is_not_http_is_no_answer(sent: bytes) -> None:
         answer_to(say)
 
 
-def test_nobody_listening_is_no_answer() -> None:
+def test_closed_port_is_an_outage() -> None:
     with scripted(lambda exchange: exchange.reply({}), path="/v1") as provider:
         api = api_of(provider)
     with pytest.raises(ProviderDown, match="could not be reached"):
@@ -279,7 +279,7 @@ def test_key_and_wallet_are_in_no_url_or_log(
     assert WALLET not in caplog.text + said
 
 
-def test_the_id_that_the_providers_support_asks_for_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_request_id_for_the_providers_support_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="payments.providers.http")
     answer_to(lambda exchange: exchange.reply({}, x_lifi_requestid="4b4adc22-e815-4b8d-aea9-6068f7f2099b"))
     assert "lifi answered 200 to /quote" in caplog.text

@@ -252,7 +252,7 @@ def test_cancelled_request_succeeds_once(make: Make) -> None:
     assert events(request) == ["payment.succeeded", "refund.completed", "payment.overpaid"]
 
 
-def test_reorged_part_is_asked_for_again(make: Make) -> None:
+def test_reorged_part_is_due_again(make: Make) -> None:
     request = make()
     payment = pay(request, 4)
     flag_reorged(payment)
