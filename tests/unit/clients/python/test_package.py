@@ -144,8 +144,3 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert shown.stdout.split() == ["quittance", PROJECT["version"]]
     assert quittance.__version__ == PROJECT["version"]
     assert (SOURCE / "quittance" / "py.typed").exists()
-
-
-def test_every_public_name_is_there() -> None:
-    assert sorted(set(quittance.__all__)) == sorted(quittance.__all__)
-    assert all(hasattr(quittance, name) for name in quittance.__all__)
