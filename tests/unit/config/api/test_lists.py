@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 from urllib.parse import quote
 
@@ -170,25 +171,25 @@ def test_far_page_costs_no_more_queries_than_the_first(api: Api, shelf: Shelf) -
     assert ") < (" in page  # PostgreSQL's row comparison, which an index serves
 
 
-@pytest.mark.parametrize(
-    ("query", "param"),
-    [
-        ("limit=0", "limit"), ("limit=101", "limit"), ("limit=", "limit"), ("limit=1e1", "limit"),
-        ("limit=%EF%BC%95", "limit"), ("limit=" + "9" * 5000, "limit"), ("limit=5&limit=5", "limit"),
-        ("starting_after=", "starting_after"), ("starting_after=nothing", "starting_after"),
-        ("starting_after=01890000-0000-7000-8000-000000000000", "starting_after"),
-        ("starting_after=%00", "starting_after"), ("starting_after=%FF", "starting_after"),
-        ("ending_before=evt_111111111111111111111111", "ending_before"),
-        ("page=2", "page"), ("Limit=5", "Limit"), ("format=xml", "format"), ("=5", ""),
-    ],
-)  # fmt: skip
-def test_wrong_query_error_names_the_parameter(api: Api, shelf: Shelf, query: str, param: str) -> None:
+WRONG_QUERIES = [
+    ("limit=0", "limit"), ("limit=101", "limit"), ("limit=", "limit"), ("limit=1e1", "limit"),
+    ("limit=%EF%BC%95", "limit"), ("limit=" + "9" * 5000, "limit"), ("limit=5&limit=5", "limit"),
+    ("starting_after=", "starting_after"), ("starting_after=nothing", "starting_after"),
+    ("starting_after=01890000-0000-7000-8000-000000000000", "starting_after"),
+    ("starting_after=%00", "starting_after"), ("starting_after=%FF", "starting_after"),
+    ("ending_before=evt_111111111111111111111111", "ending_before"),
+    ("page=2", "page"), ("Limit=5", "Limit"), ("format=xml", "format"), ("=5", ""),
+]  # fmt: skip
+
+
+def test_wrong_query_error_names_the_parameter(api: Api, shelf: Shelf) -> None:
     path, add = shelf
     add(0)
-    answer = api.get(f"{path}?{query}")
-    error = error_of(answer)
-    assert (answer.status_code, error["param"] or "") == (400, param)
-    assert error["code"] in ("parameter_invalid", "parameter_unknown")
+    for query, param in WRONG_QUERIES:
+        answer = api.get(f"{path}?{query}")
+        error = error_of(answer)
+        assert (answer.status_code, error["param"] or "") == (400, param), query
+        assert error["code"] in ("parameter_invalid", "parameter_unknown")
 
 
 def test_both_cursors_at_once_are_rejected(api: Api, shelf: Shelf) -> None:
@@ -295,20 +296,21 @@ def test_a_time_may_be_written_as_rfc_3339_allows(
     assert at not in (before, after)
 
 
-@pytest.mark.parametrize(
-    "time",
-    ["", "now", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00+0200", "2026-02-29T00:00:00Z",
-     "2026-01-01T24:00:01Z", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00",
-     "1767225600", "2026-W01-1T00:00:00Z", "２０２６-01-01T00:00:00Z", "2026-01-01T00:00:00Z ",
-     "2026-01-01T00:00:00,5Z", "2026-01-01T00:00:00Z\x00", "9" * 3000],
-    ids=lambda time: ascii(time)[:30],
-)  # fmt: skip
-@pytest.mark.parametrize("name", ["created_after", "created_before"])
-def test_malformed_time_is_rejected(api: Api, name: str, time: str) -> None:
-    for path in (REQUESTS, "/api/events"):
+WRONG_TIMES = [
+    "", "now", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00+0200", "2026-02-29T00:00:00Z",
+    "2026-01-01T24:00:01Z", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00",
+    "1767225600", "2026-W01-1T00:00:00Z", "２０２６-01-01T00:00:00Z", "2026-01-01T00:00:00Z ",
+    "2026-01-01T00:00:00,5Z", "2026-01-01T00:00:00Z\x00", "9" * 3000,
+]  # fmt: skip
+
+
+def test_malformed_time_is_rejected(api: Api) -> None:
+    for path, name, time in product(
+        (REQUESTS, "/api/events"), ("created_after", "created_before"), WRONG_TIMES
+    ):
         answer = api.get(f"{path}?{name}={quote(time)}")
         error = error_of(answer)
-        assert (answer.status_code, error["code"], error["param"]) == (400, "parameter_invalid", name)
+        assert (answer.status_code, error["code"], error["param"]) == (400, "parameter_invalid", name), time
 
 
 @pytest.mark.parametrize(

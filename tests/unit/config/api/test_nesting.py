@@ -40,15 +40,12 @@ BODIES: list[bytes] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("body", BODIES, ids=lambda body: ascii(body)[:50])
-def test_deep_nesting_is_rejected_as_invalid_json(raw: Raw, body: bytes) -> None:
-    response = raw(body)
-    error = error_of(response)
-    assert (response.status_code, error["type"], error["code"]) == (
-        400,
-        "invalid_request_error",
-        "invalid_json",
-    )
+def test_malformed_body_is_rejected_as_invalid_json(raw: Raw) -> None:
+    for body in BODIES:
+        response = raw(body)
+        error = error_of(response)
+        found = response.status_code, error["type"], error["code"]
+        assert found == (400, "invalid_request_error", "invalid_json"), body[:50]
     assert nothing_stored()
 
 
