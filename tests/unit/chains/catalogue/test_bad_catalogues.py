@@ -60,10 +60,15 @@ TOKENS = [
 def refused(directory: Path, content: Any) -> str:
     """Load the file over an existing catalogue, check that nothing changed, and return the error message."""
     load(write(directory, [chain(id=1, name="Ethereum")]))
+    return rejection(directory, content)
+
+
+def rejection(directory: Path, content: Any) -> str:
+    """Load the file, check that nothing changed, and return the error message."""
     before = everything()
     with pytest.raises(CommandError, match=r"^The catalogue was not loaded: ") as said:
         load(write(directory, content))
-    assert everything() == before
+    assert everything() == before, content
     return str(said.value)
 
 
@@ -72,17 +77,18 @@ def test_a_file_that_is_no_catalogue(tmp_path: Path, content: Any) -> None:
     refused(tmp_path, content)
 
 
-@pytest.mark.parametrize("different", CHAINS, ids=lambda different: ascii(different)[:60])
-def test_a_bad_chain_spoils_the_file(tmp_path: Path, different: dict[str, Any]) -> None:
-    good_first = [chain(id=2, name="Fine"), chain(**different)]
-    assert "chain " in refused(tmp_path, good_first)
+def test_bad_chain_rejects_the_file(tmp_path: Path) -> None:
+    load(write(tmp_path, [chain(id=1, name="Ethereum")]))
+    for different in CHAINS:
+        good_first = [chain(id=2, name="Fine"), chain(**different)]
+        assert "chain " in rejection(tmp_path, good_first), different
 
 
-@pytest.mark.parametrize("different", TOKENS, ids=lambda different: ascii(different)[:60])
-def test_a_bad_token_spoils_the_file_and_is_named(tmp_path: Path, different: dict[str, Any]) -> None:
-    assert "chain Base, token " in refused(
-        tmp_path, [chain(tokens=[token(symbol="ETH", contract_address=""), token(**different)])]
-    )
+def test_bad_token_rejects_the_file_and_is_named(tmp_path: Path) -> None:
+    load(write(tmp_path, [chain(id=1, name="Ethereum")]))
+    for different in TOKENS:
+        tokens = [token(symbol="ETH", contract_address=""), token(**different)]
+        assert "chain Base, token " in rejection(tmp_path, [chain(tokens=tokens)]), different
 
 
 def test_duplicate_chain_or_token_is_an_error(tmp_path: Path) -> None:
