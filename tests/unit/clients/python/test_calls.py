@@ -62,7 +62,7 @@ def test_a_decimal_that_is_no_number_is_no_amount(
     assert not PaymentRequest.objects.exists()
 
 
-def test_a_refusal_says_what_is_wrong(client: quittance.Client, terms: Terms) -> None:
+def test_rejection_names_what_is_wrong(client: quittance.Client, terms: Terms) -> None:
     with pytest.raises(quittance.InvalidRequestError) as refused:
         client.payment_requests.create(**terms(amount="1.0000001", redirect_url="nowhere"))
     error = refused.value

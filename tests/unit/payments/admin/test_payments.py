@@ -97,7 +97,7 @@ ODD = ("%", "'", "\\", "x" * 5000, "０ｘ", "http://[", "https://", "pay_", "pa
 
 
 @pytest.mark.parametrize("model", [PaymentRequest, Payment, ConsumedTransfer, Transition])
-def test_any_search_is_answered(failed: Payment, model: type[Model]) -> None:
+def test_any_search_text_returns_a_page(failed: Payment, model: type[Model]) -> None:
     for text in ODD:
         found(model, text)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -15,23 +15,20 @@ from merchants.models import AllowedRecipient, Merchant
 from payments.models import FailureCode, Payment, PaymentRequest, Refund, Transition
 from payments.prices import late_payments
 from payments.prices.rates import Rate
-from payments.refunds.services import cancel_refund, create_refund
+from payments.refunds.services import cancel_refund
 from payments.requests import crediting
 from payments.requests.crediting import is_after_price
-from payments.requests.lifecycle import cancel_request, expire_due
+from payments.requests.lifecycle import cancel_request
 from payments.routes.refusals import require_payable
 from payments.submission.merchant_acceptance import accept_payment
 from payments.verification.finality import clear_reorged, flag_reorged
-from tests.support.payments.credits import credit, fail
+from tests.support.payments.credits import PRICE, UNIT, credit, expire, fail, refund
+from tests.support.payments.credits import pay_tenths as pay
 from tests.support.portal.payment_rows import Make
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
 
-UNIT = 1_050_000
-"""A tenth of what `make` asks for, in base units."""
-CUSTOMER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
-PRICE = {"currency": "EUR", "amount": "10.00"}
 RATE = {
     "value": "0.95",
     "currency": "EUR",
@@ -45,26 +42,8 @@ def fresh(request: PaymentRequest) -> PaymentRequest:
     return PaymentRequest.objects.select_related("token", "merchant").get(pk=request.pk)
 
 
-def expire(request: PaymentRequest, minutes: float = 10) -> datetime:
-    """Let the request expire so many minutes ago."""
-    end = timezone.now() - timedelta(minutes=minutes)
-    PaymentRequest.objects.filter(pk=request.pk).update(expires_at=end, expiry_check_at=end)
-    expire_due()
-    return end
-
-
 def price(request: PaymentRequest) -> None:
     PaymentRequest.objects.filter(pk=request.pk).update(price=PRICE, rate=RATE)
-
-
-def pay(request: PaymentRequest, tenths: int, **columns: Any) -> Payment:
-    return credit(request, tenths * UNIT, **columns)
-
-
-def refund(request: PaymentRequest) -> Refund:
-    return create_refund(
-        request.pk, amount=None, recipient_address=CUSTOMER, payment_id=None, reason=None, actor="test"
-    ).refund
 
 
 def send(refund: Refund) -> None:

@@ -13,7 +13,7 @@ from tests.support.sandbox.fixtures import AMOUNT, path, recorded_events
 
 @dataclass(frozen=True)
 class Then:
-    """What has become of the request: its status, what is paid, whether late, and the events."""
+    """The request afterwards: its status, what is paid, whether late, and the events."""
 
     status: str
     paid: int
@@ -218,7 +218,7 @@ def test_outcome_of_one_refund_ends_in_its_state(
         assert response.status_code == 200, response.content
         body = response.json()
         assert [refund["status"] for refund in body["refunds"]] == [expected]
-        # An active request is paid in full first; a cancelled or expired one only if nobody has paid it.
+        # An active request is paid in full first; a cancelled or expired one only if it has no payment.
         assert int(body["amount_paid"]["raw"]) == AMOUNT
         assert body["status"] == ("cancelled" if state.startswith("cancelled") else "completed")
         assert body["refunds"][0]["amount"]["raw"] == str(AMOUNT)

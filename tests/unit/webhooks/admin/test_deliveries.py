@@ -97,7 +97,7 @@ def test_search_finds_events_and_deliveries_by_their_object(
 
 
 @pytest.mark.parametrize("model", [Endpoint, Event, Delivery])
-def test_any_search_is_answered(delivery: Delivery, model: type[Model]) -> None:
+def test_any_search_text_returns_a_page(delivery: Delivery, model: type[Model]) -> None:
     for text in ("%", "'", "\\", "x" * 5000, "evt_", "del_%", "http://["):
         found(model, text)
 

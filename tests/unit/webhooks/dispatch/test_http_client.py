@@ -75,7 +75,7 @@ def test_a_2xx_status_line_is_success_though_the_body_never_ends() -> None:
     assert result.excerpt.startswith("xxx")
 
 
-def test_a_2xx_status_line_is_success_though_the_connection_breaks_after_it() -> None:
+def test_2xx_before_a_broken_connection_is_success() -> None:
     def broken(connection: socket.socket, server: RawServer) -> None:
         read_request(connection)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Le")

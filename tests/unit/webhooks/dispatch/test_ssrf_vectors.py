@@ -189,7 +189,7 @@ def test_rebound_name_is_called_at_the_checked_address(
 
     def connect(address: WebAddress, checked: Sequence[str], *_: object) -> None:
         called.append(checked)
-        raise ConnectionRefusedError  # tests call nobody on the Internet
+        raise ConnectionRefusedError  # tests make no call to the Internet
 
     monkeypatch.setattr(http_client, "connect", connect)
     name = names.say("rebinding.hostile.example", {"A": [PUBLIC]}, {"A": ["127.0.0.1"]})
