@@ -2,7 +2,7 @@
 
 import secrets
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -10,12 +10,18 @@ from django.utils import timezone
 from chains.client import Block, TransactionFacts, Transfer
 from payments.evaluation.binding import Bound
 from payments.evaluation.verdicts import Finality, Paid
-from payments.models import FailureCode, Payment, PaymentRequest
+from payments.models import FailureCode, Payment, PaymentRequest, Refund
+from payments.refunds.services import create_refund
+from payments.requests.lifecycle import expire_due
 from payments.requests.transitions import move_payment, note_creation
 from payments.verification.outcomes import Completed, Failed
 from payments.verification.storing import store
 
 SENDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+CUSTOMER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+PRICE = {"currency": "EUR", "amount": "10.00"}
+UNIT = 1_050_000
+"""A tenth of the amount of `make`, in base units."""
 
 
 def processing(request: PaymentRequest, **columns: Any) -> Payment:
@@ -71,3 +77,23 @@ def fail(request: PaymentRequest, code: FailureCode = FailureCode.TRANSACTION_RE
     assert store([outcome], payment.claim_id, timezone.now()) == {payment.pk}
     payment.refresh_from_db()
     return payment
+
+
+def pay_tenths(request: PaymentRequest, tenths: int, **columns: Any) -> Payment:
+    """Credit so many tenths of the amount of `make`."""
+    return credit(request, tenths * UNIT, **columns)
+
+
+def expire(request: PaymentRequest, minutes: float = 10) -> datetime:
+    """Let the request expire so many minutes ago."""
+    end = timezone.now() - timedelta(minutes=minutes)
+    PaymentRequest.objects.filter(pk=request.pk).update(expires_at=end, expiry_check_at=end)
+    expire_due()
+    return end
+
+
+def refund(request: PaymentRequest) -> Refund:
+    """Create a refund of everything that is left."""
+    return create_refund(
+        request.pk, amount=None, recipient_address=CUSTOMER, payment_id=None, reason=None, actor="test"
+    ).refund

@@ -1,4 +1,4 @@
-"""A transaction hash has one canonical form, in whatever form it was pasted, so that equal hashes compare equal."""
+"""A transaction hash is stored in one canonical form, however it was pasted."""
 
 import pytest
 
@@ -8,27 +8,15 @@ DIGITS = "88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b"
 HASH = "0x" + DIGITS
 SIGNATURE = "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW"
 
-SAME = [
-    HASH, DIGITS, HASH.upper(), "0X" + DIGITS, "0x" + DIGITS.upper(), DIGITS.upper(),
-    "0X" + DIGITS.upper(), "0x" + DIGITS[:32].upper() + DIGITS[32:],
-    " " + HASH, HASH + " ", HASH + "\n", "\r\n" + HASH + "\r\n", "\t" + DIGITS + "\t",
-    "  0X" + DIGITS.upper() + " \n",
-]  # fmt: skip
+SAME = [HASH, DIGITS, HASH.upper(), "0x" + DIGITS.upper(), "\r\n" + HASH + "\r\n", "\t" + DIGITS + "\t"]
 NOT_EVM = [
-    "", " ", "0x", "0x0", HASH[:-1], HASH + "0", HASH[:-2], HASH * 2, "0x0x" + DIGITS, "x" + DIGITS,
-    "00" + DIGITS, "0x" + DIGITS[:-1] + "g",
-    HASH[:30] + " " + HASH[30:], HASH[:30] + "\n" + HASH[30:], HASH + "\x00", HASH + "\u00a0",
-    "\ufeff" + HASH, HASH + "\u200b", "\v" + HASH,
-    HASH.replace("a", "а", 1), HASH.replace("e", "е", 1), HASH.replace("8", "８", 1),
-    HASH.replace("0x", "0х"), HASH.replace("8", "٨", 1),
-    "https://etherscan.io/tx/" + HASH, "tx:" + HASH, '"' + HASH + '"', "null", SIGNATURE, "0x" + "z" * 64,
-    "-" + HASH, "+0x" + DIGITS,
+    "", "0x", HASH[:-1], HASH + "0", "0x0x" + DIGITS, "00" + DIGITS, "0x" + DIGITS[:-1] + "g",
+    HASH[:30] + "\n" + HASH[30:], HASH + "\x00", HASH + "\u00a0", HASH.replace("a", "а", 1), HASH.replace("8", "８", 1),
+    "https://etherscan.io/tx/" + HASH, SIGNATURE, "-" + HASH,
 ]  # fmt: skip
 NOT_SOLANA = [
-    "", "1", SIGNATURE[:-2], SIGNATURE + "1", "1" * 65, "z" * 88, "z" * 90, "0" + SIGNATURE[1:],
-    "l" + SIGNATURE[1:], HASH, DIGITS,
-    SIGNATURE.replace("E", "Е", 1), SIGNATURE.replace("5", "５", 1), SIGNATURE + "\x00", SIGNATURE * 2,
-    "1" * 10_000, "💎" * 20,
+    "", SIGNATURE[:-2], SIGNATURE + "1", "1" * 65, "z" * 88, "0" + SIGNATURE[1:], HASH, SIGNATURE.replace("E", "Е", 1),
+    SIGNATURE + "\x00", "1" * 10_000, "💎" * 20,
 ]  # fmt: skip
 
 
@@ -38,7 +26,7 @@ def test_every_way_to_write_an_evm_hash_is_one_hash(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", NOT_EVM, ids=ascii)
-def test_what_is_not_an_evm_hash_is_refused(text: str) -> None:
+def test_malformed_evm_hash_is_rejected(text: str) -> None:
     with pytest.raises(HashError):
         family_of("evm").normalise_transaction_hash(text)
 
@@ -49,6 +37,6 @@ def test_a_solana_signature_keeps_its_case(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", NOT_SOLANA, ids=lambda text: ascii(text)[:60])
-def test_what_is_not_a_solana_signature_is_refused(text: str) -> None:
+def test_malformed_solana_signature_is_rejected(text: str) -> None:
     with pytest.raises(HashError):
         family_of("solana").normalise_transaction_hash(text)

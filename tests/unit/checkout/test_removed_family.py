@@ -13,17 +13,7 @@ from tests.conftest import Api
 
 pytestmark = pytest.mark.django_db
 
-OUTCOMES = (
-    None,
-    "underpaid",
-    "paid",
-    "overpaid",
-    "paid_late",
-    "failed",
-    "expired",
-    "bridge_refunded",
-    "reorged",
-)
+OUTCOMES = (None, "overpaid", "failed", "bridge_refunded", "reorged")
 HASH = "0x" + "ab" * 32
 
 
@@ -79,7 +69,7 @@ def test_every_page_of_it_is_shown(
     assert public.get(f"/api/public/payment-requests/{id}").status_code == 200
 
 
-@pytest.mark.parametrize("removed", [None, "underpaid"], indirect=True)
+@pytest.mark.parametrize("removed", ["underpaid"], indirect=True)
 def test_nothing_can_be_paid(removed: dict[str, Any], api: Api, public: Api) -> None:
     request = PaymentRequest.objects.get()
     path = f"/api/public/payment-requests/{removed['id']}"

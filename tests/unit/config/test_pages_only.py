@@ -6,17 +6,6 @@ from django.test import Client
 pytestmark = pytest.mark.django_db
 
 
-def test_a_form_without_its_token_is_refused() -> None:
-    answer = Client(enforce_csrf_checks=True).post("/admin/login/", {"username": "a", "password": "b"})
-    assert answer.status_code == 403
-
-
-def test_a_page_has_a_session_and_a_user(admin_client: Client) -> None:
-    answer = admin_client.get("/admin/", follow=True)
-    assert answer.wsgi_request.user.is_authenticated
-    assert hasattr(answer.wsgi_request, "_messages")
-
-
 def test_a_call_of_the_api_has_neither() -> None:
     answer = Client().get("/api/public/chains")
     assert answer.status_code == 200

@@ -55,18 +55,11 @@ def _run(folder: Path, *arguments: str) -> str:
 
 
 def _served(folder: Path) -> list[dict[str, Any]]:
-    """Return what a new web process answers for the checkout's style sheet: as it is, and to who takes gzip."""
+    """Return a new web process's responses for the checkout's style sheet, plain and gzipped."""
     return [json.loads(line) for line in _run(folder, "-c", _GET, _FILE).splitlines()]
 
 
-def test_without_a_release_files_are_served_as_they_are(copy: Path) -> None:
-    plain, zipped = _served(copy)
-    assert plain["status"] == zipped["status"] == "200 OK"
-    assert plain["url"] == f"/static/{_FILE}"
-    assert plain["size"] == zipped["size"] == (copy / "checkout" / "static" / _FILE).stat().st_size
-
-
-def test_after_a_release_files_are_served_by_fingerprint_compressed_and_cached_for_long(copy: Path) -> None:
+def test_released_files_are_fingerprinted_compressed_cached(copy: Path) -> None:
     assert "collectstatic --noinput" in _PROCFILE["release"]
     _run(copy, "manage.py", "collectstatic", "--noinput")
     plain, zipped = _served(copy)

@@ -34,54 +34,39 @@ def test_a_rightly_signed_body_gives_its_event() -> None:
     assert event.object["reference"] == "HC-É"
 
 
-def test_another_merchants_secret_is_refused() -> None:
+def test_another_merchants_secret_is_rejected() -> None:
     with pytest.raises(SignatureError):
         verify(header(secret=OTHER_SECRET), BODY, SECRET, now=NOW)
 
 
-@pytest.mark.parametrize("drift", [-300, -1, 0, 1, 300])
-def test_a_timestamp_up_to_five_minutes_off_is_accepted(drift: int) -> None:
+@pytest.mark.parametrize("drift", [-300, 300])
+def test_timestamp_up_to_five_minutes_off_is_accepted(drift: int) -> None:
     verify(header(), BODY, SECRET, now=NOW + drift)
 
 
-@pytest.mark.parametrize("drift", [301, 86_400], ids=["just too old", "a day old"])
-def test_an_old_delivery_played_again_is_refused(drift: int) -> None:
+@pytest.mark.parametrize("drift", [301, -301])
+def test_older_or_later_timestamp_is_rejected(drift: int) -> None:
     with pytest.raises(SignatureError, match="timestamp"):
         verify(header(), BODY, SECRET, now=NOW + drift)
 
 
-def test_a_timestamp_from_the_future_is_refused() -> None:
-    with pytest.raises(SignatureError, match="timestamp"):
-        verify(header(), BODY, SECRET, now=NOW - 301)
-
-
-def test_an_old_signature_under_a_new_timestamp_is_refused() -> None:
+def test_old_signature_with_new_timestamp_is_rejected() -> None:
     with pytest.raises(SignatureError, match="no signature"):
         verify(f"t={NOW},v1={signature(NOW - 1_000)}", BODY, SECRET, now=NOW)
 
 
-@pytest.mark.parametrize(
-    "altered",
-    [
-        BODY.replace(b"12500000", b"12500001"),
-        BODY + b"\n",
-        json.dumps(json.loads(BODY)).encode(),
-        b"",
-    ],
-    ids=["another amount", "one more byte", "parsed and printed again", "empty"],
-)
-def test_an_altered_body_is_refused(altered: bytes) -> None:
+def test_altered_body_is_rejected() -> None:
     with pytest.raises(SignatureError, match="no signature"):
-        verify(header(), altered, SECRET, now=NOW)
+        verify(header(), BODY.replace(b"12500000", b"12500001"), SECRET, now=NOW)
 
 
 @pytest.mark.parametrize("current", [SECRET, OTHER_SECRET], ids=["old secret", "new secret"])
-def test_while_a_secret_is_rotated_either_of_the_two_signatures_will_do(current: str) -> None:
+def test_either_signature_is_enough_during_a_rotation(current: str) -> None:
     both = f"t={NOW},v1={signature(secret=OTHER_SECRET)},v1={signature(secret=SECRET)}"
     verify(both, BODY, current, now=NOW)
 
 
-def test_an_unknown_signature_version_is_passed_over() -> None:
+def test_unknown_signature_version_is_ignored() -> None:
     verify(f"t={NOW},v2=abc,v1={signature()}", BODY, SECRET, now=NOW)
 
 
@@ -89,28 +74,21 @@ def test_an_unknown_signature_version_is_passed_over() -> None:
     "garbage",
     [
         "",
-        "v1",
-        ",,,",
         f"t={NOW}",
-        f"v1={signature()}",
         f"t=,v1={signature('')}",
-        f"t=-{NOW},v1={signature(-NOW)}",
-        f"t={NOW}.0,v1={signature(f'{NOW}.0')}",
-        f"t=١٧٩,v1={signature('١٧٩')}",
         f"t={'9' * 5_000},v1={signature('9' * 5_000)}",
         f"t={NOW},t={NOW},v1={signature()}",
         f"t={NOW},v1={signature().upper()}",
-        f"t={NOW},v1={signature()[:-1]}",
         f"t={NOW},v1=é{signature()[1:]}",
         f"t={NOW},v0={signature()}",
     ],
 )
-def test_a_header_of_another_form_is_refused(garbage: str) -> None:
+def test_malformed_signature_header_is_rejected(garbage: str) -> None:
     with pytest.raises(SignatureError, match="header"):
         verify(garbage, BODY, SECRET, now=NOW)
 
 
-@pytest.mark.parametrize("body", [b"[]", b"{}", b"\xff", b'{"id": "evt_1"}', b"not json"])
-def test_a_signed_body_that_is_no_event_is_refused(body: bytes) -> None:
+@pytest.mark.parametrize("body", [b"[]", b"{}", b"not json"])
+def test_signed_body_that_is_no_event_is_rejected(body: bytes) -> None:
     with pytest.raises(SignatureError, match="not an event"):
         verify(header(body=body), body, SECRET, now=NOW)

@@ -55,14 +55,6 @@ def test_a_chain_is_switched_off_and_keeps_its_type(admin_client: Client, listed
     assert changed.rpc_urls == [NODE]
 
 
-@pytest.mark.parametrize("model", ["chain", "token"])
-def test_nothing_is_made_or_deleted(admin_client: Client, listed: Token, model: str) -> None:
-    pk = listed.pk if model == "token" else listed.chain_id
-    assert admin_client.get(f"/admin/chains/{model}/add/").status_code == 403
-    assert admin_client.post(f"/admin/chains/{model}/{pk}/delete/", {"post": "yes"}).status_code == 403
-    assert Token.objects.count() == Chain.objects.count() == 1
-
-
 def test_node_urls_are_for_those_who_may_change_them(
     admin_client: Client, staff: Callable[..., Client], listed: Token
 ) -> None:
@@ -71,13 +63,6 @@ def test_node_urls_are_for_those_who_may_change_them(
     looking = staff("chains.view_chain").get(page)
     assert looking.status_code == 200
     assert "provider-key" not in looking.content.decode()
-
-
-def test_the_lists_are_filtered_by_chain_and_by_activity(admin_client: Client, listed: Token) -> None:
-    found = admin_client.get("/admin/chains/token/", {"chain__id__exact": "8453", "is_active__exact": "1"})
-    assert listed.contract_address in found.content.decode()
-    none = admin_client.get("/admin/chains/token/", {"is_active__exact": "0"})
-    assert listed.contract_address not in none.content.decode()
 
 
 def test_price_feeds_and_what_prices_a_token_are_shown(

@@ -1,4 +1,4 @@
-"""The pages of chains and tokens show how the nodes did when a worker last asked; no page asks a node."""
+"""The pages of chains and tokens show the workers' last probe of the nodes; no page calls a node."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ def node(host: str, state: str, head: int | None, behind: int | None = 0, error:
 
 @pytest.fixture
 def chain(token: Token) -> Chain:
-    """A chain whose nodes nobody could reach from here."""
+    """A chain whose nodes are unreachable."""
     Token.objects.create(
         chain=token.chain,
         symbol="OLD",
@@ -31,9 +31,7 @@ def chain(token: Token) -> Chain:
     return token.chain
 
 
-def test_a_chain_shows_its_block_its_lag_and_its_nodes_as_last_asked(
-    admin_client: Client, chain: Chain
-) -> None:
+def test_chain_page_shows_block_lag_and_last_node_probe(admin_client: Client, chain: Chain) -> None:
     nodes = [
         node("one.example", "answering", 1_234_567),
         node("two.example", "lagging", 1_234_500, 67),
@@ -69,10 +67,3 @@ def test_a_token_shows_how_its_chain_does(admin_client: Client, chain: Chain) ->
     assert "down" in page_of(admin_client, "chains/token")
     Chain.objects.update(is_active=False)
     assert ">off<" in page_of(admin_client, "chains/token").replace("\n", "").replace(" ", "")
-
-
-def test_a_nodes_key_is_nowhere_for_those_who_only_look(staff: object, chain: Chain) -> None:
-    client = staff("chains.view_chain")  # type: ignore[operator]
-    write_status(chain, [node("node.example", "answering", 1)], timezone.now())
-    for page in (page_of(client, "chains/chain"), page_of(client, "chains/chain", chain.pk)):
-        assert "provider-key" not in page

@@ -1,6 +1,5 @@
-"""An amount is `digits[.digits]` in a string, exactly; all else is refused, with the code of the rule it breaks."""
+"""An amount is `digits[.digits]` in a string; anything else is rejected with the code of the rule that it breaks."""
 
-import string
 from collections.abc import Callable
 from typing import Any
 
@@ -23,48 +22,12 @@ NOT_STRINGS: list[Any] = [
     [], ["1"], {}, {"raw": "1"}, b"1", object(),
 ]  # fmt: skip
 
-SIGNS = [
-    f"{sign}{number}" for sign in ("+", "-", "−", "±", "--", "+-") for number in ("1", "1.5", "0", "0.000001")
-]
-POINTS = [
-    "", ".", "..", "1.", ".5", "1..5", "1.5.", ".1.5", "1.2.3", "1,5", "1,000", "1,000.50", "1'000",
-    "1_000", "1.000_1",
-    "1 000", "1.000,50", "1;5", "1:5", "1/2", "1·5", "1٫5", "1٬000", "1\u066b5", "1。5", "1．5", "1٪", "½",
-    "1½", "²", "1²",
+# tests/support/api/corpora/amounts.txt has the whole table, for calls of the API.
+MALFORMED = [
+    "", ".", "1.", ".5", "1.2.3", "1,5", "1,000.50", "1_000", "1 000", "½", "²", "+1", "-1.5", "−1",
+    " 1", "1\n", "1\x00", "1\u200b", "\ufeff1", "1e3", "1E-1", "NaN", "Infinity", "null", "0x10", "$1", "1%", "1k",
+    "٣", "1.٣", "１", "1\U0001d7d8",
 ]  # fmt: skip
-BLANKS = [
-    template.format(blank)
-    for blank in (" ", "\t", "\n", "\r", "\r\n", "\v", "\f", "\x00", "\x1c", "\x85", "\u00a0", "\u2003", "\u200b",
-                  "\u2028", "\u2060", "\u3000", "\ufeff", "\u202e")
-    for template in ("{}1", "1{}", "1{}.5", "1.{}5")
-]  # fmt: skip
-EXPONENTS = [
-    f"1{mark}{power}"
-    for mark in ("e", "E", "d", "p", "^", "**", "e+", "E-")
-    for power in ("0", "1", "18", "400")
-]
-WORDS = [
-    "nan", "NaN", "NAN", "-nan", "sNaN", "inf", "Inf", "INF", "-inf", "Infinity", "-Infinity", "infinity",
-    "null", "None",
-    "true", "false", "undefined", "ten", "0x10", "0X10", "0b1", "0o7", "10h", "1f", "1L", "1n", "$1", "1$",
-    "€5", "5€", "USDC",
-    "1 USDC", "1USDC", "(1)", "[1]", "{1}", '"1"', "'1'", "1%", "1k", "1M", "#1", "1!", "1?", "~1", "<1>",
-    "1=1", "1\\",
-    "%31", "&#49;", "\\u0031", "1;DROP TABLE", "' OR 1=1 --", "${1}", "{{1}}", "../1",
-]  # fmt: skip
-# The digit one, and one with a fraction, in every other script that Unicode calls decimal.
-ZEROS = (
-    0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6, 0x0D66, 0x0DE6,
-    0x0E50, 0x0ED0,
-    0x0F20, 0x1040, 0x1090, 0x17E0, 0x1810, 0x1946, 0x19D0, 0x1A80, 0x1A90, 0x1B50, 0x1BB0, 0x1C40, 0x1C50,
-    0xA620, 0xA8D0,
-    0xA900, 0xA9D0, 0xA9F0, 0xAA50, 0xABF0, 0xFF10, 0x104A0, 0x11066, 0x1D7CE, 0x1D7D8, 0x1D7E2, 0x1D7EC,
-    0x1D7F6,
-)  # fmt: skip
-OTHER_DIGITS = [text for zero in ZEROS for text in (chr(zero + 1), f"1{chr(zero)}", f"1.{chr(zero + 5)}")]
-LETTERS = [f"1{letter}" for letter in string.ascii_letters if letter not in "eEdpLnfhkM"]
-MALFORMED = list(dict.fromkeys([*SIGNS, *POINTS, *BLANKS, *EXPONENTS, *WORDS, *OTHER_DIGITS, *LETTERS]))
-
 TOO_PRECISE = [
     ("1.0000001", 6), ("0.0000001", 6), ("1.0000000", 6), ("1.1", 0), ("1.0", 0), ("0.0", 0),
     ("0." + "0" * 18 + "1", 18),
@@ -96,11 +59,6 @@ TOO_LARGE_FOR_SOLANA = [
 ]
 
 
-def test_the_tables_hold_more_than_three_hundred_different_amounts() -> None:
-    rest = (NOT_STRINGS, TOO_PRECISE, NOT_POSITIVE, TOO_LARGE, TOO_LARGE_FOR_SOLANA)
-    assert len(MALFORMED) + sum(map(len, rest)) >= 300
-
-
 def code_of(value: object, of: Token) -> str:
     with pytest.raises(AmountError) as refused:
         parse_amount(value, of)
@@ -108,34 +66,32 @@ def code_of(value: object, of: Token) -> str:
 
 
 @pytest.mark.parametrize("value", NOT_STRINGS, ids=lambda value: type(value).__name__)
-def test_what_is_no_string_is_refused(value: object) -> None:
+def test_amount_that_is_no_string_is_rejected(value: object) -> None:
     assert code_of(value, token()) == "amount_not_a_string"
 
 
 @pytest.mark.parametrize("text", MALFORMED, ids=ascii)
-def test_what_is_not_plain_digits_is_refused(text: str) -> None:
+def test_amount_with_other_than_plain_digits_is_rejected(text: str) -> None:
     assert code_of(text, token()) == "amount_invalid"
 
 
 @pytest.mark.parametrize(("text", "decimals"), TOO_PRECISE)
-def test_more_fraction_digits_than_the_token_has_are_refused_and_not_rounded(
-    text: str, decimals: int
-) -> None:
+def test_too_many_decimals_are_rejected_not_rounded(text: str, decimals: int) -> None:
     assert code_of(text, token(decimals)) == "amount_too_precise"
 
 
 @pytest.mark.parametrize(("text", "decimals"), NOT_POSITIVE)
-def test_nothing_is_refused(text: str, decimals: int) -> None:
+def test_amount_of_zero_is_rejected(text: str, decimals: int) -> None:
     assert code_of(text, token(decimals)) == "amount_not_positive"
 
 
 @pytest.mark.parametrize(("text", "decimals"), TOO_LARGE)
-def test_more_than_a_uint256_is_refused_on_evm(text: str, decimals: int) -> None:
+def test_amount_above_uint256_is_rejected_on_evm(text: str, decimals: int) -> None:
     assert code_of(text, token(decimals)) == "amount_too_large"
 
 
 @pytest.mark.parametrize(("text", "decimals"), TOO_LARGE_FOR_SOLANA)
-def test_more_than_a_u64_is_refused_on_solana(text: str, decimals: int) -> None:
+def test_amount_above_u64_is_rejected_on_solana(text: str, decimals: int) -> None:
     assert code_of(text, token(decimals, "solana")) == "amount_too_large"
 
 
@@ -160,30 +116,6 @@ def test_more_than_a_u64_is_refused_on_solana(text: str, decimals: int) -> None:
 )
 def test_the_limits_themselves_are_taken(text: str, decimals: int, chain_type: str, raw: int) -> None:
     assert parse_amount(text, token(decimals, chain_type)) == raw
-
-
-SENT = [
-    *((value, "amount_not_a_string") for value in (10, 10.5, True, [], ["1"], {}, {"raw": "1"}, 10**100)),
-    *(
-        (text, "amount_invalid")
-        for text in ("", " 1", "1 ", "1\n", "-1", "+1", "1e3", "NaN", "Infinity", "1,000", "１", "٣", "0x10")
-    ),
-    ("1.0000001", "amount_too_precise"),
-    ("0.000000", "amount_not_positive"),
-    ("9" * 79, "amount_too_large"),
-    ("9" * 60_000, "amount_too_large"),
-    (str(2**256), "amount_too_large"),
-]
-
-
-@pytest.mark.parametrize(("value", "code"), SENT, ids=lambda value: ascii(value)[:30])
-def test_the_api_refuses_it_by_name_and_stores_nothing(
-    api: Api, order: Callable[..., dict[str, Any]], value: object, code: str
-) -> None:
-    response = api.post("/api/payment-requests", order(amount=value))
-    error = response.json()["error"]
-    assert (response.status_code, error["code"], error["param"]) == (400, code, "amount")
-    assert not PaymentRequest.objects.exists()
 
 
 def test_a_missing_amount_is_missing(api: Api, order: Callable[..., dict[str, Any]]) -> None:

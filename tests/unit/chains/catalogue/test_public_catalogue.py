@@ -1,4 +1,4 @@
-"""Anybody may ask which chains and tokens are on offer; what is switched off is not there."""
+"""The public lists of chains and tokens need no key and leave out what is switched off."""
 
 import pytest
 
@@ -58,9 +58,8 @@ def test_an_empty_catalogue_and_a_chain_without_tokens_are_empty_arrays(public: 
 
 @pytest.mark.parametrize(
     "chain_id",
-    ["1", "0", "10", "9223372036854775807", "9223372036854775808", "9" * 400, "9" * 5000, "-1", "+1", "1.0", "0x1",
-                 "ethereum", "%20", "1%00", "１", "٣", "%", "%ff", "null", "1;1", "1%0a"]
-)  # fmt: skip
+    ["1", "10", "9223372036854775808", "9" * 5000, "-1", "1.0", "ethereum", "1%00", "１", "%ff"],
+)
 def test_tokens_of_any_other_chain_are_a_json_404(
     public: Api, chain: Chain, inactive: Chain, chain_id: str
 ) -> None:
@@ -69,14 +68,9 @@ def test_tokens_of_any_other_chain_are_a_json_404(
     assert response.json()["error"]["code"] == "resource_missing"
 
 
-def test_caches_may_keep_the_answers_for_a_while(public: Api, chain: Chain) -> None:
+def test_catalogue_responses_are_cacheable(public: Api, chain: Chain) -> None:
     for path in (CHAINS, f"{CHAINS}/{chain.id}/tokens"):
         response = public.get(path)
         assert response["Cache-Control"] == "public, max-age=60"
         assert "Set-Cookie" not in response
         assert "Cookie" not in response.get("Vary", "")
-
-
-def test_no_key_is_needed_and_a_wrong_one_does_not_matter(chain: Chain) -> None:
-    for caller in (Api(), Api("quitt_" + "0" * 40), Api("nonsense")):
-        assert caller.get(CHAINS).status_code == 200

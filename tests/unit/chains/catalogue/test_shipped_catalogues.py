@@ -86,16 +86,6 @@ def test_only_what_is_active_is_on_offer(public: Api) -> None:
         assert not set(hidden) & {token["contract_address"] for token in tokens}
 
 
-def test_each_network_offers_its_coin_usdc_and_the_wrapped_coin() -> None:
-    for chain in MAINNET:
-        active = {
-            token["contract_address"]: token["symbol"] for token in chain["tokens"] if token["is_active"]
-        }
-        assert active[""] == chain["native_symbol"]
-        assert active[USDC[chain["id"]]] == "USDC"
-        assert {symbol.lower() for symbol in active.values()} & {f"w{chain['native_symbol']}".lower()}
-
-
 def test_nothing_bridged_can_be_chosen_by_mistake() -> None:
     bridged = [token for chain in MAINNET for token in chain["tokens"] if "bridged" in token["tags"]]
     assert len(bridged) == 10

@@ -1,4 +1,4 @@
-"""Where no `events` process serves streams, a page that asks for one is told to poll."""
+"""Without an `events` process, the page polls instead of opening a stream."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from tests.conftest import Api
 pytestmark = pytest.mark.django_db
 
 
-def test_web_refuses_streams(checkout: Callable[..., dict[str, Any]], public: Api) -> None:
+def test_web_process_rejects_streams(checkout: Callable[..., dict[str, Any]], public: Api) -> None:
     request = checkout()
     for name in (request["id"], request["shortcode"]):
         answer = public.get(f"/api/public/payment-requests/{name}/events", HTTP_ACCEPT="text/event-stream")
@@ -18,12 +18,7 @@ def test_web_refuses_streams(checkout: Callable[..., dict[str, Any]], public: Ap
         assert "Poll the payment request" in answer.json()["error"]["message"]
 
 
-def test_there_is_no_stream_of_an_unknown_request(public: Api, db: None) -> None:
-    answer = public.get("/api/public/payment-requests/unknown/events")
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "resource_missing")
-
-
-def test_the_page_names_the_stream_only_where_it_is_served(
+def test_page_names_the_stream_only_if_it_is_served(
     checkout: Callable[..., dict[str, Any]], public: Api, settings: Any
 ) -> None:
     request = checkout()

@@ -23,9 +23,9 @@ def spoken(public: Api, order: dict[str, Any], query: str = "", **headers: str) 
     return str(tag)
 
 
-@pytest.mark.parametrize(
-    ("header", "tag"),
-    [
+def test_browser_language_is_chosen(public: Api, checkout: Checkout) -> None:
+    order = checkout()
+    for header, tag in (
         ("de", "de"),
         ("de-AT,de;q=0.9,en;q=0.8", "de"),
         ("en;q=0.5,fr;q=0.9", "fr"),
@@ -41,10 +41,8 @@ def spoken(public: Api, order: dict[str, Any], query: str = "", **headers: str) 
         ("*", "en"),
         ("", "en"),
         ("de;;;q=x,<script>", "en"),
-    ],
-)
-def test_the_browser_decides(public: Api, checkout: Checkout, header: str, tag: str) -> None:
-    assert spoken(public, checkout(), **{"Accept-Language": header}) == tag
+    ):
+        assert spoken(public, order, **{"Accept-Language": header}) == tag, header
 
 
 def test_unknown_language_falls_back_to_the_merchants(
@@ -91,13 +89,12 @@ def test_arabic_runs_from_right_to_left(public: Api, checkout: Checkout) -> None
     assert 'dir="ltr"><span id="amount">10.50</span>' in text
 
 
-@pytest.mark.parametrize("tag", ["en", "de", "ar"])
 def test_amounts_and_addresses_are_not_translated(
-    public: Api, checkout: Checkout, local_chain: LocalChain, tag: str
+    public: Api, checkout: Checkout, local_chain: LocalChain
 ) -> None:
     order = checkout()
     PaymentRequest.objects.filter(pk=order["id"]).update(amount_paid=3_000_000)
-    text = public.get(f"/pay/{order['shortcode']}?lang={tag}").content.decode()
+    text = public.get(f"/pay/{order['shortcode']}?lang=ar").content.decode()
     for shown in ("10.50 USDC", "7.50", local_chain.recipient):
         assert shown in text
     assert not re.search("[٠-٩۰-۹]", text)

@@ -198,9 +198,3 @@ def test_claim_page_says_at_once_that_no_wallet_can_sign(
     assert SAID[state] in page.replace("&#x27;", "'")
     assert "<form" not in page.split("<footer")[0]
     assert ("The shop can enter it for you" in page) == (state not in (refunds_off, token_off))
-
-
-def test_cancelled_claim_speaks_of_a_refund(paid: PaymentRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Client().get(f"/refunds/{cancelled(paid, monkeypatch).code}").content.decode()
-    assert "This refund was cancelled" in page
-    assert "This payment was cancelled" not in page

@@ -16,20 +16,18 @@ Receipt = Callable[..., str]
 
 
 @pytest.mark.parametrize(
-    ("tag", "told"),
+    ("tag", "shown"),
     [
         ("en", "Nov 3, 2026, 05:04:09 UTC"),
-        ("de", "3. Nov. 2026, 05:04:09 UTC"),
-        ("ja", "2026年11月3日 5:04:09 UTC"),
         ("ar", "3 نوفمبر 2026، 05:04:09 UTC"),
     ],
 )
 def test_receipt_has_local_times_in_utc_and_plain_amounts(
-    public: Api, receipt: Receipt, tag: str, told: str
+    public: Api, receipt: Receipt, tag: str, shown: str
 ) -> None:
     text = public.get(f"{receipt()}?lang={tag}").content.decode()
-    assert f'<time datetime="2026-11-03T05:04:09Z"><bdi>{told}</bdi></time>' in text
-    assert text.count(told) == 2  # completed, verified
+    assert f'<time datetime="2026-11-03T05:04:09Z"><bdi>{shown}</bdi></time>' in text
+    assert text.count(shown) == 2  # completed, verified
     assert ('<html lang="ar" dir="rtl">' in text) == (tag == "ar")
     assert set(re.findall(r"(.{14})10\.50 USDC</", text)) == {'<bdi dir="ltr">'[-14:]}
     assert "10,50" not in text

@@ -62,7 +62,7 @@ def test_a_decimal_that_is_no_number_is_no_amount(
     assert not PaymentRequest.objects.exists()
 
 
-def test_a_refusal_says_what_is_wrong(client: quittance.Client, terms: Terms) -> None:
+def test_rejection_names_what_is_wrong(client: quittance.Client, terms: Terms) -> None:
     with pytest.raises(quittance.InvalidRequestError) as refused:
         client.payment_requests.create(**terms(amount="1.0000001", redirect_url="nowhere"))
     error = refused.value
@@ -104,36 +104,6 @@ def test_a_list_takes_filters(client: quittance.Client, terms: Terms, coin: Toke
         client.payment_requests.list(created_after=datetime(2026, 1, 1))
 
 
-def test_a_request_is_cancelled_once(client: quittance.Client, terms: Terms) -> None:
-    made = client.payment_requests.create(**terms())
-    cancelled = client.payment_requests.cancel(made.id)
-    assert (cancelled.status, cancelled.cancelled_at is not None) == ("cancelled", True)
-    assert client.payment_requests.cancel(made.id) == cancelled
-
-
-def test_payments_are_listed_retried_and_accepted(client: quittance.Client, terms: Terms) -> None:
-    made = client.payment_requests.create(**terms())
-    client.sandbox.simulate(made.id, "failed")
-    (payment,) = client.payment_requests.payments(made.id)
-    assert (payment.status, payment.payment_request) == ("failed", made.id)
-    assert payment.failure_code
-    for change in (
-        lambda: client.payment_requests.retry_payment(made.id, payment.id),
-        lambda: client.payment_requests.accept_payment(made.id, payment.id, reason="the customer rang"),
-    ):
-        with pytest.raises(quittance.InvalidRequestError) as refused:
-            change()
-        assert refused.value.code == "payment_not_retryable"
-
-
-def test_a_transaction_is_submitted_for_the_customer(client: quittance.Client, terms: Terms) -> None:
-    made = client.payment_requests.create(**terms())
-    sent = {"transaction_hash": "0x" + "ab" * 32, "chain_id": made.chain_id}
-    payment = client.payment_requests.submit_payment(made.id, **sent)
-    assert (payment.status, payment.replaced_hashes) == ("pending", [])
-    assert client.payment_requests.submit_payment(made.id, **sent) == payment
-
-
 def test_the_catalogue_is_read_without_the_key(service: str, coin: Token) -> None:
     stranger = quittance.Client("quitt_" + "0" * 40, base_url=service)
     assert [chain.id for chain in stranger.chains.list()] == [coin.chain_id]
@@ -143,31 +113,6 @@ def test_the_catalogue_is_read_without_the_key(service: str, coin: Token) -> Non
     with pytest.raises(quittance.AuthenticationError) as refused:
         stranger.payment_requests.list()
     assert (refused.value.status, refused.value.code) == (401, "api_key_invalid")
-
-
-def test_the_endpoint_is_set_tested_and_rotated(client: quittance.Client, receiver: Receiver) -> None:
-    before = client.webhooks.retrieve()
-    assert (before.url, before.secret) == (None, None)
-    first = client.webhooks.update(url=receiver.url, enabled_events=["payment.succeeded", "payment.overpaid"])
-    assert first.secret
-    assert first.secret not in repr(first)
-    assert first.enabled_events == ["payment.succeeded", "payment.overpaid"]
-    second = client.webhooks.update(url=receiver.url, rotate_secret=True)
-    assert second.secret
-    assert second.secret != first.secret
-    assert second.enabled_events == first.enabled_events
-    assert second.previous_secret_expires_at
-    assert client.webhooks.update(url=receiver.url, enabled_events=None).enabled_events == [
-        "payment.succeeded",
-        "payment.failed",
-        "payment.expired",
-    ]
-    sent = client.webhooks.test(type="payment.expired")
-    assert (sent.delivered, sent.status_code) == (True, 200)
-    received = receiver.received[-1]
-    for secret in (first.secret, second.secret):
-        event = quittance.webhooks.verify(received.body, received.signature, secret)
-        assert (event.id, event.type, event.data.object.test) == (sent.event_id, "payment.expired", True)
 
 
 def test_a_delivery_is_found_and_sent_again(
@@ -218,19 +163,8 @@ def test_each_outcome_can_be_simulated(client: quittance.Client, terms: Terms) -
     assert client.sandbox.is_available()
 
 
-def test_refunds_address_is_named_and_changed(client: quittance.Client, terms: Terms) -> None:
-    made = client.payment_requests.create(**terms())
-    client.sandbox.simulate(made.id, "paid")
-    refund = client.refunds.create(made.id)
-    assert refund.status == "requires_address"
-    wallets = ("0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC", "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65")
-    for wallet in wallets:
-        changed = client.refunds.change_address(refund.id, recipient_address=wallet)
-        assert (changed.id, changed.status, changed.recipient_address) == (refund.id, "ready", wallet)
-
-
 @pytest.mark.parametrize("id", ["", "..", "../webhooks", "a/b", "a?b", "a\n", "é"])
-def test_an_id_that_would_lead_elsewhere_is_refused(client: quittance.Client, id: str) -> None:
+def test_id_that_would_change_the_path_is_rejected(client: quittance.Client, id: str) -> None:
     with pytest.raises(ValueError, match="not an id"):
         client.payment_requests.retrieve(id)
 

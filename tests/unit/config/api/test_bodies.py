@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from payments.models import PaymentRequest
-from tests.support.api.fixtures import CREATE, Raw, error_of, nothing_stored
+from tests.support.api.fixtures import Raw, error_of, nothing_stored
 
 Order = Callable[..., dict[str, Any]]
 LIMIT = 64 * 1024
@@ -21,33 +21,26 @@ def padded(order: dict[str, Any], length: int) -> bytes:
 
 @pytest.mark.parametrize(
     "content_type",
-    ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/json;charset=UTF-8",
-     " application/json ",
-     "application/json; charset=utf-16", "application/json; charset=nonsense", "application/json;"],
-)  # fmt: skip
+    ["application/json; charset=utf-8", "APPLICATION/JSON", " application/json ", "application/json;"],
+)
 def test_json_is_taken_however_its_type_is_written(raw: Raw, order: Order, content_type: str) -> None:
     assert raw(json.dumps(order()).encode(), content_type=content_type).status_code == 201
 
 
-@pytest.mark.parametrize(
-    "content_type",
-    ["text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
-     "multipart/form-data",
-     "application/xml", "application/jsonp", "application/json-patch+json", "application/vnd.api+json",
-     "application/octet-stream", "*/*", "json",
-     "application/*", "application/json, text/plain", "text/html; application/json", "", "\x00", "é",
-     "application/json\x00"],
-)  # fmt: skip
-@pytest.mark.parametrize("path", [CREATE, "/api/public/build-transaction"])
-def test_any_other_type_is_415_and_stores_nothing(
-    raw: Raw, order: Order, path: str, content_type: str
-) -> None:
-    response = raw(json.dumps(order()).encode(), content_type=content_type, path=path)
-    assert (response.status_code, error_of(response)["code"]) == (415, "unsupported_media_type")
-    assert nothing_stored()
+def test_any_other_type_is_415_and_stores_nothing(raw: Raw, order: Order) -> None:
+    types = [
+        "text/plain", "multipart/form-data; boundary=x", "application/jsonp", "*/*", "application/json, text/plain",
+        "text/html; application/json", "", "é", "application/json\x00",
+    ]  # fmt: skip
+    for content_type in types:
+        response = raw(json.dumps(order()).encode(), content_type=content_type)
+        assert (response.status_code, error_of(response)["code"]) == (415, "unsupported_media_type"), (
+            content_type
+        )
+        assert nothing_stored()
 
 
-@pytest.mark.parametrize("length", [LIMIT + 1, LIMIT + 2, 2 * LIMIT, 3 * 1024 * 1024])
+@pytest.mark.parametrize("length", [LIMIT + 1, 3 * 1024 * 1024])
 def test_a_body_over_64_kib_is_413_and_stores_nothing(raw: Raw, order: Order, length: int) -> None:
     response = raw(padded(order(), length))
     assert (response.status_code, error_of(response)["code"]) == (413, "request_too_large")
@@ -76,23 +69,11 @@ def test_an_empty_body_is_an_empty_object_whatever_its_type(raw: Raw, content_ty
     assert nothing_stored()
 
 
-@pytest.mark.parametrize("blanks", [b" ", b"\n", b"\r\n\t "])
-def test_blanks_alone_are_an_empty_body(raw: Raw, blanks: bytes) -> None:
-    assert error_of(raw(blanks))["code"] == "parameter_missing"
-
-
 @pytest.mark.parametrize(
     "accept",
     ["text/html", "application/xml", "*/*", "nonsense", "application/json; version=9", "image/*;q=0"],
 )
-def test_the_answer_is_json_whatever_the_caller_would_rather_have(
-    raw: Raw, order: Order, accept: str
-) -> None:
+def test_response_is_json_whatever_accept_says(raw: Raw, order: Order, accept: str) -> None:
     created = raw(json.dumps(order()).encode(), Accept=accept)
     assert (created.status_code, created["Content-Type"]) == (201, "application/json")
     error_of(raw(b"{", Accept=accept))
-
-
-@pytest.mark.parametrize("query", ["?format=xml", "?format=api", "?_method=DELETE", "?amount=1"])
-def test_the_query_changes_nothing_about_that(raw: Raw, order: Order, query: str) -> None:
-    assert raw(json.dumps(order()).encode(), path=CREATE + query).status_code == 201

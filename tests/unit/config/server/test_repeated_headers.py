@@ -1,6 +1,5 @@
 """Headers that decide who calls and what: repeated or misspelled ones are never read two ways."""
 
-from collections.abc import Iterator
 from http.client import HTTPConnection
 
 import pytest
@@ -12,13 +11,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 HOST = ("Host", "testserver")
 OTHER_KEY = "quitt_" + "0" * 40
-
-
-@pytest.fixture(scope="module")
-def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    running = Service(tmp_path_factory.mktemp("web") / "web.log")
-    yield running
-    running.process.kill()
 
 
 def status_of(service: Service, key: str, *headers: tuple[str, str]) -> int:

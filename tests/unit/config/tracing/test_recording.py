@@ -1,4 +1,4 @@
-"""Pieces of work are recorded with their statements, and without any parameter; off, nothing is."""
+"""Traces record work with its statements but no parameters; switched off, they record nothing."""
 
 import subprocess
 import sys
@@ -11,7 +11,6 @@ from django.test import Client
 from psycopg import sql
 
 from chains.models import Token
-from config.api.log_context import log_context
 from config.database.compiled_query import run
 from config.tracing import recording
 from config.tracing.recording import MOST_STATEMENTS, Work, describe, traced
@@ -87,9 +86,7 @@ def test_a_writer_that_fails_harms_nothing(caplog: pytest.LogCaptureFixture) -> 
 
 
 @pytest.mark.django_db
-def test_statements_are_recorded_in_whatever_way_they_are_executed_and_without_values(
-    works: list[Work], merchant: Merchant
-) -> None:
+def test_statements_are_recorded_without_their_values(works: list[Work], merchant: Merchant) -> None:
     with traced("a check"):
         Merchant.objects.filter(name="a customer's name").first()
         run("SELECT id FROM merchants_merchant WHERE id = %s::uuid", [uuid.uuid4()])
@@ -145,18 +142,6 @@ def test_a_call_is_named_by_its_route_and_holds_no_part_of_its_address(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/healthz", "/metrics", "/readyz", "/static/no.js", "/no/such/page"])
-def test_monitoring_and_what_no_route_answers_is_not_traced(
-    works: list[Work], client: Client, path: str
-) -> None:
+def test_monitoring_and_unknown_routes_are_not_traced(works: list[Work], client: Client, path: str) -> None:
     client.get(path)
     assert works == []
-
-
-def test_the_log_context_is_there_when_a_piece_of_work_is_written(works: list[Work]) -> None:
-    from config.api.log_context import logged_ids
-
-    seen: list[dict[str, str]] = []
-    recording.start(lambda work: seen.append(dict(logged_ids())))
-    with log_context(payment_id="pay_1"), traced("a check"):
-        pass
-    assert seen == [{"payment_id": "pay_1"}]

@@ -24,7 +24,8 @@ class Staff:
         self.phone: Phone = enrolled(self.user)[0]
         self.client = Client()
         self.client.post("/admin/login/", {"username": name, "password": PASSWORD})
-        self.client.post("/admin/sign-in/code/", {"code": self.phone.code()})
+        self.used = self.phone.code()
+        self.client.post("/admin/sign-in/code/", {"code": self.used})
 
     def code(self) -> str:
         """Return a code that was not used yet."""
@@ -83,22 +84,10 @@ def test_a_wallet_is_removed_by_a_code(merchant: Merchant, alice: Staff) -> None
     assert events() == [("recipient_disallowed", "alice", merchant.name, f"EVM {WALLET}")]
 
 
-def test_removing_the_last_wallet_warns_before_and_after(merchant: Merchant, alice: Staff) -> None:
-    listed(merchant, WALLET)
-    asked = alice.client.get(page(merchant, "disallow-recipient")).content.decode()
-    assert "can pay any wallet" in asked
-    row = AllowedRecipient.objects.get()
-    done = alice.client.post(
-        page(merchant, "disallow-recipient"), {"recipient": row.pk, "code": alice.code()}, follow=True
-    )
-    assert "The list is empty" in done.content.decode()
-    assert allowed() == []
-
-
 @pytest.mark.parametrize("code", ["", "000000", "abcdef", "used"])
 def test_without_a_fresh_code_nothing_changes(merchant: Merchant, alice: Staff, code: str) -> None:
     listed(merchant, WALLET)
-    wrong = alice.phone.code() if code == "used" else code
+    wrong = alice.used if code == "used" else code
     row = AllowedRecipient.objects.get()
     Authenticator.objects.update(throttling_failure_timestamp=None)
     for name, sent in (
@@ -133,7 +122,7 @@ def test_six_wrong_codes_are_the_last_for_a_while(merchant: Merchant, alice: Sta
 def test_who_has_no_second_factor_is_led_to_setting_one_up(
     merchant: Merchant, client: Client, name: str
 ) -> None:
-    """A staging deployment lets in by a password alone, but not to this."""
+    """A staging deployment needs a password only, except for this."""
     listed(merchant, WALLET)
     user = User.objects.create_user("bob", password=PASSWORD)
     assign_role(user, "merchant", merchant)
@@ -152,7 +141,7 @@ def test_who_has_no_second_factor_is_led_to_setting_one_up(
     "address",
     ["", "alice.eth", WALLET[:-1], "0x8Ba1f109551bD432803012645Ac136ddd64DBA72", "0x" + "0" * 40, "x" * 5000],
 )
-def test_what_is_no_wallet_is_refused_and_costs_no_code(
+def test_invalid_wallet_is_rejected_without_using_a_code(
     merchant: Merchant, alice: Staff, address: str
 ) -> None:
     code = alice.code()
@@ -170,26 +159,6 @@ def test_a_form_that_is_sent_twice_acts_once(merchant: Merchant, alice: Staff) -
         assert alice.client.post(page(merchant, "allow-recipient"), sent).status_code == 302
     assert allowed() == [("evm", WALLET)]
     assert len(events()) == 1
-
-
-@pytest.mark.parametrize("role", ["support", "merchant"])
-def test_neither_support_nor_another_merchants_staff_may_change_the_list(
-    merchant: Merchant, other_merchant: Merchant, role: str
-) -> None:
-    listed(merchant, WALLET)
-    staff = Staff("eve", role, other_merchant if role == "merchant" else None)
-    row = AllowedRecipient.objects.get()
-    for name, sent in (
-        ("allow-recipient", {"address": SECOND}),
-        ("disallow-recipient", {"recipient": row.pk}),
-    ):
-        for answer in (
-            staff.client.get(page(merchant, name)),
-            staff.client.post(page(merchant, name), {**sent, "code": staff.code()}),
-        ):
-            assert answer.status_code in (403, 404)
-    assert allowed() == [("evm", WALLET)]
-    assert events() == []
 
 
 def test_another_merchants_wallet_is_no_choice(merchant: Merchant, other_merchant: Merchant) -> None:
@@ -216,14 +185,3 @@ def test_the_merchants_form_does_not_change_the_list(merchant: Merchant, olga: S
     assert olga.client.post(page(merchant, "change"), {**changed, **forms}).status_code == 302
     assert allowed() == [("evm", WALLET)]
     assert AuditEntry.objects.filter(what="merchant_changed", actor="olga").get().detail == "name"
-
-
-def test_support_sees_the_list_and_no_way_to_change_it(merchant: Merchant) -> None:
-    listed(merchant, WALLET)
-    shown = Staff("sam", "support").client.get(page(merchant, "change")).content.decode()
-    assert WALLET in shown
-    assert "allow-recipient" not in shown
-
-
-def test_a_merchant_without_a_list_shows_what_that_means(merchant: Merchant, alice: Staff) -> None:
-    assert "Any wallet" in alice.client.get(page(merchant, "change")).content.decode()

@@ -1,4 +1,4 @@
-"""Who gets `create_refunds`: keys that could create refunds before it existed, and new keys that ask for it."""
+"""Keys that could create refunds before `create_refunds` existed have it, and new keys if requested."""
 
 from datetime import timedelta
 from importlib import import_module
@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
 
 from merchants.models import ApiKey, Merchant
 from merchants.services import issue_key, rotate_key
@@ -53,21 +52,7 @@ def test_rotated_key_keeps_its_permissions(merchant: Merchant) -> None:
         assert rotate_key(row, overlap=timedelta())[0].permissions == permissions
 
 
-def test_command_grants_refunds_only_if_asked(merchant: Merchant) -> None:
+def test_command_grants_refunds_only_if_requested(merchant: Merchant) -> None:
     run("create_api_key", merchant.name, "--permissions", "create_payments", "--name", "till")
     run("create_api_key", merchant.name, "--permissions", "create_refunds", "--name", "back office")
     assert permissions_by_name() == {"till": ["create_payments"], "back office": ["create_refunds"]}
-
-
-def test_key_form_explains_refunds_and_selects_nothing(admin_client: Client) -> None:
-    response = admin_client.get("/admin/merchants/apikey/add/")
-    page = response.content.decode()
-    assert 'value="create_refunds"' in page
-    assert not response.context["adminform"].form["permissions"].value()
-    assert "can prepare refunds to any address for you to sign" in page
-
-
-def test_portal_shows_which_keys_can_refund(admin_client: Client, merchant: Merchant) -> None:
-    row, _ = issue_key(merchant=merchant, permissions=["create_payments", "create_refunds"], name="till")
-    for path in ("/admin/merchants/apikey/", f"/admin/merchants/apikey/{row.pk}/change/"):
-        assert "create_refunds" in admin_client.get(path).content.decode()

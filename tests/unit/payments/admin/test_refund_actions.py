@@ -12,8 +12,7 @@ from django.utils import timezone
 from chains.models import Switch
 from config.admin.actions import action_url
 from config.admin.portal import change_url
-from merchants.models import ApiKey, Merchant
-from merchants.staff.roles import assign_role
+from merchants.models import ApiKey
 from payments import sandbox
 from payments.attention import Matter, count_payments
 from payments.models import Payment, PaymentRequest, Refund
@@ -56,9 +55,7 @@ def test_a_part_goes_back_to_a_wallet_that_the_merchant_names(
     assert "Show refunds" in page_of(admin_client, "payments/paymentrequest", paid.pk)
 
 
-def test_all_that_is_left_goes_back_to_a_wallet_that_the_customer_will_name(
-    admin_client: Client, paid: PaymentRequest
-) -> None:
+def test_full_refund_waits_for_the_customers_address(admin_client: Client, paid: PaymentRequest) -> None:
     refund_by_hand(admin_client, paid, amount="0.5", recipient_address=CUSTOMER)
     assert "Send the customer its link." in refund_by_hand(admin_client, paid)
     refund = Refund.objects.latest("created_at")
@@ -80,7 +77,7 @@ def test_all_that_is_left_goes_back_to_a_wallet_that_the_customer_will_name(
         ({"recipient_address": "0x" + "1" * 40}, "contract"),
     ],
 )
-def test_what_the_api_refuses_is_refused_with_its_words(
+def test_rejection_of_the_api_is_shown_with_its_message(
     admin_client: Client, paid: PaymentRequest, answer: dict[str, str], said: str
 ) -> None:
     assert said in refund_by_hand(admin_client, paid, **answer)
@@ -116,7 +113,7 @@ def paid_by_two(make: Make) -> PaymentRequest:
     return PaymentRequest.objects.get(pk=request.pk)
 
 
-def test_a_payment_or_a_wallet_has_to_be_chosen_where_several_wallets_paid(
+def test_several_payers_require_a_chosen_payment_or_wallet(
     admin_client: Client, paid_by_two: PaymentRequest
 ) -> None:
     form = {**asked(admin_client, action_url(paid_by_two, "refund")), "amount": "1"}
@@ -129,7 +126,7 @@ def test_a_payment_or_a_wallet_has_to_be_chosen_where_several_wallets_paid(
     assert Refund.objects.get().payment is None
 
 
-def test_the_payment_of_one_of_several_wallets_goes_back_and_no_more_than_it(
+def test_chosen_payment_limits_the_refund_to_its_amount(
     admin_client: Client, paid_by_two: PaymentRequest
 ) -> None:
     url = action_url(paid_by_two, "refund")
@@ -157,7 +154,7 @@ def test_a_payment_of_another_request_can_not_be_chosen(
     assert not Refund.objects.exists()
 
 
-def test_there_is_no_choice_where_one_wallet_paid(admin_client: Client, paid: PaymentRequest) -> None:
+def test_single_payer_offers_no_choice(admin_client: Client, paid: PaymentRequest) -> None:
     assert "payment_id" not in admin_client.get(action_url(paid, "refund")).context["form"].fields
 
 
@@ -189,15 +186,6 @@ def test_what_came_late_or_in_part_goes_back_whole(
         sandbox.simulate(request.pk, sandbox.Outcome.EXPIRED, by="a test")
     refund_by_hand(admin_client, request, recipient_address=CUSTOMER)
     assert Refund.objects.get().amount == (10_500_000 if outcome == "paid_late" else 5_250_000)
-
-
-def test_a_swap_is_refunded_in_the_requested_token_and_the_page_says_so(
-    admin_client: Client, paid: PaymentRequest
-) -> None:
-    words = "The customer paid with another token, and receives USDC."
-    assert words not in admin_client.get(action_url(paid, "refund")).content.decode()
-    Payment.objects.update(type="swap")
-    assert words in admin_client.get(action_url(paid, "refund")).content.decode()
 
 
 def test_while_refunds_are_switched_off_none_is_created(admin_client: Client, paid: PaymentRequest) -> None:
@@ -302,15 +290,4 @@ def test_another_site_can_not_have_a_signed_in_operator_refund(
     form = {**asked(client, action_url(paid, "refund")), "recipient_address": CUSTOMER}
     for name in ("refund", "refund-excess"):
         assert client.post(action_url(paid, name), form).status_code == 403
-    assert not Refund.objects.exists()
-
-
-def test_only_who_may_refund_does(paid: PaymentRequest, other_merchant: Merchant) -> None:
-    for role, merchant, status in (("support", None, 403), ("merchant", other_merchant, 302)):
-        user = User.objects.create_user(f"{role}-user", password="only for tests")
-        assign_role(user, role, merchant)
-        client = Client()
-        client.force_login(user)
-        assert client.get(action_url(paid, "refund")).status_code == status
-        assert client.post(action_url(paid, "refund"), {"seen": "10500000"}).status_code == status
     assert not Refund.objects.exists()

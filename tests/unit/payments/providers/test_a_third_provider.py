@@ -64,7 +64,7 @@ def test_its_folder_declares_its_name_settings_and_quotas(folder: Path) -> None:
     assert (acme.quote_limit(""), acme.quote_limit("key")) == ("5/minute", "9/minute")
 
 
-def test_it_is_asked_in_its_turn_and_called_by_its_name(folder: Path) -> None:
+def test_third_provider_is_queried_in_order_and_named(folder: Path) -> None:
     with override_settings(
         ROUTING_PROVIDERS=["acme", "lifi"],
         ROUTING_PROVIDER_NAMES={**settings.ROUTING_PROVIDER_NAMES, "acme": "Acme Bridge"},
@@ -81,7 +81,3 @@ def test_it_is_asked_in_its_turn_and_called_by_its_name(folder: Path) -> None:
         assert first.values == ("https://api.acme.example", "", "gold")  # type: ignore[attr-defined]
         assert registry.provider_name("acme") == "Acme Bridge"
     assert registry.provider_name("gone") == "gone"
-
-
-def test_those_that_ship_are_lifi_and_relay() -> None:
-    assert {each.key: each.name for each in providers()} == {"lifi": "LI.FI", "relay": "Relay"}

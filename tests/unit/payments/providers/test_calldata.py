@@ -7,7 +7,6 @@ import random
 import pytest
 
 from chains.client import Action, EvmCall, SolanaInstruction, SolanaInstructions, SolanaTransaction
-from chains.families import family_of
 from payments.providers import actions
 from payments.providers.calldata import (
     BridgeCall,
@@ -113,7 +112,3 @@ def test_bytes_turned_at_random_never_break_the_reader() -> None:
 )
 def test_an_action_comes_back_from_the_database_as_it_went_in(action: Action) -> None:
     assert actions.from_json(json.loads(json.dumps(actions.to_json(action)))) == action
-
-
-def test_a_solana_account_is_looked_for_by_its_32_bytes() -> None:
-    assert len(family_of("solana").address_bytes(MERCHANT_ON_SOLANA)) == 32

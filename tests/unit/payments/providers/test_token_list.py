@@ -1,4 +1,4 @@
-"""Tokens and prices are at hand when a customer looks, whatever the providers and Redis do."""
+"""Tokens and prices are available to customers during outages of providers and Redis."""
 
 import logging
 import threading
@@ -31,7 +31,7 @@ def dai(usd: str | None = "0.9998") -> ListedToken:
 
 
 class Lister:
-    """A provider that lists what a test says; it stands for the network, which is another test's."""
+    """A provider that returns what a test sets, in place of the network."""
 
     def __init__(self, key: str, tokens: Sequence[ListedToken] | Exception) -> None:
         self.key = key
@@ -61,7 +61,7 @@ def listing(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listing]:
         return listers
 
     monkeypatch.setattr(token_list, "providers_in_order", lambda: listers)
-    begin_anew(monkeypatch)
+    restart(monkeypatch)
     yield set_up
     for lister in listers:
         lister.may_answer.set()
@@ -72,7 +72,7 @@ def listing(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listing]:
 shelves: list[token_list._TokenLists] = []
 
 
-def begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def restart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what this process knows, as another process would never have known it."""
     shelves.append(token_list._TokenLists())
     monkeypatch.setattr(token_list, "_token_lists", shelves[-1])
@@ -92,7 +92,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_what_is_listed_is_told_with_prices(listing: Listing) -> None:
+def test_listed_tokens_have_prices(listing: Listing) -> None:
     native = ListedToken(HERE, "", "ETH", "Ether", 18, Decimal("3000"))
     listing(Lister("lifi", [usdc(), dai(), native]))
     assert token_list.listed_tokens([HERE]) == [usdc(), dai(), native]
@@ -114,7 +114,7 @@ def test_what_is_listed_is_told_with_prices(listing: Listing) -> None:
         (2**256 - 1, 36, "115792089237316195423570985008687907853269.98"),
     ],
 )
-def test_a_value_is_told_in_whole_cents(listing: Listing, amount: int, decimals: int, value: str) -> None:
+def test_value_is_in_whole_cents(listing: Listing, amount: int, decimals: int, value: str) -> None:
     listing(Lister("lifi", [usdc("1")]))
     assert token_list.usd_value(HERE, USDC, amount, decimals) == Decimal(value)
     assert f"{token_list.usd_value(HERE, USDC, amount, decimals):f}" == value
@@ -138,7 +138,7 @@ def test_one_provider_is_enough(listing: Listing) -> None:
     assert token_list.listed_tokens([HERE]) == [usdc()]
 
 
-def test_a_list_is_asked_for_once_for_all_active_chains(listing: Listing) -> None:
+def test_list_is_fetched_once_for_all_active_chains(listing: Listing) -> None:
     Chain.objects.create(id=THERE, name="There", chain_type="evm", native_symbol="ETH")
     Chain.objects.create(id=10, name="Closed", chain_type="evm", native_symbol="ETH", is_active=False)
     (lister,) = listing(Lister("lifi", [usdc(), usdc(chain_id=THERE)]))
@@ -152,7 +152,7 @@ def test_another_process_finds_it_in_the_cache(listing: Listing, monkeypatch: py
     (lister,) = listing(Lister("lifi", [usdc(), dai()]))
     token_list.listed_tokens([HERE])
     until(lambda: cache.get("routing:lifi:asking") is None)
-    begin_anew(monkeypatch)
+    restart(monkeypatch)
     assert token_list.listed_tokens([HERE]) == [usdc(), dai()]
     assert len(lister.asked) == 1
 
@@ -163,7 +163,7 @@ def test_a_newer_list_of_another_process_is_taken_over(
     (lister,) = listing(Lister("lifi", [usdc("1")]))
     token_list.listed_tokens([HERE])
     ours = token_list._token_lists
-    begin_anew(monkeypatch)
+    restart(monkeypatch)
     cache.clear()
     lister.tokens_now = [usdc("2")]
     token_list.listed_tokens([HERE])
@@ -187,7 +187,7 @@ def test_an_older_list_serves_while_a_new_one_is_fetched(
     assert time.monotonic() - began < 10, "no call waits for the provider, which does not answer"
     lister.may_answer.set()
     until(lambda: token_list.price(HERE, USDC) == 2)
-    assert len(lister.asked) == 2, "the first who found it old asked, and nobody else"
+    assert len(lister.asked) == 2, "only the first caller that found it old fetches"
 
 
 def test_lists_are_renewed_before_a_customer_finds_them_old(
@@ -197,7 +197,7 @@ def test_lists_are_renewed_before_a_customer_finds_them_old(
     (lister,) = listing(Lister("lifi", [usdc("1")]))
     token_list.keep_fresh()
     until(lambda: token_list.price(HERE, USDC) == 1)
-    asked = len(lister.asked)  # more than once where a price was asked for before the first answer
+    asked = len(lister.asked)  # more than once if a price was requested before the first response
     token_list.keep_fresh()
     age(token_list.FRESH_SECONDS / 2, monkeypatch)
     assert len(lister.asked) == asked
@@ -207,7 +207,7 @@ def test_lists_are_renewed_before_a_customer_finds_them_old(
     assert lister.asked == [[HERE]] * (asked + 1)
 
 
-def test_where_no_chain_is_active_nobody_is_asked(listing: Listing) -> None:
+def test_without_active_chains_nothing_is_fetched(listing: Listing) -> None:
     (lister,) = listing(Lister("lifi", [usdc()]))
     token_list.keep_fresh()
     assert lister.asked == []
@@ -227,9 +227,7 @@ def test_an_older_list_serves_through_an_outage_of_a_day(
     assert len(lister.asked) == 2
 
 
-def test_prices_older_than_a_day_are_told_to_nobody(
-    listing: Listing, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prices_older_than_a_day_are_not_shown(listing: Listing, monkeypatch: pytest.MonkeyPatch) -> None:
     (lister,) = listing(Lister("lifi", [usdc("1")]))
     token_list.listed_tokens([HERE])
     lister.tokens_now = ProviderDown("gone for good")
@@ -238,7 +236,7 @@ def test_prices_older_than_a_day_are_told_to_nobody(
 
 
 @pytest.mark.parametrize("failure", [ProviderDown("no answer"), RuntimeError("a mistake of ours")])
-def test_an_outage_from_the_start_gives_an_empty_list_and_says_so(
+def test_outage_at_start_gives_an_empty_list_and_a_note(
     listing: Listing, caplog: pytest.LogCaptureFixture, failure: Exception
 ) -> None:
     (lister,) = listing(Lister("lifi", failure))
@@ -248,7 +246,7 @@ def test_an_outage_from_the_start_gives_an_empty_list_and_says_so(
     assert len(lister.asked) == 1
 
 
-def test_a_slow_provider_holds_a_customer_up_for_seconds_at_most_and_only_once(
+def test_slow_provider_delays_one_call_by_seconds_at_most(
     listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(token_list, "MAX_WAIT_SECONDS", 0.3)
@@ -263,13 +261,13 @@ def test_a_slow_provider_holds_a_customer_up_for_seconds_at_most_and_only_once(
     until(lambda: token_list.listed_tokens([HERE]) == [usdc()])
 
 
-def test_of_several_processes_one_asks(listing: Listing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_several_processes_fetches(listing: Listing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token_list, "MAX_WAIT_SECONDS", 0.1)
     (lister,) = listing(Lister("lifi", [usdc()]))
     lister.may_answer.clear()
     token_list.listed_tokens([HERE])
     for _ in range(3):
-        begin_anew(monkeypatch)
+        restart(monkeypatch)
         assert token_list.listed_tokens([HERE]) == []
     assert len(lister.asked) == 1
 
@@ -293,19 +291,9 @@ def test_without_redis_a_process_serves_what_it_knows(
     assert len(lister.asked) == 2
 
 
-def test_without_redis_from_the_start_there_are_prices_all_the_same(
-    listing: Listing, dead_cache: Callable[[], None]
-) -> None:
-    (lister,) = listing(Lister("lifi", [usdc("1")]))
-    dead_cache()
-    assert token_list.price(HERE, USDC) == 1
-    assert token_list.price(HERE, USDC) == 1
-    assert len(lister.asked) == 1
-
-
 @pytest.fixture
 def dead_cache(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Return how to let nobody listen where Redis was."""
+    """Return how to make Redis unreachable."""
 
     def kill() -> None:
         settings: dict[str, Any] = {**caches.settings["default"], "LOCATION": "redis://127.0.0.1:9/0"}

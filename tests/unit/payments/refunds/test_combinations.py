@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -14,32 +12,18 @@ from django.utils import timezone
 from config.api.errors import ApiError
 from payments.attention import LABELS, Matter, count_requests, payments_with, requests_with
 from payments.models import Payment, PaymentRequest, Refund
-from payments.refunds.services import cancel_refund, create_refund
-from payments.requests.lifecycle import cancel_request, expire_due
+from payments.refunds.services import cancel_refund
+from payments.requests.lifecycle import cancel_request
 from payments.submission.merchant_acceptance import accept_payment
 from payments.verification.finality import clear_reorged, flag_reorged
-from tests.support.payments.credits import credit, fail
+from tests.support.payments.credits import PRICE, UNIT, credit, expire, fail, refund
+from tests.support.payments.credits import pay_tenths as pay
 from tests.support.portal.payment_rows import Make
 
 pytestmark = pytest.mark.django_db
 
 PAGE = Path(__file__).resolve().parents[4] / "docs/states.md"
 ASKED = 10
-UNIT = 1_050_000
-"""A tenth of what `make` asks for, in base units."""
-CUSTOMER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
-PRICE = {"currency": "EUR", "amount": "10.00"}
-
-
-def expire(request: PaymentRequest) -> None:
-    """Let the request expire, ten minutes ago."""
-    end = timezone.now() - timedelta(minutes=10)
-    PaymentRequest.objects.filter(pk=request.pk).update(expires_at=end, expiry_check_at=end)
-    expire_due()
-
-
-def pay(request: PaymentRequest, tenths: int, **columns: Any) -> Payment:
-    return credit(request, tenths * UNIT, **columns)
 
 
 def with_price(request: PaymentRequest) -> None:
@@ -156,12 +140,6 @@ SITUATIONS: dict[str, Callable[[PaymentRequest], None]] = {
     "part paid, expired, reorganised": part_paid_and_reorganised,
     "simulated": simulated,
 }
-
-
-def refund(request: PaymentRequest) -> Refund:
-    return create_refund(
-        request.pk, amount=None, recipient_address=CUSTOMER, payment_id=None, reason=None, actor="test"
-    ).refund
 
 
 def carrier_of(refund: Refund) -> PaymentRequest:

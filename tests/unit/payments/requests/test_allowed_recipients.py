@@ -46,31 +46,21 @@ def assert_refused(response: Any, address: str) -> None:
     assert not PaymentRequest.objects.exists()
 
 
-def test_without_a_list_any_recipient_is_paid(api: Api, order: Order) -> None:
-    assert api.post(PATH, order(recipient_address=OTHER)).status_code == 201
-
-
 def test_with_a_list_a_key_can_not_send_the_money_anywhere_else(
     api: Api, order: Order, merchant: Merchant, recipient: str
 ) -> None:
     allow(merchant, recipient)
-    assert_refused(api.post(PATH, order(recipient_address=OTHER)), OTHER)
+    refused = api.post(PATH, order(recipient_address=OTHER))
+    assert_refused(refused, OTHER)
+    assert recipient not in refused.content.decode()
     assert api.post(PATH, order()).status_code == 201
 
 
-def test_a_refusal_does_not_say_which_recipients_are_allowed(
+def test_an_evm_recipient_is_the_same_in_any_case(
     api: Api, order: Order, merchant: Merchant, recipient: str
 ) -> None:
     allow(merchant, recipient)
-    assert recipient not in api.post(PATH, order(recipient_address=OTHER)).content.decode()
-
-
-@pytest.mark.parametrize("write", [str.lower, lambda text: "0x" + text[2:].upper(), str])
-def test_an_evm_recipient_is_the_same_in_any_case(
-    api: Api, order: Order, merchant: Merchant, recipient: str, write: Callable[[str], str]
-) -> None:
-    allow(merchant, recipient)
-    created = api.post(PATH, order(recipient_address=write(recipient)))
+    created = api.post(PATH, order(recipient_address=recipient.lower()))
     assert (created.status_code, created.json()["recipient_address"]) == (201, recipient)
 
 
@@ -96,9 +86,7 @@ def test_one_merchants_list_is_no_other_merchants(
     assert stranger.post(PATH, order()).status_code == 201
 
 
-def test_a_refused_recipient_is_reported_with_whatever_else_is_wrong(
-    api: Api, order: Order, merchant: Merchant
-) -> None:
+def test_rejected_recipient_is_reported_with_other_errors(api: Api, order: Order, merchant: Merchant) -> None:
     allow(merchant, OTHER)
     refused = api.post(PATH, order(amount="0"))
     assert [each["code"] for each in refused.json()["error"]["details"]] == [
@@ -116,7 +104,7 @@ def test_a_recipient_that_is_not_allowed_is_not_looked_up_on_the_chain(
     assert api.post(PATH, order()).json()["error"]["code"] == "recipient_not_allowed"
 
 
-def test_a_repeated_call_gets_its_first_answer_and_a_new_one_is_refused(
+def test_replay_ignores_the_list_and_a_new_call_obeys_it(
     api: Api, order: Order, merchant: Merchant, recipient: str
 ) -> None:
     first = api.post(PATH, order(), **{"Idempotency-Key": "one"})
@@ -198,7 +186,7 @@ def _wait_for_a_lock(running: Future[Any]) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_recipient_is_disallowed_only_after_the_creates_that_came_before(
+def test_disallowing_a_recipient_waits_for_earlier_creates(
     merchant: Merchant, recipient: str, new_request: NewRequest
 ) -> None:
     allow(merchant, recipient, OTHER)
@@ -211,7 +199,7 @@ def test_a_recipient_is_disallowed_only_after_the_creates_that_came_before(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_create_that_comes_while_its_recipient_is_disallowed_is_refused(
+def test_create_during_disallowing_its_recipient_is_rejected(
     merchant: Merchant, recipient: str, new_request: NewRequest
 ) -> None:
     allow(merchant, recipient, OTHER)

@@ -5,7 +5,6 @@ A wallet may hold a transaction that was built before. The credits here are thos
 
 import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -14,19 +13,15 @@ from config.api.errors import ApiError, ErrorCode
 from payments.attention import Matter, requests_with
 from payments.models import PaymentRequest, Refund
 from payments.refunds.reading import now as current
-from payments.refunds.services import cancel_refund, create_refund, refundable, reserve_to_send
-from payments.requests.lifecycle import cancel_request, expire_due
+from payments.refunds.services import cancel_refund, refundable, reserve_to_send
+from payments.requests.lifecycle import cancel_request
 from payments.routes.direct import offer_direct
 from payments.routes.routes import build_transaction
-from tests.support.payments.credits import SENDER, credit, fail
+from tests.support.payments.credits import SENDER, UNIT, credit, expire, fail, refund
 from tests.support.portal.payment_rows import Make
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
-
-UNIT = 1_050_000
-"""A tenth of what `make` asks for, in base units."""
-CUSTOMER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 
 
 def fresh(request: PaymentRequest) -> PaymentRequest:
@@ -42,11 +37,6 @@ def attention(request: PaymentRequest) -> set[Matter]:
     own = PaymentRequest.objects.filter(pk=request.pk)
     matters = (Matter.OVERPAID, Matter.PARTLY_PAID, Matter.UNDECIDED, Matter.PAID_LATE)
     return {matter for matter in matters if requests_with(own, matter).exists()}
-
-
-def refund(request: PaymentRequest, **given: Any) -> Refund:
-    values = {"amount": None, "recipient_address": CUSTOMER, "payment_id": None, "reason": None}
-    return create_refund(request.pk, **{**values, **given}, actor="test").refund
 
 
 def build(refund: Refund) -> None:
@@ -76,9 +66,7 @@ def test_payment_of_cancelled_request_counts_and_is_refundable(make: Make) -> No
 
 def test_payment_of_an_expired_request_completes_it_late(make: Make) -> None:
     request = make()
-    end = timezone.now() - timedelta(hours=1)
-    PaymentRequest.objects.filter(pk=request.pk).update(expires_at=end, expiry_check_at=end)
-    expire_due()
+    expire(request)
     credit(request, request.amount)
     assert (fresh(request).status, fresh(request).paid_late) == ("completed", True)
     assert events() == ["payment.expired", "payment.succeeded"]

@@ -4,10 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from merchants.models import Merchant
-from merchants.services import issue_key
 from tests.conftest import Api
 from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.fixtures import Clock
@@ -63,7 +60,7 @@ def test_a_delivery_is_shown_with_every_attempt(
     assert (taken["status_code"], taken["error"], taken["response_excerpt"]) == (204, None, "")
 
 
-def test_no_answer_holds_the_secret(api: Api, secret: str, endpoint: Endpoint, record: Record) -> None:
+def test_no_response_has_the_secret(api: Api, secret: str, endpoint: Endpoint, record: Record) -> None:
     record()
     deliver_next()
     (delivery,) = listed(api)
@@ -128,27 +125,10 @@ def test_without_a_url_it_is_409_and_nothing_changes(
     assert listed(api) == [before]
 
 
-def test_a_body_that_says_something_is_refused(api: Api, endpoint: Endpoint, record: Record) -> None:
+def test_redelivery_with_a_body_is_rejected(api: Api, endpoint: Endpoint, record: Record) -> None:
     record()
     deliver_next()
     (before,) = listed(api)
     response = api.post(f"{PATH}/{before['id']}/redeliver", {"url": "https://elsewhere.example/"})
     assert (response.status_code, response.json()["error"]["code"]) == (400, "parameter_unknown")
     assert listed(api) == [before]
-
-
-@pytest.mark.parametrize("permissions", [[], ["create_payments"]])
-def test_it_needs_the_permission_since_it_shows_where_events_go(
-    merchant: Merchant, endpoint: Endpoint, record: Record, permissions: list[str]
-) -> None:
-    record()
-    delivery = Delivery.objects.get()
-    reader = Api(issue_key(merchant=merchant, permissions=permissions)[1])
-    for response in (
-        reader.get(PATH),
-        reader.get(f"{PATH}/{delivery.id}"),
-        reader.post(f"{PATH}/{delivery.id}/redeliver"),
-    ):
-        assert response.status_code == 403
-        assert "manage_webhooks" in response.json()["error"]["message"]
-    assert Delivery.objects.get().redelivered_at is None

@@ -2,7 +2,6 @@
 
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Callable
 
@@ -44,7 +43,7 @@ def endless_interim_answers(connection: socket.socket, server: RawServer) -> Non
 
 
 @pytest.mark.parametrize("behave", [silence, slow_status_line, endless_interim_answers])
-def test_a_receiver_that_never_answers_is_cut_off_at_the_deadline(behave: Callable[..., None]) -> None:
+def test_silent_receiver_is_cut_off_at_the_deadline(behave: Callable[..., None]) -> None:
     with raw_server(behave) as server:
         result = call(server.url)
     assert result.status_code is None
@@ -76,7 +75,7 @@ def test_a_2xx_status_line_is_success_though_the_body_never_ends() -> None:
     assert result.excerpt.startswith("xxx")
 
 
-def test_a_2xx_status_line_is_success_though_the_connection_breaks_after_it() -> None:
+def test_2xx_before_a_broken_connection_is_success() -> None:
     def broken(connection: socket.socket, server: RawServer) -> None:
         read_request(connection)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Le")
@@ -85,7 +84,7 @@ def test_a_2xx_status_line_is_success_though_the_connection_breaks_after_it() ->
         assert call(server.url).is_success
 
 
-def test_no_more_than_16_kib_of_an_answer_is_read() -> None:
+def test_at_most_16_kib_of_a_response_are_read() -> None:
     sent = 0
 
     def endless(connection: socket.socket, server: RawServer) -> None:
@@ -104,7 +103,7 @@ def test_no_more_than_16_kib_of_an_answer_is_read() -> None:
     assert sent < 16 * 1024 * 1024  # what the sockets' buffers hold, not what there is to send
 
 
-def test_an_interim_answer_is_not_taken_for_the_answer() -> None:
+def test_interim_response_is_not_the_final_one() -> None:
     def hints(connection: socket.socket, server: RawServer) -> None:
         read_request(connection)
         connection.sendall(
@@ -128,7 +127,9 @@ def test_what_is_not_http_is_a_failure(sent: bytes, error: str) -> None:
         read_request(connection)
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
-        while connection.recv(65536):  # closing with something unread would take the answer back
+        while connection.recv(
+            65536
+        ):  # closing with unread data would reset the connection and lose the response
             pass
 
     with raw_server(other) as server:
@@ -137,14 +138,14 @@ def test_what_is_not_http_is_a_failure(sent: bytes, error: str) -> None:
     assert error in result.error
 
 
-def test_nobody_listening_is_a_failure() -> None:
+def test_closed_port_is_a_failure() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     result = call(f"http://127.0.0.1:{port}/")
     assert (result.status_code, result.error) == (None, "The connection was refused.")
 
 
-def test_the_answer_counts_though_the_body_was_not_read() -> None:
+def test_status_counts_although_the_body_was_not_read() -> None:
     def hasty(connection: socket.socket, server: RawServer) -> None:
         connection.recv(100)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
@@ -165,12 +166,12 @@ def test_the_excerpt_can_be_stored_whatever_it_holds(receiver: Receiver) -> None
     assert call(receiver.url).excerpt == "a\ufffdb\ufffd" + "c" * 1020
 
 
-def test_a_compressed_answer_stays_compressed(receiver: Receiver) -> None:
+def test_compressed_response_stays_compressed(receiver: Receiver) -> None:
     receiver.answers = [answer(200, b"not gzip", Content_Encoding="gzip")]
     assert call(receiver.url).excerpt == "not gzip"
 
 
-def test_a_certificate_of_nobody_known_is_refused_before_anything_is_sent(
+def test_untrusted_certificate_is_rejected_before_sending(
     self_signed: "ssl.SSLContext",
 ) -> None:
     seen: list[bytes] = []
@@ -189,11 +190,3 @@ def test_proxies_of_the_environment_are_not_used(receiver: Receiver, monkeypatch
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert call(receiver.url).is_success
-
-
-def test_no_thread_is_left_behind(receiver: Receiver) -> None:
-    call(receiver.url)
-    names = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
-    for thread in names:
-        thread.join(1)
-    assert not any(thread.is_alive() for thread in names)

@@ -1,4 +1,4 @@
-"""A delivery can be sent again: a new series of attempts of the same bytes, and nothing of the former one is lost."""
+"""A redelivery is a new series of attempts with the same bytes and keeps the history."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -34,26 +34,7 @@ def state() -> dict[str, object]:
     return Delivery.objects.values().get()
 
 
-def test_a_delivered_one_is_sent_again_with_the_same_bytes_and_a_fresh_signature(
-    receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
-) -> None:
-    event = record()
-    deliver_next(clock=clock)
-    assert Delivery.objects.get().status == "delivered"
-    waiting = again()
-    assert (waiting.status, waiting.finished_at, waiting.redelivered_by) == ("pending", None, ALICE)
-    clock.forward(timedelta(seconds=5))
-    assert deliver_next(clock=clock)
-    first, second = receiver.received
-    assert first.body == second.body == bytes(event.body)
-    assert second.timestamp > first.timestamp
-    delivery = Delivery.objects.get()
-    assert delivery.status == "delivered"
-    assert [attempt.number for attempt in delivery.attempt_set.all()] == [1, 2]
-    assert not deliver_next(clock=clock)
-
-
-def test_one_that_was_given_up_gets_eight_more_attempts_at_the_delays_of_the_specification(
+def test_redelivery_after_failure_has_eight_attempts(
     receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     record()
@@ -96,7 +77,7 @@ def test_a_waiting_one_is_due_at_once_with_all_of_its_attempts_before_it(
     assert Delivery.objects.get().status == "failed"
 
 
-def test_asking_twice_sends_once(
+def test_second_redelivery_request_sends_once(
     receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     record()
@@ -110,9 +91,7 @@ def test_asking_twice_sends_once(
     assert len(receiver.received) == 2
 
 
-def test_an_attempt_under_way_is_the_first_of_the_new_series_and_keeps_its_claim(
-    endpoint: Endpoint, record: Record
-) -> None:
+def test_running_attempt_is_first_of_the_new_series(endpoint: Endpoint, record: Record) -> None:
     record()
     now = timezone.now()
     for _ in range(7):
@@ -132,9 +111,7 @@ def test_an_attempt_under_way_is_the_first_of_the_new_series_and_keeps_its_claim
     assert delivery.due_at <= timezone.now() + timedelta(seconds=66)
 
 
-def test_a_worker_that_comes_back_after_its_lease_has_no_say_in_the_new_series(
-    endpoint: Endpoint, record: Record
-) -> None:
+def test_worker_with_an_expired_lease_keeps_the_new_series(endpoint: Endpoint, record: Record) -> None:
     record()
     [late] = claim_due(limit=1, now=timezone.now())
     Delivery.objects.update(lease_until=timezone.now())
@@ -164,42 +141,6 @@ def test_a_series_whose_last_attempt_lost_its_worker_is_given_up(
         end_leases()
     assert claim_due(limit=1, now=clock.now) == []
     assert Delivery.objects.get().status == "failed"
-
-
-def test_without_a_url_it_is_refused_and_nothing_changes(
-    merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
-) -> None:
-    record()
-    deliver_next(clock=clock)
-    configure(merchant, Change(url=None))
-    before = state()
-    with pytest.raises(ApiError) as refused:
-        again()
-    assert refused.value.problems[0].code == "webhook_not_configured"
-    assert state() == before
-
-
-def test_a_requests_own_url_needs_no_endpoint(receiver: Receiver, record: Record, clock: Clock) -> None:
-    record(webhook_url=receiver.url)
-    deliver_next(clock=clock)
-    again()
-    clock.forward(timedelta(seconds=5))
-    assert deliver_next(clock=clock)
-    assert len(receiver.received) == 2
-
-
-def test_a_disabled_endpoint_gets_it_once_it_is_enabled(
-    receiver: Receiver, merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
-) -> None:
-    record()
-    deliver_next(clock=clock)
-    configure(merchant, Change(url=receiver.url, is_enabled=False))
-    again()
-    clock.forward(timedelta(days=3))
-    assert not deliver_next(clock=clock)
-    configure(merchant, Change(url=receiver.url, is_enabled=True))
-    assert deliver_next(clock=clock)
-    assert len(receiver.received) == 2
 
 
 def test_a_test_is_sent_again_like_any_other(
@@ -254,21 +195,10 @@ def test_everything_given_up_since_a_time_is_sent_again(
     assert Delivery.objects.get(pk=before.pk).status == "failed"
 
 
-def test_nobody_elses_are_sent_again(
+def test_bulk_redelivery_skips_other_merchants(
     merchant: Merchant, other_merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     configure(other_merchant, Change(url=endpoint.url))
     theirs = give_up(record, clock, merchant=other_merchant)
     assert redeliver_failed(merchant, clock.now, ALICE) == 0
     assert Delivery.objects.get(pk=theirs.pk).status == "failed"
-
-
-def test_without_a_url_nothing_given_up_is_begun_again(
-    merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
-) -> None:
-    give_up(record, clock)
-    configure(merchant, Change(url=None))
-    with pytest.raises(ApiError) as refused:
-        redeliver_failed(merchant, clock.now, ALICE)
-    assert refused.value.problems[0].code == "webhook_not_configured"
-    assert Delivery.objects.get().status == "failed"

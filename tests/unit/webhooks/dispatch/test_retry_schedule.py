@@ -56,28 +56,6 @@ def test_the_delays_are_those_of_the_specification(clock: Clock) -> None:
     assert next_due(8, clock.now, lambda: 0.0) is None
 
 
-def test_a_success_ends_it_and_each_attempt_is_on_record(
-    receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
-) -> None:
-    record()
-    receiver.answers = [answer(503, b"come back later"), answer(204)]
-    deliver_next(clock=clock)
-    clock.forward(timedelta(minutes=2))
-    deliver_next(clock=clock)
-
-    delivery = Delivery.objects.get()
-    assert delivery.status == "delivered"
-    assert delivery.finished_at == clock.now
-    first, second = delivery.attempt_set.all()
-    assert (first.number, first.status_code, first.response_excerpt) == (1, 503, "come back later")
-    assert "503" in first.error
-    assert (second.number, second.status_code, second.error) == (2, 204, "")
-    assert second.started_at == clock.now
-    assert second.duration_ms is not None
-    clock.forward(timedelta(days=1))
-    assert not deliver_next(clock=clock)
-
-
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_a_failure_and_is_not_followed(
     receiver: Receiver, endpoint: Endpoint, record: Record, status: int
@@ -91,7 +69,7 @@ def test_a_redirect_is_a_failure_and_is_not_followed(
     assert "redirects are not followed" in delivery.attempt_set.get().error
 
 
-def test_what_nobody_foresaw_is_a_failed_attempt(endpoint: Endpoint, record: Record, clock: Clock) -> None:
+def test_unexpected_error_is_a_failed_attempt(endpoint: Endpoint, record: Record, clock: Clock) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("a fault of ours")
 
@@ -131,15 +109,6 @@ def test_a_waiting_delivery_goes_to_the_url_of_the_moment(
     deliver_next()
     assert [received.path for received in receiver.received] == ["/hook/moved"]
     assert Delivery.objects.get().attempt_set.get().url == receiver.url + "/moved"
-
-
-def test_a_requests_own_url_is_called_whatever_the_endpoint(
-    merchant: Merchant, receiver: Receiver, record: Record
-) -> None:
-    record(webhook_url=receiver.url + "/own")
-    assert deliver_next()
-    assert [received.path for received in receiver.received] == ["/hook/own"]
-    assert Delivery.objects.get().status == "delivered"
 
 
 def test_opt_in_event_without_endpoint_is_delivered_to_own_url(

@@ -4,7 +4,6 @@ import hashlib
 import hmac
 from collections.abc import Callable
 
-import pytest
 import stripe
 
 from merchants.models import Merchant
@@ -42,18 +41,6 @@ def test_the_headers_are_those_of_the_specification(receiver: Receiver, secret: 
     assert headers["Content-Type"] == "application/json"
     assert headers["User-Agent"] == "Quittance-Webhooks/1"
     assert headers["Accept-Encoding"] == "identity"
-
-
-def test_a_changed_body_or_another_secret_is_not_verified(
-    receiver: Receiver, secret: str, record: Record
-) -> None:
-    record()
-    deliver_next()
-    received = receiver.received[0]
-    with pytest.raises(stripe.SignatureVerificationError):
-        verify(received, "whsec_" + "0" * 32)
-    with pytest.raises(stripe.SignatureVerificationError):
-        verify(Received(received.path, received.headers, received.body + b" "), secret)
 
 
 def test_after_a_rotation_both_secrets_sign_for_24_hours(

@@ -135,7 +135,7 @@ def _canaries(stack: ExitStack) -> tuple[int, list[RawServer]]:
     return canary.port, canaries
 
 
-def test_no_way_of_writing_an_address_reaches_one_of_our_own() -> None:
+def test_no_way_of_writing_an_address_reaches_our_own() -> None:
     with ExitStack() as stack:
         port, canaries = _canaries(stack)
         urls = _urls(port)
@@ -158,13 +158,15 @@ def names() -> Iterator[NameServer]:
         yield running
 
 
-@pytest.mark.parametrize("address", [*LOOPBACK_4, *FORBIDDEN_4, "8.8.8.8+127.0.0.1", "127.0.0.1+8.8.8.8"])
-def test_a_name_that_leads_to_a_forbidden_ipv4_address_is_not_called(names: NameServer, address: str) -> None:
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "169.254.169.254", "8.8.8.8+127.0.0.1", "127.0.0.1+8.8.8.8"]
+)
+def test_name_of_a_forbidden_ipv4_address_is_not_called(names: NameServer, address: str) -> None:
     _not_called(names, names.say("a.hostile.example", {"A": address.split("+")}))
 
 
-@pytest.mark.parametrize("address", FORBIDDEN_6)
-def test_a_name_that_leads_to_a_forbidden_ipv6_address_is_not_called(names: NameServer, address: str) -> None:
+@pytest.mark.parametrize("address", ["::1", "::ffff:0:127.0.0.1", "fd00:ec2::254"])
+def test_name_of_a_forbidden_ipv6_address_is_not_called(names: NameServer, address: str) -> None:
     _not_called(names, names.say("aaaa.hostile.example", {"AAAA": [address]}))
     _not_called(names, names.say("mixed.hostile.example", {"A": ["8.8.8.8"], "AAAA": [address]}))
 
@@ -179,7 +181,7 @@ def test_one_forbidden_address_among_two_hundred_is_enough(names: NameServer) ->
     _not_called(names, names.say("many.hostile.example", {"A": [*many, "127.0.0.1"]}))
 
 
-def test_a_name_that_changes_its_address_is_looked_up_once_and_called_where_it_was_checked(
+def test_rebound_name_is_called_at_the_checked_address(
     names: NameServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DNS rebinding: public when it is checked, loopback when a second look-up would ask."""
@@ -187,7 +189,7 @@ def test_a_name_that_changes_its_address_is_looked_up_once_and_called_where_it_w
 
     def connect(address: WebAddress, checked: Sequence[str], *_: object) -> None:
         called.append(checked)
-        raise ConnectionRefusedError  # tests call nobody on the Internet
+        raise ConnectionRefusedError  # tests make no call to the Internet
 
     monkeypatch.setattr(http_client, "connect", connect)
     name = names.say("rebinding.hostile.example", {"A": [PUBLIC]}, {"A": ["127.0.0.1"]})

@@ -1,4 +1,4 @@
-"""How many threads that answer requests may wait for the outside, and for one party of it."""
+"""Limits of the request threads that wait for external parties, in all and for one party."""
 
 import re
 import threading
@@ -18,14 +18,14 @@ PATIENCE = 30.0
 
 
 class Callers:
-    """Threads that answer a request each, and wait for a party meanwhile until they are let go."""
+    """Request threads, each of which waits for a party until it is released."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
         self.let_go = threading.Event()
 
     def call(self, party: str, **limits: Any) -> "Future[HttpResponse]":
-        """Have a thread wait for the party; return its answer, which is Busy if it may not."""
+        """Have a thread wait for the party; return its result, which is Busy if it may not."""
         began = threading.Event()
 
         def answer(_: HttpRequest) -> HttpResponse:
@@ -72,11 +72,6 @@ def test_one_party_takes_no_more_than_its_part(callers: Callers) -> None:
         assert callers.is_refused("a node that hangs")
     for _ in range(MOST_WAITING - MOST_FOR_ONE_PARTY):
         assert not callers.call("another node", queues=False).done()
-
-
-def test_all_parties_together_take_no_more_than_theirs(callers: Callers) -> None:
-    for number in range(MOST_WAITING):
-        callers.call(f"node {number}", queues=False)
     assert callers.is_refused("one more node")
 
 
@@ -89,9 +84,7 @@ def test_who_ended_makes_room(callers: Callers) -> None:
     assert not callers.call("receivers", at_once=1, queues=False).done()
 
 
-def test_a_burst_at_a_party_that_answers_waits_its_turn(
-    callers: Callers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_burst_at_a_healthy_party_waits_its_turn(callers: Callers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", PATIENCE)
     burst = [callers.call("a node", at_once=1) for _ in range(16)]
     callers.let_go.set()
@@ -107,12 +100,12 @@ def test_once_a_turn_did_not_come_no_one_queues_for_a_while(
     monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 10 * PATIENCE)
     for _ in range(3):
         assert callers.is_refused("a node", at_once=1, queues=True), "and at once"
-    for number in range(MOST_WAITING - 1):  # those that were refused are counted no more
+    for number in range(MOST_WAITING - 1):  # rejected threads are no longer counted
         assert not callers.call(f"node {number}", queues=False).done()
     assert not hanging.done()
 
 
-def test_after_the_pause_one_thread_tries_and_the_others_do_not_wait_for_it(
+def test_after_the_pause_one_thread_tries_and_others_fail_fast(
     callers: Callers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 0.01)
@@ -140,7 +133,7 @@ def test_a_wait_within_a_wait_counts_once(callers: Callers) -> None:
         assert AnsweringMiddleware(answer)(HttpRequest()).status_code == 200
 
 
-def test_threads_that_answer_no_request_are_not_counted(callers: Callers) -> None:
+def test_threads_outside_requests_are_not_counted(callers: Callers) -> None:
     with ExitStack() as waits:
         for _ in range(2 * MOST_WAITING):
             waits.enter_context(waiting_for("a node", at_once=1, queues=False))

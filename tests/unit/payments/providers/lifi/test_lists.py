@@ -49,7 +49,7 @@ def test_tokens_come_with_their_prices() -> None:
     ]
 
 
-def test_only_chains_that_it_serves_are_asked_for_and_which_is_asked_once() -> None:
+def test_only_served_chains_are_queried_and_looked_up_once() -> None:
     with listing({"tokens": {}}) as server:
         provider = LifiProvider(server.url, KEY, "quittance")
         assert provider.tokens([ARBITRUM, 31337]) == []
@@ -63,12 +63,12 @@ def test_only_chains_that_it_serves_are_asked_for_and_which_is_asked_once() -> N
 @pytest.mark.parametrize(
     "chains", [(500, {}), (404, {}), [], {"chains": "all"}, {"chains": None}, {"chains": []}]
 )
-def test_where_its_chains_cannot_be_known_all_of_ours_are_asked_for(chains: Any) -> None:
+def test_unknown_chain_list_queries_all_our_chains(chains: Any) -> None:
     with listing({"tokens": {str(ARBITRUM): [token(ARBITRUM, USDT)]}}, chains) as server:
         assert [each.token for each in listed(server)] == [USDT]
 
 
-def test_what_makes_no_sense_is_left_out_and_the_rest_stands() -> None:
+def test_invalid_tokens_are_left_out_of_the_list() -> None:
     tokens: list[Any] = [
         None,
         5,
@@ -103,19 +103,13 @@ def test_names_are_fit_for_a_page() -> None:
     ("said", "price"),
     [
         ("0.99981", Decimal("0.99981")),
-        ("3389.63", Decimal("3389.63")),
         ("1.2e-7", Decimal("1.2e-7")),
-        (2, Decimal(2)),
         (0.5, Decimal("0.5")),
         ("0", None),
-        ("-1", None),
         ("NaN", None),
         ("1e999999", None),
         (1e300, None),
-        ("about a dollar", None),
         (None, None),
-        (True, None),
-        ([], None),
     ],
 )
 def test_a_price_that_makes_no_sense_is_not_known(said: Any, price: Decimal | None) -> None:
@@ -125,6 +119,6 @@ def test_a_price_that_makes_no_sense_is_not_known(said: Any, price: Decimal | No
 
 
 @pytest.mark.parametrize("tokens", [(500, {}), (404, {}), [], "none", {"tokens": []}, None])
-def test_what_is_no_list_is_no_answer(tokens: Any) -> None:
+def test_response_that_is_no_list_is_invalid(tokens: Any) -> None:
     with listing(tokens) as server, pytest.raises(ProviderDown):
         listed(server)

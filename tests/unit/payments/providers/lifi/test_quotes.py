@@ -1,4 +1,4 @@
-"""A quote of LI.FI is asked for by output, and read as it stands: whole, or not at all."""
+"""LI.FI quotes are requested by output and are valid as a whole or not at all."""
 
 import base64
 from dataclasses import replace
@@ -6,8 +6,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.test import override_settings
-from limits import parse
 
 from chains.client import EvmCall, SolanaTransaction
 from payments.providers.base import Fee, Offer, Order, ProviderDown, Side, Tool, Wanted
@@ -40,7 +38,7 @@ def offered(answer: Any, wanted: Wanted = WANTED) -> Offer:
         return lifi.provider.quote(wanted)
 
 
-def test_the_question_names_what_has_to_arrive_where_and_with_whom() -> None:
+def test_query_names_output_recipient_and_integrator() -> None:
     with answering(quote()) as lifi:
         lifi.provider.quote(replace(WANTED, order=Order.FASTEST, slippage=Decimal("0.0000001")))
     (asked,) = lifi.asked
@@ -61,7 +59,7 @@ def test_the_question_names_what_has_to_arrive_where_and_with_whom() -> None:
     assert KEY not in asked.target
 
 
-def test_native_coins_are_asked_for_by_the_names_that_the_chains_have_for_them() -> None:
+def test_native_coins_are_queried_by_their_chains_name() -> None:
     wanted = Wanted(Side(SOLANA, "", PAYER_ON_SOLANA), Side(BASE, "", MERCHANT), 1)
     with answering(quote()) as lifi:
         lifi.provider.quote(wanted)
@@ -112,7 +110,7 @@ def test_an_honest_quote_is_read_whole() -> None:
     )
 
 
-def test_what_it_promises_is_taken_from_the_answer_and_not_from_the_question() -> None:
+def test_offer_is_read_from_the_response_not_the_query() -> None:
     stranger = "0x000000000000000000000000000000000000dEaD"
     answer = changed(quote(), "action.toAddress", stranger)
     answer = changed(answer, "estimate.toAmountMin", "1")
@@ -138,7 +136,7 @@ def test_both_spellings_of_an_evm_chains_coin_are_the_native_coin(spelled: str) 
         ("estimate.skipApproval", True),
     ],
 )
-def test_no_approval_is_asked_for_where_none_is_needed(path: str, value: Any) -> None:
+def test_no_approval_if_none_is_needed(path: str, value: Any) -> None:
     assert offered(changed(quote(), path, value)).spender is None
 
 
@@ -164,21 +162,21 @@ def test_what_may_be_left_out_may_be_left_out() -> None:
     assert (offer.action.value, offer.action.gas) == (0, None)
 
 
-def test_an_included_fee_of_unknown_amount_is_left_out_and_one_on_top_is_not() -> None:
+def test_only_an_included_fee_may_have_no_amount() -> None:
     offer = offered(changed(quote(), "estimate.feeCosts.0.amount", ...))
     assert [fee.name for fee in offer.fees] == ["LayerZero native fee"]
     with pytest.raises(ProviderDown):
         offered(changed(quote(), "estimate.feeCosts.1.amount", ...))
 
 
-def test_the_sum_of_the_gas_stands_for_its_parts() -> None:
+def test_gas_sum_replaces_its_parts() -> None:
     answer = quote()
     (send,) = answer["estimate"]["gasCosts"]
     parts = [{**send, "type": "APPROVE"}, send, {**send, "type": "SUM", "amount": "9"}]
     assert [gas.amount for gas in offered(changed(answer, "estimate.gasCosts", parts)).gas] == [9]
 
 
-def test_names_may_stand_on_a_page() -> None:
+def test_tool_names_are_safe_for_a_page() -> None:
     answer = changed(quote(), "includedSteps.1.toolDetails.name", "Su\u202eshi\x00\n" + "a" * 500)
     answer = changed(answer, "estimate.feeCosts.0.name", "\u200b\u2066")
     offer = offered(answer)
@@ -231,7 +229,7 @@ def test_a_payment_from_solana_is_a_serialised_transaction() -> None:
         "estimate.feeCosts.0.token",
     ],
 )
-def test_a_quote_that_lacks_what_is_needed_is_no_answer(path: str) -> None:
+def test_quote_without_a_required_field_is_invalid(path: str) -> None:
     for missing in (..., None, [], {}, 1.5, True, "", " ", "\x00"):
         if path == "estimate.feeCosts.0.included" and missing is True:
             continue
@@ -291,14 +289,14 @@ def test_an_amount_is_a_whole_number_of_base_units(value: Any) -> None:
         ("id", ["\u202e", "a" * 201, 7]),
     ],
 )
-def test_what_is_out_of_its_type_or_range_is_no_answer(path: str, values: list[Any]) -> None:
+def test_quote_with_a_wrong_type_or_range_is_invalid(path: str, values: list[Any]) -> None:
     for value in values:
         with pytest.raises(ProviderDown):
             offered(changed(quote(), path, value))
 
 
 @pytest.mark.parametrize("answer", [None, [], "quote", 5, True, {}, [quote()]])
-def test_what_is_no_quote_is_no_answer(answer: Any) -> None:
+def test_response_that_is_no_quote_is_invalid(answer: Any) -> None:
     with pytest.raises(ProviderDown):
         offered((200, answer))
 
@@ -312,7 +310,7 @@ def test_what_is_no_quote_is_no_answer(answer: Any) -> None:
         ("transactionRequest.from", MERCHANT),
     ],
 )
-def test_a_quote_that_contradicts_itself_is_no_answer(path: str, value: Any) -> None:
+def test_quote_that_contradicts_itself_is_invalid(path: str, value: Any) -> None:
     with pytest.raises(ProviderDown, match="contradicts itself"):
         offered(changed(quote(), path, value))
 
@@ -321,14 +319,3 @@ def test_an_endless_duration_is_cut_down() -> None:
     # Written as a float in Python, and read as the number 1e+300.
     offer = offered(changed(quote(), "estimate.executionDuration", 1e300))
     assert offer.duration_seconds == 30 * 24 * 3600
-
-
-@override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("2/hour")})
-def test_a_spent_quota_asks_nobody() -> None:
-    with answering(quote()) as lifi:
-        for _ in range(2):
-            lifi.provider.quote(WANTED)
-        with pytest.raises(ProviderDown, match="quota") as down:
-            lifi.provider.quote(WANTED)
-        assert len(lifi.asked) == 2
-    assert down.value.retry_after

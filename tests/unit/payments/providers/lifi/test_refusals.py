@@ -1,7 +1,5 @@
-"""That LI.FI has no way is an answer with a reason; that it does not answer is something else."""
+"""No route of LI.FI is an offer's outcome with a reason; a failed call is an outage."""
 
-import threading
-import time
 from typing import Any
 
 import pytest
@@ -9,7 +7,6 @@ from django.test import override_settings
 from limits import parse
 
 from payments.providers.base import NoOffer, NoOfferCode, ProviderDown
-from payments.providers.lifi import client as lifi_module
 from payments.providers.lifi.client import LifiProvider
 from tests.loopback import Exchange, scripted
 from tests.support.routing.lifi_world import (
@@ -27,7 +24,7 @@ NO_QUOTE = "No available quotes"
 
 
 def newer(*codes: str) -> dict[str, Any]:
-    """The errors of a refusal in their newer shape."""
+    """The errors of a rejection in their newer shape."""
     paths = [{"overallPath": f"42161:USDT-{code}", "subpaths": {"a": [tool_error(code)]}} for code in codes]
     return {"filteredOut": [{"overallPath": "x", "reason": "It was hidden."}], "failed": paths}
 
@@ -47,7 +44,7 @@ def newer(*codes: str) -> dict[str, Any]:
         (["NO_POSSIBLE_ROUTE", "INSUFFICIENT_LIQUIDITY", "AMOUNT_TOO_LOW"], NoOfferCode.AMOUNT_TOO_LOW),
     ],
 )
-def test_no_quote_gives_the_reason_that_its_tools_tell(codes: list[str], reason: NoOfferCode) -> None:
+def test_missing_quote_has_the_reason_of_its_tools(codes: list[str], reason: NoOfferCode) -> None:
     older = [tool_error(code) for code in codes]
     for errors in (older, newer(*codes)):
         with answering((404, refusal(1002, NO_QUOTE, errors=errors))) as lifi:
@@ -86,7 +83,7 @@ def test_errors_that_make_no_sense_leave_the_plain_reason(errors: Any) -> None:
         (400, refusal(1002, NO_QUOTE)),
     ],
 )
-def test_a_question_that_it_refuses_has_no_route(http_status: int, body: Any) -> None:
+def test_rejected_query_has_no_route(http_status: int, body: Any) -> None:
     with answering((http_status, body)) as lifi:
         with pytest.raises(NoOffer) as none:
             lifi.provider.quote(WANTED)
@@ -104,7 +101,7 @@ def test_a_question_that_it_refuses_has_no_route(http_status: int, body: Any) ->
         (418, {"message": "I'm a teapot"}),
     ],
 )
-def test_a_refusal_that_is_none_is_no_answer(http_status: int, body: Any) -> None:
+def test_malformed_rejection_is_an_invalid_response(http_status: int, body: Any) -> None:
     with answering((http_status, body)) as lifi, pytest.raises(ProviderDown):
         lifi.provider.quote(WANTED)
 
@@ -124,9 +121,7 @@ def test_a_key_that_is_not_accepted_is_the_operators_to_hear_of(
 @pytest.mark.parametrize(
     ("http_status", "code"), [(409, 1007), (424, 1008), (500, 1006), (502, 1008), (503, 1008)]
 )
-def test_a_price_that_moved_or_a_failure_is_no_answer_and_not_asked_over_here(
-    http_status: int, code: int
-) -> None:
+def test_moved_price_or_failure_is_not_retried_here(http_status: int, code: int) -> None:
     with answering((http_status, refusal(code, "Something behind it"))) as lifi:
         with pytest.raises(ProviderDown) as down:
             lifi.provider.quote(WANTED)
@@ -134,7 +129,7 @@ def test_a_price_that_moved_or_a_failure_is_no_answer_and_not_asked_over_here(
         assert len(lifi.asked) == 1
 
 
-def test_a_rate_limit_is_not_asked_over() -> None:
+def test_rate_limit_is_not_retried() -> None:
     limited = (429, refusal(1005, "Rate limit exceeded"))
     with answering(limited, ratelimit_reset="4000") as lifi:
         with pytest.raises(ProviderDown) as down:
@@ -154,24 +149,6 @@ def test_each_call_counts_against_the_quota() -> None:
         with pytest.raises(ProviderDown, match="quota"):
             lifi.provider.quote(WANTED)
     assert len(lifi.asked) == 1
-
-
-def test_a_provider_that_is_silent_costs_a_customer_no_more_than_the_time_given(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(lifi_module, "QUOTE_SECONDS", 0.3)
-    done = threading.Event()
-
-    def say_nothing(_: Exchange) -> None:
-        done.wait(20)
-
-    began = time.monotonic()
-    with scripted(say_nothing, path="/v1") as server:
-        with pytest.raises(ProviderDown):
-            LifiProvider(server.url, KEY, "quittance").quote(WANTED)
-        elapsed = time.monotonic() - began
-        done.set()
-    assert elapsed < 1.5
 
 
 def test_a_chain_that_it_is_known_not_to_serve_costs_no_quote() -> None:
