@@ -37,7 +37,7 @@ _PAIR = re.compile(r"[A-Z0-9]{2,16}/USD")
 _LONGEST_HEARTBEAT = 7 * 24 * 3600
 _SHORTEST_KEY = 20
 _OWN_MACHINE = ("localhost", "127.0.0.1")
-_MOST_DECIMALS = 36
+_MAX_DECIMALS = 36
 _LONGEST_URL = 500
 _LONGEST_WORD = 32
 _DEEPEST = 20
@@ -184,7 +184,7 @@ def _checked_token(entry: Any, chain_type: str, chain: str) -> dict[str, Any]:
     return {
         "symbol": _text(entry, "symbol", where, longest=32),
         "name": _text(entry, "name", where),
-        "decimals": _whole(entry, "decimals", where, 0, _MOST_DECIMALS),
+        "decimals": _whole(entry, "decimals", where, 0, _MAX_DECIMALS),
         "contract_address": _address(chain_type, address, where) if address else "",
         "is_active": _flag(entry, "is_active", where),
         "tags": tags,

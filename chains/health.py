@@ -25,7 +25,7 @@ STILL_AFTER = timedelta(minutes=2)
 STILL_BLOCKS = 30
 _THREADS = 8
 _NEEDED_TO_AGREE = 2
-_FEWEST_THAT_HAVE_TO_AGREE = 3
+_MIN_THAT_HAVE_TO_AGREE = 3
 
 
 class Health(StrEnum):
@@ -174,7 +174,7 @@ def _reached(heads: Sequence[int | None]) -> int | None:
 
 def nodes_needed(nodes: int) -> int:
     """Return how many of so many nodes must respond for payments to be verified."""
-    return _NEEDED_TO_AGREE if nodes >= _FEWEST_THAT_HAVE_TO_AGREE else 1
+    return _NEEDED_TO_AGREE if nodes >= _MIN_THAT_HAVE_TO_AGREE else 1
 
 
 def _node_checks(

@@ -35,7 +35,7 @@ __all__ = [
 
 # A node that lags further behind the others, or behind its own head, is set aside.
 LAG_SECONDS = 40
-FEWEST_BLOCKS_OF_LAG = 3
+MIN_BLOCKS_OF_LAG = 3
 
 
 class UnknownFamily(LookupError):
@@ -156,8 +156,8 @@ def clients_of_each_node(chain: ChainRow) -> list[ChainClient]:
 
 
 def head_allowance(chain: ChainRow) -> int:
-    """Return how many blocks a node may be behind: LAG_SECONDS in blocks, but at least FEWEST_BLOCKS_OF_LAG."""
-    return max(FEWEST_BLOCKS_OF_LAG, LAG_SECONDS * 1000 // chain.block_time_ms)
+    """Return how many blocks a node may be behind: LAG_SECONDS in blocks, but at least MIN_BLOCKS_OF_LAG."""
+    return max(MIN_BLOCKS_OF_LAG, LAG_SECONDS * 1000 // chain.block_time_ms)
 
 
 def _client_for(chain: ChainRow, urls: tuple[str, ...]) -> ChainClient:

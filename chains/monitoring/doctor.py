@@ -12,7 +12,7 @@ from chains.models import Chain, Switch
 from config.doctor.finding import Finding, failed, fine, warning
 
 # Blocks of state: without traces, verification reads accounts at the block of a payment.
-FEWEST_HISTORY = 128
+MIN_HISTORY = 128
 NODE_SECONDS = 60.0
 _THREADS = 8
 _PROBLEMS = {
@@ -101,7 +101,7 @@ def _of_node(subject: str, chain: Chain, node: NodeAbilities, *, behind: int) ->
             subject, summary, "Wait until it has caught up, or replace it: it is not used meanwhile."
         )
         return
-    if node.traces is False and node.history < min(FEWEST_HISTORY, node.head):
+    if node.traces is False and node.history < min(MIN_HISTORY, node.head):
         summary = f"it neither traces nor keeps more than {node.history} blocks of state"
         advice = "Payments from wallets that are contracts wait for the merchant's acceptance. Use a node with debug_"
         yield warning(subject, summary, f"{advice}traceTransaction, or with more state.")

@@ -15,13 +15,13 @@ from enum import Enum
 from typing import Any
 
 from chains.client import ChainError
-from chains.rpc.nodes import MOST_AT_A_TIME, Limiting, Node
+from chains.rpc.nodes import MAX_AT_A_TIME, Limiting, Node
 from chains.rpc.transport import Call, Refused, RpcFault, Silent, TooLarge, Unreachable, says_too_large
 
 # After this many failed single calls, the remaining calls are skipped.
-MOST_FAILED_CALLS = 3
+MAX_FAILED_CALLS = 3
 SPLITTING_SECONDS = 30.0
-MOST_FAILING = 1000
+MAX_FAILING = 1000
 
 _TOO_LONG = "the node took too long to answer in small batches"
 
@@ -61,7 +61,7 @@ class Failing:
         """Add these names."""
         with self._lock:
             self._names |= dict.fromkeys(names)
-            while len(self._names) > MOST_FAILING:
+            while len(self._names) > MAX_FAILING:
                 self._names.popitem(last=False)
 
     def includes(self, name: str) -> bool:
@@ -117,7 +117,7 @@ class Batches:
                 for first, end in self._pending:
                     results[first:end] = [rest] * (end - first)
                 break
-            width = MOST_AT_A_TIME if limit or self._worked else 1
+            width = MAX_AT_A_TIME if limit or self._worked else 1
             parts = [self._pending.popleft() for _ in range(min(width, len(self._pending)))]
             for part, outcome in self._ask(calls, parts):
                 if not isinstance(outcome, ChainError):
@@ -165,7 +165,7 @@ class Batches:
         is_late = self._is_known_alive and time.monotonic() > deadline
         if is_late and not (self._isolating and self._is_any_read):
             raise ChainError(_TOO_LONG)
-        return is_late or self._failed >= MOST_FAILED_CALLS
+        return is_late or self._failed >= MAX_FAILED_CALLS
 
     def _ask(
         self, calls: Sequence[Call], parts: Sequence[_Part]

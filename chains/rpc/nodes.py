@@ -25,14 +25,14 @@ SET_ASIDE_SECONDS = 30.0
 # A head that wasn't reached again for this long is dropped, so that a chain that was rolled back can be followed.
 HEAD_MEMORY_SECONDS = 120.0
 # Concurrent requests to one node if it accepts only small batches.
-MOST_AT_A_TIME = 8
+MAX_AT_A_TIME = 8
 # A limit is retested after this long, because a refusal may be temporary and plans get upgraded. The interval grows
 # each time the limit is confirmed.
 FIRST_LIMIT_SECONDS = 60.0
 LIMIT_SECONDS = 6 * 3600.0
 _LIMIT_GROWTH = 8
-MOST_LOG_BLOCKS = 1000
-MOST_LOG_RECIPIENTS = 500
+MAX_LOG_BLOCKS = 1000
+MAX_LOG_RECIPIENTS = 500
 _SHORTEST_SECRET = 6
 
 
@@ -81,7 +81,7 @@ class Adaptive:
     """
 
     FIRST_SUCCESSES = 10
-    MOST_SUCCESSES = 10_000
+    MAX_SUCCESSES = 10_000
     _GROWTH = 4
 
     def __init__(self, most: int) -> None:
@@ -95,7 +95,7 @@ class Adaptive:
         """Record that this size failed."""
         with self._lock:
             if self._is_trial:
-                self._needed = min(self._needed * self._GROWTH, self.MOST_SUCCESSES)
+                self._needed = min(self._needed * self._GROWTH, self.MAX_SUCCESSES)
             self.size, self._successes, self._is_trial = max(min(self.size, size // 2), 1), 0, False
 
     def worked(self, size: int) -> None:
@@ -114,8 +114,8 @@ class LogLimits:
     """The largest log query that a node answers, in blocks and in recipients."""
 
     def __init__(self) -> None:
-        self.blocks = Adaptive(MOST_LOG_BLOCKS)
-        self.recipients = Adaptive(MOST_LOG_RECIPIENTS)
+        self.blocks = Adaptive(MAX_LOG_BLOCKS)
+        self.recipients = Adaptive(MAX_LOG_RECIPIENTS)
 
 
 @dataclass
@@ -133,7 +133,7 @@ class Node:
     last_error: str = ""
     since: datetime = field(default_factory=lambda: datetime.now(UTC))
     slots: threading.BoundedSemaphore = field(
-        default_factory=lambda: threading.BoundedSemaphore(MOST_AT_A_TIME), repr=False
+        default_factory=lambda: threading.BoundedSemaphore(MAX_AT_A_TIME), repr=False
     )
     logs: "LogLimits" = field(default_factory=lambda: LogLimits())
     _batch_limit: int | None = None

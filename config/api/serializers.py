@@ -22,7 +22,7 @@ _UNSAFE = re.compile(f"[{_CONTROLS}{_MARKS}]")
 _NOT_TEXT = re.compile(f"[{_CONTROLS}]")
 _LINES = re.compile(r"[\t\n\r]+")
 
-_MOST_UNKNOWN_NAMED = 100
+_MAX_UNKNOWN_NAMED = 100
 _kept = threading.local()
 
 
@@ -58,7 +58,7 @@ class StrictSerializer(serializers.Serializer[Any]):
                 except serializers.ValidationError as error:
                     errors[name] = error.detail
         unknown = [str(name) for name in data if name not in self._inputs]
-        for name in unknown[:_MOST_UNKNOWN_NAMED]:
+        for name in unknown[:_MAX_UNKNOWN_NAMED]:
             message = f"{name[:80]!r} is not a parameter of this call."
             for meant in get_close_matches(name[:80], list(self.fields), 1):
                 message += f" Did you mean {meant!r}?"

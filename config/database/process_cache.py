@@ -15,7 +15,7 @@ from config.due_work.listening import Channel, Listener
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-MOST_KEPT = 10_000
+MAX_KEPT = 10_000
 
 _listener: Listener | None = None
 _caches: "list[ProcessCache[object, object]]" = []
@@ -64,7 +64,7 @@ class ProcessCache(Generic[Key, Value]):
         value = values.get(key)
         if value is None:
             value = self._load(key)
-            if value is not None and len(values) < MOST_KEPT:
+            if value is not None and len(values) < MAX_KEPT:
                 values[key] = value
         return value
 

@@ -19,10 +19,10 @@ SKEW_SECONDS = (2.0, 30.0)
 # The service's own statements end by themselves (`settings.DATABASES`), so a longer one is another program's.
 LOCKED_SECONDS = 5.0
 OPEN_SECONDS = 300.0
-FEWEST_DEAD_ROWS = 100_000
-_MOST_CONNECTIONS_PERCENT = 80
+MIN_DEAD_ROWS = 100_000
+_MAX_CONNECTIONS_PERCENT = 80
 _NOTIFIED_WITHIN_SECONDS = 2.0
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 _NO_ANSWER = "Start PostgreSQL, and compare DATABASE_URL with its address, user, password and database."
 _WAITS_ONCE_GONE_SECONDS = 0.1
 
@@ -138,7 +138,7 @@ def check_locks(
         yield fine("locks", "none is held for long")
 
 
-def check_dead_rows(fewest: int = FEWEST_DEAD_ROWS) -> Iterator[Finding]:
+def check_dead_rows(fewest: int = MIN_DEAD_ROWS) -> Iterator[Finding]:
     """Yield tables with more dead rows than living ones, which autovacuum should have removed."""
     sql = """
         SELECT relname, n_dead_tup FROM pg_stat_user_tables
@@ -151,7 +151,7 @@ def check_dead_rows(fewest: int = FEWEST_DEAD_ROWS) -> Iterator[Finding]:
         yield fine("dead rows", "autovacuum keeps up")
 
 
-def check_connections(most_percent: int = _MOST_CONNECTIONS_PERCENT) -> Finding:
+def check_connections(most_percent: int = _MAX_CONNECTIONS_PERCENT) -> Finding:
     """Return whether PostgreSQL has connections left."""
     used = int(_one("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"))
     most = int(_one("SELECT current_setting('max_connections')::int"))
@@ -187,8 +187,8 @@ def _is_unknown(loader: Any, app: str, name: str) -> bool:
 
 
 def _listed(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _one(sql: str, values: list[Any] | None = None) -> Any:

@@ -20,7 +20,7 @@ from config.doctor.finding import Finding, by_limits, failed, fine, warning
 from config.server import probe
 
 _SECONDS = 10.0
-_MOST_BYTES = 256 * 1024
+_MAX_BYTES = 256 * 1024
 _DAY = 86_400
 # Days until a certificate ends, as negative numbers: a warning, then a failure.
 _CERTIFICATE_DAYS = (-14.0, -3.0)
@@ -150,7 +150,7 @@ def _call(method: str, url: str, headers: Mapping[str, str]) -> Answer:
         ends = _end_of_certificate(connection.sock)
         connection.request(method, parts.path, headers={**headers, "User-Agent": "Quittance-Doctor/1"})
         response = connection.getresponse()
-        text = response.read(_MOST_BYTES)
+        text = response.read(_MAX_BYTES)
         received = {key.lower(): value for key, value in response.getheaders()}
     finally:
         connection.close()

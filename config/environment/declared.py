@@ -62,7 +62,7 @@ class Environment:
     DEBUG = switch(default="False")
     TRUSTED_PROXIES = Setting(
         values.proxies,
-        f"a number of proxies up to {values.MOST_PROXIES}, or their networks such as 10.0.0.0/8, "
+        f"a number of proxies up to {values.MAX_PROXIES}, or their networks such as 10.0.0.0/8, "
         "separated by commas",
         default="0",
     )

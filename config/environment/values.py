@@ -15,8 +15,8 @@ from config.environment.wrong import Wrong
 
 SHORTEST_KEY = 32
 # Django's threshold for a key that was typed instead of generated.
-_FEWEST_DIFFERENT_CHARACTERS = 5
-MOST_PROXIES = 16
+_MIN_DIFFERENT_CHARACTERS = 5
+MAX_PROXIES = 16
 
 _RATE = re.compile(r"[1-9][0-9]{0,8}/(second|minute|hour)")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]{0,500}")
@@ -114,7 +114,7 @@ def secret_key(text: str) -> str:
     """Return a key that is long enough and doesn't repeat a single character."""
     if len(text) < SHORTEST_KEY:
         raise Wrong(f"has only {len(text)} characters")
-    if len(set(text)) < _FEWEST_DIFFERENT_CHARACTERS:
+    if len(set(text)) < _MIN_DIFFERENT_CHARACTERS:
         raise Wrong("is not random")
     return text
 
@@ -183,7 +183,7 @@ def networks(text: str) -> list[IPv4Network | IPv6Network]:
 def proxies(text: str) -> int | list[IPv4Network | IPv6Network]:
     """Return the number of proxies in front of the service, or their networks."""
     if re.fullmatch(r"-?[0-9]+", text):
-        return whole(0, MOST_PROXIES)(text)
+        return whole(0, MAX_PROXIES)(text)
     networks: list[IPv4Network | IPv6Network] = []
     for part in _parts(text):
         try:

@@ -35,7 +35,7 @@ from config.tracing.recording import Ids, Work
 
 EXPORT_SECONDS = 5.0
 FLUSH_SECONDS = 2.0
-_MOST_QUEUED = 2048
+_MAX_QUEUED = 2048
 _BATCH = 512
 _EVERY_SECONDS = 2.0
 _LONGEST_VALUE = 1000
@@ -80,7 +80,7 @@ class Spans:
         self._provider.add_span_processor(
             BatchSpanProcessor(
                 exporter,
-                max_queue_size=_MOST_QUEUED,
+                max_queue_size=_MAX_QUEUED,
                 schedule_delay_millis=_EVERY_SECONDS * 1000,
                 max_export_batch_size=_BATCH,
             )

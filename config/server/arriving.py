@@ -23,8 +23,8 @@ from config.server.chunks import BadChunk, ChunkedBody
 
 REQUEST_SECONDS = 10.0
 ANSWER_SECONDS = 10.0
-MOST_HEAD_BYTES = 32 * 1024
-MOST_BODY_BYTES = 256 * 1024
+MAX_HEAD_BYTES = 32 * 1024
+MAX_BODY_BYTES = 256 * 1024
 
 _END_OF_HEAD = b"\r\n\r\n"
 
@@ -100,8 +100,8 @@ class Arriving:
             del self._head[:2]
         end = self._head.find(_END_OF_HEAD, max(0, self._searched - len(_END_OF_HEAD)))
         self._searched = len(self._head)
-        if (len(self._head) if end < 0 else end) > MOST_HEAD_BYTES:
-            raise LimitRequestHeaders(f"the head of the request is over {MOST_HEAD_BYTES} bytes")
+        if (len(self._head) if end < 0 else end) > MAX_HEAD_BYTES:
+            raise LimitRequestHeaders(f"the head of the request is over {MAX_HEAD_BYTES} bytes")
         if end < 0:
             return b""
         head, rest = bytes(self._head[: end + 4]), bytes(self._head[end + 4 :])
@@ -128,7 +128,7 @@ class Arriving:
         """Ask a client that waits to be asked (`Expect: 100-continue`), unless the body would be refused unread."""
         is_asked = self._request._expected_100_continue
         self._request._expected_100_continue = False
-        if is_asked and not has_begun and (self._chunks or 0 < self._length <= MOST_BODY_BYTES):
+        if is_asked and not has_begun and (self._chunks or 0 < self._length <= MAX_BODY_BYTES):
             with suppress(
                 OSError
             ):  # the socket does not block; a client that isn't asked sends in its own time
@@ -137,15 +137,15 @@ class Arriving:
     def _read_body(self, data: bytes) -> None:
         if self._chunks is not None:
             try:
-                self._chunks.feed(data, MOST_BODY_BYTES)
+                self._chunks.feed(data, MAX_BODY_BYTES)
             except BadChunk as error:
                 raise InvalidChunkSize(str(error).encode()) from error
-            if self._chunks.is_complete or len(self._chunks.content) > MOST_BODY_BYTES:
+            if self._chunks.is_complete or len(self._chunks.content) > MAX_BODY_BYTES:
                 self._hand_over(self._chunks.content, self._chunks.rest, is_cut=not self._chunks.is_complete)
             return
         self._content += data
-        if self._length > MOST_BODY_BYTES:  # it will be refused by the length that it declares
-            self._hand_over(self._content[:MOST_BODY_BYTES], b"", is_cut=True)
+        if self._length > MAX_BODY_BYTES:  # it will be refused by the length that it declares
+            self._hand_over(self._content[:MAX_BODY_BYTES], b"", is_cut=True)
         elif len(self._content) >= self._length:
             rest = bytes(self._content[self._length :])
             self._hand_over(self._content[: self._length], rest, is_cut=False)

@@ -5,7 +5,7 @@ import re
 _SIZE = re.compile(rb"[0-9a-fA-F]{1,8}")
 _EXTENSION = re.compile(rb"[ \t]*;[\t\x20-\x7e\x80-\xff]*")
 _LONGEST_LINE = 1024
-_MOST_TRAILERS = 32
+_MAX_TRAILERS = 32
 
 
 class BadChunk(ValueError):
@@ -64,7 +64,7 @@ class ChunkedBody:
         elif self._trailers is not None:
             self._trailers += 1
             self.is_complete = not line
-            if self._trailers > _MOST_TRAILERS:
+            if self._trailers > _MAX_TRAILERS:
                 raise BadChunk("the chunked body has too many trailer fields")
         else:
             self._begin_chunk(line)

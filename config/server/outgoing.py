@@ -8,12 +8,12 @@ from typing import Any
 
 from config.server.arriving import ANSWER_SECONDS
 
-MOST_KEPT_BYTES = 512 * 1024
+MAX_KEPT_BYTES = 512 * 1024
 _SLICE = 64 * 1024
 
 
 class Outgoing:
-    """A connection's socket while a thread answers. `rest` is what is still to be sent, at most MOST_KEPT_BYTES."""
+    """A connection's socket while a thread answers. `rest` is what is still to be sent, at most MAX_KEPT_BYTES."""
 
     def __init__(self, sock: Any) -> None:
         self.sock = sock
@@ -24,7 +24,7 @@ class Outgoing:
         if not self.rest:
             data = data[self._sent_at_once(data) :]
         self.rest += data
-        while len(self.rest) > MOST_KEPT_BYTES:
+        while len(self.rest) > MAX_KEPT_BYTES:
             self.sock.settimeout(ANSWER_SECONDS)
             self.sock.sendall(self.rest[:_SLICE])
             del self.rest[:_SLICE]

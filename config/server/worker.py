@@ -20,12 +20,12 @@ from config.server import refusals
 from config.server.arriving import Arriving, now
 from config.server.outgoing import Outgoing
 
-MOST_HELD_BYTES = 64 * 1024 * 1024
+MAX_HELD_BYTES = 64 * 1024 * 1024
 LINGER_SECONDS = 2.0
 # How long a client has to read what was left of its response when the thread was done.
 SEND_SECONDS = 60.0
-MOST_KEPT_BYTES_IN_ALL = 32 * 1024 * 1024
-_MOST_READ_AFTER = 4 * 1024 * 1024
+MAX_KEPT_BYTES_IN_ALL = 32 * 1024 * 1024
+_MAX_READ_AFTER = 4 * 1024 * 1024
 _RECEIVE_BYTES = 64 * 1024
 
 
@@ -147,7 +147,7 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
         except OSError:
             self._close(conn)
             return
-        self._leaving[conn] = (now() + LINGER_SECONDS, _MOST_READ_AFTER)
+        self._leaving[conn] = (now() + LINGER_SECONDS, _MAX_READ_AFTER)
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._read_after, conn))
 
     def _read_after(self, conn: Any, _socket: Any) -> None:
@@ -170,7 +170,7 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             self._stopped_at = now()
         while self._sending:
             conn, sending = next(iter(self._sending.items()))
-            is_full = self.nr_conns >= self.worker_connections or self._kept_bytes > MOST_KEPT_BYTES_IN_ALL
+            is_full = self.nr_conns >= self.worker_connections or self._kept_bytes > MAX_KEPT_BYTES_IN_ALL
             if sending.ends_at > now() and not is_full:
                 break
             self._give_up(conn)
@@ -193,7 +193,7 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
 
     def _is_over_limit(self) -> bool:
         """Whether the oldest unfinished requests must be dropped to make room for new ones."""
-        return bool(self.nr_conns >= self.worker_connections or self._held_bytes > MOST_HELD_BYTES)
+        return bool(self.nr_conns >= self.worker_connections or self._held_bytes > MAX_HELD_BYTES)
 
     def _cut_off(self, conn: Any) -> None:
         arriving = self._arriving[conn]

@@ -19,7 +19,7 @@ from typing import Any, Literal
 logger = logging.getLogger(__name__)
 
 # A piece of work with more statements than that is a batch, in which each is like the next.
-MOST_STATEMENTS = 100
+MAX_STATEMENTS = 100
 
 Kind = Literal["server", "client", "internal"]
 Ids = Mapping[str, str]
@@ -140,7 +140,7 @@ def _recorded(work: Work, sql: Any) -> Iterator[None]:
         error = type(raised).__name__
         raise
     finally:
-        if len(work.statements) < MOST_STATEMENTS:
+        if len(work.statements) < MAX_STATEMENTS:
             work.statements.append(Statement(sql, began, work.now(), error))
         else:
             work.statements_left_out += 1

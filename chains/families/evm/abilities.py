@@ -6,7 +6,7 @@ from chains.client import ChainError, NodeAbilities
 from chains.families.evm.quantities import quantity
 from chains.families.evm.search.log_queries import Region, query
 from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc
-from chains.rpc.nodes import MOST_LOG_BLOCKS
+from chains.rpc.nodes import MAX_LOG_BLOCKS
 
 # No token is at this address, so the query has no results, and what the node refuses is the range.
 _NONE = "0x0000000000000000000000000000000000000001"
@@ -17,12 +17,12 @@ def find(node: JsonRpc, *, traces: bool) -> NodeAbilities:
     """Return the node's head and limits. Raises ChainError if it gives no usable answer."""
     head = node.batch([("eth_blockNumber", [])], lambda answers: quantity(answers[0]))
     node.batch([("eth_chainId", [])] * MAX_BATCH, list)
-    query(node, Region(max(head - MOST_LOG_BLOCKS + 1, 0), head, (_NONE,), (_NONE,)))
+    query(node, Region(max(head - MAX_LOG_BLOCKS + 1, 0), head, (_NONE,), (_NONE,)))
     blocks = node.log_limits.blocks.size
     return NodeAbilities(
         head=head,
         batch=node.batch_limit,
-        log_blocks=blocks if blocks < MOST_LOG_BLOCKS else None,
+        log_blocks=blocks if blocks < MAX_LOG_BLOCKS else None,
         traces=traces,
         history=_history(node, head),
     )

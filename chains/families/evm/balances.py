@@ -18,10 +18,10 @@ from chains.families.evm.quantities import data_bytes, quantity, to_hex
 from chains.families.evm.tokens import balance_call
 from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, RpcFault, is_execution_failure, sound
 
-MOST_IN_A_PART = 700
+MAX_IN_A_PART = 700
 GAS_FOR_EACH = 150_000
 # The maximum number of requests for single tokens, if the node doesn't run the combined call.
-MOST_SINGLE_ROUNDS = 3
+MAX_SINGLE_ROUNDS = 3
 # The code contains the addresses back to back: one of a different length would shift all that follow.
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
 _ANSWER = 1 + WORD
@@ -57,7 +57,7 @@ _PROGRAM = """
 def balances(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]:
     """Return the owner's balance of each token ("" is the native coin) from this node, without invalid answers.
 
-    Takes one request, and up to MOST_SINGLE_ROUNDS more if the node doesn't run the call or its gas doesn't suffice.
+    Takes one request, and up to MAX_SINGLE_ROUNDS more if the node doesn't run the call or its gas doesn't suffice.
     Raises ChainError.
     """
     contracts = [token for token in dict.fromkeys(tokens) if _ADDRESS.fullmatch(token)]
@@ -101,7 +101,7 @@ def _program(tokens: int) -> bytes:
 
 
 def _parts(tokens: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (tokens[start : start + MOST_IN_A_PART] for start in range(0, len(tokens), MOST_IN_A_PART))
+    return (tokens[start : start + MAX_IN_A_PART] for start in range(0, len(tokens), MAX_IN_A_PART))
 
 
 def _question(owner: str, part: Sequence[str]) -> Call:
@@ -130,7 +130,7 @@ def _read(answer: Any, asked: int) -> list[int | None]:
 def _one_by_one(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int | None]:
     """Return the balances of tokens that are queried separately, in few requests. Raises ChainError."""
     calls = [_single_question(owner, token) for token in tokens]
-    answers = node.batch(calls, list, at_once=max(MAX_BATCH, -(-len(calls) // MOST_SINGLE_ROUNDS)))
+    answers = node.batch(calls, list, at_once=max(MAX_BATCH, -(-len(calls) // MAX_SINGLE_ROUNDS)))
     if answers and all(
         isinstance(answer, RpcFault) and not is_execution_failure(answer) for answer in answers
     ):

@@ -14,7 +14,7 @@ from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure, sound
 
 _GAS_MARGIN_PERCENT = 125
 # The maximum of a provider's suggested gas limit, as a multiple of the node's estimate.
-_MOST_ADVISED = 3
+_MAX_ADVISED = 3
 _BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block: doubling covers about six full blocks
 _FALLBACK_TIP_WEI = 1_000_000_000
 _PLAIN_GAS = 21_000
@@ -121,7 +121,7 @@ def gas_limit(funding: Funding, amount: int, call: EvmCall) -> int:
     max_fee = funding.fees.max_fee
     if isinstance(funding.gas, RpcFault):
         raise _refusal(funding, funding.gas, call.value)
-    limit = max(funding.gas * _GAS_MARGIN_PERCENT // 100, min(call.gas or 0, funding.gas * _MOST_ADVISED))
+    limit = max(funding.gas * _GAS_MARGIN_PERCENT // 100, min(call.gas or 0, funding.gas * _MAX_ADVISED))
     missing = call.value + limit * max_fee - funding.coins
     if missing > 0 and not funding.is_sponsored:
         raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)

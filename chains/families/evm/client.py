@@ -47,8 +47,8 @@ from chains.rpc.nodes import WrongChain
 
 _CHAIN_ID: Call = ("eth_chainId", [])
 _HEAD: Call = ("eth_blockNumber", [])
-_MOST_SIMULATIONS = 2
-_MOST_TRIES_ALONE = 3
+_MAX_SIMULATIONS = 2
+_MAX_TRIES_ALONE = 3
 _UNLIMITED = 2**256 - 1
 
 
@@ -156,7 +156,7 @@ class EvmClient:
         reader.remember(found.oversized)
 
         def read(transaction_hash: str, failures: int) -> TransactionFacts | None:
-            alone = Alone(is_last_try=failures + 1 >= _MOST_TRIES_ALONE)
+            alone = Alone(is_last_try=failures + 1 >= _MAX_TRIES_ALONE)
             snapshot = self._look_up(
                 quiet, [transaction_hash], with_finality=False, mentioning=mentioning, alone=alone
             )
@@ -217,7 +217,7 @@ class EvmClient:
     def _check_taking(self, call: EvmCall, sender: str, spending: Spending) -> None:
         """Raise TransferRefused if a node's simulation shows that the call takes more than `spending`."""
         worth_asking = (simulator for simulator in self._simulators if simulator.is_worth_asking())
-        any(simulator.check(call, sender, spending) for simulator in islice(worth_asking, _MOST_SIMULATIONS))
+        any(simulator.check(call, sender, spending) for simulator in islice(worth_asking, _MAX_SIMULATIONS))
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
         """Return the owner's balance of each token, from the first node that responds; see `balances`."""

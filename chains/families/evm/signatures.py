@@ -23,7 +23,7 @@ _YES = _IS_VALID_SIGNATURE.ljust(_WORD, b"\0")
 _LONGEST_SIGNATURE = 4096
 # EIP-1271 sets no limit, and the wallets in use need far less. Without one, a contract that only burns gas would keep a
 # node busy for longer than its answer is waited for.
-_MOST_GAS = 10_000_000
+_MAX_GAS = 10_000_000
 
 
 def is_signed_by_key(address: str, message: str, signature: str) -> bool:
@@ -53,7 +53,7 @@ def is_signed_by_contract(
     digest = keccak(b"\x19Ethereum Signed Message:\n" + str(len(body)).encode() + body)
     data = _IS_VALID_SIGNATURE + encode(["bytes32", "bytes"], [digest, raw])
     (answer,) = answers(
-        [("eth_call", [{"to": address, "data": to_hex(data), "gas": hex(_MOST_GAS)}, "latest"])]
+        [("eth_call", [{"to": address, "data": to_hex(data), "gas": hex(_MAX_GAS)}, "latest"])]
     )
     if (
         isinstance(answer, RpcFault)

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 UNABLE_SECONDS = 3600.0
 FAILING_SECONDS = 60.0
-MOST_APPROVALS = 20
+MAX_APPROVALS = 20
 
 
 class Simulator:
@@ -78,7 +78,7 @@ class Simulator:
         granted = {pair: amount for pair, amount in logged.items() if amount > 0}
         if not granted:
             return
-        if len(granted) > MOST_APPROVALS:
+        if len(granted) > MAX_APPROVALS:
             raise TransferRefused(
                 Refusal.WOULD_FAIL, note="it would grant too many allowances over the wallet's tokens"
             )

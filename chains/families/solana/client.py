@@ -47,8 +47,8 @@ from chains.rpc.json_rpc import HEAD_ALLOWANCE, MAX_BATCH, Call, Failing, Identi
 from chains.rpc.nodes import WrongChain
 
 _GENESIS: Call = ("getGenesisHash", [])
-_MOST_ACCOUNTS = 100
-_MOST_WATCHES = 1000
+_MAX_ACCOUNTS = 100
+_MAX_WATCHES = 1000
 _NO_LIMIT = 2**256 - 1
 
 # The known clusters: (the catalogue's network, the genesis hash, LI.FI's chain id).
@@ -176,8 +176,8 @@ class SolanaClient:
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the decimals of each mint; mints have no symbol. Raises ChainError for anything but a mint."""
         chunks = [
-            list(addresses[start : start + _MOST_ACCOUNTS])
-            for start in range(0, len(addresses), _MOST_ACCOUNTS)
+            list(addresses[start : start + _MAX_ACCOUNTS])
+            for start in range(0, len(addresses), _MAX_ACCOUNTS)
         ]
         calls: list[Call] = [("getMultipleAccounts", [chunk, ACCOUNTS]) for chunk in chunks]
         return self._rpc.batch(calls, lambda answers: _metadata(chunks, answers)) if calls else []
@@ -209,7 +209,7 @@ class SolanaClient:
 
     def search_limits(self) -> SearchLimits:
         """Return the limits of one search: each watch needs a call."""
-        return SearchLimits(by_block=False, watches=_MOST_WATCHES, searches=1)
+        return SearchLimits(by_block=False, watches=_MAX_WATCHES, searches=1)
 
     def discover(
         self,
@@ -224,7 +224,7 @@ class SolanaClient:
         counts watches.
         """
         start = since_block if since_block and since_block < len(watches) else 0
-        end = min(start + _MOST_WATCHES, len(watches))
+        end = min(start + _MAX_WATCHES, len(watches))
         return Discovery(self._search.run(watches[start:end]), end if end < len(watches) else 0)
 
     def _demand_right_cluster(self, answers: Sequence[Any]) -> None:

@@ -21,16 +21,16 @@ from chains.rpc.json_rpc import Call, JsonRpc
 logger = logging.getLogger(__name__)
 
 _PAGE = 50
-_MOST_PAGES = 50  # of what was left over before, in one round
-_MOST_ROUNDS = 8
-_MOST_LOOKS = 200  # transactions looked at in one search
-_MOST_LOOKS_AGAIN = 50  # and of those that could not be read before
-_MOST_AT_ONCE = 100
-_MOST_FAILURES = 3
-_MOST_GAPS = 16
-_MOST_POSTPONED = 200
-_MOST_FOUND = 500
-_MOST_TRAILS = 20_000
+_MAX_PAGES = 50  # of what was left over before, in one round
+_MAX_ROUNDS = 8
+_MAX_LOOKS = 200  # transactions looked at in one search
+_MAX_LOOKS_AGAIN = 50  # and of those that could not be read before
+_MAX_AT_ONCE = 100
+_MAX_FAILURES = 3
+_MAX_GAPS = 16
+_MAX_POSTPONED = 200
+_MAX_FOUND = 500
+_MAX_TRAILS = 20_000
 
 
 @dataclass
@@ -91,7 +91,7 @@ class ReferenceSearch:
         self._lock = threading.Lock()
         self._trails: OrderedDict[Watch, _Trail] = OrderedDict()
         self._searches = 0
-        self._at_once = _MOST_AT_ONCE
+        self._at_once = _MAX_AT_ONCE
 
     def run(self, watches: Sequence[Watch]) -> tuple[tuple[bytes, str], ...]:
         """Return (reference, signature) of the payments known by now, after one search of bounded work.
@@ -103,14 +103,14 @@ class ReferenceSearch:
             watched = list(dict.fromkeys(watches))
             looks = _Looks(self._look_up, self._at_once)
             self._look(self._newest(watched), looks)
-            for _ in range(_MOST_ROUNDS):
+            for _ in range(_MAX_ROUNDS):
                 waiting = self._with_gaps(watched)
                 if looks.are_over or not waiting:
                     break
                 self._look(self._older(waiting), looks)
             self._look_again(watched, looks)
             self._at_once = looks.at_once
-            while len(self._trails) > _MOST_TRAILS:
+            while len(self._trails) > _MAX_TRAILS:
                 self._trails.popitem(last=False)
             return tuple(
                 (watch.reference, signature)
@@ -135,7 +135,7 @@ class ReferenceSearch:
     def _with_gaps(self, watches: Iterable[Watch]) -> list[tuple[Watch, _Trail]]:
         known = ((watch, self._trails[watch]) for watch in watches if watch in self._trails)
         waiting = sorted((pair for pair in known if pair[1].gaps), key=lambda pair: pair[1].served)
-        return waiting[:_MOST_PAGES]
+        return waiting[:_MAX_PAGES]
 
     def _older(self, waiting: Sequence[tuple[Watch, _Trail]]) -> list[_Page]:
         """Return a further part of each watch's oldest gap.
@@ -188,7 +188,7 @@ class ReferenceSearch:
         if gap.before is None:
             trail.newest = page.entries[0][0]
             trail.gaps.insert(0, gap)
-            if len(trail.gaps) > _MOST_GAPS:
+            if len(trail.gaps) > _MAX_GAPS:
                 oldest = trail.gaps.pop()
                 trail.gaps[-1].until = oldest.until
         gap.before = page.entries[done - 1][0]
@@ -199,9 +199,9 @@ class ReferenceSearch:
         """Look once more at some of what could not be read before; each search goes on where the last one ended."""
         known = [(watch, self._trails[watch]) for watch in watches if watch in self._trails]
         waiting = deque((watch, trail, signature) for watch, trail in known for signature in trail.postponed)
-        waiting.rotate(-self._searches * _MOST_LOOKS_AGAIN)
-        share = list(waiting)[:_MOST_LOOKS_AGAIN]
-        looks.allow(_MOST_LOOKS_AGAIN)
+        waiting.rotate(-self._searches * _MAX_LOOKS_AGAIN)
+        share = list(waiting)[:_MAX_LOOKS_AGAIN]
+        looks.allow(_MAX_LOOKS_AGAIN)
         looks.look(signature for _, _, signature in share)
         for watch, trail, signature in share:
             if looks.has(signature):
@@ -216,7 +216,7 @@ class ReferenceSearch:
         facts = looks.facts_of(signature)
         if facts is None:
             trail.postponed[signature] = None
-            if len(trail.postponed) > _MOST_POSTPONED:
+            if len(trail.postponed) > _MAX_POSTPONED:
                 oldest = next(iter(trail.postponed))
                 del trail.postponed[oldest]
                 _keep_found(trail, oldest)
@@ -232,12 +232,12 @@ class _Looks:
         self._facts: dict[str, TransactionFacts | None] = {}
         self._failures = 0
         self.at_once = at_once
-        self.left = _MOST_LOOKS
+        self.left = _MAX_LOOKS
 
     @property
     def are_over(self) -> bool:
         """Whether the search has done its share of work."""
-        return self.left <= 0 or self._failures >= _MOST_FAILURES
+        return self.left <= 0 or self._failures >= _MAX_FAILURES
 
     def allow(self, looks: int) -> None:
         """Grant a new budget, whether or not the last one was used up."""
@@ -267,7 +267,7 @@ class _Looks:
                     self._facts[part[0]] = None
                     wanted = rest
                 continue
-            self.at_once = min(_MOST_AT_ONCE, self.at_once * 2)
+            self.at_once = min(_MAX_AT_ONCE, self.at_once * 2)
             self._facts |= {signature: _settled(snapshot, signature) for signature in part}
             wanted = rest
 
@@ -295,7 +295,7 @@ def _settled(snapshot: Snapshot, signature: str) -> TransactionFacts | None:
 
 def _keep_found(trail: _Trail, signature: str) -> None:
     trail.found[signature] = None
-    if len(trail.found) > _MOST_FOUND:
+    if len(trail.found) > _MAX_FOUND:
         del trail.found[next(iter(trail.found))]
 
 

@@ -6,8 +6,8 @@ from chains.families.base import PaymentAsk
 from chains.families.solana.references import reference_key
 
 # Encoded characters: a longer text makes a code that cameras read badly.
-_MOST_LABEL = 48
-_MOST_MESSAGE = 60
+_MAX_LABEL = 48
+_MAX_MESSAGE = 60
 _ELLIPSIS = quote("…")
 
 
@@ -17,8 +17,8 @@ def solana_pay(ask: PaymentAsk) -> str:
         "amount": ask.amount,
         "spl-token": ask.token,
         "reference": reference_key(ask.reference) if ask.reference else "",
-        "label": _fitting(ask.label, _MOST_LABEL),
-        "message": _fitting(ask.message, _MOST_MESSAGE),
+        "label": _fitting(ask.label, _MAX_LABEL),
+        "message": _fitting(ask.message, _MAX_MESSAGE),
     }
     query = "&".join(f"{name}={value}" for name, value in asked.items() if value)
     return f"solana:{ask.recipient}?{query}"

@@ -1,7 +1,7 @@
 """Bound how many threads of a web process wait for the outside: nodes, routing providers, receivers, name servers.
 
 If every thread waited for a node that hangs, calls that need the database alone would wait too. So at most
-`MOST_WAITING` threads do, and fewer for one party. One more waits for its turn, which comes soon if the party answers.
+`MAX_WAITING` threads do, and fewer for one party. One more waits for its turn, which comes soon if the party answers.
 If it doesn't come, this call and the next ones fail as if the party were down. Only threads that answer a request
 count: workers have threads of their own for each chain and receiver.
 """
@@ -16,8 +16,8 @@ from functools import partial
 from django.http import HttpRequest, HttpResponse
 
 # Of the 16 threads in `config/gunicorn.py`. The others are left for calls that need no one outside.
-MOST_WAITING = 12
-MOST_FOR_ONE_PARTY = 8
+MAX_WAITING = 12
+MAX_FOR_ONE_PARTY = 8
 RETRY_AFTER_SECONDS = 2
 # A burst at a party that answers gets its turn within this time. If one caller doesn't, the party hangs: for the pause
 # no one queues for it any more, and then one at a time.
@@ -53,7 +53,7 @@ class _Threads:
             self._changed.notify_all()
 
     def _has_room(self, party: str, at_once: int) -> bool:
-        return self._calling[party] < at_once and self._calling.total() < MOST_WAITING
+        return self._calling[party] < at_once and self._calling.total() < MAX_WAITING
 
     def _queue(self, party: str, at_once: int) -> None:
         until = self._hangs_until.get(party)
@@ -80,7 +80,7 @@ _here = _Here()
 
 
 @contextmanager
-def waiting_for(party: str, *, at_once: int = MOST_FOR_ONE_PARTY, queues: bool = True) -> Iterator[None]:
+def waiting_for(party: str, *, at_once: int = MAX_FOR_ONE_PARTY, queues: bool = True) -> Iterator[None]:
     """Count this thread as waiting for `party` while the block runs; within another such block it is counted already.
 
     At most `at_once` threads wait for one party. If it `queues`, one more waits up to a second for one of these to end.

@@ -12,7 +12,7 @@ from chains.families.evm.quantities import json_object, quantity
 # A search may start a few blocks too early, which saves the last queries.
 CLOSE_ENOUGH = 16
 FIRST_STEP = 256
-MOST_KEPT = 1000
+MAX_KEPT = 1000
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _is_later(height: int, time: int, block_at: Callable[[int], BlockTime]) -> b
 
 
 class KeptHeights:
-    """A cache of the last MOST_KEPT heights by time. Thread-safe."""
+    """A cache of the last MAX_KEPT heights by time. Thread-safe."""
 
     def __init__(self) -> None:
         self._heights: OrderedDict[int, int] = OrderedDict()
@@ -73,6 +73,6 @@ class KeptHeights:
         height = find()
         with self._lock:
             self._heights[time] = height
-            while len(self._heights) > MOST_KEPT:
+            while len(self._heights) > MAX_KEPT:
                 self._heights.popitem(last=False)
         return height

@@ -20,9 +20,9 @@ from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, Unread, Why, sound
 
 logger = logging.getLogger(__name__)
 
-MOST_BLOCKS = 1000
+MAX_BLOCKS = 1000
 FIRST_LOOK_BACK = 20
-MOST_TRANSACTIONS = 2000
+MAX_TRANSACTIONS = 2000
 LONGEST_SEARCH_SECONDS = 20.0
 LIMITS = SearchLimits(by_block=True, watches=5000, searches=20)
 
@@ -33,7 +33,7 @@ Candidates = Mapping[str, Sequence[Watch]]
 def block_range(since_block: int | None, latest: int) -> tuple[int, int] | None:
     """Return the first and last block to search now, or None where all were searched before."""
     first = max(latest - FIRST_LOOK_BACK, 0) if since_block is None else since_block
-    return (first, min(latest, first + MOST_BLOCKS - 1)) if first <= latest else None
+    return (first, min(latest, first + MAX_BLOCKS - 1)) if first <= latest else None
 
 
 class Search:
@@ -59,7 +59,7 @@ class Search:
         while self.next_block <= last:
             self._search_next(rpc, last)
             hashes = {log.transaction_hash for log in self._logs}
-            if len(hashes) > MOST_TRANSACTIONS or time.monotonic() > deadline:
+            if len(hashes) > MAX_TRANSACTIONS or time.monotonic() > deadline:
                 break
         self._stop_at_enough(first)
 
@@ -112,7 +112,7 @@ class Search:
         hashes: set[str] = set()
         for log in sorted(self._logs, key=lambda log: log.block):
             hashes.add(log.transaction_hash)
-            if len(hashes) > MOST_TRANSACTIONS and log.block > first:
+            if len(hashes) > MAX_TRANSACTIONS and log.block > first:
                 self.next_block = log.block
                 self._logs = [kept for kept in self._logs if kept.block < log.block]
                 return

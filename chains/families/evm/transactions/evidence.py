@@ -27,7 +27,7 @@ from chains.families.evm.transactions import accounts
 from chains.families.evm.transactions.signed_calls import USER_OPERATION_EVENT, Execution, Way
 from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, Why
 
-MOST_KEPT = 10_000
+MAX_KEPT = 10_000
 _METHOD_NOT_FOUND = -32601
 _METHOD_NOT_SUPPORTED = -32004
 # How nodes say that they no longer have the state of a block, or never offer it.
@@ -142,7 +142,7 @@ class EvidenceReader:
             for case in cases:
                 if not case.is_gone:
                     self._kept[case.unproven.hash, case.unproven.block_hash] = case.evidence()
-            while len(self._kept) > MOST_KEPT:
+            while len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
 
 

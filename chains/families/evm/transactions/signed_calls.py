@@ -27,7 +27,7 @@ from chains.families.evm.transactions.accounts import (
     MULTI_SENDS,
 )
 
-MOST_CALLS = 1000
+MAX_CALLS = 1000
 USER_OPERATION_EVENT = topic("UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)")
 BEFORE_EXECUTION = topic("BeforeExecution()")
 EXECUTION_SUCCESS = topic("ExecutionSuccess(bytes32,uint256)")
@@ -165,7 +165,7 @@ class _Arguments:
         """Return how many elements the array has, and the elements (or the pointers to them)."""
         value = self.behind(place)
         length = value.word(0)
-        if length > MOST_CALLS:
+        if length > MAX_CALLS:
             raise _Malformed
         return length, _Arguments(value._data[WORD:])
 
@@ -197,7 +197,7 @@ def _of_safe(safe: str, data: bytes, logs: Sequence[Log]) -> Execution:
 def _of_multi_send(packed: memoryview) -> Iterator[SignedCall]:
     """Yield the calls of a MultiSend: operation, address, value, length and data of each, without padding."""
     at = 0
-    for _ in range(MOST_CALLS):
+    for _ in range(MAX_CALLS):
         if at == len(packed):
             return
         operation, to = packed[at], packed[at + 1 : at + 21]
@@ -248,7 +248,7 @@ def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[E
             except _Malformed:
                 continue
             total += len(calls)
-            if total > MOST_CALLS:
+            if total > MAX_CALLS:
                 raise _Malformed
             yield Execution(account, Way.OPERATION, bytes(call_data[:4]), calls, first, end)
 

@@ -14,13 +14,13 @@ from chains.client import ChainError
 from chains.families.evm.quantities import address, data_bytes, quantity
 
 # More than a block's gas allows on any supported chain; limits memory if a node is faulty.
-MOST_FRAMES = 1_500_000
+MAX_FRAMES = 1_500_000
 LONGEST_SLOT = 160
 _ROOT = "0"
 # Arguments and references are within this many bytes, so no more is kept.
 _KEPT_INPUT = 256
 # The memory limit for calls kept whole, per transaction; of further calls, only the beginning is kept.
-_MOST_KEPT_WHOLE = 2 * 1024 * 1024
+_MAX_KEPT_WHOLE = 2 * 1024 * 1024
 _MOVING = {"CALL", "CREATE", "CREATE2", "SELFDESTRUCT"}
 _ACTING_FOR_THE_CALLER = {"DELEGATECALL", "CALLCODE"}
 _HARMLESS = {"STATICCALL"}
@@ -221,7 +221,7 @@ class _Reader:
         frame.call = len(self.frames)
         self.frames.append(frame)
         beyond = max(len(frame.data) - _KEPT_INPUT, 0)
-        if self._kept + beyond > _MOST_KEPT_WHOLE:
+        if self._kept + beyond > _MAX_KEPT_WHOLE:
             frame.data, beyond, self.is_whole = frame.data[:_KEPT_INPUT], 0, False
         self._kept += beyond
         around: RawFrame | None = frame if frame.value and frame.sender != frame.to else None
@@ -244,8 +244,8 @@ class _Reader:
 
     def _count_one(self) -> None:
         self._count += 1
-        if self._count > MOST_FRAMES:
-            raise Untraceable(f"more than {MOST_FRAMES} calls and logs")
+        if self._count > MAX_FRAMES:
+            raise Untraceable(f"more than {MAX_FRAMES} calls and logs")
 
 
 def _slots(root: RawFrame) -> Iterator[tuple[int, str]]:

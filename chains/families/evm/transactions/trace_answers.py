@@ -7,7 +7,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity
 from chains.families.evm.transactions.trace import (
-    MOST_FRAMES,
+    MAX_FRAMES,
     RawFrame,
     RawLog,
     Trace,
@@ -111,8 +111,8 @@ class Compact:
 
     def __call__(self, part: dict[str, Any]) -> Any:
         self._count += 1
-        if self._count > MOST_FRAMES:
-            raise TooLarge(f"more than {MOST_FRAMES} calls and logs")
+        if self._count > MAX_FRAMES:
+            raise TooLarge(f"more than {MAX_FRAMES} calls and logs")
         if "topics" in part:
             return RawLog.read(part)
         return RawFrame(part, self._whole_input_of) if "type" in part else part

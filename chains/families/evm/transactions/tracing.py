@@ -29,10 +29,10 @@ from chains.rpc.json_rpc import BrokenOff, Call, JsonRpc, TooLarge, Unread
 
 __all__ = ["Alone", "Mined", "Tracer", "Traces", "traces_of"]
 
-MOST_KEPT = 1000
-MOST_KEPT_CALLS = 200_000  # with their logs, and every 256 bytes of input and of log data
+MAX_KEPT = 1000
+MAX_KEPT_CALLS = 200_000  # with their logs, and every 256 bytes of input and of log data
 _PART_BYTES = 256
-MOST_SUSPECTS = 1000
+MAX_SUSPECTS = 1000
 SUSPECTS_PER_LOOK = 2
 LONGEST_PAUSE_SECONDS = 300.0
 UNABLE_SECONDS = 3600.0
@@ -250,7 +250,7 @@ class Tracer:
     def _note_oversized(self, hashes: Iterable[str]) -> None:
         with self._lock:
             self._oversized |= dict.fromkeys(hashes)
-            while len(self._oversized) > MOST_SUSPECTS:
+            while len(self._oversized) > MAX_SUSPECTS:
                 self._oversized.popitem(last=False)
 
     def _failed(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
@@ -294,10 +294,10 @@ class Tracer:
                     self._suspects.pop(hash_, None)
                 else:
                     self._suspect(hash_, now)
-            while len(self._kept) > MOST_KEPT or self._weight > MOST_KEPT_CALLS:
+            while len(self._kept) > MAX_KEPT or self._weight > MAX_KEPT_CALLS:
                 _, forgotten = self._kept.popitem(last=False)
                 self._weight -= _weight(forgotten.trace)
-            while len(self._suspects) > MOST_SUSPECTS:
+            while len(self._suspects) > MAX_SUSPECTS:
                 self._suspects.popitem(last=False)
 
     def _suspect(self, hash_: str, now: float) -> None:

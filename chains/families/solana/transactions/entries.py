@@ -12,7 +12,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.solana.answers import base58_data, key, listed, mapping, sequence, whole, whole_text
 
-MOST_TEXT = 1_700
+MAX_TEXT = 1_700
 """The base58 text of an instruction's data is at most this long: a whole transaction has 1,232 bytes."""
 
 
@@ -45,7 +45,7 @@ class Instruction:
     @cached_property
     def data(self) -> bytes | None:
         """The instruction's data, or None where it is longer than a transaction or not base58."""
-        return base58_data(self.text) if len(self.text) <= MOST_TEXT else None
+        return base58_data(self.text) if len(self.text) <= MAX_TEXT else None
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ _OLDER_AT = 72
 _RATE_BYTES = 18
 # The extensions of fixed length come before a mint's metadata, and are shorter than this together.
 _MINT_BYTES = 2_048
-_MOST_ACCOUNTS = 100
+_MAX_ACCOUNTS = 100
 _KEPT_SECONDS = 60.0
-_MOST_KEPT = 10_000
+_MAX_KEPT = 10_000
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class FeeBook:
             return {}, None
         fees, schedule = self._remembered(node, mints)
         unknown = sorted(set(mints) - fees.keys())
-        chunks = [unknown[at : at + _MOST_ACCOUNTS] for at in range(0, len(unknown), _MOST_ACCOUNTS)]
+        chunks = [unknown[at : at + _MAX_ACCOUNTS] for at in range(0, len(unknown), _MAX_ACCOUNTS)]
         options = {"encoding": "base64", "dataSlice": {"offset": 0, "length": _MINT_BYTES}}
         calls: list[Call] = [("getMultipleAccounts", [chunk, {**options, **CONFIRMED}]) for chunk in chunks]
         if schedule is None:
@@ -145,7 +145,7 @@ class FeeBook:
             for mint, fee in fees.items():
                 self._kept[node.urls, mint] = until, fee
                 self._kept.move_to_end((node.urls, mint))
-            while len(self._kept) > _MOST_KEPT:
+            while len(self._kept) > _MAX_KEPT:
                 self._kept.popitem(last=False)
 
 

@@ -24,9 +24,9 @@ _TRANSACTION = {"encoding": "json", "maxSupportedTransactionVersion": 0, **CONFI
 _BLOCK = {"transactionDetails": "none", "rewards": False, "maxSupportedTransactionVersion": 0, **CONFIRMED}
 # What a node answers where a transaction's format is newer than that.
 _NEWER_FORMAT = -32015
-_MOST_STATUSES = 256
+_MAX_STATUSES = 256
 # An oversized transaction has about 1 MB (64 calls of 10 KiB each), and a response may contain 32 MB.
-_MOST_TRANSACTIONS = 25
+_MAX_TRANSACTIONS = 25
 
 _Meaning = TypeVar("_Meaning")
 
@@ -78,8 +78,8 @@ def look_up(
     """
     tags = [CONFIRMED, FINALIZED] if with_finality else [CONFIRMED]
     calls: list[Call] = [("getSlot", [tag]) for tag in tags]
-    for start in range(0, len(asked), _MOST_STATUSES):
-        part = list(asked[start : start + _MOST_STATUSES])
+    for start in range(0, len(asked), _MAX_STATUSES):
+        part = list(asked[start : start + _MAX_STATUSES])
         calls.append(("getSignatureStatuses", [part, {"searchTransactionHistory": True}]))
     head, statuses = node.batch(calls, lambda answers: _standing(asked, len(tags), answers))
     transactions: dict[str, TransactionFacts | None] = {
@@ -94,8 +94,8 @@ def look_up(
     looking = _Looking(node, mentioning, fees or FeeBook(), failing or Failing())
     settled.sort(key=lambda each: looking.failing.includes(each[0]))
     failures: list[ChainError] = []
-    for start in range(0, len(settled), _MOST_TRANSACTIONS):
-        of_part, failed = _settled(looking, settled[start : start + _MOST_TRANSACTIONS], blocks)
+    for start in range(0, len(settled), _MAX_TRANSACTIONS):
+        of_part, failed = _settled(looking, settled[start : start + _MAX_TRANSACTIONS], blocks)
         transactions |= of_part
         failures += failed
     if failures and len(failures) == len(settled):

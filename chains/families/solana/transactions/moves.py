@@ -11,7 +11,7 @@ from itertools import islice
 from chains.families.solana.accounts import SYSTEM, TOKEN, TOKEN_2022, TOKEN_PROGRAMS
 from chains.families.solana.transactions.entries import Entry, Instruction
 
-MOST_MOVES = 1_000
+MAX_MOVES = 1_000
 """Of one transaction. Without batches it has at most 64 instructions; batches can make it five thousand moves."""
 _U64 = 8
 _BATCH = b"\xff"
@@ -96,8 +96,8 @@ _SEED_LENGTH_AT = 36
 
 
 def is_crowded(entry: Entry) -> bool:
-    """Whether a transaction that succeeded has more than MOST_MOVES: reading them all would keep others waiting."""
-    return entry.succeeded and any(islice(moves(entry), MOST_MOVES, None))
+    """Whether a transaction that succeeded has more than MAX_MOVES: reading them all would keep others waiting."""
+    return entry.succeeded and any(islice(moves(entry), MAX_MOVES, None))
 
 
 def moves(entry: Entry) -> Iterator[Move]:

@@ -16,7 +16,7 @@ from solders.transaction import VersionedTransaction
 from chains.client import SolanaInstructions, SolanaTransaction
 from chains.families.solana.accounts import SYSTEM
 
-MOST_BYTES = 1232
+MAX_BYTES = 1232
 """The largest transaction that the network carries."""
 COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111"
 _VERIFIERS = {
@@ -25,7 +25,7 @@ _VERIFIERS = {
     "Secp256r1SigVerify1111111111111111111111111",
 }
 _SIGNATURE_FEE = 5_000
-MOST_UNITS = 1_400_000
+MAX_UNITS = 1_400_000
 """The compute units that any transaction may use."""
 _MICRO = 10**6
 _UNIT_LIMIT, _UNIT_PRICE = 2, 3
@@ -161,14 +161,14 @@ def highest_fee(message: SolanaMessage) -> int:
 
     Signatures checked by the native verifier programs cost as much as those of the signers.
     """
-    signatures, units, price = len(message.signers), MOST_UNITS, 0
+    signatures, units, price = len(message.signers), MAX_UNITS, 0
     for instruction in message.instructions:
         if instruction.program in _VERIFIERS:
             signatures += sum(instruction.data[:1])
         elif instruction.program == COMPUTE_BUDGET and instruction.data:
             value = int.from_bytes(instruction.data[1:], "little")
             if instruction.data[0] == _UNIT_LIMIT:
-                units = min(value, MOST_UNITS)
+                units = min(value, MAX_UNITS)
             elif instruction.data[0] == _UNIT_PRICE:
                 price = value
     return signatures * _SIGNATURE_FEE + -(-units * price // _MICRO)
@@ -213,7 +213,7 @@ def unsigned_copy(serialized: bytes, blockhash: str) -> bytes:
 
 def _parsed(serialized: bytes) -> VersionedTransaction:
     """Parse a transaction. Raises ValueError for any failure in solders, including its panics."""
-    if not 0 < len(serialized) <= MOST_BYTES:
+    if not 0 < len(serialized) <= MAX_BYTES:
         raise ValueError("the transaction is empty or too large")
     try:
         transaction = VersionedTransaction.from_bytes(serialized)

@@ -32,8 +32,8 @@ from chains.families.solana.unsigned_transfers import Budget, unsigned
 from chains.families.solana.vetting.balance_changes import Accounts, excess
 from chains.families.solana.vetting.messages import (
     COMPUTE_BUDGET,
-    MOST_BYTES,
-    MOST_UNITS,
+    MAX_BYTES,
+    MAX_UNITS,
     SolanaMessage,
     highest_fee,
     read_action,
@@ -44,9 +44,9 @@ from chains.families.solana.vetting.messages import (
 from chains.families.solana.vetting.tables import Tables, read_table, writable_accounts
 from chains.rpc.json_rpc import Call, JsonRpc
 
-MOST_FEE = 10_000_000
+MAX_FEE = 10_000_000
 """Lamports (0.01 SOL): what a provider's transaction may offer the network at most."""
-_MOST_ACCOUNTS = 100
+_MAX_ACCOUNTS = 100
 # Compute budget instructions, which are replaced by our own limit and price of compute units.
 _BUDGET_CODES = (b"\x00", b"\x02", b"\x03")
 
@@ -98,7 +98,7 @@ def prepare(
             action = _without_budget(action)
         message = _require_signable(read_action(action, sender), sender)
         wallet = _ask(rpc, sender, spending, _table_names(action, message))
-        draft = _drafted(action, message, sender, wallet, Budget(MOST_UNITS, 0))
+        draft = _drafted(action, message, sender, wallet, Budget(MAX_UNITS, 0))
     except ValueError as error:
         raise TransferRefused(Refusal.WOULD_FAIL, note=str(error)) from None
     if not simulate:
@@ -110,8 +110,8 @@ def prepare(
     fees = rpc.batch(
         [("getRecentPrioritizationFees", [list(draft.writable)])], lambda answers: unit_price(answers[0])
     )
-    budget = budget_for(MOST_UNITS if outcome.units is None else outcome.units, fees)
-    budget = replace(budget, units=min(budget.units, MOST_UNITS))
+    budget = budget_for(MAX_UNITS if outcome.units is None else outcome.units, fees)
+    budget = replace(budget, units=min(budget.units, MAX_UNITS))
     _require_fee(outcome.left + highest_fee(draft.message), wallet, budget.fee)
     return _drafted(action, message, sender, wallet, budget).text
 
@@ -124,7 +124,7 @@ def _require_signable(message: SolanaMessage, sender: str) -> SolanaMessage:
         raise ValueError("the transaction needs a signature other than the wallet's")
     if uses_durable_nonce(message):
         raise ValueError("the transaction uses a durable nonce and never expires")
-    if highest_fee(message) > MOST_FEE:
+    if highest_fee(message) > MAX_FEE:
         raise ValueError("the transaction's network fee is too high")
     return message
 
@@ -136,7 +136,7 @@ def _table_names(action: SolanaTransaction | SolanaInstructions, message: Solana
 
 
 def _ask(rpc: JsonRpc, sender: str, spending: Spending, tables: Sequence[str]) -> _Wallet:
-    if len(tables) >= _MOST_ACCOUNTS:
+    if len(tables) >= _MAX_ACCOUNTS:
         raise ValueError("the transaction names too many lookup tables")
     calls: list[Call] = [
         ("getLatestBlockhash", [CONFIRMED]),
@@ -220,7 +220,7 @@ def _compiled(action: SolanaInstructions, sender: str, wallet: _Wallet, budget: 
         compiled = base64.b64decode(unsigned(sender, instructions, budget, wallet.blockhash, tables))
     except CompileError as error:
         raise ValueError(f"the instructions do not fit a transaction: {error}") from None
-    if len(compiled) > MOST_BYTES:
+    if len(compiled) > MAX_BYTES:
         raise ValueError("the instructions do not fit a transaction")
     return compiled
 
@@ -257,7 +257,7 @@ def _simulated(rpc: JsonRpc, draft: _Draft, sender: str, spending: Spending, wal
 
 
 def _before(rpc: JsonRpc, keys: Sequence[str]) -> Accounts:
-    chunks = [keys[start : start + _MOST_ACCOUNTS] for start in range(0, len(keys), _MOST_ACCOUNTS)]
+    chunks = [keys[start : start + _MAX_ACCOUNTS] for start in range(0, len(keys), _MAX_ACCOUNTS)]
     calls: list[Call] = [("getMultipleAccounts", [list(chunk), ACCOUNTS]) for chunk in chunks]
 
     def read(answers: Sequence[Any]) -> dict[str, Account | None]:
