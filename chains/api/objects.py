@@ -28,7 +28,6 @@ class ChainObject(Answer, kw_only=True):
 
     @classmethod
     def of(cls, chain: Chain) -> "ChainObject":
-        """Return the chain's object."""
         return cls(id=chain.id, name=chain.name, chain_type=chain.chain_type, is_active=chain.is_active)
 
 
@@ -54,7 +53,6 @@ class TokenObject(Answer, kw_only=True):
 
     @classmethod
     def of(cls, token: Token) -> "TokenObject":
-        """Return the token's object."""
         return cls(
             id=token.id,
             symbol=token.symbol,

@@ -1,4 +1,4 @@
-"""Find the block of a time by the blocks' timestamps, with few calls and cached results."""
+"""Find the block of a time by the blocks' timestamps, with few calls."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -17,14 +17,14 @@ MAX_KEPT = 1000
 
 @dataclass(frozen=True)
 class BlockTime:
-    """A block's height, and its time in Unix seconds."""
+    """`time` is in Unix seconds."""
 
     height: int
     time: int
 
 
 def read_block_time(header: Any) -> BlockTime:
-    """Return the height and time of a node's answer to `eth_getBlockByNumber`."""
+    """Parse the result of `eth_getBlockByNumber`."""
     header = json_object(header)
     return BlockTime(quantity(header.get("number")), quantity(header.get("timestamp")))
 
@@ -54,7 +54,7 @@ def last_block_until(time: int, latest: BlockTime, block_at: Callable[[int], Blo
 def _is_later(height: int, time: int, block_at: Callable[[int], BlockTime]) -> bool:
     block = block_at(height)
     if block.height != height:
-        raise ChainError("the node returned another block than asked for")
+        raise ChainError("the node returned a different block")
     return block.time > time
 
 
@@ -66,7 +66,7 @@ class KeptHeights:
         self._lock = Lock()
 
     def get(self, time: int, find: Callable[[], int]) -> int:
-        """Return the cached height for `time`, or else the result of `find`, which is then cached."""
+        """Return the cached height for `time`; otherwise call `find` and cache its result."""
         with self._lock:
             if time in self._heights:
                 return self._heights[time]

@@ -57,7 +57,6 @@ class OversizedReader:
             return {hash_ for hash_ in hashes if hash_ in self._known}
 
     def remember(self, hashes: Iterable[str]) -> None:
-        """Mark these transactions, so that they are read on their own."""
         with self._changed:
             for hash_ in hashes:
                 self._known[hash_] = None
@@ -73,7 +72,7 @@ class OversizedReader:
     def facts(
         self, blocks: Mapping[str, str], mentioning: Collection[str], read: Read, *, is_waiting: bool
     ) -> dict[str, TransactionFacts]:
-        """Return the facts read so far, and queue the missing ones for the background thread, which calls `read`.
+        """Return the facts read so far. The background thread calls `read` for the missing ones.
 
         `blocks` maps each transaction's hash to the hash of its current block. With `is_waiting`, wait a few seconds
         for the missing ones.
@@ -125,9 +124,9 @@ class OversizedReader:
                 with _one_at_a_time:
                     facts = read(key[0], failures)
             except ChainError as error:
-                logger.warning("transaction %s could not be read alone: %s", key[0], error)
+                logger.warning("large transaction %s could not be read: %s", key[0], error)
             except Exception:
-                logger.exception("transaction %s could not be read alone", key[0])
+                logger.exception("large transaction %s could not be read", key[0])
             with self._changed:
                 self._note(key, facts)
                 self._waiting.discard(key)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from chains.client import Watch
-from chains.families.solana.answers import base58_data
 from chains.families.solana.client import SolanaClient
 from chains.families.solana.discovery import pays
+from chains.families.solana.results import base58_data
 from chains.families.solana.transactions.entries import read_entry
 from chains.families.solana.transactions.moves import MAX_MOVES, is_crowded
 from chains.models import Chain, Token

@@ -58,4 +58,4 @@ def told(url: str, caplog: pytest.LogCaptureFixture) -> None:
         EvmClient([url], 31337).look_up(["0x" + "ab" * 32], with_finality=False)
     seen = "".join(traceback.format_exception(failed.value)) + repr(failed.value) + caplog.text
     assert KEY not in seen
-    assert "gave no usable answer" in caplog.text
+    assert "sent no usable response" in caplog.text
