@@ -52,7 +52,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Spent:
-    """A call that was not allowed, and not counted: the next is worth trying after `retry_after` seconds, at least 1.
+    """A call that was neither allowed nor counted. Retry after `retry_after` seconds, at least 1.
 
     `is_share`: a share is used up, not the quota.
     """
@@ -87,7 +87,7 @@ def _in_redis(quota_name: str, shares: Sequence[Share], amount: int, window: int
 
 
 class Shares:
-    """The same count in this process. Safe to share between threads; `clock` is in seconds."""
+    """The same count in this process. Thread-safe; `clock` is in seconds."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

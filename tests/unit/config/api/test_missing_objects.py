@@ -106,7 +106,7 @@ def test_what_is_no_id_is_not_repeated(
     assert hostile not in response.content.decode() or hostile == ".."
 
 
-UNKNOWN = "There is nothing at this path. /api/docs lists all paths; none ends in a slash."
+UNKNOWN = "Unknown path. /api/docs lists all paths; none ends in a slash."
 
 
 def test_a_route_that_does_not_exist_is_named(key: str, things: dict[str, str]) -> None:
