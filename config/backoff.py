@@ -1,4 +1,4 @@
-"""Exponential backoff: how long to wait after repeated failures. Pure."""
+"""Exponential backoff after repeated failures."""
 
 _MAX_DOUBLINGS = 16  # a larger power of two would only overflow a float
 
