@@ -1,4 +1,4 @@
-"""Convert decimal strings to base units and back. Integers only; nothing is rounded."""
+"""Convert decimal strings to base units and back, with integers and without rounding."""
 
 import re
 

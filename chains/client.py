@@ -79,6 +79,10 @@ class Transfer:
     account: str = ""
     gain: int | None = None
 
+    @property
+    def claimable_amount(self) -> int:
+        return self.amount if self.claimable is None else self.claimable
+
 
 @dataclass(frozen=True)
 class Block:
@@ -297,7 +301,7 @@ class NodeAbilities:
 
 
 class ChainClient(Protocol):
-    """A client of one chain. Every method except `health` raises ChainError if no node gives a usable response."""
+    """A client of one chain. Every method except `health` raises ChainError if no node sends a usable response."""
 
     def health(self) -> list[NodeHealth]:
         """Return the health of each node in the catalogue's order. Queries no node; returns hosts, never full URLs."""

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from chains.lookup import LARGEST_ID
 from chains.models import Chain, Switch, Token
 from config.api.errors import ApiError, ErrorCode
 from config.database.process_cache import ProcessCache
 
 RETRY_AFTER_SECONDS = 60
-_LARGEST_ID = 2**63 - 1
 
 
 class Feature(StrEnum):
@@ -95,7 +95,7 @@ def find_target(name: str) -> Target:
         kind in ("chain", "token")
         and number.isascii()
         and number.isdecimal()
-        and int(number[:20]) <= _LARGEST_ID
+        and int(number[:20]) <= LARGEST_ID
     ):
         model = Chain if kind == "chain" else Token
         row = model.objects.filter(pk=int(number)).first()

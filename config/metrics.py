@@ -32,8 +32,8 @@ from config.tracing.recording import describe, leave_out
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _BY_ANY_HOST = frozenset(("/metrics", "/healthz"))
 _MONITORING = frozenset(("metrics", "healthz", "readyz"))
-_RESPONSES = Counter("quittance_http_requests", "Requests answered.", ("method", "route", "status"))
-_SECONDS = Histogram("quittance_http_request_seconds", "Time to answer a request.", ("method", "route"))
+_RESPONSES = Counter("quittance_http_requests", "HTTP responses.", ("method", "route", "status"))
+_SECONDS = Histogram("quittance_http_request_seconds", "Time to respond to a request.", ("method", "route"))
 
 
 class AnyHostMiddleware:

@@ -1,4 +1,4 @@
-"""How chains, tokens and amounts look in the API's responses."""
+"""The API's objects for chains, tokens and amounts."""
 
 from typing import Annotated
 
@@ -15,8 +15,6 @@ from config.api.schema.operations import described
     {"id": 8453, "name": "Base", "chain_type": "evm", "is_active": True},
 )
 class ChainObject(Answer, kw_only=True):
-    """A chain of the public catalogue."""
-
     id: Annotated[int, doc("The value of `chain_id`; on EVM the EVM chain id. Needs 64 bits.")]
     name: Annotated[str, doc("The name, for display.")]
     chain_type: Annotated[

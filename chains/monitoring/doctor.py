@@ -31,7 +31,7 @@ def check(clients: Clients = clients_of_each_node) -> Iterator[Finding]:
     chains = list(Chain.objects.filter(is_active=True))
     if not chains:
         advice = "Run manage.py load_catalogue chains/catalogues/mainnet.json, with the nodes' variables set."
-        yield failed("catalogue", "there is no active chain, so nothing can be paid", advice)
+        yield failed("catalogue", "there is no active chain, so no payment is possible", advice)
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="doctor")
     try:
         probes = {

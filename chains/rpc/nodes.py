@@ -189,7 +189,7 @@ class Node:
             longer = max(self._batch_limit_seconds * _LIMIT_GROWTH, FIRST_LIMIT_SECONDS)
             self._batch_limit, self._batch_limit_seconds = size, min(longer, LIMIT_SECONDS)
             self._batch_limit_until = now + self._batch_limit_seconds
-        logger.info("node %s takes batches of up to %s", self.name, size)
+        logger.info("node %s accepts batches of up to %s", self.name, size)
 
     def record_head(self, height: int, now: float, allowance: int) -> None:
         """Record the node's head; raises Lagging if it is more than `allowance` blocks below the last one."""

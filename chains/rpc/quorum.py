@@ -1,8 +1,8 @@
 """Look up transactions by quorum, so that no payment depends on a single node.
 
 With three or more nodes, two must agree on a transaction's block hash, status and transfers before it counts as mined.
-Nodes differ in what they can return (traces, older state), so the evidence of who may claim a transfer is limited to
-what both prove. With fewer nodes there is only failover. If a node doesn't know a transaction, or doesn't send it
+Nodes differ in their abilities (traces, older state), so the evidence of who may claim a transfer is limited to the
+facts that both prove. With fewer nodes there is only failover. If a node doesn't know a transaction, or doesn't send it
 because of its size, the other nodes are queried too.
 
 Limit: two nodes that return the same wrong result are believed. Choose providers that don't share a backend.
@@ -190,10 +190,10 @@ def _common(reports: Sequence[TransactionFacts | None]) -> TransactionFacts | No
 
 
 def _both(one: TransactionFacts, other: TransactionFacts) -> TransactionFacts | None:
-    """Return what both reports prove, or None if they contradict each other.
+    """Return the facts that both reports prove, or None if they contradict each other.
 
     A node that can't trace may miss transfers in inner calls and the evidence of who may claim them. The result is
-    then limited to what both prove, and incomplete.
+    then limited to the facts that both prove, and incomplete.
     """
     if one.commitment != other.commitment:  # finality reaches nodes at different times
         one, other = (replace(facts, commitment="confirmed") for facts in (one, other))
@@ -244,17 +244,13 @@ def _moved(transfer: Transfer) -> Transfer:
 def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
     references = tuple(ref for ref in one.references if ref in other.references)
     made_by = one.made_by if one.made_by == other.made_by else ""
-    claimable = min(_claimable(one), _claimable(other))
+    claimable = min(one.claimable_amount, other.claimable_amount)
     return replace(
         one,
         references=references,
         made_by=made_by,
         claimable=None if claimable >= one.amount else claimable,
     )
-
-
-def _claimable(transfer: Transfer) -> int:
-    return transfer.amount if transfer.claimable is None else transfer.claimable
 
 
 def _within_both(

@@ -199,7 +199,7 @@ def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
 
 
 def describes_large_response(reason: str) -> bool:
-    """Return whether a node's message says that the response is too large to send (geth: -32003)."""
+    """Return whether a node's error is about a response that is too large to send (geth: -32003)."""
     return bool(_IS_TOO_LARGE.search(reason)) and not _IS_TEMPORARY.search(reason)
 
 

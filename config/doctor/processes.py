@@ -23,14 +23,14 @@ def check() -> Iterator[Finding]:
     elif worked is None:
         summary = f"{workers} respond, but none has finished a task in the last minute"
         yield failed(
-            "worker", summary, "Read the workers' logs: either beat sends nothing, or each task fails."
+            "worker", summary, "Read the workers' logs: either beat sends no tasks, or each task fails."
         )
     else:
         yield fine("worker", f"{workers} respond; the last task finished {worked:.0f} s ago")
     sent = heartbeat.age(settings.REDIS_URL)
     if sent is None:
         advice = "Start the Procfile's beat. Without it, payments without a notification wait."
-        yield failed("beat", "has sent nothing in the last minute", advice)
+        yield failed("beat", "has sent no task in the last minute", advice)
     else:
         yield fine("beat", f"last sent a task {sent:.0f} s ago")
 

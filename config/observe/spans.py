@@ -45,7 +45,7 @@ _TABLE = re.compile(r'\b(?:FROM|INTO|UPDATE)\s+(?:ONLY\s+)?"?(\w+)', re.IGNORECA
 
 
 class _ChosenIds(RandomIdGenerator):
-    """Give the next span of this thread the chosen ids, or random ones."""
+    """Generate the chosen ids for the next span of this thread, or random ones."""
 
     def __init__(self) -> None:
         self._chosen = threading.local()

@@ -20,7 +20,7 @@ class ChunkedBody:
         self.is_complete = False
         self.rest = b""
         self._waiting = bytearray()
-        self._left = 0  # bytes of the current chunk that are still to come
+        self._left = 0  # missing bytes of the current chunk
         self._is_between = False  # after a chunk's data, before the line break that ends it
         self._trailers: int | None = None
 

@@ -14,7 +14,6 @@ from web3 import Web3
 from web3.providers.base import JSONBaseProvider
 from web3.types import RPCEndpoint, RPCResponse
 
-from chains.client import ChainError
 from chains.families.evm.quantities import data_bytes, quantity, to_hex
 from chains.rpc.json_rpc import Call, JsonRpc, result_of
 
@@ -62,16 +61,6 @@ class NodesProvider(JSONBaseProvider):
 
         results = self._rpc.batch(calls, read)
         return [RPCResponse(jsonrpc="2.0", id=place, result=result) for place, result in enumerate(results)]
-
-    def is_connected(self, show_traceback: bool = False) -> bool:
-        """Return whether a node of the right chain results; with `show_traceback` raises ChainError if not."""
-        try:
-            self.make_request(RPCEndpoint("eth_chainId"), [])
-        except ChainError:
-            if show_traceback:
-                raise
-            return False
-        return True
 
 
 def connect(rpc: JsonRpc) -> Web3:

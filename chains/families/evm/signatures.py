@@ -12,14 +12,14 @@ from eth_utils.crypto import keccak
 from eth_utils.exceptions import ValidationError
 
 from chains.client import ChainError
+from chains.families.evm.abi import WORD
 from chains.families.evm.quantities import data_bytes, to_hex
 from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure
 
 _REVERTED = re.compile(r"revert|out of gas|invalid opcode|EVM error", re.IGNORECASE)
 # isValidSignature(bytes32,bytes) returns its own selector if the signature is valid.
 _IS_VALID_SIGNATURE = bytes.fromhex("1626ba7e")
-_WORD = 32
-_YES = _IS_VALID_SIGNATURE.ljust(_WORD, b"\0")
+_YES = _IS_VALID_SIGNATURE.ljust(WORD, b"\0")
 _LONGEST_SIGNATURE = 4096
 # EIP-1271 sets no limit, and common wallets need far less. Without a limit, a contract that burns gas could keep a node
 # busy until the request times out.
@@ -66,7 +66,7 @@ def is_signed_by_contract(
         raise ChainError(f"the node rejected a call: {result.message}")
     # A contract that reverts rejects the signature. A contract that echoes its input returns the selector followed by
     # other bytes, so the whole word is compared.
-    return not isinstance(result, RpcFault) and data_bytes(result)[:_WORD] == _YES
+    return not isinstance(result, RpcFault) and data_bytes(result)[:WORD] == _YES
 
 
 def _read(signature: str) -> bytes | None:

@@ -116,7 +116,7 @@ def read_token_account(account: Account) -> TokenAccount:
 
 
 def mint_decimals(account: Account | None) -> int:
-    """Return a mint's decimals. Raises ChainError for anything but an initialised mint."""
+    """Return a mint's decimals. Raises ChainError unless the account is an initialised mint."""
     if account is None or not account.is_mint or account.data[45] != 1:
         raise ChainError("there is no token mint at this address; check the token's address")
     return account.data[44]

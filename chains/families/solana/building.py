@@ -81,7 +81,7 @@ def build(rpc: JsonRpc, order: Order) -> str:
     simulation = rpc.batch(
         [("simulateTransaction", [trial, options])], lambda results: read_simulation(results[0])
     )
-    # The simulation pays nothing for compute units, so the payer's real balance will be lower.
+    # The simulation charges no compute units, so the payer's real balance will be lower.
     has_passed = simulation.error is None or simulation.error == PAYER_LEFT_TOO_LITTLE
     spent = deposit + (0 if order.token else order.amount)
     budget = budget_for(

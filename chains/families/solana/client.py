@@ -171,7 +171,7 @@ class SolanaClient:
         return [FeedAnswer(0, 0, 0) for _ in addresses]
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
-        """Return the decimals of each mint; mints have no symbol. Raises ChainError for anything but a mint."""
+        """Return the decimals of each mint; mints have no symbol. Raises ChainError for any other account."""
         chunks = [
             list(addresses[start : start + _MAX_ACCOUNTS])
             for start in range(0, len(addresses), _MAX_ACCOUNTS)

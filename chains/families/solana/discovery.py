@@ -278,7 +278,7 @@ def pays(facts: TransactionFacts, watch: Watch) -> bool:
     return facts.succeeded and any(
         watch.reference in transfer.references
         and (transfer.token, transfer.recipient) == (watch.token, watch.recipient)
-        and (transfer.amount if transfer.claimable is None else transfer.claimable) > 0
+        and transfer.claimable_amount > 0
         for transfer in facts.transfers
     )
 

@@ -134,7 +134,7 @@ def matches(candidates: Candidates, looked_up: Snapshot) -> tuple[tuple[bytes, s
                 (reference, transfer.token, transfer.recipient)
                 for transfer in facts.transfers
                 for reference in transfer.references
-                if min(transfer.amount, transfer.amount if transfer.claimable is None else transfer.claimable)
+                if min(transfer.amount, transfer.claimable_amount)
             }
             found |= {
                 (watch.reference, hash_)

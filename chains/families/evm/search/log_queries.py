@@ -127,7 +127,7 @@ def _result(node: JsonRpc, part: Region) -> list[Any] | None:
 def _check(node: JsonRpc, block: int) -> None:
     """Raise ChainError unless the node answers a query about this block that has no results.
 
-    A node that fails this query is down: the failure says nothing about its limits or about the block.
+    A node that fails this query is down, so its limits and the block stay unknown.
     """
     if _logs(node, _call(block, block, [_NOTHING], ())) is None:
         raise ChainError("the node answers no log query")

@@ -9,7 +9,7 @@ before the transaction and in the transaction's block. Nothing else in that bloc
 
 A native payment to a contract counts up to the gain of the recipient's balance in the block.
 
-State that the node no longer has proves nothing. If the node fails, the transaction is looked up again later.
+Missing state is no evidence. If the node fails, the transaction is looked up again later.
 """
 
 import re
@@ -86,7 +86,7 @@ class Evidences:
 class EvidenceReader:
     """The evidence from one node. Results are cached, because a block's state doesn't change.
 
-    It has its own connections, because missing evidence says nothing about the node's health.
+    It has its own connections, because missing evidence doesn't affect the node's health.
     """
 
     def __init__(self, node: JsonRpc) -> None:

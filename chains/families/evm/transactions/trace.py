@@ -196,7 +196,7 @@ class _Reader:
         return root
 
     def numbered(self, root: RawFrame | None) -> Iterator[Call]:
-        """Yield the calls, those that move value with their slots.
+        """Yield the calls, with slots if they move value.
 
         A slot is the path through the frames that can move value. Other frames don't count, because nodes differ in
         which of them they report (such as precompiled contracts), and a transfer must always have the same slot.
@@ -210,7 +210,7 @@ class _Reader:
             )
 
     def _enter(self, raw: Any, parent: RawFrame | None) -> RawFrame | None:
-        """Return the frame to visit, or None if nothing in it took effect or can move value."""
+        """Return the frame to visit, or None if it took no effect or can't move value."""
         self._count_one()
         frame = raw if isinstance(raw, RawFrame) else self._read(raw)
         if frame.is_undone:
