@@ -240,9 +240,9 @@ class Watch:
 class Discovery:
     """The (reference, transaction hash) pairs found, and the block to continue from.
 
-    A pair is a transfer of the watched token to the watched recipient with the reference, or a transaction that
-    delivered such tokens, has the reference in its input, and could not be read fully. `unreadable` counts the skipped
-    pairs of block and recipient whose logs no node returns.
+    A pair is a transfer of the watched token to the watched recipient with the reference. It may also be a transaction
+    that delivered such tokens and has the reference in its input, but could not be read fully. `unreadable` counts the
+    skipped pairs of block and recipient whose logs no node returns.
     """
 
     found: tuple[tuple[bytes, str], ...]

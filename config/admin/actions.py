@@ -1,8 +1,8 @@
 """Actions of staff on one object: shown if available, confirmed first, run once, and logged.
 
-The confirmation form contains the object's state. If the object has changed when the form is sent, the action doesn't
-run, so a second click, a stale tab or two colleagues at once are harmless. One transaction runs the action and writes
-the log entry with the user, the action and the reason.
+The confirmation form contains the object's state. The action doesn't run if the object has changed since. So a second
+click, a stale tab or two colleagues at once are harmless. One transaction runs the action and writes the log entry with
+the user, the action and the reason.
 """
 
 from typing import Any, ClassVar

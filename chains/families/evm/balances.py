@@ -1,8 +1,8 @@
 """Read a wallet's balances of many tokens in one call, without a deployed contract.
 
 The call (`eth_call`) simulates a contract creation: the creation code calls each token for the owner's balance and
-returns the results in place of the new contract's code. Each call has its own gas limit and 32 bytes for the result, so
-that a token that reverts, loops or returns a megabyte affects only itself.
+returns the results in place of the new contract's code. Each call has its own gas limit and 32 bytes for the result. So
+a token that reverts, loops or returns a megabyte affects only itself.
 
 The limits of one call: creation code has at most 49,152 bytes (EIP-3860). A contract's code has at most 24,576
 (EIP-170), must not begin with 0xEF (EIP-3541) and costs 200 gas per byte.

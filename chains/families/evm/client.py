@@ -113,8 +113,8 @@ class EvmClient:
         2. The traces of those that need one. Without a trace, account state is read instead, in two rounds.
         3. The head and the blocks that the receipts name, and the chain id again: the URL may now serve another node.
 
-        A transaction is reported as not mined if the node has a different block at the receipt's height (the chain was
-        reorganised between the batches), or if its trace is temporarily unavailable.
+        A transaction is reported as not mined if its trace is temporarily unavailable, or if the chain was reorganised
+        between the batches: then the node has a different block at the receipt's height.
 
         A background thread reads oversized transactions (see `oversized.py`): it calls this with `alone` for one each.
         """

@@ -39,7 +39,7 @@ class Refusal:
     retry_after: int
 
     def as_error(self) -> ApiError:
-        message = f"Too many calls. Try again in {self.retry_after} seconds."
+        message = f"Too many calls. Try again in {self.retry_after} s."
         return ApiError(ErrorCode.RATE_LIMITED, message, retry_after=self.retry_after)
 
 

@@ -109,20 +109,8 @@ class RawFrame:
     """
 
     __slots__ = (
-        "call",
-        "data",
-        "inner",
-        "is_undone",
-        "kind",
-        "logs",
-        "moves_value",
-        "parent",
-        "result",
-        "seen",
-        "sender",
-        "to",
-        "value",
-        "written",
+        "call", "data", "inner", "is_undone", "kind", "logs", "moves_value", "parent", "result", "seen",
+        "sender", "to", "value", "written",
     )  # fmt: skip
 
     def __init__(self, raw: dict[str, Any], whole_input_of: Collection[str]) -> None:
