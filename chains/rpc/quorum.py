@@ -58,7 +58,7 @@ def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], query: Query) -> Sn
     return _agreed(transaction_hashes, results)
 
 
-def query_quorum(rpc: JsonRpc, query: Callable[[JsonRpc], _Result]) -> list[_Result]:
+def query_enough(rpc: JsonRpc, query: Callable[[JsonRpc], _Result]) -> list[_Result]:
     """Return the results of two nodes if a quorum is required, otherwise of one. Raises ChainError."""
     return _query_until(rpc, query, len, "too few of {} nodes are available")
 
@@ -113,7 +113,7 @@ def _first_known(hashes: Sequence[str], results: Sequence[_NodeResult]) -> Snaps
     """Return each transaction from the first node that knows it, and the head of the last node used (failover)."""
     transactions: dict[str, TransactionFacts | None] = dict.fromkeys(hashes)
     head = results[0].snapshot.head
-    open_questions: set[str] = set()
+    unresolved: set[str] = set()
     for result in results:
         reported = result.snapshot.transactions
         missing = {wanted for wanted in hashes if not _is_shown(transactions[wanted])}
@@ -123,12 +123,12 @@ def _first_known(hashes: Sequence[str], results: Sequence[_NodeResult]) -> Snaps
             if (facts := reported.get(wanted)) is not None
             and (transactions[wanted] is None or (facts.is_readable and facts.block is not None))
         }
-        open_questions = (open_questions - new.keys()) | (missing & result.snapshot.contradicted)
+        unresolved = (unresolved - new.keys()) | (missing & result.snapshot.contradicted)
         transactions |= dict.fromkeys(missing & result.snapshot.contradicted)
         if new:
             transactions |= new
             head = result.snapshot.head
-    return Snapshot(head, transactions, frozenset(open_questions))
+    return Snapshot(head, transactions, frozenset(unresolved))
 
 
 def _unsettled(hashes: Sequence[str], results: Sequence[_NodeResult]) -> list[str]:

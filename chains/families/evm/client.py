@@ -266,7 +266,7 @@ class EvmClient:
     def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:
         """Return each sender's next nonce in mined blocks; the lower one if the nodes of a quorum disagree."""
         addresses = [to_checksum_address(sender) for sender in senders]
-        counts = quorum.query_quorum(self._rpc, partial(_transaction_counts, addresses))
+        counts = quorum.query_enough(self._rpc, partial(_transaction_counts, addresses))
         return dict(zip(senders, map(min, zip(*counts, strict=True)), strict=True))
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
@@ -300,7 +300,7 @@ class EvmClient:
 
             return last_block_until(time, block("latest"), lambda height: block(hex(height)))
 
-        return self._heights.get(time, lambda: min(quorum.query_quorum(self._rpc, find)))
+        return self._heights.get(time, lambda: min(quorum.query_enough(self._rpc, find)))
 
     def search_limits(self) -> SearchLimits:
         return discovery.LIMITS
