@@ -55,12 +55,11 @@ class RateLimitMiddleware:
 
 
 def count_expensive(request: HttpRequest | Request, about: object) -> None:
-    """Count a call that costs something at nodes or providers, by payment request and client address; each call once.
+    """Count a call that queries nodes or providers, once, by payment request and client address.
 
-    `about` is the request's ID, or "" for a call about none. Call it once the input is known to be valid, and before
-    a node or provider is called. Raises ApiError `rate_limited`. Without Redis this process counts alone.
-
-    Nothing is counted over all addresses: one client could use that up for every other.
+    `about` is the payment request's ID, or "" for a call without one. Call it after the input is validated and before a
+    node or provider is queried. Raises ApiError `rate_limited`. Without Redis this process counts alone. There is no
+    limit over all addresses, because one client could use it up for all others.
     """
     call: Any = getattr(request, "_request", request)  # Django's request inside REST framework's
     if getattr(call, "is_counted_as_expensive", False):
