@@ -2,7 +2,7 @@
 
 Django's check sends a statement each time a request gets a connection. A server that ended the connection has closed
 its socket, which this backend sees without a round trip. The kernel notices a lost server within about ten seconds
-(`config.database.keepalives`).
+(`config.environment.keepalives`).
 
 A primary that becomes a standby keeps its connections open and rejects their writes. After such an error, all
 connections of the pool are closed, and new ones reach the new primary by DNS, a proxy or `target_session_attrs`.
