@@ -48,7 +48,6 @@ class _FromTheCatalogue(portal.NeverDeleted):
     """Rows that only `load_catalogue` creates. Fields that would re-value existing requests are read-only."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        """Disabled."""
         return False
 
 
@@ -78,7 +77,6 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
     fields: ClassVar[Any] = ("name", "is_active", "block_time_ms", *readonly_fields)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
-        """Set the field labels."""
         options["labels"] = {"is_active": "Active", "block_time_ms": "Block time (ms)"}
         return super().get_form(request, obj, change, **options)
 
@@ -90,13 +88,11 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
         return chains.annotate(token_count=own, enabled_count=enabled)
 
     def get_fields(self, request: HttpRequest, obj: Chain | None = None) -> Any:
-        """Hide the node URLs from users with read-only access."""
         if self.has_change_permission(request, obj):
             return self.fields
         return [name for name in self.fields if name not in self.settings_of_nodes]
 
     def beside(self, request: HttpRequest, chain: Chain | None) -> dict[str, Any]:
-        """Return the summary panel: health, head, nodes and tokens."""
         if chain is None:
             return super().beside(request, chain)
         status, health = status_of(chain), health_of(chain)
@@ -109,7 +105,7 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
                 ("Latest block", f"{status.head:,}" if status and status.head is not None else NOTHING),
                 ("Block first seen", _moment(status.head_since if status else None)),
                 ("Nodes last checked", _moment(status.looked_at if status else None)),
-                ("Nodes answering", self.answering(chain)),
+                ("Nodes responding", self.answering(chain)),
                 ("Enabled tokens", self.tokens(chain)),
                 ("Confirmations", self.depth(chain)),
             ],
@@ -118,19 +114,16 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
 
     @admin.display(description="Chain", ordering="name")
     def label(self, chain: Chain) -> str:
-        """Return the name with the id below."""
         return two_lines(chain.name, f"{chain.chain_type} {chain.pk}")
 
     @admin.display(description="Health")
     def health(self, chain: Chain) -> str:
-        """Return the health badge."""
         if not chain.is_active:
             return portal.badge("off", {})
         return portal.badge(health_of(chain).value, HEALTH_COLOURS)
 
     @admin.display(description="Latest block")
     def head(self, chain: Chain) -> str:
-        """Return the latest block and when it was first seen."""
         status = status_of(chain)
         if status is None or status.head is None:
             return NOTHING
@@ -138,29 +131,25 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
 
     @admin.display(description="Nodes")
     def answering(self, chain: Chain) -> str:
-        """Return how many nodes answer and the largest lag in blocks."""
         status = status_of(chain)
         if status is None:
             return NOTHING
         good = sum(node["state"] == NodeState.ANSWERING for node in status.nodes)
         lag = max((node["behind"] or 0 for node in status.nodes), default=0)
         return two_lines(
-            f"{good} of {len(status.nodes)} answer", f"{lag:,} blocks behind at most" if lag else ""
+            f"{good} of {len(status.nodes)} respond", f"{lag:,} blocks behind at most" if lag else ""
         )
 
     @admin.display(description="Tokens", ordering="enabled_count")
     def tokens(self, chain: Chain) -> str:
-        """Return how many of its tokens are enabled."""
         return f"{getattr(chain, 'enabled_count', 0)} of {getattr(chain, 'token_count', 0)}"
 
     @admin.display(description="Confirmations", ordering="confirmations")
     def depth(self, chain: Chain) -> str:
-        """Return the confirmations a payment needs."""
         return f"{chain.confirmations} blocks" if chain.confirmations.isdigit() else chain.confirmations
 
     @admin.display(description="Price feeds")
     def price_feeds(self, chain: Chain) -> str:
-        """Return each feed with its contract and how often it updates at least, one per line."""
         lines = [
             (
                 feed["pair"],
@@ -173,14 +162,11 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
 
     @admin.display(description="Nodes, in order")
     def nodes(self, chain: Chain) -> str:
-        """Return the node URLs, one per line."""
         return "\n".join(chain.rpc_urls)
 
 
 @admin.register(Token)
 class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
-    """Tokens, identified by chain and contract."""
-
     list_display = ("label", "network", "health", "decimals", "is_active", "contract")
     list_filter = ("is_active", ("chain", Related))
     list_filter_sheet = True
@@ -190,7 +176,6 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
     fields = ("name", "is_active", "trailing_data", *readonly_fields)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
-        """Set the labels and the help text."""
         options["labels"] = {"is_active": "Active", "trailing_data": "Accepts a payment reference"}
         options["help_texts"] = {
             "trailing_data": "Switch off if the contract rejects transfers with data after their arguments."
@@ -208,29 +193,24 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
 
     @admin.display(description="Token", ordering="symbol")
     def label(self, token: Token) -> str:
-        """Return the symbol with the name below."""
         return two_lines(token.symbol, token.name)
 
     @admin.display(description="Chain", ordering="chain")
     def network(self, token: Token) -> str:
-        """Return a link to the chain."""
         return portal.link(portal.change_url(token.chain), token.chain.name)
 
     @admin.display(description="Chain's health")
     def health(self, token: Token) -> str:
-        """Return the chain's health badge."""
         if not token.chain.is_active:
             return portal.badge("off", {})
         return portal.badge(health_of(token.chain).value, HEALTH_COLOURS)
 
     @admin.display(description="Priced as")
     def priced_as(self, token: Token) -> str:
-        """Return the coin whose exchange rates price the token."""
         return token.price_as or "no price: requests need an amount of the token"
 
     @admin.display(description="Contract", ordering="contract_address")
     def contract(self, token: Token) -> str:
-        """Return the contract address, or "native coin"."""
         if token.is_native:
             return "native coin"
         return clipped(
@@ -244,12 +224,10 @@ def status_of(chain: Chain) -> ChainStatus | None:
 
 
 def health_of(chain: Chain) -> Health:
-    """Return the chain's current health."""
     return evaluate(chain, status_of(chain), timezone.now())
 
 
 def _line(node: dict[str, Any]) -> dict[str, object]:
-    """Return one row of the node table on the chain's page."""
     return {
         "host": node["host"],
         "state": portal.badge(

@@ -1,4 +1,4 @@
-"""Convert decimal strings to base units and back. Integers only; nothing is rounded."""
+"""Convert decimal strings to base units and back, with integers and without rounding."""
 
 import re
 
@@ -32,7 +32,7 @@ def parse_amount(value: object, token: Token) -> int:
         raise AmountError(ErrorCode.AMOUNT_NOT_POSITIVE, "The amount should be more than zero.")
     if len(digits) > _UINT256_DIGITS or int(digits) > largest_amount(token):
         raise AmountError(
-            ErrorCode.AMOUNT_TOO_LARGE, f"The amount is beyond what {token.chain.name} can hold."
+            ErrorCode.AMOUNT_TOO_LARGE, f"The amount exceeds the largest that {token.chain.name} supports."
         )
     return int(digits)
 
@@ -49,7 +49,6 @@ def read_decimal(value: object) -> tuple[str, str]:
 
 
 def largest_amount(token: Token) -> int:
-    """Return the largest amount that `token`'s chain supports, in base units."""
     return token.chain.family.largest_amount
 
 

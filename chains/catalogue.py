@@ -37,7 +37,7 @@ _PAIR = re.compile(r"[A-Z0-9]{2,16}/USD")
 _LONGEST_HEARTBEAT = 7 * 24 * 3600
 _SHORTEST_KEY = 20
 _OWN_MACHINE = ("localhost", "127.0.0.1")
-_MOST_DECIMALS = 36
+_MAX_DECIMALS = 36
 _LONGEST_URL = 500
 _LONGEST_WORD = 32
 _DEEPEST = 20
@@ -89,7 +89,7 @@ def verify_catalogue(chains: list[dict[str, Any]]) -> list[str]:
     """Compare the catalogue with every node of each active chain: chain ID, token decimals and symbols.
 
     A Solana mint has no symbol, so only its decimals are compared. Returns the names of the inactive chains, which are
-    skipped. Raises CatalogueError for a mismatch, for a node that doesn't answer, or an active chain without nodes.
+    skipped. Raises CatalogueError for a mismatch, a node that doesn't respond, or an active chain without nodes.
     """
     for entry in chains:
         if entry["is_active"]:
@@ -114,9 +114,9 @@ def _verify_node(entry: Mapping[str, Any], client: ChainClient, where: str) -> N
     if served != entry["id"]:
         raise CatalogueError(f"{where} serves chain {served}, not {entry['id']}")
     tokens = [token for token in entry["tokens"] if token["contract_address"]]
-    answers = client.token_metadata([token["contract_address"] for token in tokens])
-    for token, answer in zip(tokens, answers, strict=True):
-        onchain = {"decimals": answer.decimals, "symbol": answer.symbol}
+    onchain_tokens = client.token_metadata([token["contract_address"] for token in tokens])
+    for token, metadata in zip(tokens, onchain_tokens, strict=True):
+        onchain = {"decimals": metadata.decimals, "symbol": metadata.symbol}
         for name, value in onchain.items():
             if value is not None and token[name] != value:
                 address = token["contract_address"]
@@ -138,7 +138,7 @@ def _checked_chain(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
         raise CatalogueError("a chain should be an object")
     where = f"chain {entry.get('name') or entry.get('id')}"
-    _refuse_unknown(entry, _CHAIN_FIELDS, where)
+    _reject_unknown(entry, _CHAIN_FIELDS, where)
     chain_type = entry.get("chain_type")
     if not isinstance(chain_type, str) or chain_type not in families():
         raise CatalogueError(f"{where}: chain_type should be one of {', '.join(families())}")
@@ -172,7 +172,7 @@ def _checked_token(entry: Any, chain_type: str, chain: str) -> dict[str, Any]:
     if not isinstance(entry, dict):
         raise CatalogueError(f"{chain}: a token should be an object")
     where = f"{chain}, token {entry.get('symbol')}"
-    _refuse_unknown(entry, _TOKEN_FIELDS, where)
+    _reject_unknown(entry, _TOKEN_FIELDS, where)
     address = entry.get("contract_address")
     if not isinstance(address, str):
         raise CatalogueError(f"{where}: contract_address should be text, empty for the native coin")
@@ -184,7 +184,7 @@ def _checked_token(entry: Any, chain_type: str, chain: str) -> dict[str, Any]:
     return {
         "symbol": _text(entry, "symbol", where, longest=32),
         "name": _text(entry, "name", where),
-        "decimals": _whole(entry, "decimals", where, 0, _MOST_DECIMALS),
+        "decimals": _whole(entry, "decimals", where, 0, _MAX_DECIMALS),
         "contract_address": _address(chain_type, address, where) if address else "",
         "is_active": _flag(entry, "is_active", where),
         "tags": tags,
@@ -193,7 +193,7 @@ def _checked_token(entry: Any, chain_type: str, chain: str) -> dict[str, Any]:
     }
 
 
-def _refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:
+def _reject_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:
     unknown = sorted(set(entry) - known)
     if unknown:
         raise CatalogueError(f"{where}: unknown field {unknown[0]}")
@@ -221,11 +221,11 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _whole(
-    entry: Mapping[str, Any], name: str, where: str, least: int, most: int, *, default: int | None = None
+    entry: Mapping[str, Any], name: str, where: str, minimum: int, maximum: int, *, default: int | None = None
 ) -> int:
     value = entry.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise CatalogueError(f"{where}: {name} should be a whole number from {least} to {most}")
+    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+        raise CatalogueError(f"{where}: {name} should be a whole number from {minimum} to {maximum}")
     return value
 
 
@@ -264,7 +264,6 @@ def _public_node(entry: Mapping[str, Any], where: str) -> str:
 
 
 def _explorer(entry: Mapping[str, Any], where: str) -> str:
-    """Return the block explorer URL that pages link to, or ""."""
     url = _text(entry, "explorer_url", where, default="", longest=_LONGEST_URL)
     if url and not _is_web_address(url):
         raise CatalogueError(f"{where}: explorer_url should be http(s)://…, or empty")
@@ -307,11 +306,10 @@ def _routers(value: Any, chain_type: str, where: str) -> dict[str, list[str]]:
 
 
 def _feeds(value: Any, chain_type: str, where: str) -> list[dict[str, Any]]:
-    """Return the chain's price feeds, one for each pair."""
     if not isinstance(value, list) or not all(isinstance(feed, dict) for feed in value):
         raise CatalogueError(f"{where}: feeds should be a list of objects")
     if value and not family_of(chain_type).has_price_feeds:
-        raise CatalogueError(f"{where}: price feeds are not read on this kind of chain")
+        raise CatalogueError(f"{where}: chains of this family have no price feeds; remove them")
     feeds = [_checked_feed(feed, chain_type, where) for feed in value]
     if len({feed["pair"] for feed in feeds}) != len(feeds):
         raise CatalogueError(f"{where}: the file lists a feed of the same pair twice")
@@ -320,7 +318,7 @@ def _feeds(value: Any, chain_type: str, where: str) -> list[dict[str, Any]]:
 
 def _checked_feed(feed: Mapping[str, Any], chain_type: str, chain: str) -> dict[str, Any]:
     where = f"{chain}, feed {feed.get('pair')}"
-    _refuse_unknown(feed, {"pair", "address", "heartbeat"}, where)
+    _reject_unknown(feed, {"pair", "address", "heartbeat"}, where)
     pair = feed.get("pair")
     if not isinstance(pair, str) or not _PAIR.fullmatch(pair):
         raise CatalogueError(
@@ -338,7 +336,7 @@ def _price_as(entry: Mapping[str, Any], where: str) -> str:
     if code and not _COIN.fullmatch(code):
         raise CatalogueError(f"{where}: price_as should be a coin's code, such as USDC")
     if is_currency(code):
-        # A stablecoin is worth what the sources say, not what it promises.
+        # A stablecoin is priced by its rates, not at its peg.
         raise CatalogueError(f"{where}: price_as should be a coin's code, such as USDC; {code} is a currency")
     return code
 

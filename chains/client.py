@@ -13,10 +13,7 @@ from typing import Any, Protocol
 
 
 class ChainError(Exception):
-    """No usable answer from the chain's nodes. `permanent` means that a retry can't help.
-
-    `retry_after` is in seconds, if a node sent one.
-    """
+    """No usable response from the chain's nodes. `permanent`: a retry can't help. `retry_after` is in seconds."""
 
     def __init__(self, message: str, *, permanent: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -53,18 +50,18 @@ class Transfer:
     `slot` is the transfer's position in the transaction, so that each is credited once: the log's position in its
     own receipt (EVM token), `value` or the inner call's path (EVM native coin), the instruction's path (Solana: `2`, or
     `2.5` for an inner instruction, or `gain.3` for lamports that the account of the fourth key gained without one).
-    `token` is the contract's or mint's address, empty for the native coin. `sender` is
-    whose balance fell (EVM: the log's `from`), empty where the tokens were minted or the chain does not say. `amount`
-    is what arrived.
+    `token` is the contract's or mint's address, empty for the native coin. `sender` is the account whose balance fell
+    (EVM: the log's `from`), empty for minted tokens or if the chain does not record it. `amount` is the amount that
+    arrived.
 
     The remaining fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 
     - `references`: the 16-byte references of the call or top-level instruction that made this transfer.
     - `made_by`: the account that itself made the transfer: it signed the transaction and called the token directly, a
-      complete trace shows its call, or (Solana) it is the authority of a top-level instruction. Empty for what a
-      contract or program moved on its behalf.
-    - `claimable`: how much of `amount` a reference or a proof can claim, at most what that call or instruction names;
-      None means all of it.
+      complete trace shows its call, or (Solana) it is the authority of a top-level instruction. Empty if a contract or
+      program moved the tokens on its behalf.
+    - `claimable`: how much of `amount` a reference or a proof can claim, at most the amount in that call or
+      instruction; None means all of it.
     - `within`: the places, among the transaction's `mentions`, of the calls that enclose this transfer.
     - `account`, `gain` (Solana): the token account that received it (the recipient itself for SOL), and that account's
       own gain in the whole transaction. All credits of one transaction to one account are at most its gain.
@@ -81,6 +78,10 @@ class Transfer:
     within: tuple[int, ...] = ()
     account: str = ""
     gain: int | None = None
+
+    @property
+    def claimable_amount(self) -> int:
+        return self.amount if self.claimable is None else self.claimable
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Mention:
 
 @dataclass(frozen=True)
 class TransactionFacts:
-    """What the chain records of one transaction.
+    """A transaction's facts on the chain.
 
     - `block` is None while the transaction is not mined. Then `transfers` is empty, and `intended` holds the
       transfer that its bytes would make (a direct transfer of a token or the native coin, with its reference).
@@ -115,12 +116,12 @@ class TransactionFacts:
       data, without fees: two transactions with the same effect are speed-ups of each other. Empty on chains without
       replacements.
     - `commitment` is Solana's commitment level: `confirmed` or `finalized`.
-    - `is_complete` is False where money may have moved in calls that could not be read (no trace, or an account of
+    - `is_complete` is False if money may have moved in calls that could not be read (no trace, or an account of
       unknown code). `transfers`, `references` and `made_by` may then lack entries.
-    - `is_readable` is False where the receipt or the block's evidence of a mined transaction is too large or too
+    - `is_readable` is False if the receipt or the block's evidence of a mined transaction is too large or too
       malformed to read. The other fields are then unknown.
     - `mentions` are the calls and logs of the contracts that the caller named.
-    - `network_fee` is what the sender paid for it, in base units of the native coin; for display, not evidence.
+    - `network_fee` is the fee paid, in base units of the native coin; for display, not evidence.
     """
 
     hash: str
@@ -151,7 +152,7 @@ class Head:
 class Snapshot:
     """The chain's head and the requested transactions (None if healthy nodes don't know it).
 
-    `contradicted` holds the hashes without a usable answer, because the nodes disagree or none can return the details;
+    `contradicted` holds the hashes without a usable result, because the nodes disagree or none can return the details;
     `transactions` reports them as not mined or unknown.
     """
 
@@ -199,9 +200,9 @@ Action = EvmCall | SolanaTransaction | SolanaInstructions
 
 @dataclass(frozen=True)
 class Spending:
-    """What an action may spend from the signing wallet, in base units of `token` (empty for the native coin).
+    """An action's spending limit for the signing wallet, in base units of `token` (empty for the native coin).
 
-    `extra_native` is native coin on top, such as a bridge's fee.
+    `extra_native` is additional native coin, such as a bridge's fee.
     """
 
     token: str
@@ -219,7 +220,7 @@ class TokenMetadata:
 
 @dataclass(frozen=True)
 class FeedAnswer:
-    """The latest round of a price feed: `answer` with so many decimals, at `updated_at` (Unix seconds); 0 if none."""
+    """The latest round of a price feed: `answer` with `decimals`, at `updated_at` (Unix seconds); zeros if none."""
 
     answer: int
     decimals: int
@@ -239,9 +240,9 @@ class Watch:
 class Discovery:
     """The (reference, transaction hash) pairs found, and the block to continue from.
 
-    A pair is a transfer of the watched token to the watched recipient with the reference, or a transaction that
-    delivered such tokens, has the reference in its input, and could not be read fully. `unreadable` counts the skipped
-    pairs of block and recipient whose logs no node returns.
+    A pair is a transfer of the watched token to the watched recipient with the reference. It may also be a transaction
+    that delivered such tokens and has the reference in its input, but could not be read fully. `unreadable` counts the
+    skipped pairs of block and recipient whose logs no node returns.
     """
 
     found: tuple[tuple[bytes, str], ...]
@@ -266,7 +267,7 @@ class SearchLimits:
 class NodeState(StrEnum):
     """The last known state of a node."""
 
-    UNASKED = "unasked"
+    UNTRIED = "unasked"
     ANSWERING = "answering"
     LIMITING = "limiting"
     LAGGING = "lagging"
@@ -288,8 +289,8 @@ class NodeHealth:
 
 @dataclass(frozen=True)
 class NodeAbilities:
-    """What one node can do now: its head, the largest batch and log range (None: no limit found), whether it traces
-    (None: not needed on this chain), and how many blocks back it keeps what verification reads.
+    """One node's abilities: its head, its largest batch and log range (None: no limit found), whether it traces (None:
+    not needed on this chain), and the depth in blocks of the history that verification reads.
     """
 
     head: int
@@ -300,29 +301,25 @@ class NodeAbilities:
 
 
 class ChainClient(Protocol):
-    """A client of one chain. Every method except `health` raises ChainError if no node gives a usable answer."""
+    """A client of one chain. Every method except `health` raises ChainError if no node sends a usable response."""
 
     def health(self) -> list[NodeHealth]:
         """Return the health of each node in the catalogue's order. Queries no node; returns hosts, never full URLs."""
-        ...
 
     def chain_id(self) -> int:
         """Return the chain id that the node reports (on Solana: the catalogue's number of the cluster it serves)."""
-        ...
 
     def abilities(self) -> NodeAbilities:
-        """Return what this client's only node can do, by trying it: some calls, of which one may be a large batch."""
-        ...
+        """Probe this client's only node with a few calls, one of them a large batch."""
 
     def look_up(
         self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
     ) -> Snapshot:
-        """Return the head and these transactions in a number of round trips that does not grow with each of them.
+        """Return the head and these transactions, in few round trips, however many transactions.
 
-        `with_finality` also asks for the safe and finalized blocks. `mentioning` names the contracts or programs whose
+        `with_finality` also queries the safe and finalized blocks. `mentioning` names the contracts or programs whose
         calls and logs are returned as `mentions`.
         """
-        ...
 
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
@@ -331,97 +328,80 @@ class ChainClient(Protocol):
 
         The transfer is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if it would fail.
         """
-        ...
 
     def prepare(
         self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
     ) -> dict[str, Any] | str:
         """Return the unsigned transaction of a third party's action, in the format that wallets accept.
 
-        The action is simulated. Raises TransferRefused if the wallet lacks funds or gas, if it would fail or, where
-        the simulation shows it, if it would spend more than `spending`. With `simulate=False` (for a call that can only
-        succeed after another one) the action's own gas limit is used and nothing is refused.
+        The action is simulated. Raises TransferRefused if the wallet lacks funds or gas, if the action would fail, or
+        if the simulation shows that it would spend more than `spending`. With `simulate=False` (for a call that can
+        only succeed after another one) the action keeps its own gas limit and is not rejected.
         """
-        ...
 
     def balances(self, owner: str, tokens: Sequence[str]) -> Mapping[str, int]:
         """Return how many base units `owner` has of each token ("" the native coin), zero included.
 
-        Few round trips, however many tokens. Tokens whose contract returns no valid answer are omitted.
+        Few round trips, however many tokens. Tokens whose contract returns no valid response are omitted.
         """
-        ...
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
         """Return how many base units `spender` may move of the owner's (ERC-20); 2^256 - 1 if none is needed."""
-        ...
 
     def usual_fee(self, token: str) -> int:
-        """Return what a direct transfer of the token ("" the native coin) costs now, in base units of the coin.
+        """Return the current fee of a direct transfer of the token ("" the native coin), in base units of the coin.
 
-        An estimate for display, without the cost of opening a token account or a rollup's L1 fee.
+        It is an estimate for display, without the cost of a new token account or a rollup's L1 fee.
         """
-        ...
 
     def can_prove_internal_transfers(self) -> bool:
         """Return whether a node can trace inner calls, which proves native coin that a contract sends."""
-        ...
 
     def may_be_unverifiable(self, sender: str) -> bool:
         """Return whether the nodes may be unable to verify a payment from this account; raises ChainError.
 
         True for an account with code if no node traces inner calls. The merchant may have to accept its payments.
         """
-        ...
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the metadata of each contract, in order."""
-        ...
 
     def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
         """Return the latest round of each price feed, in order."""
-        ...
 
     def recipient_problem(self, recipient: str) -> str | None:
         """Return a sentence on why this well-formed address can't receive payments, or None if it can."""
-        ...
 
     def transaction_counts(self, senders: Sequence[str]) -> Mapping[str, int]:
-        """Return how many transactions of each sender are mined (its next nonce); empty where chains have no nonces."""
-        ...
+        """Return how many transactions of each sender are mined (its next nonce); empty if the chain has no nonces."""
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
         """Return the hash of the sender's transaction with this nonce, mined or waiting; None if no node knows.
 
-        A hint, not proof: one node's answer is enough.
+        A hint, not proof: one node's response is enough.
         """
-        ...
 
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana."""
-        ...
 
     def head(self) -> int:
         """Return the height of the newest block (on Solana: the newest confirmed slot)."""
-        ...
 
     def block_at(self, moment: datetime) -> int:
-        """Return the height of a block not later than `moment`, near the last such block; 0 where all are later.
+        """Return the height of a block not later than `moment`, near the last such block; 0 if all are later.
 
         Results are cached.
         """
-        ...
 
     def search_limits(self) -> SearchLimits:
         """Return how `discover` searches, and its limits. Queries no node."""
-        ...
 
     def discover(
         self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
     ) -> Discovery:
         """Return transactions that carry a watched reference, mined from `since_block` to `until_block` (or the head).
 
-        The work of one call is bounded; `next_block` is where to continue. It starts at exactly `since_block`, so that
-        each call makes progress; without it, near the head. One query serves all watches, however many. See
-        `SearchLimits` for chains that are not searched by block.
+        The work of one call is bounded; the next call continues at `next_block`. A search starts at `since_block`, or
+        near the head without it. One query serves all watches. See `SearchLimits` for chains that are not searched by
+        block.
         """
-        ...

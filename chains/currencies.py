@@ -18,5 +18,4 @@ DIGITS: dict[str, int] = {
 
 
 def is_currency(code: object) -> bool:
-    """Whether this is the code of a currency that a price can be in."""
     return isinstance(code, str) and code in DIGITS

@@ -1,4 +1,4 @@
-"""Base units in the database: exact integers from 0 to 2^256 - 1."""
+"""A model field for base units: exact integers from 0 to 2^256 - 1."""
 
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ UINT64_MAX = 2**64 - 1
 class BaseUnitsField(models.DecimalField[_Set, _Get]):
     """An amount in a token's smallest unit, a NUMERIC(78, 0) read back as `int`.
 
-    A column alone would take NaN and 2^256; pair it with `base_units_constraint`, so that the database refuses both.
+    Pair it with `base_units_constraint`: the column alone accepts NaN and 2^256.
     """
 
     _pyi_private_set_type: int
@@ -28,17 +28,15 @@ class BaseUnitsField(models.DecimalField[_Set, _Get]):
         super().__init__(*args, **options)
 
     def deconstruct(self) -> Any:
-        """Leave the fixed digits out of migrations."""
         name, path, args, options = super().deconstruct()
         del options["max_digits"], options["decimal_places"]
         return name, path, args, options
 
     def from_db_value(self, value: Decimal | None, expression: Any, connection: Any) -> int | None:  # noqa: ARG002
-        """Return the integer."""
         return None if value is None else int(value)
 
     def to_python(self, value: Any) -> Any:
-        """Return the integer; a float is refused, since it may already be rounded, and a fraction, which would be."""
+        # A float may already be rounded.
         if value is None or isinstance(value, int):
             return value
         if isinstance(value, float):
@@ -49,13 +47,12 @@ class BaseUnitsField(models.DecimalField[_Set, _Get]):
         return int(number)
 
     def get_prep_value(self, value: Any) -> Any:
-        """Return what the driver sends."""
         value = self.to_python(value)
         return None if value is None else Decimal(value)
 
 
 def base_units_constraint(field: str, model: str) -> models.CheckConstraint:
-    """Return the CHECK that keeps `field` within uint256. (NaN sorts above every number, so it is refused too.)"""
+    """Return the CHECK that keeps `field` within uint256. PostgreSQL sorts NaN above every number, so it fails too."""
     limits = Q(**{f"{field}__gte": 0}) & Q(**{f"{field}__lte": UINT256_MAX})
     return models.CheckConstraint(
         condition=limits | Q(**{f"{field}__isnull": True}), name=f"{model}_{field}_is_uint256"

@@ -1,6 +1,6 @@
-"""Health of each chain's nodes: a periodic task checks them and stores a row; readers evaluate that row.
+"""Check the health of each chain's nodes in a periodic task, and store it in a row.
 
-Pages and metrics never query a node.
+Pages and metrics evaluate that row and query no node.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,18 +18,18 @@ from chains.models import Chain, ChainStatus
 
 # A worker's soft time limit is 45 s; a slower node counts as down.
 CHECK_TIMEOUT_SECONDS = 20.0
-# An older row is ignored: no worker has checked the nodes since.
+# An older row is ignored.
 STALE_AFTER = timedelta(minutes=5)
 # A chain is stalled after this long without a new block, or after STILL_BLOCKS block times if that is longer.
 STILL_AFTER = timedelta(minutes=2)
 STILL_BLOCKS = 30
 _THREADS = 8
 _NEEDED_TO_AGREE = 2
-_FEWEST_THAT_HAVE_TO_AGREE = 3
+_NODES_FOR_QUORUM = 3
 
 
 class Health(StrEnum):
-    """The state of a chain, as far as payments are concerned."""
+    """Whether payments on a chain can be verified."""
 
     WORKING = "working"
     IMPAIRED = "impaired"
@@ -63,23 +63,23 @@ def check_chains(
     Safe to run concurrently: the last write wins.
     """
     chains = list(Chain.objects.filter(is_active=True))
-    asked = {chain.pk: _clients(chain, clients) for chain in chains}
+    by_chain = {chain.pk: _clients(chain, clients) for chain in chains}
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="chain-health")
     try:
         heads = {
             (chain_id, place): pool.submit(_head, client)
-            for chain_id, each in asked.items()
+            for chain_id, each in by_chain.items()
             for place, client in enumerate(each)
         }
         wait(heads.values(), timeout=CHECK_TIMEOUT_SECONDS)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     for chain in chains:
-        answers = [heads[chain.pk, place] for place in range(len(asked[chain.pk]))]
+        futures = [heads[chain.pk, place] for place in range(len(by_chain[chain.pk]))]
         results = [
-            answer.result() if answer.done() and not answer.cancelled() else None for answer in answers
+            future.result() if future.done() and not future.cancelled() else None for future in futures
         ]
-        write_status(chain, _node_checks(chain, asked[chain.pk], results), now())
+        write_status(chain, _node_checks(chain, by_chain[chain.pk], results), now())
     return len(chains)
 
 
@@ -100,7 +100,7 @@ def write_status(chain: Chain, nodes: Sequence[NodeCheck], now: datetime) -> Non
 
 
 def evaluate(chain: Chain, status: ChainStatus | None, now: datetime) -> Health:
-    """Return the chain's health from its stored status and the quorum rules. No node is queried."""
+    """Return the chain's health from its stored status and the quorum rules. Queries no node."""
     if status is None or now - status.looked_at > STALE_AFTER:
         return Health.UNKNOWN
     answering = sum(node["state"] == NodeState.ANSWERING for node in status.nodes)
@@ -112,15 +112,11 @@ def evaluate(chain: Chain, status: ChainStatus | None, now: datetime) -> Health:
 
 
 def summary(now: Callable[[], datetime] = timezone.now) -> dict[str, dict[str, Any]]:
-    """Return, by the id of each active chain, its health at the last check, for `/readyz`.
-
-    `lag_seconds` is the time between the first sight of the latest block and the last check.
-    """
+    """Return the health of each active chain by id, for `/readyz`."""
     return {str(chain.pk): _summary_of(chain, status, now()) for chain, status in chains_with_status()}
 
 
 def chains_with_status() -> list[tuple[Chain, ChainStatus | None]]:
-    """Return each active chain with its stored status."""
     statuses = {status.chain_id: status for status in ChainStatus.objects.all()}
     return [(chain, statuses.get(chain.pk)) for chain in Chain.objects.filter(is_active=True)]
 
@@ -131,9 +127,9 @@ def lag_seconds(status: ChainStatus) -> float | None:
 
 
 def _summary_of(chain: Chain, status: ChainStatus | None, now: datetime) -> dict[str, Any]:
-    answer: dict[str, Any] = {"name": chain.name, "state": evaluate(chain, status, now).value}
+    fields: dict[str, Any] = {"name": chain.name, "state": evaluate(chain, status, now).value}
     if status is not None:
-        answer |= {
+        fields |= {
             "head": status.head,
             "lag_seconds": lag_seconds(status),
             "looked_at_seconds_ago": (now - status.looked_at).total_seconds(),
@@ -142,7 +138,7 @@ def _summary_of(chain: Chain, status: ChainStatus | None, now: datetime) -> dict
                 for node in status.nodes
             ],
         }
-    return answer
+    return fields
 
 
 def longest_pause(chain: Chain) -> timedelta:
@@ -158,7 +154,7 @@ def _clients(chain: Chain, clients: Clients) -> Sequence[ChainClient]:
 
 
 def _head(client: ChainClient) -> int | None:
-    """Return the node's newest block, or None when it gives no usable answer."""
+    """Return the node's newest block, or None without a usable response."""
     try:
         return client.look_up([], with_finality=False).head.latest
     except ChainError:
@@ -166,15 +162,15 @@ def _head(client: ChainClient) -> int | None:
 
 
 def _reached(heads: Sequence[int | None]) -> int | None:
-    """Return the highest head that a quorum of nodes has reached; a single node that is ahead is ignored."""
+    """Return the highest head that a quorum of nodes has reached; a single node may be ahead."""
     known_heads = sorted((head for head in heads if head is not None), reverse=True)
     place = nodes_needed(len(heads)) - 1
     return known_heads[place] if place < len(known_heads) else None
 
 
 def nodes_needed(nodes: int) -> int:
-    """Return how many of so many nodes must respond for payments to be verified."""
-    return _NEEDED_TO_AGREE if nodes >= _FEWEST_THAT_HAVE_TO_AGREE else 1
+    """Return how many of a chain's nodes must respond to verify payments."""
+    return _NEEDED_TO_AGREE if nodes >= _NODES_FOR_QUORUM else 1
 
 
 def _node_checks(
@@ -186,8 +182,8 @@ def _node_checks(
         (node,) = client.health()
         behind = None if head is None else max(reached - head, 0)
         state = NodeState.ANSWERING if head is not None else node.state
-        if head is None and state in (NodeState.ANSWERING, NodeState.UNASKED):
-            state = NodeState.FAILING  # it did not answer in time
+        if head is None and state in (NodeState.ANSWERING, NodeState.UNTRIED):
+            state = NodeState.FAILING  # no response in time
         if behind is not None and behind > head_allowance(chain):
             state = NodeState.LAGGING
         checks.append(

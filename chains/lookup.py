@@ -1,7 +1,7 @@
 """Look up chains and tokens by an ID that a caller sent. Any integer is safe to pass.
 
-Chains of a family that is no longer installed are not found: their addresses and amounts can't be read. What is
-returned may be shared with other threads (`config.database.process_cache`): do not change it.
+Chains of a family that is no longer installed are not found: their addresses and amounts can't be read. Threads share
+the returned objects (`config.database.process_cache`): do not change them.
 """
 
 from chains.families import families

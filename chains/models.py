@@ -52,7 +52,7 @@ class Chain(models.Model):
 
     @property
     def is_installed(self) -> bool:
-        """Whether the chain's family is installed. Of a chain without it, only what is stored can be shown."""
+        """Whether the chain's family is installed. Without it, only stored values can be shown."""
         return self.chain_type in families.families()
 
 
@@ -93,7 +93,6 @@ class Token(models.Model):
 
     @property
     def is_native(self) -> bool:
-        """Whether this is the chain's own coin."""
         return self.contract_address == ""
 
     @property

@@ -1,18 +1,18 @@
-"""Addresses at which money would be lost: no wallet to be paid, and none to be refunded, may be one of them.
+"""Reject recipients of payments and refunds at whose addresses money would be lost.
 
-What only a node can tell, such as whether an account is a mint, `ChainClient.recipient_problem` checks.
+`ChainClient.recipient_problem` makes the checks that need a node, such as whether an account is a mint.
 """
 
 from chains.families import AddressError
 from chains.models import Chain, Token
 from config.database.process_cache import ProcessCache
 
-# Zero, and the precompiled contracts of any EVM chain. A token may be one: that of Polygon's own coin is 0x1010.
+# Zero, and the precompiled contracts of any EVM chain. A token may be one: Polygon's own coin has the contract 0x1010.
 _LAST_RESERVED = 0xFFFF
 
 
 def recipient_address(chain: Chain, text: str) -> str:
-    """Return the address in canonical form. Raises AddressError if it is invalid or what arrives there is lost."""
+    """Return the canonical address. Raises AddressError if it is invalid or money sent to it is lost."""
     address = chain.family.normalise_address(text)
     is_reserved = int.from_bytes(chain.family.address_bytes(address)) <= _LAST_RESERVED
     if is_reserved or address in chain.family.unowned_addresses:
@@ -29,5 +29,5 @@ def _is_token(place: tuple[int, str]) -> bool:
     return Token.objects.filter(chain=chain_id, contract_address=address).exists()
 
 
-# New tokens are announced to no process, so an address may be known as a wallet until the next change of the catalogue.
+# Processes get no notification of new tokens, so an address may count as a wallet until the catalogue changes.
 _tokens = ProcessCache(_is_token)

@@ -1,26 +1,26 @@
 """Kill switches: an operator stops new offers of a feature, a chain or a token, in all processes within a second.
 
-A switch stops what is new: requests, routes, transactions to sign, prices, frames. What is under way is verified,
-completed and delivered as ever. Unlike `is_active`, a switch is not part of the catalogue, so that loading a catalogue
-doesn't change it, and a call that it stops gets a 503, which says "later", instead of an unknown chain.
+A switch stops new requests, routes, transactions to sign, prices and frames. Existing payments are still verified,
+completed and delivered. Unlike `is_active`, a switch is not part of the catalogue, so loading a catalogue doesn't
+change it. A stopped call gets a 503 ("later") instead of an unknown chain.
 
-Only what is off has a row. `merchants.switching` changes switches and writes the security log.
+Only switches that are off have a row. `merchants.switching` changes them and writes the security log.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from chains.lookup import LARGEST_ID
 from chains.models import Chain, Switch, Token
 from config.api.errors import ApiError, ErrorCode
 from config.database.process_cache import ProcessCache
 
 RETRY_AFTER_SECONDS = 60
-_LARGEST_ID = 2**63 - 1
 
 
 class Feature(StrEnum):
-    """What can be switched off for all merchants."""
+    """A feature that can be switched off for all merchants."""
 
     SWAPS = "swaps"
     """Payments with other tokens, by routing providers."""
@@ -42,35 +42,32 @@ _MESSAGES = {
 
 
 class UnknownSwitch(LookupError):
-    """There is nothing with this name to switch; the message says what there is."""
+    """No switch has this name; the message lists the valid names."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a switch is for: its name in the database, and its name for people."""
+    """A switch's name in the database, and its label for people."""
 
     name: str
     label: str
 
 
 def is_on(feature: Feature) -> bool:
-    """Whether this feature may be offered."""
     return feature.value not in _off()
 
 
 def is_offered(token: Token) -> bool:
-    """Whether payments in this token may be offered: neither it nor its chain is switched off."""
+    """Return whether neither the token nor its chain is switched off."""
     off = _off()
     return not off or (f"chain:{token.chain_id}" not in off and f"token:{token.pk}" not in off)
 
 
 def offered_tokens(tokens: Iterable[Token]) -> list[Token]:
-    """Return those of the tokens that are not switched off."""
     return [token for token in tokens if is_offered(token)]
 
 
 def offered_chains(chains: Iterable[Chain]) -> list[Chain]:
-    """Return those of the chains that are not switched off."""
     off = _off()
     return [chain for chain in chains if f"chain:{chain.pk}" not in off]
 
@@ -90,7 +87,7 @@ def require_offered(token: Token) -> None:
 
 
 def find_target(name: str) -> Target:
-    """Return what `swaps`, `chain:ID` or `token:ID` names. Raises UnknownSwitch."""
+    """Return the target of `swaps`, `chain:ID` or `token:ID`. Raises UnknownSwitch."""
     kind, _, number = name.partition(":")
     if name in list(Feature):
         return Target(name, f"the feature {name}")
@@ -98,7 +95,7 @@ def find_target(name: str) -> Target:
         kind in ("chain", "token")
         and number.isascii()
         and number.isdecimal()
-        and int(number[:20]) <= _LARGEST_ID
+        and int(number[:20]) <= LARGEST_ID
     ):
         model = Chain if kind == "chain" else Token
         row = model.objects.filter(pk=int(number)).first()

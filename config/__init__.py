@@ -1,4 +1,4 @@
-"""The deployment: settings, routes, the Celery application and the API's wire conventions."""
+"""The deployment: settings, routes, the Celery application, and the API's shared parts."""
 
 from config.celery import app as celery_app
 

@@ -10,13 +10,12 @@ class PortalConfig(AdminConfig):
     default_site = "merchants.site.PortalSite"
 
     def ready(self) -> None:
-        """Name the section of users."""
         apps.get_app_config("auth").verbose_name = "Staff"
         super().ready()
 
 
 class ServiceConfig(AppConfig):
-    """Makes Django find the commands that concern the whole deployment. It has no models."""
+    """Registers the commands of the whole deployment. It has no models."""
 
     name = "config"
     label = "service"

@@ -1,8 +1,8 @@
-"""Exponential backoff: how long to wait after repeated failures. Pure."""
+"""Exponential backoff after repeated failures."""
 
-_MOST_DOUBLINGS = 16  # a larger power of two would only overflow a float
+_MAX_DOUBLINGS = 16  # a larger power of two would only overflow a float
 
 
 def doubled(first: float, longest: float, doublings: int) -> float:
     """Return `first` doubled this many times (none if negative), at most `longest`. The unit is the caller's."""
-    return min(first * 2.0 ** min(max(doublings, 0), _MOST_DOUBLINGS), longest)
+    return min(first * 2.0 ** min(max(doublings, 0), _MAX_DOUBLINGS), longest)

@@ -1,4 +1,4 @@
-"""The body of an HTTP response from an untrusted server, read within a size and a deadline."""
+"""Read the body of an HTTP response from an untrusted server within a size and a deadline."""
 
 import time
 
@@ -8,7 +8,7 @@ CHUNK_BYTES = 64 * 1024
 
 
 class BodyTooLarge(Exception):
-    """The body has more bytes than may be read."""
+    """The body is larger than the limit."""
 
 
 class BodyTooSlow(Exception):
@@ -18,7 +18,7 @@ class BodyTooSlow(Exception):
 class BoundedBody:
     """A streamed response's body. Each read waits for one packet at most, so that both limits are checked often.
 
-    `ends_at` is a time of `time.monotonic`. A read raises BodyTooLarge, BodyTooSlow, or what urllib3 raises.
+    `ends_at` is a time of `time.monotonic`. A read raises BodyTooLarge, BodyTooSlow, or urllib3's errors.
     """
 
     def __init__(self, response: requests.Response, *, most_bytes: int, ends_at: float) -> None:
@@ -40,5 +40,4 @@ class BoundedBody:
         return bytes(chunk)
 
     def read_all(self) -> bytes:
-        """Return all that is left of the body."""
         return b"".join(iter(self.read, b""))

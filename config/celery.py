@@ -1,4 +1,4 @@
-"""The Celery application. Tasks only trigger work; PostgreSQL holds what is due (see docs/decisions)."""
+"""The Celery application. Tasks only trigger work; PostgreSQL stores the due work (see docs/decisions)."""
 
 import gc
 import os
@@ -23,7 +23,7 @@ app = Celery("quittance", loader="config.observe.loader:Loader")
 
 @app.on_configure.connect  # type: ignore[untyped-decorator]
 def _check_settings(**_: object) -> None:
-    """Exit if the settings are invalid, before Celery reads them and shows a traceback."""
+    """Exit if the settings are invalid, before Celery shows a traceback."""
     load_or_exit()
 
 
@@ -33,9 +33,9 @@ app.autodiscover_tasks()
 
 @setup_logging.connect  # type: ignore[untyped-decorator]
 def _keep_logging(**_: object) -> None:
-    """Log as Django is configured to: Celery would set the level and the format of its own for all loggers.
+    """Keep Django's logging configuration, which Celery would replace for all loggers.
 
-    Beat imports this module too, as a part of the package, and does without Django.
+    Beat imports this module too, as a part of the package, but runs without Django.
     """
     if current_app._get_current_object() is app:
         import django
@@ -45,13 +45,11 @@ def _keep_logging(**_: object) -> None:
 
 @worker_init.connect  # type: ignore[untyped-decorator]
 def _watch_tasks(**_: object) -> None:
-    """Give log lines the ids of tasks, and count tasks."""
     import config.observe.tasks  # noqa: F401 - connects its signals
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]
 def _serve_counts(**_: object) -> None:
-    """Serve this worker's `/metrics`."""
     env = load_or_exit()
     if env.WORKER_METRICS_PORT:
         from config.observe import worker_metrics
@@ -61,7 +59,6 @@ def _serve_counts(**_: object) -> None:
 
 @worker_shutdown.connect  # type: ignore[untyped-decorator]
 def _forget_counts(**_: object) -> None:
-    """Remove the folder with the counts."""
     from config.observe import loader
 
     loader.forget_counts()
@@ -69,7 +66,7 @@ def _forget_counts(**_: object) -> None:
 
 @worker_init.connect  # type: ignore[untyped-decorator]
 def _share_memory(**_: object) -> None:
-    """Keep what was loaded out of the garbage collector, which would copy it into each process that is forked."""
+    """Exclude loaded objects from garbage collection, which would copy them into each forked process."""
     app.loader.import_default_modules()
     gc.collect()
     gc.freeze()
@@ -77,7 +74,6 @@ def _share_memory(**_: object) -> None:
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _keep_copies(**_: object) -> None:
-    """Keep copies of chains, tokens and merchants, in each process."""
     from config.database import process_cache
 
     process_cache.start()
@@ -85,12 +81,11 @@ def _keep_copies(**_: object) -> None:
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _send_traces(**_: object) -> None:
-    """Send spans from each process, if there is a collector."""
     if load_or_exit().OTEL_EXPORTER_OTLP_ENDPOINT:
         from config.observe import spans
 
         spans.start("worker")
-        # Connected last: the apps finish their work before.
+        # Connected last, so that the apps finish their work first.
         worker_process_shutdown.connect(_send_last_spans)
 
 
@@ -113,7 +108,6 @@ def _without_pool(**_: object) -> None:
 
 @task_postrun.connect  # type: ignore[untyped-decorator]
 def _beat_heart(**_: object) -> None:
-    """Record that this worker finished a task, for `/readyz`."""
     from config.health import beat_heart
 
     beat_heart()

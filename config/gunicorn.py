@@ -1,4 +1,4 @@
-"""The web process: gunicorn's settings, with one folder in which all its workers count requests for `/metrics`."""
+"""gunicorn's settings for the web process. All workers count requests in one folder for `/metrics`."""
 
 import gc
 import os
@@ -18,17 +18,17 @@ worker_class = "config.server.worker.WholeRequestWorker"
 workers = _env.WEB_CONCURRENCY
 threads = 16
 graceful_timeout = 25
-# Connections; most are idle or wait for the rest of a slow request.
+# Most connections are idle or wait for the rest of a slow request.
 worker_connections = 1000
-# It would be in the home directory, which can't be written to in deployments, and nothing uses it.
+# The control socket is unused, and the home directory, its place, is read-only in deployments.
 control_socket_disable = True
-# By default a proxy on this machine may set SCRIPT_NAME and PATH_INFO, and most pass on a client's: it would choose the
-# path that the middleware sees, and so the limits that apply. Headers with underscores are dropped.
+# By default a proxy on this machine may set SCRIPT_NAME and PATH_INFO, and most proxies pass on a client's. The client
+# would choose the path that the middleware sees, and so its limits. Headers with underscores are dropped.
 forwarder_headers = ""
-# Files are sent in chunks; the client must receive each one in time.
+# Files are sent in chunks, each within a time limit.
 sendfile = False
 
-# The application is loaded once and then forked, so that the workers share its memory.
+# Load the application once and then fork, so that the workers share its memory.
 preload_app = True
 
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -39,22 +39,20 @@ os.environ[_FOLDER] = tempfile.mkdtemp(prefix="quittance-metrics-")
 
 
 def on_starting(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Raise the limit of open files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = worker_connections + _SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
-        most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        limit = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def when_ready(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Keep what was loaded out of the garbage collector, which would copy it into each worker."""
+    """Exclude loaded objects from garbage collection, which would copy them into each worker."""
     gc.collect()
     gc.freeze()
 
 
 def post_worker_init(worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Keep copies of what rarely changes, and send traces if there is a collector, in each worker."""
     from config.database import process_cache
 
     process_cache.start()
@@ -65,7 +63,6 @@ def post_worker_init(worker: Any) -> None:  # noqa: ARG001 - gunicorn's interfac
 
 
 def worker_exit(server: Any, worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Send the last spans of a worker that exits."""
     if _env.OTEL_EXPORTER_OTLP_ENDPOINT:
         from config.observe import spans
 
@@ -80,5 +77,4 @@ def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001 - gunicorn's i
 
 
 def on_exit(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Remove the metrics folder."""
     shutil.rmtree(os.environ.get(_FOLDER, ""), ignore_errors=True)

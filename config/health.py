@@ -1,4 +1,4 @@
-"""`/healthz`: the process is alive. `/readyz`: its dependencies answer."""
+"""`/healthz`: the process is alive. `/readyz`: its dependencies respond."""
 
 import ipaddress
 import time
@@ -24,19 +24,18 @@ HEARTBEAT_SECONDS = 60
 
 @only_read
 def alive(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - the view interface
-    """Return 200."""
     return JsonResponse({"status": "ok"})
 
 
 @only_read
 def ready(request: HttpRequest) -> JsonResponse:
-    """Return 200 if the database, Redis and a worker answer and each app is ready, else 503. Details need rights.
+    """Return 200 if the database, Redis and a worker respond and each app is ready, else 503.
 
-    The chains' health is only in the details: one chain's outage must not take the others offline.
+    The chains' health is only in the details, because one chain's outage must not take the others offline.
     """
     parts = {
-        "database": _database_answers(),
-        "redis": _redis_answers(),
+        "database": _database_responds(),
+        "redis": _redis_responds(),
         "worker": heartbeat_age() is not None,
     }
     if parts["database"]:
@@ -53,7 +52,7 @@ def ready(request: HttpRequest) -> JsonResponse:
 
 
 def _as_seen(request: HttpRequest) -> dict[str, object]:
-    """Return what the proxy made of a request of `manage.py doctor`."""
+    """Return how the service sees a request of `manage.py doctor` behind the proxy."""
     return {
         "is_secure": request.is_secure(),
         "client": str(client_address(request) or ""),
@@ -63,7 +62,7 @@ def _as_seen(request: HttpRequest) -> dict[str, object]:
 
 
 def beat_heart() -> None:
-    """Record that a worker finished a task. If Redis is down, the record is skipped."""
+    """Record that a worker finished a task, unless Redis is down."""
     with suppress(RedisError):
         cache.set(_HEARTBEAT, time.time(), HEARTBEAT_SECONDS)
 
@@ -78,7 +77,7 @@ def heartbeat_age() -> float | None:
 
 
 def may_read_details(request: HttpRequest) -> bool:
-    """Whether the caller sent METRICS_TOKEN or, if it isn't set, calls from this machine."""
+    """Return whether the caller sent METRICS_TOKEN or, if it isn't set, calls from this machine."""
     if settings.METRICS_TOKEN:
         return is_bearer_of(request.headers.get("Authorization", ""), settings.METRICS_TOKEN)
     if "X-Forwarded-For" in request.headers:  # from a proxy on this machine, so the client may be remote
@@ -89,7 +88,7 @@ def may_read_details(request: HttpRequest) -> bool:
         return False
 
 
-def _database_answers() -> bool:
+def _database_responds() -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -98,7 +97,7 @@ def _database_answers() -> bool:
     return True
 
 
-def _redis_answers() -> bool:
+def _redis_responds() -> bool:
     try:
         cache.get("readyz")
     except RedisError:

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 _SECRET = re.compile(r"quitt_[0-9a-f]{6,40}|whsec_[0-9A-Za-z]{6,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
-# Knowing such a path is enough to open the page or call. What stays lets support find the request: the time in a UUID,
-# which reveals nothing about its random part, or four characters of a code. Paths under /api/refunds/ need an API key.
+# Such a path is enough to open the page or make the call. The log keeps only what support needs to find the request:
+# the time in a UUID, without its random part, or four characters of a code. Paths under /api/refunds/ need an API key.
 _CAPABILITY = re.compile(
     r"(/pay/|(?<!/api)/refunds/|/api/public/payment-requests/)([^/\s?#\"'<>]+)"
     r"(?:(/sign/|/by-hand/proof/)([^/\s?#\"'<>]+))?"
@@ -46,21 +46,21 @@ def _shortened(code: str) -> str:
 
 
 def know_secrets(texts: Iterable[str]) -> None:
-    """Mask these values from now on: the deployment's secret settings, with the secret parts of URLs among them."""
+    """Mask these secret settings from now on, including the secret parts of URLs."""
     global _known
     parts = sorted({part for text in texts for part in _parts(text)}, key=len, reverse=True)
     _known = re.compile("|".join(map(re.escape, parts))) if parts else None
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield a secret, each of a list, and of a URL what only its owner knows: credentials, path and query values."""
+    """Yield each secret of a list; for a URL, its credentials, path segments and query values."""
     for secret in text.split(","):
         if "://" not in secret:
             yield from (secret.strip(),) if len(secret.strip()) >= _SHORTEST_PART else ()
             continue
         try:
             url = urlsplit(secret.strip())
-            # A node's key is in the path or query of its URL; those of a database hold names.
+            # A node's key is in the path or query of its URL. A database's path and query contain names.
             is_web = url.scheme in ("http", "https", "ws", "wss")
             values = [value for name, value in parse_qsl(url.query) if is_web or "password" in name]
             segments = url.path.split("/") if is_web else []
@@ -74,7 +74,7 @@ def _parts(text: str) -> Iterator[str]:
 def report_errors(dsn: str, environment: str) -> None:
     """Send errors to Sentry if `dsn` is set, without bodies, headers, cookies and local variables."""
     if dsn:
-        import sentry_sdk  # here: beat, which loads this module, does without
+        import sentry_sdk  # here, because beat loads this module without Sentry
 
         sentry_sdk.init(
             dsn,
@@ -87,7 +87,6 @@ def report_errors(dsn: str, environment: str) -> None:
 
 
 def _without_request_secrets(event: Any) -> Any:
-    """Drop the request's headers, and mask secrets in every text of the event."""
     event.get("request", {}).pop("headers", None)
     event.get("request", {}).pop("cookies", None)
     return _masked(event)
@@ -104,7 +103,7 @@ def _masked(value: Any) -> Any:
 
 
 class RedactSecrets(logging.Filter):
-    """Mask secrets in the finished message, its arguments included."""
+    """Mask secrets in the formatted message."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         message = record.getMessage()
@@ -145,7 +144,7 @@ class OncePerMinute(logging.Filter):
 
 
 class TextLines(logging.Formatter):
-    """One line of text: time, level, logger, request id, message and the ids of what it is about."""
+    """One line of text: time, level, logger, request id, message and ids."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record)
@@ -179,9 +178,9 @@ class JsonLines(logging.Formatter):
 
 
 def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> dict[str, Any]:
-    """Return the configuration of logging (`logging.config.dictConfig`) for lines in `form`, which is text or json.
+    """Return the configuration for `logging.config.dictConfig`; `form` is text or json.
 
-    `with_ids` needs Django, which beat does without.
+    `with_ids` needs Django, so beat doesn't use it.
     """
     filters = ["ids", "secrets"] if with_ids else ["secrets"]
     request_id = " %(request_id)s" if with_ids else ""
@@ -213,10 +212,10 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
             "celery.worker.consumer.consumer": {"filters": ["once_a_minute"]},
             # The servers' own loggers have handlers of their own, which would write other lines.
             "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},
-            # gunicorn's access log is off; if --access-logfile switches it on, its lines are masked here as well.
+            # gunicorn's access log is off; if --access-logfile switches it on, its lines are masked too.
             "gunicorn.access": {"handlers": ["console"], "level": "INFO", "propagate": False},
             "uvicorn": {"handlers": ["console"], "level": "INFO", "propagate": False},
-            # Named, since this configuration would undo uvicorn's --no-access-log for a logger below "uvicorn".
+            # Without this entry, the "uvicorn" logger above would undo uvicorn's --no-access-log.
             "uvicorn.access": {"handlers": [], "propagate": False},
         },
     }

@@ -1,7 +1,7 @@
 """`/metrics` for Prometheus: requests of this process group, and gauges from the database.
 
-What is due, how old it is and how the chains do is read from the database at the moment of asking, so that every
-process returns the same. The apps' parts are named in `settings.METRICS`, each a function that yields metric families.
+Each scrape reads the gauges from the database, so that every process returns the same values. `settings.METRICS` lists
+the apps' functions, which yield metric families.
 """
 
 import os
@@ -32,8 +32,8 @@ from config.tracing.recording import describe, leave_out
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _BY_ANY_HOST = frozenset(("/metrics", "/healthz"))
 _MONITORING = frozenset(("metrics", "healthz", "readyz"))
-_ANSWERS = Counter("quittance_http_requests", "Requests answered.", ("method", "route", "status"))
-_SECONDS = Histogram("quittance_http_request_seconds", "Time to answer a request.", ("method", "route"))
+_RESPONSES = Counter("quittance_http_requests", "HTTP responses.", ("method", "route", "status"))
+_SECONDS = Histogram("quittance_http_request_seconds", "Time to respond to a request.", ("method", "route"))
 
 
 class AnyHostMiddleware:
@@ -63,7 +63,7 @@ class MeasureMiddleware:
         response = self.get_response(request)
         method = request.method if request.method in _METHODS else "other"
         route = request.resolver_match.route if request.resolver_match else "unknown"
-        _ANSWERS.labels(method, route, str(response.status_code)).inc()
+        _RESPONSES.labels(method, route, str(response.status_code)).inc()
         _SECONDS.labels(method, route).observe(time.perf_counter() - began)
         self._trace(method, route, response.status_code)
         return response
@@ -71,7 +71,7 @@ class MeasureMiddleware:
     @staticmethod
     def _trace(method: str, route: str, status: int) -> None:
         is_error = status >= 500
-        # No route answers static files, scans, and calls over a limit.
+        # Static files, scans and calls over a limit have no route.
         if route in _MONITORING or (route == "unknown" and not is_error):
             leave_out()
         details: dict[str, str | int] = {"http.request.method": method, "http.route": route}
@@ -83,7 +83,6 @@ class _FromTheDatabase(Collector):
     """Collects the apps' metrics and the time since a worker last finished a task."""
 
     def collect(self) -> Iterator[Metric]:
-        """Yield each app's metric families."""
         for name in settings.METRICS:
             yield from import_string(name)()
         age = heartbeat_age()
@@ -102,13 +101,13 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not may_read_details(request):
         return HttpResponseNotFound("Not found. Send METRICS_TOKEN as a bearer credential.\n", "text/plain")
     text = generate_latest(_requests_registry()) + generate_latest(_database_registry())
-    answer = HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
-    answer["Cache-Control"] = "no-store"
-    return answer
+    response = HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
+    response["Cache-Control"] = "no-store"
+    return response
 
 
 def _requests_registry() -> CollectorRegistry:
-    """The counts of all web processes if they share a folder (config/gunicorn.py), else this process's."""
+    """Return the counts of all web processes if they share a folder (config/gunicorn.py), else this process's."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     shared = CollectorRegistry()

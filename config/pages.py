@@ -24,8 +24,8 @@ _RETRY_AFTER_SECONDS = 5
 class PagePolicyMiddleware:
     """Add a restrictive Content-Security-Policy to each page that sets none: no scripts, loads or framing.
 
-    The portal's pages run their own script files. Their theme needs more than strict: Alpine.js makes functions of
-    attributes, and styles are in the page. A merchant's page previews a logo from the merchant's host.
+    The portal's pages run their own script files. Their theme needs a looser policy: Alpine.js compiles attributes, and
+    styles are in the page. A merchant's page previews a logo from the merchant's host.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -72,20 +72,20 @@ class PagePolicyMiddleware:
 
 
 def broken_page(request: HttpRequest) -> HttpResponse:
-    """Return the error page. Customers read in their language that their funds are not affected."""
-    is_away = is_outage(sys.exc_info()[1])
-    answer = _for_customers(request) if request.path.startswith(_CUSTOMERS) else server_error(request)
-    if is_away:
-        answer.status_code = 503
-        answer["Retry-After"] = str(_RETRY_AFTER_SECONDS)
-    return answer
+    """Return the error page. It tells customers in their language that their funds are not affected."""
+    is_down = is_outage(sys.exc_info()[1])
+    response = _for_customers(request) if request.path.startswith(_CUSTOMERS) else server_error(request)
+    if is_down:
+        response.status_code = 503
+        response["Retry-After"] = str(_RETRY_AFTER_SECONDS)
+    return response
 
 
 def _for_customers(request: HttpRequest) -> HttpResponse:
     try:
         return render(request, "checkout/broken.html", {"merchant": {}}, status=500)
-    except Exception:  # the cause may break this page as well
-        logger.exception("the page for errors failed")
+    except Exception:  # the cause may break this page too
+        logger.exception("the error page failed")
         return server_error(request)
 
 

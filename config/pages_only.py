@@ -1,4 +1,4 @@
-"""Middleware that pages need and calls of the API don't: sessions, forms' tokens, messages, static files."""
+"""Run middleware that only pages need: sessions, CSRF tokens, messages, static files."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,14 +10,14 @@ from django.utils.module_loading import import_string
 
 from config.api.handler import is_api_path
 
-Answer = Callable[[HttpRequest], HttpResponse]
+GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class PagesOnlyMiddleware:
-    """Pass requests for pages through `settings.PAGES_MIDDLEWARE`, and calls of the API past it."""
+    """Run `settings.PAGES_MIDDLEWARE` for pages, and skip it for API calls."""
 
-    def __init__(self, get_response: Answer) -> None:
-        self._api: Answer = get_response
+    def __init__(self, get_response: GetResponse) -> None:
+        self._api: GetResponse = get_response
         self._pages: Any = get_response
         self._views: list[Callable[..., HttpResponse | None]] = []
         for path in reversed(settings.PAGES_MIDDLEWARE):
@@ -27,14 +27,14 @@ class PagesOnlyMiddleware:
             self._pages = convert_exception_to_response(middleware)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        answer: HttpResponse = self._api(request) if is_api_path(request) else self._pages(request)
-        return answer
+        response: HttpResponse = self._api(request) if is_api_path(request) else self._pages(request)
+        return response
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], arguments: Any, names: Any
     ) -> HttpResponse | None:
-        """Return what stops a page: a form without its token, say."""
+        """Return the first response of a middleware that stops the request, such as for a missing CSRF token."""
         if is_api_path(request):
             return None
-        answers = (process(request, view, arguments, names) for process in self._views)
-        return next((answer for answer in answers if answer is not None), None)
+        responses = (process(request, view, arguments, names) for process in self._views)
+        return next((response for response in responses if response is not None), None)

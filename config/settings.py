@@ -1,4 +1,4 @@
-"""Django's settings. What a deployment decides comes from the environment, as `config.environment.declared` says."""
+"""Django's settings. Deployments set values in the environment (`config.environment.declared`)."""
 
 import logging
 import sys
@@ -37,7 +37,7 @@ HTTPS = BASE_URL.startswith("https://")
 
 # --- applications, by name only -----------------------------------------------------------------------------------
 INSTALLED_APPS = [
-    "unfold.apps.BasicAppConfig",  # the admin's theme: before the admin, whose templates it takes the place of
+    "unfold.apps.BasicAppConfig",  # the admin's theme: before the admin, whose templates it replaces
     "unfold.contrib.filters",
     "config.apps.ServiceConfig",
     "config.apps.PortalConfig",
@@ -87,7 +87,7 @@ PAGES_MIDDLEWARE = [
     "merchants.staff.time_zones.TimeZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
-# Django looks for sessions, sign-in, messages and forms' tokens in MIDDLEWARE alone; a test looks at the pages instead.
+# Django checks for sessions, sign-in, messages and CSRF tokens only in MIDDLEWARE; a test checks the pages instead.
 SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410", "security.W003"]
 
 TEMPLATES: list[dict[str, Any]] = [
@@ -111,7 +111,7 @@ DATABASE_LISTEN_URL = env.DATABASE_LISTEN_URL
 DATABASES["default"]["ENGINE"] = "config.database.postgresql"
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"].setdefault("OPTIONS", {}).update(
-    # A lost connection, a forgotten lock or a runaway query ends by itself instead of holding payments up.
+    # A lost connection, a forgotten lock or a runaway query times out instead of blocking payments.
     pool={"min_size": 1, "max_size": env.DATABASE_POOL_SIZE, "timeout": 10},
     options="-c statement_timeout=50s -c lock_timeout=10s -c idle_in_transaction_session_timeout=30s "
     + PEER_OPTIONS,
@@ -124,7 +124,7 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "quittance",
-        "VERSION": 2,  # 1 was pickled: during an upgrade both formats exist
+        "VERSION": 2,  # version 1 was pickled; both formats exist during an upgrade
         "OPTIONS": {
             "socket_timeout": 2,
             "socket_connect_timeout": 2,
@@ -164,13 +164,15 @@ SPECTACULAR_SETTINGS = spectacular_settings(BASE_URL, ENVIRONMENT)
 RATE_LIMIT_API = env.RATE_LIMIT_API
 RATE_LIMIT_PUBLIC = env.RATE_LIMIT_PUBLIC
 RATE_LIMIT_EXPENSIVE = env.RATE_LIMIT_EXPENSIVE
-DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024  # forms; what the web process receives at most (config/server)
+DATA_UPLOAD_MAX_MEMORY_SIZE = (
+    256 * 1024
+)  # of forms; the maximum that the web process receives (config/server)
 
 # --- pages --------------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
-# After `collectstatic` files are served fingerprinted and compressed; without it, straight from the apps' folders.
-_COLLECTING = sys.argv[1:2] == ["collectstatic"]  # it writes the manifest that the other processes read
+# After `collectstatic`, files are fingerprinted and compressed; without it, they come straight from the apps' folders.
+_COLLECTING = sys.argv[1:2] == ["collectstatic"]  # it writes the manifest for the other processes
 COLLECTED = (_COLLECTING or (STATIC_ROOT / "staticfiles.json").exists()) and not DEBUG
 _STATIC_BACKEND = (
     "whitenoise.storage.CompressedManifestStaticFilesStorage"
@@ -189,7 +191,7 @@ FORMAT_MODULE_PATH = ["config.formats"]
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
 
-# --- the admin's theme: ink on paper, as the checkout -------------------------------------------------------------
+# --- the admin's theme, with the checkout's colours ---------------------------------------------------------------
 UNFOLD = {
     "SITE_TITLE": "Quittance",
     "SITE_HEADER": "Quittance",
@@ -227,7 +229,7 @@ UNFOLD = {
     },
 }
 
-# --- safety: follows the scheme of BASE_URL, so that one build serves behind TLS and on loopback --------------------
+# --- security: depends on the scheme of BASE_URL, so that one build works behind TLS and on loopback ----------------
 TRUSTED_PROXIES = env.TRUSTED_PROXIES
 ADMIN_ALLOWED_IPS = env.ADMIN_ALLOWED_IPS
 if TRUSTED_PROXIES:
@@ -241,7 +243,7 @@ SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_PATH = "/admin"  # sent to the portal alone, not to checkout pages and the API
+SESSION_COOKIE_PATH = "/admin"  # not sent to checkout pages and the API
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_AGE = env.SESSION_LIFE_HOURS * 3600
 SESSION_IDLE_SECONDS = env.SESSION_IDLE_MINUTES * 60
@@ -260,7 +262,6 @@ AUTH_PASSWORD_VALIDATORS = [
 
 # --- logs ---------------------------------------------------------------------------------------------------------
 LOGGING = logging_configuration(env.LOG_LEVEL, env.LOG_FORMAT)
-# Warnings of libraries are lines of the log as well.
 logging.captureWarnings(True)
 know_secrets(env.secrets)
 report_errors(env.SENTRY_DSN, ENVIRONMENT)
@@ -296,16 +297,16 @@ vars().update(env.EMAIL_URL)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.EMAIL_FROM or f"Quittance <no-reply@{urlsplit(BASE_URL).hostname}>"
 
-# --- WalletConnect: wallets on other devices, reached through a third-party relay; off without a project id --------
+# --- WalletConnect: wallets on other devices, through a third-party relay; off without a project id ----------------
 WALLETCONNECT_PROJECT_ID = env.WALLETCONNECT_PROJECT_ID
 WALLETCONNECT_RELAY_URL = env.WALLETCONNECT_RELAY_URL
 
-# --- status pushed to open checkouts: the origin of the events process as browsers reach it; empty where it doesn't run
+# --- status pushed to open checkouts: the public origin of the events process; empty if it doesn't run --------------
 EVENTS_URL = env.EVENTS_URL
 EVENT_STREAMS_MAX = env.EVENT_STREAMS_MAX
 
 # --- routing providers ---------------------------------------------------------------------------------------------
-# Each has a folder, which declares its name, quotas and settings (payments/providers/*/provider.toml).
+# Each provider's folder declares its name, quotas and settings (payments/providers/*/provider.toml).
 ROUTING_PROVIDERS = env.ROUTING_PROVIDERS
 ROUTING_PROVIDER_NAMES = {each.key: each.name for each in PROVIDERS}
 ROUTING_PROVIDER_SETTINGS = {each.key: tuple(each.settings) for each in PROVIDERS}
@@ -319,7 +320,7 @@ RATE_SOURCES = env.RATE_SOURCES
 RATE_URLS = {each: str(env.parsed[url_setting(each)]) for each in SOURCES if each != FEEDS}
 RATE_MAX_SPREAD = env.RATE_MAX_SPREAD
 RATE_MAX_AGE = env.RATE_MAX_AGE
-# Says why merchants can't use a currency, or returns None: merchants come before payments.
+# Returns why merchants can't use a currency, or None. A path, because merchants can't import payments.
 CURRENCY_CHECK = "payments.prices.currencies.problem_of"
 
 ALLOW_OPAQUE_ROUTES = env.ALLOW_OPAQUE_ROUTES

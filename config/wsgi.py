@@ -8,7 +8,7 @@ from config.environment import SettingsError, print_and_exit
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-# By this code of a worker gunicorn knows that none can start, and ends instead of starting another.
+# A worker's exit code that makes gunicorn stop instead of starting another worker.
 _WORKER_BOOT_ERROR = 3
 
 try:

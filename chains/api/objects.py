@@ -1,4 +1,4 @@
-"""How chains, tokens and amounts look in the API's responses."""
+"""The API's objects for chains, tokens and amounts."""
 
 from typing import Annotated
 
@@ -15,8 +15,6 @@ from config.api.schema.operations import described
     {"id": 8453, "name": "Base", "chain_type": "evm", "is_active": True},
 )
 class ChainObject(Answer, kw_only=True):
-    """A chain of the public catalogue."""
-
     id: Annotated[int, doc("The value of `chain_id`; on EVM the EVM chain id. Needs 64 bits.")]
     name: Annotated[str, doc("The name, for display.")]
     chain_type: Annotated[
@@ -28,7 +26,6 @@ class ChainObject(Answer, kw_only=True):
 
     @classmethod
     def of(cls, chain: Chain) -> "ChainObject":
-        """Return the chain's object."""
         return cls(id=chain.id, name=chain.name, chain_type=chain.chain_type, is_active=chain.is_active)
 
 
@@ -54,7 +51,6 @@ class TokenObject(Answer, kw_only=True):
 
     @classmethod
     def of(cls, token: Token) -> "TokenObject":
-        """Return the token's object."""
         return cls(
             id=token.id,
             symbol=token.symbol,

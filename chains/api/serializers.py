@@ -1,4 +1,4 @@
-"""Fields of request bodies that name something on a chain."""
+"""Fields of request bodies with values of a chain."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from config.api.serializers import TextField
 
 
 class AddressField(TextField):
-    """A wallet's or a token's address, as text still: it is judged once its chain is known."""
+    """A wallet's or token's address as text; validated once its chain is known."""
 
     default_error_messages = {"blank": "This should be an address; got an empty string."}
 

@@ -17,7 +17,7 @@ _CACHE_SECONDS = 60
 
 
 class CatalogueViewSet(viewsets.ViewSet):
-    """What merchants may ask to be paid in. Needs no credentials."""
+    """The public chains and tokens. Needs no credentials."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -30,7 +30,6 @@ class CatalogueViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(ArrayOf(ChainObject), "The active chains.")},
     )
     def list(self, request: Request) -> Response:  # noqa: ARG002 - the viewset interface
-        """Return the active chains."""
         chains = offered_chains(Chain.objects.filter(is_active=True))
         return _cacheable(Response([ChainObject.of(chain) for chain in chains]))
 
@@ -53,7 +52,6 @@ class CatalogueViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(ArrayOf(TokenObject), "The chain's active tokens.")},
     )
     def tokens(self, request: Request, chain_id: int) -> Response:  # noqa: ARG002 - the viewset interface
-        """Return the active tokens of an active chain; 404 for any other chain."""
         chain = find_chain(chain_id)
         if chain is None:
             raise ObjectMissing("active chain", str(chain_id))

@@ -35,7 +35,8 @@ __all__ = [
 
 # A node that lags further behind the others, or behind its own head, is set aside.
 LAG_SECONDS = 40
-FEWEST_BLOCKS_OF_LAG = 3
+MIN_BLOCKS_OF_LAG = 3
+_LONGEST_MARK = 32
 
 
 class UnknownFamily(LookupError):
@@ -46,28 +47,22 @@ class ChainRow(Protocol):
     """The fields of a catalogue chain that its client needs."""
 
     @property
-    def id(self) -> int:
-        """Its number."""
+    def id(self) -> int: ...
 
     @property
-    def name(self) -> str:
-        """Its name for people."""
+    def name(self) -> str: ...
 
     @property
-    def chain_type(self) -> str:
-        """The key of its family."""
+    def chain_type(self) -> str: ...
 
     @property
-    def network(self) -> str:
-        """The name of its cluster, where a family has several."""
+    def network(self) -> str: ...
 
     @property
-    def rpc_urls(self) -> Sequence[str]:
-        """Its nodes, in the order in which they are asked."""
+    def rpc_urls(self) -> Sequence[str]: ...
 
     @property
-    def block_time_ms(self) -> int:
-        """How long one block takes."""
+    def block_time_ms(self) -> int: ...
 
 
 def families() -> Mapping[str, Family]:
@@ -96,7 +91,7 @@ def label_of(chain_type: str) -> str:
 
 
 def candidate_families(text: str) -> list[Family]:
-    """Return the families that an address or hash may belong to, by its prefix."""
+    """Return the possible families of an address or hash, by its prefix."""
     beginning = text[:_LONGEST_MARK].lower()
     every = families().values()
     marked = [family for family in every if family.address_mark and beginning.startswith(family.address_mark)]
@@ -156,8 +151,8 @@ def clients_of_each_node(chain: ChainRow) -> list[ChainClient]:
 
 
 def head_allowance(chain: ChainRow) -> int:
-    """Return how many blocks a node may be behind: LAG_SECONDS in blocks, but at least FEWEST_BLOCKS_OF_LAG."""
-    return max(FEWEST_BLOCKS_OF_LAG, LAG_SECONDS * 1000 // chain.block_time_ms)
+    """Return how many blocks a node may be behind: LAG_SECONDS in blocks, but at least MIN_BLOCKS_OF_LAG."""
+    return max(MIN_BLOCKS_OF_LAG, LAG_SECONDS * 1000 // chain.block_time_ms)
 
 
 def _client_for(chain: ChainRow, urls: tuple[str, ...]) -> ChainClient:
@@ -172,9 +167,6 @@ def _client_for(chain: ChainRow, urls: tuple[str, ...]) -> ChainClient:
 @lru_cache(maxsize=512)
 def _client(family: Family, network: Network) -> ChainClient:
     return family.make_client(network)
-
-
-_LONGEST_MARK = 32
 
 
 @lru_cache(maxsize=8)

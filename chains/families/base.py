@@ -27,7 +27,7 @@ class SignatureError(ValueError):
 
 @dataclass(frozen=True)
 class Network:
-    """What a client needs of a chain: its catalogue ID, cluster name (Solana), node URLs and allowed lag in blocks."""
+    """A chain's catalogue ID, cluster name (Solana), node URLs and allowed lag in blocks."""
 
     chain_id: int
     name: str
@@ -116,7 +116,7 @@ class Family:
       show it.
 
     Signing and paying:
-    - `is_signed_by_key(address, message, signature)`: whether this address's own key signed, without asking the chain.
+    - `is_signed_by_key(address, message, signature)`: whether this address's own key signed; offline.
     - `account_name` and `chain_reference(chain id, cluster name)` go into the sign-in message for a wallet (EIP-4361).
     - `actions` are the classes of `chains.client.Action` that its wallets sign. If empty, customers can only send
       manually.

@@ -1,1 +1,1 @@
-"""What operators are shown of chains and their nodes: the checks of `manage.py doctor`, and metrics."""
+"""Monitoring of chains and nodes: the checks of `manage.py doctor`, and metrics."""

@@ -1,4 +1,4 @@
-"""The check of `manage.py doctor` for nodes: each one is asked now, for as much as verification asks for."""
+"""Check the nodes for `manage.py doctor`, with the largest requests that verification makes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ from chains.models import Chain, Switch
 from config.doctor.finding import Finding, failed, fine, warning
 
 # Blocks of state: without traces, verification reads accounts at the block of a payment.
-FEWEST_HISTORY = 128
+MIN_HISTORY = 128
 NODE_SECONDS = 60.0
 _THREADS = 8
 _PROBLEMS = {
@@ -31,31 +31,31 @@ def check(clients: Clients = clients_of_each_node) -> Iterator[Finding]:
     chains = list(Chain.objects.filter(is_active=True))
     if not chains:
         advice = "Run manage.py load_catalogue chains/catalogues/mainnet.json, with the nodes' variables set."
-        yield failed("catalogue", "there is no active chain, so nothing can be paid", advice)
+        yield failed("catalogue", "there is no active chain, so no payment is possible", advice)
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="doctor")
     try:
-        asked = {
-            chain.pk: [(each, pool.submit(_ask, each)) for each in _of(chain, clients)] for chain in chains
+        probes = {
+            chain.pk: [(each, pool.submit(_probe, each)) for each in _of(chain, clients)] for chain in chains
         }
         for chain in chains:
-            answers = []
-            for client, future in asked[chain.pk]:
+            results = []
+            for client, future in probes[chain.pk]:
                 try:
-                    answers.append((client, future.result(timeout=NODE_SECONDS)))
+                    results.append((client, future.result(timeout=NODE_SECONDS)))
                 except FutureTimeout:
-                    answers.append((client, ChainError("no answer in time")))
-            yield from _of_chain(chain, answers)
+                    results.append((client, ChainError("no response in time")))
+            yield from _of_chain(chain, results)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def check_switches() -> Iterator[Finding]:
-    """Yield what operators have switched off, so that it isn't forgotten."""
+    """Yield each switch that is off."""
     rows = list(Switch.objects.all())
     for row in rows:
         since, reason = f"{row.off_at:%Y-%m-%d %H:%M} UTC", row.reason or "no reason given"
         summary = f"switched off since {since} by {row.actor}: {reason}"
-        yield warning(row.name, summary, f"When the reason is gone: manage.py switch on {row.name}")
+        yield warning(row.name, summary, f"Switch it on again with manage.py switch on {row.name}")
     if not rows:
         yield fine("switches", "everything is on")
 
@@ -67,7 +67,7 @@ def _of(chain: Chain, clients: Clients) -> Sequence[ChainClient]:
         return ()
 
 
-def _ask(client: ChainClient) -> NodeAbilities | ChainError:
+def _probe(client: ChainClient) -> NodeAbilities | ChainError:
     try:
         return client.abilities()
     except ChainError as error:
@@ -77,31 +77,29 @@ def _ask(client: ChainClient) -> NodeAbilities | ChainError:
 
 
 def _of_chain(
-    chain: Chain, answers: Sequence[tuple[ChainClient, NodeAbilities | ChainError]]
+    chain: Chain, results: Sequence[tuple[ChainClient, NodeAbilities | ChainError]]
 ) -> Iterator[Finding]:
-    if not answers:
+    if not results:
         names = ", ".join(each.removeprefix("env:") for each in chain.rpc_urls) or "its rpc_urls"
         advice = f"Set {names} to the address of a node, or switch the chain off in the portal (Chains)."
         yield failed(chain.name, "has no node: calls that need it return 503", advice)
-    heads = [answer.head for _, answer in answers if isinstance(answer, NodeAbilities)]
-    for client, answer in answers:
+    heads = [result.head for _, result in results if isinstance(result, NodeAbilities)]
+    for client, result in results:
         (health,) = client.health()
         subject = f"{chain.name}, {health.host}"
-        if isinstance(answer, ChainError):
-            reason = health.last_error or str(answer)
-            yield failed(subject, f"no usable answer: {reason}", _PROBLEMS.get(health.state, _UNREACHABLE))
+        if isinstance(result, ChainError):
+            reason = health.last_error or str(result)
+            yield failed(subject, f"no usable response: {reason}", _PROBLEMS.get(health.state, _UNREACHABLE))
         else:
-            yield from _of_node(subject, chain, answer, behind=max(heads) - answer.head)
+            yield from _of_node(subject, chain, result, behind=max(heads) - result.head)
 
 
 def _of_node(subject: str, chain: Chain, node: NodeAbilities, *, behind: int) -> Iterator[Finding]:
     if behind > head_allowance(chain):
         summary = f"{behind} blocks behind the chain's other nodes"
-        yield failed(
-            subject, summary, "Wait until it has caught up, or replace it: it is not used meanwhile."
-        )
+        yield failed(subject, summary, "Wait until it catches up, or replace it. Until then it is not used.")
         return
-    if node.traces is False and node.history < min(FEWEST_HISTORY, node.head):
+    if node.traces is False and node.history < min(MIN_HISTORY, node.head):
         summary = f"it neither traces nor keeps more than {node.history} blocks of state"
         advice = "Payments from wallets that are contracts wait for the merchant's acceptance. Use a node with debug_"
         yield warning(subject, summary, f"{advice}traceTransaction, or with more state.")

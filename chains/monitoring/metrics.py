@@ -1,4 +1,4 @@
-"""Prometheus metrics for chains: head, lag and node states, and what is switched off."""
+"""Prometheus metrics for chains: head, lag, node states and switches."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from chains.models import Switch
 
 
 def collect() -> Iterator[Metric]:
-    """Yield the gauges from the stored status. No node is queried."""
+    """Yield the gauges from the stored status. Queries no node."""
     off = GaugeMetricFamily("quittance_switched_off", "1 for each kill switch that is off.", labels=("name",))
     for switch in Switch.objects.values_list("name", flat=True):
         off.add_metric([switch], 1)

@@ -1,7 +1,7 @@
 """JSON-RPC over HTTP: timeouts, connection pooling and failover between a chain's nodes.
 
-Nodes are not trusted. An answer that is late, too large, not JSON, mismatched or implausible counts as a failure: the
-next node is asked, and the failed one gets a cooldown (`chains.rpc.nodes`). `chains.rpc.batches` sizes the batches.
+Nodes are not trusted. A response that is late, too large, not JSON, mismatched or implausible counts as a failure: the
+next node is queried, and the failed one gets a cooldown (`chains.rpc.nodes`). `chains.rpc.batches` sizes the batches.
 """
 
 import copy
@@ -16,29 +16,29 @@ from itertools import count
 from typing import Any, TypeVar
 
 from chains.client import ChainError, NodeHealth
-from chains.rpc.batches import Batches, Failing, Unread, Why, is_too_large
+from chains.rpc.batches import Batches, Failing, Unread, UnreadReason, is_too_large
 from chains.rpc.nodes import Lagging, Limiting, LogLimits, Node, TooManyWaiting, WrongChain
-from chains.rpc.transport import BrokenOff, Call, Limits, RpcFault, TooLarge, ask, ask_streamed
+from chains.rpc.transport import Call, Limits, RpcFault, TooLarge, Truncated, post_calls, post_streamed
 from config.api.limits import waiting
 
 __all__ = [
-    "BrokenOff",
     "Call",
     "Failing",
     "Identity",
     "JsonRpc",
     "RpcFault",
     "TooLarge",
+    "Truncated",
     "Unread",
-    "Why",
+    "UnreadReason",
     "is_execution_failure",
-    "is_passing",
+    "is_temporary",
     "is_too_large",
-    "sound",
+    "result_of",
 ]
 
 logger = logging.getLogger(__name__)
-# Its warnings about malformed headers contain the full URL, which may hold an access key.
+# urllib3's warnings about malformed headers contain the full URL, which may hold an access key.
 logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
 _Meaning = TypeVar("_Meaning")
@@ -46,9 +46,9 @@ _Meaning = TypeVar("_Meaning")
 CONNECT_SECONDS = 3.05
 READ_SECONDS = 10.0
 HEAD_READ_SECONDS = 3.0
-WHOLE_ANSWER_SECONDS = 20.0
-MAX_ANSWER_BYTES = 32 * 1024 * 1024
-# Senders control the size of their transactions; a larger answer is read on its own and streamed.
+RESPONSE_SECONDS = 20.0
+MAX_RESPONSE_BYTES = 32 * 1024 * 1024
+# Senders control the size of their transactions; a larger response is read on its own and streamed.
 MAX_ORDINARY_BYTES = 8 * 1024 * 1024
 STREAMED_READ_SECONDS = 30.0
 STREAMED_SECONDS = 60.0
@@ -57,7 +57,7 @@ MAX_BATCH = 100
 IDENTITY_SECONDS = 300.0
 HEAD_SECONDS = 15.0
 HEAD_ALLOWANCE = 20
-# Error codes for a call that would fail: reverted (3), refused by the transaction pool or the virtual machine. Any
+# Error codes for a call that would fail: reverted (3), or rejected by the transaction pool or the virtual machine. Any
 # other code is about the node, not the call.
 _EXECUTION_FAILED = frozenset({3, -32000, -32003, -32015})
 _REVERTED = 3
@@ -70,25 +70,25 @@ _IS_OWN_FAULT = re.compile(
 )
 
 
-def sound(answer: Any) -> Any:
+def result_of(result: Any) -> Any:
     """Return a call's result. Raises ChainError if it is a node's error or `Unread`."""
-    if isinstance(answer, RpcFault):
-        raise ChainError(f"the node refused a call: {answer.message}")
-    if isinstance(answer, Unread):
-        raise answer.error
-    return answer
+    if isinstance(result, RpcFault):
+        raise ChainError(f"the node rejected a call: {result.message}")
+    if isinstance(result, Unread):
+        raise result.error
+    return result
 
 
-def is_execution_failure(answer: Any) -> bool:
-    """Return whether the error says that the call would fail, rather than that the node couldn't run it."""
-    if not isinstance(answer, RpcFault) or answer.code not in _EXECUTION_FAILED:
+def is_execution_failure(result: Any) -> bool:
+    """Return whether the call would fail, as opposed to a node that couldn't run it."""
+    if not isinstance(result, RpcFault) or result.code not in _EXECUTION_FAILED:
         return False
-    # The text after that comes from the contract.
-    is_reverted = answer.code == _REVERTED or "revert" in answer.message.lower()
-    return is_reverted or not _IS_OWN_FAULT.search(answer.message)
+    # After "revert", the message is the contract's own text.
+    is_reverted = result.code == _REVERTED or "revert" in result.message.lower()
+    return is_reverted or not _IS_OWN_FAULT.search(result.message)
 
 
-def is_passing(fault: RpcFault) -> bool:
+def is_temporary(fault: RpcFault) -> bool:
     """Return whether an error is temporary, rather than a missing method."""
     is_limited = fault.code == _LIMITED or bool(_IS_OWN_FAULT.search(fault.message))
     return is_limited and "method" not in fault.message.lower()
@@ -101,7 +101,7 @@ class Identity:
     `head` is the call for the latest block's height and the parser of its result; without it, heads are not compared.
     """
 
-    question: Call
+    call: Call
     is_right: Callable[[Any], bool]
     head: tuple[Call, Callable[[Any], int]] | None = None
 
@@ -134,12 +134,10 @@ class JsonRpc:
 
     @property
     def size(self) -> int:
-        """How many nodes are configured."""
         return len(self._nodes)
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """The addresses of the nodes, in order."""
         return tuple(node.url for node in self._nodes)
 
     def batch(
@@ -150,38 +148,37 @@ class JsonRpc:
         at_once: int = MAX_BATCH,
         isolating: bool = False,
     ) -> _Meaning:
-        """Return `read(results)`; the results are in call order, and a failed call's result is an RpcFault.
+        """Return `read(results)`, with the results in call order. Raises ChainError if no node sends a usable response.
 
-        All results come from one node, in requests of up to `at_once` calls each, or as many as the node
-        accepts. If `read` raises ChainError, the next node is asked. With `isolating`, a call that fails on a node that
-        answers others has an `Unread` as its result. Raises ChainError if no node gives a usable answer.
+        A failed call's result is an RpcFault; with `isolating`, also an `Unread`. All results come from one node, in
+        requests of up to `at_once` calls, or fewer if the node limits them. If `read` raises ChainError, the next node
+        is queried.
         """
         last: ChainError | None = None
         for node in self._in_order():
             try:
                 self._identify(node)
-                meaning = read(self._ask(node, calls, at_once=at_once, isolating=isolating))
+                meaning = read(self._call(node, calls, at_once=at_once, isolating=isolating))
             except ChainError as error:
                 self._note_failure(node, error)
                 last = error
             else:
-                node.answered()
+                node.succeeded()
                 return meaning
-        raise last or ChainError("no node gave an answer")
+        raise last or ChainError("no node sent a usable response")
 
     def stream(self, call: Call, convert: Callable[[dict[str, Any]], Any]) -> Any:
-        """Return the result of one call to the one node of this client, read as it arrives, however large.
+        """Return the result of one call to this client's only node, parsed as it arrives; see `post_streamed`.
 
-        `convert` maps each JSON object, innermost first, to the value to keep. Raises TooLarge beyond
-        MAX_STREAMED_BYTES, BrokenOff if the answer took longer than STREAMED_SECONDS, and ChainError. None of them
-        counts as a failure of the node.
+        Raises TooLarge beyond MAX_STREAMED_BYTES, Truncated after STREAMED_SECONDS, and ChainError. These errors don't
+        count as failures of the node.
         """
         (node,) = self._nodes
         self._identify(node)
         limits = Limits(CONNECT_SECONDS, STREAMED_READ_SECONDS, STREAMED_SECONDS, MAX_STREAMED_BYTES)
         (id_,) = self._new_ids(1)
         with _waiting_for(node):
-            return ask_streamed(node, id_, call, limits, convert)
+            return post_streamed(node, id_, call, limits, convert)
 
     @property
     def log_limits(self) -> LogLimits:
@@ -191,7 +188,7 @@ class JsonRpc:
 
     @property
     def batch_limit(self) -> int | None:
-        """The largest batch that this client's only node accepts, or None if it has refused none."""
+        """The largest batch that this client's only node accepts, or None if it has accepted all."""
         (node,) = self._nodes
         return node.batch_limit(self._clock())
 
@@ -211,7 +208,7 @@ class JsonRpc:
         return [self._alone(node) for node in self._in_order()]
 
     def set_aside(self, error: ChainError) -> None:
-        """Start a cooldown for the nodes, because other evidence proved their answers wrong."""
+        """Start a cooldown for the nodes, because other evidence proved their results wrong."""
         for node in self._nodes:
             self._note_failure(node, error)
 
@@ -224,7 +221,7 @@ class JsonRpc:
             self._note_failure(node, error)
             raise
 
-    def soonest(self) -> float:
+    def seconds_until_ready(self) -> float:
         """Return the seconds until the first cooldown ends."""
         now = self._clock()
         return min((node.cooldown_until - now for node in self._nodes if not node.is_ready(now)), default=0.0)
@@ -252,7 +249,9 @@ class JsonRpc:
             return ready
         retryable = [node for node in self._nodes if node.retry_not_before <= now]
         if not retryable:
-            raise Limiting("every node of this chain is limiting our rate", retry_after=self.soonest())
+            raise Limiting(
+                "every node of this chain is limiting our rate", retry_after=self.seconds_until_ready()
+            )
         return [min(retryable, key=lambda node: node.cooldown_until)]
 
     def _compare_heads(self) -> None:
@@ -264,22 +263,22 @@ class JsonRpc:
             if now < self._compare_at:
                 return
             self._compare_at = now + HEAD_SECONDS
-            asked = [node for node in self._nodes if node.is_ready(now)]
-            answering = [node for node in asked if self._update_head(node, *self._identity.head)]
+            ready = [node for node in self._nodes if node.is_ready(now)]
+            updated = [node for node in ready if self._update_head(node, *self._identity.head)]
             agreed = self._agreed_head()
-            for node in answering:
+            for node in updated:
                 behind = agreed - (node.head or 0)
                 if behind > self._head_allowance:
                     self._note_failure(node, Lagging(f"the node is {behind} blocks behind the others"))
                 else:
-                    node.answered()
+                    node.succeeded()
         finally:
             self._comparing.release()
 
-    def _update_head(self, node: Node, question: Call, read: Callable[[Any], int]) -> bool:
+    def _update_head(self, node: Node, call: Call, read: Callable[[Any], int]) -> bool:
         try:
             self._identify(node, HEAD_READ_SECONDS)
-            height = read(self._ask(node, [question], HEAD_READ_SECONDS)[0])
+            height = read(self._call(node, [call], HEAD_READ_SECONDS)[0])
             node.record_head(height, self._clock(), self._head_allowance)
         except ChainError as error:
             self._note_failure(node, error)
@@ -299,7 +298,7 @@ class JsonRpc:
         now = self._clock()
         if node.identified_at is not None and now - node.identified_at < IDENTITY_SECONDS:
             return
-        if not self._identity.is_right(self._ask(node, [self._identity.question], read_seconds)[0]):
+        if not self._identity.is_right(self._call(node, [self._identity.call], read_seconds)[0]):
             raise WrongChain("the node serves a different chain from the catalogue's")
         node.identified_at = now
 
@@ -307,9 +306,9 @@ class JsonRpc:
         if self._is_quiet or isinstance(error, TooManyWaiting):
             return
         node.failed(self._clock(), error)
-        logger.warning("node %s gave no usable answer: %s", node.name, node.last_error)
+        logger.warning("node %s sent no usable response: %s", node.name, node.last_error)
 
-    def _ask(
+    def _call(
         self,
         node: Node,
         calls: Sequence[Call],
@@ -320,27 +319,28 @@ class JsonRpc:
     ) -> list[Any]:
         seconds = read_seconds or READ_SECONDS
 
-        def send(part: Sequence[Call], most_bytes: int) -> list[Any]:
-            limits = Limits(CONNECT_SECONDS, seconds, WHOLE_ANSWER_SECONDS, most_bytes)
-            return ask(node, self._new_ids(len(part)), part, limits)
+        def send(part: Sequence[Call], max_bytes: int) -> list[Any]:
+            limits = Limits(CONNECT_SECONDS, seconds, RESPONSE_SECONDS, max_bytes)
+            return post_calls(node, self._new_ids(len(part)), part, limits)
 
-        most_bytes = min(MAX_ORDINARY_BYTES, MAX_ANSWER_BYTES) if isolating else MAX_ANSWER_BYTES
+        max_bytes = min(MAX_ORDINARY_BYTES, MAX_RESPONSE_BYTES) if isolating else MAX_RESPONSE_BYTES
         batches = Batches(
             node,
             send,
             lambda: self._is_alive(node),
             self._clock,
-            most_bytes=most_bytes,
+            max_bytes=max_bytes,
             isolating=isolating,
         )
         with _waiting_for(node):
             return batches.results(calls, at_once)
 
     def _is_alive(self, node: Node) -> bool:
-        """Return whether the node answers a trivial call."""
-        limits = Limits(CONNECT_SECONDS, HEAD_READ_SECONDS, WHOLE_ANSWER_SECONDS, MAX_ANSWER_BYTES)
+        limits = Limits(CONNECT_SECONDS, HEAD_READ_SECONDS, RESPONSE_SECONDS, MAX_RESPONSE_BYTES)
         try:
-            return self._identity.is_right(ask(node, self._new_ids(1), [self._identity.question], limits)[0])
+            return self._identity.is_right(
+                post_calls(node, self._new_ids(1), [self._identity.call], limits)[0]
+            )
         except ChainError:
             return False
 
@@ -351,7 +351,6 @@ class JsonRpc:
 
 @contextmanager
 def _waiting_for(node: Node) -> Iterator[None]:
-    """Count this thread as waiting for the node. Raises TooManyWaiting."""
     try:
         with waiting.waiting_for(f"node {node.url}"):
             yield

@@ -1,8 +1,8 @@
 """One node of a chain as this process knows it: its state, its head, its limits and its cooldown.
 
-A node that failed gets a cooldown, longer each time; `Retry-After` is respected. A node whose head runs backwards,
-that lags behind the others, serves another chain or was contradicted is set aside. A node that limits batch sizes or
-log ranges is healthy; requests are adapted to its limits.
+A node that failed gets a cooldown, longer each time; `Retry-After` is respected. A node is set aside if its head runs
+backwards, it lags behind the others, it serves another chain, or it was contradicted. A node that limits batch sizes or
+log ranges is healthy: requests adapt to its limits.
 """
 
 import logging
@@ -22,17 +22,17 @@ FIRST_COOLDOWN_SECONDS = 1.0
 LONGEST_COOLDOWN_SECONDS = 60.0
 LONGEST_RETRY_AFTER_SECONDS = 900.0
 SET_ASIDE_SECONDS = 30.0
-# A head that wasn't reached again for this long is dropped, so that a chain that was rolled back can be followed.
+# A head that the node didn't reach again for this long is dropped, to follow a chain that was rolled back.
 HEAD_MEMORY_SECONDS = 120.0
 # Concurrent requests to one node if it accepts only small batches.
-MOST_AT_A_TIME = 8
-# A limit is retested after this long, because a refusal may be temporary and plans get upgraded. The interval grows
-# each time the limit is confirmed.
+MAX_AT_A_TIME = 8
+# A limit is tested again after this long: it may be temporary, and plans get upgraded. The interval grows each time the
+# limit is confirmed.
 FIRST_LIMIT_SECONDS = 60.0
 LIMIT_SECONDS = 6 * 3600.0
 _LIMIT_GROWTH = 8
-MOST_LOG_BLOCKS = 1000
-MOST_LOG_RECIPIENTS = 500
+MAX_LOG_BLOCKS = 1000
+MAX_LOG_RECIPIENTS = 500
 _SHORTEST_SECRET = 6
 
 
@@ -61,13 +61,13 @@ class WrongChain(NodeFault):
 
 
 class Contradicted(NodeFault):
-    """Two other nodes agreed on a different answer."""
+    """Two other nodes agreed on a different result."""
 
     state = NodeState.CONTRADICTED
 
 
 class TooManyWaiting(ChainError):
-    """Too many threads of this process wait for the node already. It was not called, and is not at fault."""
+    """Too many threads of this process wait for the node already. The node was not called and is not at fault."""
 
 
 _SET_ASIDE = (Lagging, Contradicted)
@@ -76,12 +76,12 @@ _SET_ASIDE = (Lagging, Contradicted)
 class Adaptive:
     """A request size that adapts to a node: halved on failure, doubled after some successes.
 
-    Each doubling that fails makes the next one wait longer. So a fixed limit of the node costs little, and a limit
-    caused by one unusual block is lifted again.
+    Each failed doubling delays the next one. So a fixed limit costs few failures, and a limit that one unusual block
+    caused is lifted again.
     """
 
     FIRST_SUCCESSES = 10
-    MOST_SUCCESSES = 10_000
+    MAX_SUCCESSES = 10_000
     _GROWTH = 4
 
     def __init__(self, most: int) -> None:
@@ -92,14 +92,12 @@ class Adaptive:
         self._lock = threading.Lock()
 
     def failed(self, size: int) -> None:
-        """Record that this size failed."""
         with self._lock:
             if self._is_trial:
-                self._needed = min(self._needed * self._GROWTH, self.MOST_SUCCESSES)
+                self._needed = min(self._needed * self._GROWTH, self.MAX_SUCCESSES)
             self.size, self._successes, self._is_trial = max(min(self.size, size // 2), 1), 0, False
 
     def worked(self, size: int) -> None:
-        """Record that this size worked."""
         with self._lock:
             if size < self.size or self.size == self._most:
                 return
@@ -111,11 +109,11 @@ class Adaptive:
 
 
 class LogLimits:
-    """The largest log query that a node answers, in blocks and in recipients."""
+    """The largest log query that a node accepts, in blocks and in recipients."""
 
     def __init__(self) -> None:
-        self.blocks = Adaptive(MOST_LOG_BLOCKS)
-        self.recipients = Adaptive(MOST_LOG_RECIPIENTS)
+        self.blocks = Adaptive(MAX_LOG_BLOCKS)
+        self.recipients = Adaptive(MAX_LOG_RECIPIENTS)
 
 
 @dataclass
@@ -129,11 +127,11 @@ class Node:
     retry_not_before: float = 0.0
     identified_at: float | None = None
     head: int | None = None
-    state: NodeState = NodeState.UNASKED
+    state: NodeState = NodeState.UNTRIED
     last_error: str = ""
     since: datetime = field(default_factory=lambda: datetime.now(UTC))
     slots: threading.BoundedSemaphore = field(
-        default_factory=lambda: threading.BoundedSemaphore(MOST_AT_A_TIME), repr=False
+        default_factory=lambda: threading.BoundedSemaphore(MAX_AT_A_TIME), repr=False
     )
     logs: "LogLimits" = field(default_factory=lambda: LogLimits())
     _batch_limit: int | None = None
@@ -154,11 +152,9 @@ class Node:
             return "node"
 
     def is_ready(self, now: float) -> bool:
-        """Whether the node is not in a cooldown."""
         return self.cooldown_until <= now
 
-    def answered(self) -> None:
-        """Record a usable answer and reset the failures."""
+    def succeeded(self) -> None:
         with self._lock:
             self.failures = 0
             self.cooldown_until = self.retry_not_before = 0.0
@@ -179,22 +175,21 @@ class Node:
             self._enter(error.state if isinstance(error, NodeFault) else NodeState.FAILING)
 
     def batch_limit(self, now: float) -> int | None:
-        """Return the largest batch size the node accepts, or None if it has not refused any."""
+        """Return the largest batch size the node accepts, or None if it has accepted all."""
         return self._batch_limit if now < self._batch_limit_until else None
 
     def note_full_batch(self, size: int, now: float) -> None:
-        """Record that the node accepted a batch of this size; an expired lower limit is dropped."""
+        """Record that the node accepted a batch of this size, and drop an expired lower limit."""
         with self._lock:
             if now >= self._batch_limit_until and size > (self._batch_limit or size):
                 self._batch_limit, self._batch_limit_seconds = None, 0.0
 
     def note_batch_limit(self, size: int, now: float) -> None:
-        """Record the largest batch size the node accepts."""
         with self._lock:
             longer = max(self._batch_limit_seconds * _LIMIT_GROWTH, FIRST_LIMIT_SECONDS)
             self._batch_limit, self._batch_limit_seconds = size, min(longer, LIMIT_SECONDS)
             self._batch_limit_until = now + self._batch_limit_seconds
-        logger.info("node %s takes batches of up to %s", self.name, size)
+        logger.info("node %s accepts batches of up to %s", self.name, size)
 
     def record_head(self, height: int, now: float, allowance: int) -> None:
         """Record the node's head; raises Lagging if it is more than `allowance` blocks below the last one."""
@@ -210,7 +205,6 @@ class Node:
         return self.head if now - self._head_reached_at < HEAD_MEMORY_SECONDS else None
 
     def health(self) -> NodeHealth:
-        """Return the node's health."""
         with self._lock:
             return NodeHealth(self.name, self.state, self.head, self.last_error, self.since)
 

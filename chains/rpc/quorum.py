@@ -1,11 +1,11 @@
 """Look up transactions by quorum, so that no payment depends on a single node.
 
-With three or more nodes, two must agree before a transaction counts as mined: on its block hash, its status and its
-transfers. Evidence of who may claim a transfer counts as far as both prove it, since nodes differ in what they can
-return (traces, older state). With fewer nodes there is only failover. Either way, the other nodes are asked as well
-if one doesn't know a transaction or doesn't send it because of its size.
+With three or more nodes, two must agree on a transaction's block hash, status and transfers before it counts as mined.
+Nodes differ in their abilities (traces, older state), so the evidence of who may claim a transfer is limited to the
+facts that both prove. With fewer nodes there is only failover. If a node doesn't know a transaction, or doesn't send it
+because of its size, the other nodes are queried too.
 
-Limit: two nodes that return the same wrong answer are believed. Choose providers that don't share a backend.
+Limit: two nodes that return the same wrong result are believed. Choose providers that don't share a backend.
 """
 
 from collections import Counter
@@ -27,18 +27,18 @@ def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], query: Query) -> Sn
     """Return the transactions that the nodes of `rpc` report; `query` reads them from one node.
 
     A transaction that the nodes disagree on is reported as not mined and listed in `contradicted`. Raises ChainError
-    if no node answered or, where a quorum is required, only one.
+    if too few nodes sent a usable response.
     """
     needs_quorum = rpc.size >= NODES_FOR_QUORUM
-    answers: list[_Answer] = []
+    results: list[_NodeResult] = []
     failure: ChainError | None = None
     for node in rpc.each():
         if needs_quorum:
-            wanted = _unsettled(transaction_hashes, answers)
-            is_enough = len(answers) > 1 and not wanted and not _is_head_unsettled(answers)
+            wanted = _unsettled(transaction_hashes, results)
+            is_enough = len(results) > 1 and not wanted and not _is_head_unsettled(results)
         else:
-            wanted = _unknown(transaction_hashes, answers)
-            is_enough = len(answers) > 0 and not wanted
+            wanted = _unknown(transaction_hashes, results)
+            is_enough = len(results) > 0 and not wanted
         if is_enough:
             break
         try:
@@ -47,103 +47,97 @@ def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], query: Query) -> Sn
         except ChainError as error:
             failure = error
         else:
-            answers.append(_Answer(node, snapshot))
-    if not answers:
-        raise failure or ChainError("no node gave an answer")
+            results.append(_NodeResult(node, snapshot))
+    if not results:
+        raise failure or ChainError("no node sent a usable response")
     if not needs_quorum:
-        return _first_known(transaction_hashes, answers)
-    if len(answers) < 2:
-        after = failure.retry_after if failure else rpc.soonest()
-        raise ChainError(f"only one of {rpc.size} nodes answered, and two must agree", retry_after=after)
-    return _agreed(transaction_hashes, answers)
+        return _first_known(transaction_hashes, results)
+    if len(results) < 2:
+        after = failure.retry_after if failure else rpc.seconds_until_ready()
+        raise ChainError(f"only one of {rpc.size} nodes responded, and two must agree", retry_after=after)
+    return _agreed(transaction_hashes, results)
 
 
-def ask_enough(rpc: JsonRpc, ask: Callable[[JsonRpc], _Result]) -> list[_Result]:
-    """Return the answers of two nodes where a quorum is required, otherwise of one. Nodes are asked in turn.
-
-    Raises ChainError if too few answered.
-    """
-    return _ask_until(rpc, ask, len, "too few of {} nodes could be asked")
+def query_enough(rpc: JsonRpc, query: Callable[[JsonRpc], _Result]) -> list[_Result]:
+    """Return the results of two nodes if a quorum is required, otherwise of one. Raises ChainError."""
+    return _query_until(rpc, query, len, "too few of {} nodes are available")
 
 
-def ask_until_agreed(rpc: JsonRpc, ask: Callable[[JsonRpc], _Result]) -> _Result:
-    """Return the answer that two nodes agree on where a quorum is required, otherwise the first one.
-
-    Nodes are asked in turn. Raises ChainError if no two of them agree.
-    """
-    no_two = "no two of {} nodes gave the same answer"
-    return _ask_until(rpc, ask, lambda reports: reports.count(reports[-1]), no_two)[-1]
+def query_until_agreed(rpc: JsonRpc, query: Callable[[JsonRpc], _Result]) -> _Result:
+    """Return the result that two nodes agree on if a quorum is required, otherwise the first. Raises ChainError."""
+    no_two = "no two of {} nodes sent the same result"
+    return _query_until(rpc, query, lambda reports: reports.count(reports[-1]), no_two)[-1]
 
 
-def _ask_until(
-    rpc: JsonRpc, ask: Callable[[JsonRpc], _Result], count: Callable[[list[_Result]], int], too_few: str
+def _query_until(
+    rpc: JsonRpc, query: Callable[[JsonRpc], _Result], count: Callable[[list[_Result]], int], too_few: str
 ) -> list[_Result]:
-    """Ask the nodes in turn until `count` of their answers reaches the quorum; return the answers."""
+    """Query the nodes in turn until `count` of their results reaches the quorum; return the results."""
     needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
     reports: list[_Result] = []
     failure: ChainError | None = None
     for node in rpc.each():
         try:
-            reports.append(ask(node))
+            reports.append(query(node))
         except ChainError as error:
             failure = error
         else:
             if count(reports) == needed:
                 return reports
-    raise failure or ChainError(too_few.format(rpc.size), retry_after=rpc.soonest())
+    raise failure or ChainError(too_few.format(rpc.size), retry_after=rpc.seconds_until_ready())
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _NodeResult:
     node: JsonRpc
     snapshot: Snapshot
 
 
-def _of(wanted: str, answers: Iterable[_Answer]) -> list[TransactionFacts | None]:
+def _of(wanted: str, results: Iterable[_NodeResult]) -> list[TransactionFacts | None]:
     """Return one transaction as each queried node reported it."""
     return [
-        answer.snapshot.transactions[wanted] for answer in answers if wanted in answer.snapshot.transactions
+        result.snapshot.transactions[wanted] for result in results if wanted in result.snapshot.transactions
     ]
 
 
-def _unknown(hashes: Sequence[str], answers: Sequence[_Answer]) -> list[str]:
-    return [wanted for wanted in hashes if not any(_is_shown(facts) for facts in _of(wanted, answers))]
+def _unknown(hashes: Sequence[str], results: Sequence[_NodeResult]) -> list[str]:
+    return [wanted for wanted in hashes if not any(_is_shown(facts) for facts in _of(wanted, results))]
 
 
 def _is_shown(facts: TransactionFacts | None) -> bool:
-    """Whether a node returned the transaction in full. Another node may return one that is too large for this one."""
+    """Return whether a node returned the transaction in full. Others may return one that is too large for it."""
     return facts is not None and facts.is_readable
 
 
-def _first_known(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
-    """Failover: return each transaction from the first node that knows it, and the head of the last node used."""
+def _first_known(hashes: Sequence[str], results: Sequence[_NodeResult]) -> Snapshot:
+    """Return each transaction from the first node that knows it, and the head of the last node used (failover)."""
     transactions: dict[str, TransactionFacts | None] = dict.fromkeys(hashes)
-    head = answers[0].snapshot.head
-    open_questions: set[str] = set()
-    for answer in answers:
-        reported = answer.snapshot.transactions
-        asked = {wanted for wanted in hashes if not _is_shown(transactions[wanted])}
+    head = results[0].snapshot.head
+    unresolved: set[str] = set()
+    for result in results:
+        reported = result.snapshot.transactions
+        missing = {wanted for wanted in hashes if not _is_shown(transactions[wanted])}
         new = {
             wanted: facts
-            for wanted in asked
+            for wanted in missing
             if (facts := reported.get(wanted)) is not None
             and (transactions[wanted] is None or (facts.is_readable and facts.block is not None))
         }
-        open_questions = (open_questions - new.keys()) | (asked & answer.snapshot.contradicted)
-        transactions |= dict.fromkeys(asked & answer.snapshot.contradicted)
+        unresolved = (unresolved - new.keys()) | (missing & result.snapshot.contradicted)
+        transactions |= dict.fromkeys(missing & result.snapshot.contradicted)
         if new:
             transactions |= new
-            head = answer.snapshot.head
-    return Snapshot(head, transactions, frozenset(open_questions))
+            head = result.snapshot.head
+    return Snapshot(head, transactions, frozenset(unresolved))
 
 
-def _unsettled(hashes: Sequence[str], answers: Sequence[_Answer]) -> list[str]:
-    """Return the hashes for which another node's answer may change the result."""
-    return list(hashes) if len(answers) < 2 else [h for h in hashes if not _is_settled(_of(h, answers))]
+def _unsettled(hashes: Sequence[str], results: Sequence[_NodeResult]) -> list[str]:
+    """Return the hashes whose result another node may change."""
+    return list(hashes) if len(results) < 2 else [h for h in hashes if not _is_settled(_of(h, results))]
 
 
 def _is_settled(reports: Sequence[TransactionFacts | None]) -> bool:
-    """Whether two nodes agree on everything that any node proves, or the transaction is known but not mined."""
+    """Return whether two nodes agree on all that any node proves, or the transaction is known but not mined."""
     known = [facts for facts in reports if facts is not None]
     agreed = _common(reports)
     if agreed is None:
@@ -152,7 +146,7 @@ def _is_settled(reports: Sequence[TransactionFacts | None]) -> bool:
 
 
 def _proves_more(facts: TransactionFacts, agreed: TransactionFacts) -> bool:
-    """Whether one node proves more than two agree on, which a third may confirm."""
+    """Return whether one node proves more than two agree on. A third may confirm it."""
     if facts.is_readable > agreed.is_readable or facts.is_complete > agreed.is_complete:
         return True
     agreed_on = {_moved(transfer): transfer for transfer in agreed.transfers}
@@ -163,29 +157,29 @@ def _proves_more(facts: TransactionFacts, agreed: TransactionFacts) -> bool:
     )
 
 
-def _is_head_unsettled(answers: Sequence[_Answer]) -> bool:
-    """Whether only one node reports a safe or finalized block. The other may not support these tags."""
-    heads = [answer.snapshot.head for answer in answers]
+def _is_head_unsettled(results: Sequence[_NodeResult]) -> bool:
+    """Return whether only one node reports a safe or finalized block; others may not support these tags."""
+    heads = [result.snapshot.head for result in results]
     return any(
         sum(number is not None for number in numbers) == 1
         for numbers in ([head.safe for head in heads], [head.finalized for head in heads])
     )
 
 
-def _agreed(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
+def _agreed(hashes: Sequence[str], results: Sequence[_NodeResult]) -> Snapshot:
     transactions: dict[str, TransactionFacts | None] = {}
     contradicted = set()
     for wanted in hashes:
-        reports = _of(wanted, answers)
+        reports = _of(wanted, results)
         agreed = _common(reports)
         if agreed is not None:
-            _set_contradicting_nodes_aside(wanted, agreed, answers)
+            _set_contradicting_nodes_aside(wanted, agreed, results)
         elif sum(facts is not None and facts.block is not None for facts in reports) > 1 or any(
-            wanted in answer.snapshot.contradicted for answer in answers
+            wanted in result.snapshot.contradicted for result in results
         ):
             contradicted.add(wanted)
         transactions[wanted] = agreed or _not_mined(reports)
-    return Snapshot(_head(answers), transactions, frozenset(contradicted))
+    return Snapshot(_head(results), transactions, frozenset(contradicted))
 
 
 def _common(reports: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
@@ -196,10 +190,10 @@ def _common(reports: Sequence[TransactionFacts | None]) -> TransactionFacts | No
 
 
 def _both(one: TransactionFacts, other: TransactionFacts) -> TransactionFacts | None:
-    """Return what both reports prove, or None if they contradict each other.
+    """Return the facts that both reports prove, or None if they contradict each other.
 
     A node that can't trace may miss transfers in inner calls and the evidence of who may claim them. The result is
-    then limited to what both prove, and incomplete.
+    then limited to the facts that both prove, and incomplete.
     """
     if one.commitment != other.commitment:  # finality reaches nodes at different times
         one, other = (replace(facts, commitment="confirmed") for facts in (one, other))
@@ -250,7 +244,7 @@ def _moved(transfer: Transfer) -> Transfer:
 def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
     references = tuple(ref for ref in one.references if ref in other.references)
     made_by = one.made_by if one.made_by == other.made_by else ""
-    claimable = min(_claimable(one), _claimable(other))
+    claimable = min(one.claimable_amount, other.claimable_amount)
     return replace(
         one,
         references=references,
@@ -259,14 +253,10 @@ def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
     )
 
 
-def _claimable(transfer: Transfer) -> int:
-    return transfer.amount if transfer.claimable is None else transfer.claimable
-
-
 def _within_both(
     one: Transfer, of_one: TransactionFacts, other: Transfer, of_other: TransactionFacts, kept: list[Mention]
 ) -> tuple[int, ...]:
-    """Return the places, among the mentions `kept`, of the calls that enclose the transfer according to both nodes."""
+    """Return the indices in `kept` of the calls that enclose the transfer according to both nodes."""
     theirs = [of_other.mentions[place] for place in other.within]
     ours = [of_one.mentions[place] for place in one.within]
     return tuple(sorted({kept.index(mention) for mention in ours if mention in theirs and mention in kept}))
@@ -310,18 +300,20 @@ def _not_mined(reports: Sequence[TransactionFacts | None]) -> TransactionFacts |
     )
 
 
-def _set_contradicting_nodes_aside(wanted: str, agreed: TransactionFacts, answers: Sequence[_Answer]) -> None:
-    for answer in answers:
-        facts = answer.snapshot.transactions.get(wanted)
+def _set_contradicting_nodes_aside(
+    wanted: str, agreed: TransactionFacts, results: Sequence[_NodeResult]
+) -> None:
+    for result in results:
+        facts = result.snapshot.transactions.get(wanted)
         if facts is None or facts.block is None or facts.is_readable != agreed.is_readable:
-            continue  # not returning a large transaction is no contradiction
+            continue  # a node that can't return a large transaction doesn't contradict
         if _both(facts, agreed) is None:
-            answer.node.set_aside(Contradicted("two other nodes agree on another answer"))
+            result.node.set_aside(Contradicted("two other nodes agree on another result"))
 
 
-def _head(answers: Sequence[_Answer]) -> Head:
+def _head(results: Sequence[_NodeResult]) -> Head:
     """Return the heights that at least two nodes have reached, so that no depth depends on one node."""
-    heads = [answer.snapshot.head for answer in answers]
+    heads = [result.snapshot.head for result in results]
     latest = _second([head.latest for head in heads])
     return Head(
         0 if latest is None else latest,

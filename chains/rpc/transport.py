@@ -1,4 +1,4 @@
-"""Send one JSON-RPC request over HTTP and read the answer within limits.
+"""Send one JSON-RPC request over HTTP and read the response within limits.
 
 Sources: JSON-RPC 2.0 (https://www.jsonrpc.org/specification).
 """
@@ -24,18 +24,18 @@ Call = tuple[str, list[Any]]
 
 MAX_NESTING = 4096  # a call trace nests two levels for each of at most 1,024 calls
 RATE_LIMITED = 429
-# An incomplete answer above this size counts as too large: some nodes truncate answers that exceed their limit.
+# An incomplete response above this size counts as too large: some nodes truncate responses at their own limit.
 _LARGE_BYTES = 1024 * 1024
 _IS_TOO_LARGE = re.compile(r"response.*(too (large|big)|size|exceed)", re.IGNORECASE | re.DOTALL)
 # Messages about timeouts and quotas mention responses as well.
-_IS_PASSING = re.compile(
+_IS_TEMPORARY = re.compile(
     r"deadline|time(d )?-?out|\brate\b|quota|credits|retr(y|ies)|per (second|minute|day|month)", re.IGNORECASE
 )
 _REASON_BYTES = 4096
 
 
-class Refused(ChainError):
-    """The node refused the whole request: an HTTP status, an error for the batch, or too few answers."""
+class Rejected(ChainError):
+    """The node rejected the whole request: an HTTP status, an error for the batch, or too few results."""
 
     def __init__(self, message: str, *, retry_after: float | None = None, code: int | None = None) -> None:
         super().__init__(message, retry_after=retry_after)
@@ -43,19 +43,19 @@ class Refused(ChainError):
 
 
 class TooLarge(ChainError):
-    """The answer exceeds our limit or the node's, or was still arriving at the deadline."""
+    """The response exceeds our limit or the node's, or was still arriving at the deadline."""
 
 
-class BrokenOff(TooLarge):
-    """A large answer was incomplete or late; a retry may succeed."""
+class Truncated(TooLarge):
+    """A large response was incomplete or late. A retry may succeed."""
 
 
 class Unreachable(ChainError):
-    """No connection, or a small answer that was late. The call is not the cause."""
+    """No connection, or a small response was late. The call is not the cause."""
 
 
-class Silent(ChainError):
-    """The node did not start its answer in time, or stopped sending."""
+class NoResponse(ChainError):
+    """The node did not start its response in time, or it stopped sending."""
 
 
 @dataclass(frozen=True)
@@ -69,83 +69,81 @@ class RpcFault:
 
 @dataclass(frozen=True)
 class Limits:
-    """The timeouts of a request in seconds (without a byte, and in total) and the byte limit of its answer."""
+    """The timeouts of a request in seconds (without a byte, and in total) and the byte limit of its response."""
 
     connect_seconds: float
     read_seconds: float
     whole_seconds: float
-    most_bytes: int
+    max_bytes: int
 
 
-def ask(node: Node, ids: Sequence[int], calls: Sequence[Call], limits: Limits) -> list[Any]:
+def post_calls(node: Node, ids: Sequence[int], calls: Sequence[Call], limits: Limits) -> list[Any]:
     """Send the calls in one request; return their results in order. Raises ChainError."""
-    questions = [_question(id_, call) for id_, call in zip(ids, calls, strict=True)]
-    answers = _post(node, questions[0] if len(questions) == 1 else questions, limits, _parsed)
-    if isinstance(answers, dict):
-        if len(questions) > 1:
-            raise _refusal_of_batch(answers)
-        answers = [answers]
-    return _pair(ids, answers)
+    batch = [_request(id_, call) for id_, call in zip(ids, calls, strict=True)]
+    responses = _post(node, batch[0] if len(batch) == 1 else batch, limits, _parsed)
+    if isinstance(responses, dict):
+        if len(batch) > 1:
+            raise _batch_error(responses)
+        responses = [responses]
+    return _pair(ids, responses)
 
 
-def ask_streamed(
+def post_streamed(
     node: Node, id_: int, call: Call, limits: Limits, convert: Callable[[dict[str, Any]], Any]
 ) -> Any:
-    """Return the result of one call, parsed as it arrives: `convert` maps each JSON object to the value to keep.
+    """Return the result of one call, parsed as it arrives. Raises ChainError; TooLarge beyond the limits.
 
-    The innermost objects come first, as with `object_hook` of the standard library's parser. Raises ChainError,
-    TooLarge where the answer exceeds the limits.
+    `convert` maps each JSON object, innermost first, to the value to keep, as `object_hook` does in `json`.
     """
-    body = _question(id_, call)
+    body = _request(id_, call)
     return _pair([id_], [_post(node, body, limits, lambda response: _streamed(response, convert))])[0]
 
 
-def _question(id_: int, call: Call) -> dict[str, Any]:
+def _request(id_: int, call: Call) -> dict[str, Any]:
     method, params = call
     return {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
 
 
 class _Body(BoundedBody):
-    """The body of a node's answer; it breaks off and is too large in a node's terms."""
+    """The body of a node's response; its limits raise ChainError."""
 
     def __init__(self, response: requests.Response, limits: Limits) -> None:
         ends_at = time.monotonic() + limits.whole_seconds
-        super().__init__(response, most_bytes=limits.most_bytes, ends_at=ends_at)
+        super().__init__(response, most_bytes=limits.max_bytes, ends_at=ends_at)
 
     def read(self, size: int = CHUNK_BYTES) -> bytes:
-        """Return the next bytes, none at the end. Raises ChainError at a limit."""
         try:
             return super().read(size)
         except BodyTooLarge:
-            raise TooLarge("the node's answer is too large") from None
+            raise TooLarge("the node's response is too large") from None
         except BodyTooSlow:
             is_large = self.received > _LARGE_BYTES
-            raise (BrokenOff if is_large else Unreachable)("the node's answer took too long") from None
+            raise (Truncated if is_large else Unreachable)("the node's response took too long") from None
 
 
-def _post(node: Node, question: Any, limits: Limits, read: Callable[[_Body], Any]) -> Any:
+def _post(node: Node, request: Any, limits: Limits, read: Callable[[_Body], Any]) -> Any:
     """Send one HTTP request and return `read(body)`."""
     body: _Body | None = None
     try:
         with node.session.post(
             node.url,
-            json=question,
+            json=request,
             timeout=(limits.connect_seconds, limits.read_seconds),
             allow_redirects=False,
             stream=True,
         ) as response:
             if response.status_code != requests.codes.ok:
-                raise _http_error(response, limits, is_single=isinstance(question, dict))
+                raise _http_error(response, limits, is_single=isinstance(request, dict))
             body = _Body(response, limits)
             return read(body)
     except (requests.RequestException, HTTPError) as error:
         if body is not None and body.received > _LARGE_BYTES:
-            raise BrokenOff("the node's answer broke off") from None
+            raise Truncated("the node's response is truncated") from None
         # The exception's text contains the full URL, so only its type is reported.
         message = f"the node could not be reached ({type(error).__name__})"
         if isinstance(error, requests.ConnectTimeout):
             raise Unreachable(message) from None
-        raise (Silent if isinstance(error, requests.ReadTimeout) else ChainError)(message) from None
+        raise (NoResponse if isinstance(error, requests.ReadTimeout) else ChainError)(message) from None
 
 
 def _parsed(body: _Body) -> Any:
@@ -153,12 +151,12 @@ def _parsed(body: _Body) -> Any:
     try:
         text = content.decode("utf-8")
         if is_deeper_than(MAX_NESTING, text):
-            raise ChainError("the node's answer is nested too deep")
+            raise ChainError("the node's response is nested too deep")
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         if len(content) > _LARGE_BYTES:
-            raise BrokenOff("the node's answer broke off") from error
-        raise ChainError("the node's answer is not JSON") from error
+            raise Truncated("the node's response is truncated") from error
+        raise ChainError("the node's response is not JSON") from error
 
 
 def _streamed(body: _Body, convert: Callable[[dict[str, Any]], Any]) -> Any:
@@ -166,8 +164,8 @@ def _streamed(body: _Body, convert: Callable[[dict[str, Any]], Any]) -> Any:
         return _built(yajl2_c.basic_parse(body, buf_size=CHUNK_BYTES), convert)
     except (JSONError, ValueError, OverflowError) as error:
         if body.received > _LARGE_BYTES:
-            raise BrokenOff("the node's answer broke off") from error
-        raise ChainError("the node's answer is not JSON") from error
+            raise Truncated("the node's response is truncated") from error
+        raise ChainError("the node's response is not JSON") from error
 
 
 def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
@@ -183,7 +181,7 @@ def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
             continue
         if event in ("start_map", "start_array"):
             if len(stack) > MAX_NESTING:
-                raise ChainError("the node's answer is nested too deep")
+                raise ChainError("the node's response is nested too deep")
             stack.append(container)
             keys.append(key)
             container = {} if event == "start_map" else []
@@ -196,13 +194,13 @@ def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
         else:
             container.append(value)
     if len(root) != 1:
-        raise ChainError("the node's answer is not JSON")
+        raise ChainError("the node's response is not JSON")
     return root[0]
 
 
-def says_too_large(reason: str) -> bool:
-    """Return whether a node's message says that the answer is too large to send (geth: -32003)."""
-    return bool(_IS_TOO_LARGE.search(reason)) and not _IS_PASSING.search(reason)
+def describes_large_response(reason: str) -> bool:
+    """Return whether a node's error is about a response that is too large to send (geth: -32003)."""
+    return bool(_IS_TOO_LARGE.search(reason)) and not _IS_TEMPORARY.search(reason)
 
 
 def _http_error(response: requests.Response, limits: Limits, *, is_single: bool) -> ChainError:
@@ -212,56 +210,56 @@ def _http_error(response: requests.Response, limits: Limits, *, is_single: bool)
         return Limiting("the node is limiting our rate", retry_after=retry_after)
     # For a batch, the same status may mean that it has too many calls.
     is_too_large = is_single and response.status_code == requests.codes.request_entity_too_large
-    if is_too_large or says_too_large(_reason(response, limits)):
-        return TooLarge("the node does not send an answer of this size")
-    message = f"the node answered HTTP {response.status_code}"
+    if is_too_large or describes_large_response(_reason(response, limits)):
+        return TooLarge("the node does not send a response of this size")
+    message = f"the node returned HTTP {response.status_code}"
     if 400 <= response.status_code < 600:
-        return Refused(message, retry_after=retry_after)
+        return Rejected(message, retry_after=retry_after)
     return ChainError(message, retry_after=retry_after)
 
 
 def _reason(response: requests.Response, limits: Limits) -> str:
     """Return the message of a JSON error body; "" for other text, which may come from a gateway."""
     try:
-        answer = json.loads(_Body(response, limits).read(_REASON_BYTES))
+        content = json.loads(_Body(response, limits).read(_REASON_BYTES))
     except (ChainError, requests.RequestException, HTTPError, ValueError, RecursionError):
         return ""
-    error = answer.get("error", answer) if isinstance(answer, dict) else None
+    error = content.get("error", content) if isinstance(content, dict) else None
     return str(error.get("message", "") if isinstance(error, dict) else error)
 
 
-def _refusal_of_batch(answer: dict[str, Any]) -> ChainError:
-    error = answer.get("error")
-    if isinstance(error, dict) and says_too_large(str(error.get("message", ""))):
-        return TooLarge("the node does not send an answer of this size")
+def _batch_error(response: dict[str, Any]) -> ChainError:
+    error = response.get("error")
+    if isinstance(error, dict) and describes_large_response(str(error.get("message", ""))):
+        return TooLarge("the node does not send a response of this size")
     code = error.get("code") if isinstance(error, dict) else None
-    return Refused(
-        "the node did not answer every call of the batch", code=code if isinstance(code, int) else None
+    return Rejected(
+        "the node did not response every call of the batch", code=code if isinstance(code, int) else None
     )
 
 
-def _pair(ids: Sequence[int], answers: Any) -> list[Any]:
-    """Return the results in the order of `ids`; every call must have exactly one answer."""
-    if not isinstance(answers, list):
-        raise ChainError("the node's answer is not JSON-RPC")
-    if len(answers) != len(ids):
-        raise Refused("the node did not answer every call of the batch")
+def _pair(ids: Sequence[int], responses: Any) -> list[Any]:
+    """Return the results in the order of `ids`; every call must have exactly one response."""
+    if not isinstance(responses, list):
+        raise ChainError("the node's response is not JSON-RPC")
+    if len(responses) != len(ids):
+        raise Rejected("the node did not response every call of the batch")
     by_id: dict[int, Any] = {}
-    for answer in answers:
-        if not isinstance(answer, dict) or not isinstance(answer.get("id"), int):
-            raise ChainError("the node's answer is not JSON-RPC")
-        by_id[answer["id"]] = _result(answer)
+    for response in responses:
+        if not isinstance(response, dict) or not isinstance(response.get("id"), int):
+            raise ChainError("the node's response is not JSON-RPC")
+        by_id[response["id"]] = _result(response)
     if set(by_id) != set(ids):
-        raise ChainError("the node answered calls that were not sent")
+        raise ChainError("the node returned results for calls that were not sent")
     return [by_id[id_] for id_ in ids]
 
 
-def _result(answer: dict[str, Any]) -> Any:
-    error = answer.get("error")
+def _result(response: dict[str, Any]) -> Any:
+    error = response.get("error")
     if error is None:
-        if "result" not in answer:
-            raise ChainError("the node's answer holds neither a result nor an error")
-        return answer["result"]
+        if "result" not in response:
+            raise ChainError("the node's response holds neither a result nor an error")
+        return response["result"]
     if not isinstance(error, dict) or not isinstance(error.get("code"), int):
         raise ChainError("the node's error is not JSON-RPC")
     return RpcFault(error["code"], str(error.get("message", ""))[:300], error.get("data"))

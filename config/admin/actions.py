@@ -1,8 +1,8 @@
-"""Actions of staff on one object: shown when available, confirmed first, run once, and logged.
+"""Actions of staff on one object: shown if available, confirmed first, run once, and logged.
 
-The page that asks carries what its reader saw. If the object has changed by the time the answer comes, nothing is
-done: a second click, a stale tab and two colleagues at once are all harmless. Doing it, and the line in the object's
-log that says who did what and why, are one transaction.
+The confirmation form contains the object's state. The action doesn't run if the object has changed since. So a second
+click, a stale tab or two colleagues at once are harmless. One transaction runs the action and writes the log entry with
+the user, the action and the reason.
 """
 
 from typing import Any, ClassVar
@@ -36,7 +36,7 @@ class ReasonForm(ConfirmForm):
 
 
 class Action:
-    """An action on an object. Subclasses define the label, the condition and the service call."""
+    """An action on an object. Subclasses define its label, condition and service call."""
 
     name: ClassVar[str]
     icon: ClassVar[str]
@@ -45,7 +45,7 @@ class Action:
     is_dangerous: ClassVar[bool] = False
 
     def label(self, row: Any) -> str:
-        """Return the button's label."""
+        """The button's label."""
         raise NotImplementedError
 
     def is_offered(self, row: Any) -> bool:
@@ -61,11 +61,11 @@ class Action:
         raise NotImplementedError
 
     def initial(self, row: Any) -> dict[str, str]:  # noqa: ARG002 - the action interface
-        """Return what the form's fields hold at first."""
+        """Return the form's initial values."""
         return {}
 
     def form_for(self, row: Any, data: Any, initial: dict[str, str]) -> ConfirmForm:  # noqa: ARG002 - the action interface
-        """Return the confirmation form, with `data` as it was sent, if it was. Override it to fit the form to `row`."""
+        """Return the confirmation form, with the sent `data`, if any. Override it to fit the form to `row`."""
         return self.form(data, initial=initial)
 
     def lock(self, row: Any) -> Any:
@@ -88,7 +88,6 @@ class WithActions(portal.ShowsMore):
     change_form_template = "admin/acting_change_form.html"
 
     def get_urls(self) -> list[URLPattern]:
-        """Add a page for each action."""
         meta = self.model._meta
         own = [
             path(
@@ -143,7 +142,7 @@ class WithActions(portal.ShowsMore):
         )
 
     def _perform(self, request: HttpRequest, action: Action, row: Model, form: ConfirmForm) -> bool:
-        """Run the action and say what came of it. Return False if the form says so, beside the fields to correct."""
+        """Run the action and show its result. Return False if the form shows errors to correct."""
         answer = dict(form.cleaned_data)
         try:
             with transaction.atomic():
@@ -154,8 +153,8 @@ class WithActions(portal.ShowsMore):
                         f"Nothing was done, because {row} has changed in the meantime. Check it and try again.",
                     )
                     return True
-                written, said = action.perform(held, actor_of(request), answer)
-                self.log_change(request, held, written)
+                log_message, message = action.perform(held, actor_of(request), answer)
+                self.log_change(request, held, log_message)
         except ApiError as error:
             if all(problem.param in form.fields for problem in error.problems):
                 for problem in error.problems:
@@ -163,7 +162,7 @@ class WithActions(portal.ShowsMore):
                 return False
             messages.error(request, str(error.detail))
         else:
-            messages.success(request, said)
+            messages.success(request, message)
         return True
 
     def _not_there(self, request: HttpRequest, key: str) -> HttpResponse:
@@ -179,5 +178,4 @@ def action_url(row: Model, name: str) -> str:
 
 
 def actor_of(request: HttpRequest) -> str:
-    """Return this user's name for history entries."""
     return f"admin {request.user.get_username()}"[:100]

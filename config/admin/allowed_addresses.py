@@ -11,17 +11,14 @@ _ADMIN = "/admin"
 
 
 class AdminAddressMiddleware:
-    """Answer 404 to other clients, as if there were no admin. An empty setting allows every client.
-
-    The client is the one that `TRUSTED_PROXIES` says; one without an address is not allowed.
-    """
+    """Return 404 to other clients. An empty setting allows every client; a client without an address is not allowed."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if settings.ADMIN_ALLOWED_IPS and _is_admin(request.path_info) and not _is_allowed(request):
-            raise Http404("There is no such page.")
+            raise Http404("Unknown page.")
         return self.get_response(request)
 
 

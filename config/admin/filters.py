@@ -1,6 +1,6 @@
 """Filters of the portal's lists: drop-downs, autocompletion for large tables, and date ranges.
 
-They are unfold's; to the type checker they are Django's own, which they extend.
+The classes are unfold's; the type checker sees Django's, which they extend.
 """
 
 from datetime import date, datetime, time, timedelta
@@ -35,7 +35,6 @@ class Days(_DateRange):
     """An inclusive range of days in the user's time zone. Either end may be empty; invalid dates are ignored."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002 - the interface
-        """Return the rows in the range."""
         name = self.parameter_name
         first, last = (_day(self.used_parameters.get(f"{name}_{end}")) for end in ("from", "to"))
         if first is not None:

@@ -1,6 +1,6 @@
 """Shared parts of all admin pages: theme classes, sections and read-only records.
 
-The theme is unfold's; to the type checker its classes are Django's own, which they extend.
+The theme's classes are unfold's; the type checker sees Django's, which they extend.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     _AdminClass = BaseModelAdmin[Any]
     _PageClass = ModelAdmin[Any]
     _Records = Paginator[Any]
-else:  # the classes take parameters for the type checker alone
+else:  # only the type checker needs the classes' parameters
     from unfold.admin import ModelAdmin, TabularInline
     from unfold.forms import AdminPasswordChangeForm as PasswordForm
     from unfold.forms import UserChangeForm as UserForm
@@ -83,7 +83,7 @@ class ShowsMore(_PageClass):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
     ) -> type[forms.ModelForm[Any]]:
-        """Label the fields that models of others name differently in the same way on every page."""
+        """Use the same labels on every page for fields that other apps' models name differently."""
         meta = getattr(options.get("form", self.form), "Meta", None)
         labels = {**SAME_LABELS, **(getattr(meta, "labels", None) or {}), **options.get("labels", {})}
         return super().get_form(request, obj, change=change, **{**options, "labels": labels})
@@ -97,16 +97,14 @@ class ShowsMore(_PageClass):
         form_url: str = "",
         obj: Any = None,
     ) -> HttpResponse:
-        """Render the page with the extra context."""
         context = {**context, **self.beside(request, obj)}
         return super().render_change_form(request, context, add, change, form_url, obj)
 
 
 class NeverDeleted(_AdminClass):
-    """Records that others refer to, or events: they can be ended, never deleted."""
+    """Records that must stay, because other records refer to them or they are events."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        """Disabled."""
         return False
 
 
@@ -114,11 +112,9 @@ class ReadOnly(NeverDeleted):
     """Read-only records of events."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        """Disabled."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        """Disabled."""
         return False
 
 
@@ -127,7 +123,6 @@ class BoundedPaginator(_Records):
 
     @cached_property
     def count(self) -> int:
-        """The number of rows, or 10,000 if there are more."""
         rows = self.object_list
         if isinstance(rows, QuerySet):
             return rows.order_by()[:COUNTED_AT_MOST].count()
@@ -138,7 +133,6 @@ class RecordList(ChangeList):
     """A change list without a "show all" link when nothing is filtered."""
 
     def get_results(self, request: HttpRequest) -> None:
-        """Use the filtered count as the total."""
         super().get_results(request)
         self.full_result_count = self.result_count
 
@@ -153,11 +147,9 @@ class LinesField(forms.CharField):
         super().__init__(widget=Textarea(attrs={"rows": rows}), **options)
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the list, one item per line."""
         return "\n".join(value) if isinstance(value, list) else value
 
     def to_python(self, value: Any) -> Any:
-        """Return the validated lines without blanks and duplicates."""
         lines = [line.strip() for line in str(value or "").splitlines() if line.strip()]
         try:
             return list(dict.fromkeys(self.check_line(line) for line in lines))
@@ -176,7 +168,6 @@ def moment(time: datetime | None, otherwise: str = "—") -> str:
 
 
 def link(url: str, text: str) -> str:
-    """Return a link."""
     return format_html('<a href="{}" class="text-link" rel="noreferrer">{}</a>', url, text)
 
 
@@ -207,19 +198,16 @@ def confirmation(
 
 
 def change_url(obj: Model) -> str:
-    """Return the URL of an object's change page."""
-    # Quoted as the admin reads it: it takes the "_3A" in "pay_3A…" for an escape.
+    # Quoted, because the admin would unescape the "_3A" in "pay_3A…".
     return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=(quote(obj.pk),))
 
 
 def demand(allowed: bool) -> None:
-    """Raise PermissionDenied unless `allowed`."""
     if not allowed:
         raise PermissionDenied
 
 
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the sidebar sections this user may view."""
     home = {"title": "Dashboard", "icon": "monitoring", "link": reverse("admin:index")}
     shown: list[dict[str, Any]] = [{"items": [home]}]
     for title, pages in _SECTIONS.items():

@@ -1,1 +1,1 @@
-"""What every endpoint shares on the wire: the error shape, strict JSON, request ids."""
+"""Shared by all endpoints: the error shape, strict JSON, request ids."""

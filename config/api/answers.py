@@ -1,7 +1,7 @@
-"""Response objects: one struct each gives the types, the JSON and the API's description.
+"""Response objects: one struct defines an object's types, its JSON and its API description.
 
-A struct's fields are annotated with `doc`, which says what a field means. `described` (`config.api.schema.operations`)
-names the struct in the description. Times are text (`timestamp`), so that a struct encodes without hooks.
+`doc` describes a field; `described` (`config.api.schema.operations`) names the struct in the OpenAPI document. Times
+are text (`timestamp`), so that a struct encodes without hooks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,26 +12,22 @@ from rest_framework.renderers import JSONRenderer
 
 
 class Answer(msgspec.Struct, kw_only=True):
-    """Base of all response objects. Fields are encoded in the order of their definition.
-
-    msgspec does not inherit `kw_only`: each class repeats it.
-    """
+    """Base of all response objects. Each subclass repeats `kw_only`, because msgspec does not inherit it."""
 
 
 class Choices:
-    """Marks a text as one of a few values: pairs of value and label, as Django's `choices`."""
+    """Annotation for a text field with fixed values: pairs of value and label, like Django's `choices`."""
 
     def __init__(self, choices: Sequence[tuple[str, Any]]) -> None:
         self.choices = list(choices)
 
 
 def one_of(*values: str) -> Choices:
-    """Return the mark of a text that is one of these."""
     return Choices([(value, value.capitalize()) for value in values])
 
 
 def doc(description: str, **constraints: Any) -> msgspec.Meta:
-    """Return what the API's description says of a field; constraints are msgspec's: `pattern`, `ge`, and so on."""
+    """Describe a field in the OpenAPI document; constraints are msgspec's: `pattern`, `ge`, and so on."""
     return msgspec.Meta(description=description, **constraints)
 
 
@@ -59,7 +55,7 @@ def builtins(answer: Answer) -> dict[str, Any]:
 
 
 class AnswerRenderer(JSONRenderer):
-    """Renders response objects by their own encoder, and errors as Django REST framework does."""
+    """Encode response objects with msgspec, and errors with Django REST framework."""
 
     def render(
         self,
@@ -67,7 +63,6 @@ class AnswerRenderer(JSONRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Return the body's bytes."""
         if isinstance(data, Answer) or (isinstance(data, list) and data and isinstance(data[0], Answer)):
             return msgspec.json.encode(data)
         return super().render(data, accepted_media_type, renderer_context)

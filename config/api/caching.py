@@ -1,4 +1,4 @@
-"""Set `Cache-Control: no-store` on errors, on responses to POST, and wherever nothing else is set."""
+"""Set `Cache-Control: no-store` on API responses."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from config.api.handler import is_api_path
 
 
 class NoStoreMiddleware:
-    """Say `no-store` on the API's answers, but for readings whose view says how long they may be kept."""
+    """Set `no-store` on API responses, except successful reads whose view sets Cache-Control."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""CORS: `/api/public/*`, and nothing else, may be called from any origin, without credentials."""
+"""CORS: any origin may call `/api/public/*`, and only that, without credentials."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ _PUBLIC = "/api/public/"
 
 
 class PublicCorsMiddleware:
-    """Answer preflights of the public API and mark its answers as readable by any origin."""
+    """Respond to preflights of the public API, and allow any origin to read its responses."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""All API errors: the codes, each with its HTTP status and type."""
+"""The codes of all API errors, with their HTTP statuses and types."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,10 @@ from rest_framework.exceptions import APIException
 
 # The default Retry-After during an outage.
 RETRY_AFTER_SECONDS = 5
-UNKNOWN_PATH = "There is nothing at this path. /api/docs lists all paths; none ends in a slash."
+UNKNOWN_PATH = "Unknown path. /api/docs lists all paths; none ends in a slash."
+METHOD_NOT_ALLOWED = "Method not allowed. See the Allow header."
+UNREADABLE = "The request could not be read. Check its host, headers and query."
+INTERNAL_ERROR = "Internal error. Contact support with this request ID."
 
 
 class ErrorType(StrEnum):
@@ -137,8 +140,8 @@ _IDEMPOTENCY = {
     ErrorCode.IDEMPOTENCY_KEY_REUSED,
     ErrorCode.IDEMPOTENCY_KEY_IN_USE,
 }
-# Each 409 code is in one of these two sets. An Idempotency-Key stores the final ones only: neither time nor another
-# call changes them. A stored response to the others would hide that the call has become possible.
+# Each 409 code is in one of these two sets. An Idempotency-Key stores only the final ones, because neither time nor
+# another call changes them. If it stored the others, a retry would fail even when the call has become possible.
 FINAL_CONFLICTS = {
     ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,  # no request becomes active again
     ErrorCode.TRANSACTION_ALREADY_USED,  # a transfer is credited once
@@ -168,7 +171,6 @@ def status_of(code: ErrorCode) -> int:
 
 
 def type_of(code: ErrorCode) -> ErrorType:
-    """Return the error type of `code`."""
     if code in _IDEMPOTENCY:
         return ErrorType.IDEMPOTENCY
     return _TYPE_OF_STATUS.get(status_of(code), ErrorType.INVALID_REQUEST)
@@ -183,7 +185,6 @@ class Problem:
     param: str | None = None
 
     def as_json(self) -> dict[str, str | None]:
-        """Return the entry of `error.details`."""
         return {"param": self.param, "code": self.code.value, "message": self.message}
 
 

@@ -1,4 +1,4 @@
-"""Turns every failure into the API's one error shape."""
+"""Convert every exception to the API's error shape."""
 
 import logging
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from config.api.errors import ApiError, ErrorCode, Problem
+from config.api.errors import INTERNAL_ERROR, METHOD_NOT_ALLOWED, UNREADABLE, ApiError, ErrorCode, Problem
 from config.api.objects import ObjectMissing
 from config.api.request_id import current_request_id
 from config.database.outages import is_outage
@@ -22,7 +22,7 @@ _MISSING = {"required": "{} is required.", "null": "{} is required; got null."}
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
-    """Answer any exception of an API view; what is not foreseen is logged and answered 500 without a detail."""
+    """Return the response for an exception of an API view. Unexpected exceptions become a bare 500 and are logged."""
     error = as_api_error(exception)
     if error.status_code == 500:
         logger.error("unhandled error", exc_info=exception)
@@ -38,7 +38,6 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
 
 
 def error_body(error: ApiError) -> dict[str, Any]:
-    """Return the JSON body of `error`."""
     first = error.problems[0]
     return {
         "error": {
@@ -53,7 +52,7 @@ def error_body(error: ApiError) -> dict[str, Any]:
 
 
 def as_api_error(exception: Exception) -> ApiError:
-    """Return the API error that `exception` means to the caller."""
+    """Convert an exception to the API error for the caller."""
     match exception:
         case ApiError():
             return exception
@@ -64,30 +63,29 @@ def as_api_error(exception: Exception) -> ApiError:
         case Http404() | exceptions.NotFound():
             return ApiError(ErrorCode.RESOURCE_MISSING, "No object has this id.")
         case exceptions.MethodNotAllowed():
-            message = "This path does not answer that method; the Allow header says which it does."
-            return ApiError(ErrorCode.METHOD_NOT_ALLOWED, message)
+            return ApiError(ErrorCode.METHOD_NOT_ALLOWED, METHOD_NOT_ALLOWED)
         case exceptions.UnsupportedMediaType():
             return ApiError(ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json.")
         case exceptions.NotAuthenticated():
             return ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")
         case PermissionDenied() | exceptions.PermissionDenied():
-            return ApiError(ErrorCode.PERMISSION_DENIED, "This API key lacks the permission for that.")
-        case SuspiciousOperation():  # a query of thousands of parameters, say
-            return ApiError(ErrorCode.PARAMETER_INVALID, "The request could not be read.")
+            return ApiError(ErrorCode.PERMISSION_DENIED, "This API key lacks the permission for this call.")
+        case SuspiciousOperation():  # such as a query of thousands of parameters
+            return ApiError(ErrorCode.PARAMETER_INVALID, UNREADABLE)
         case exceptions.ParseError():
             return ApiError(ErrorCode.INVALID_JSON, "The request body could not be read.")
         case DataError() if "NUL" in str(exception):
-            # PostgreSQL's text holds no NUL, so nothing that was ever stored goes by such a name.
+            # PostgreSQL text can't contain NUL, so no stored id matches.
             return ApiError(ErrorCode.RESOURCE_MISSING, "No object has this id.")
         case _ if is_outage(exception):
             logger.warning("database unavailable: %s", type(exception).__name__)
             message = "Service temporarily unavailable. Nothing was changed. Try again in a few seconds."
             return ApiError(ErrorCode.SERVICE_UNAVAILABLE, message)
-    return ApiError(ErrorCode.INTERNAL_ERROR, "Something went wrong on our side. Nothing more is known yet.")
+    return ApiError(ErrorCode.INTERNAL_ERROR, INTERNAL_ERROR)
 
 
 def _problems(detail: Any, path: str) -> Iterator[Problem]:
-    """Flatten DRF's nested error detail into one problem per failed field, in the order of the fields."""
+    """Flatten DRF's nested error detail into one problem per invalid field, in the order of the fields."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             own = path if name == "non_field_errors" else f"{path}.{name}" if path else str(name)
@@ -108,7 +106,7 @@ def _problems(detail: Any, path: str) -> Iterator[Problem]:
 
 
 def json_error(error: ApiError) -> JsonResponse:
-    """Return `error` as a plain Django response, for what fails before or outside a DRF view."""
+    """Return `error` as a plain Django response, for failures outside a DRF view."""
     response = JsonResponse(error_body(error), status=error.status_code)
     if error.retry_after is not None:
         response["Retry-After"] = str(error.retry_after)
@@ -116,5 +114,5 @@ def json_error(error: ApiError) -> JsonResponse:
 
 
 def is_api_path(request: HttpRequest) -> bool:
-    """Whether the caller expects JSON: everything under /api."""
+    """Return whether the caller expects JSON."""
     return request.path == "/api" or request.path.startswith("/api/")

@@ -1,4 +1,4 @@
-"""Ids that each log line of a piece of work carries: the payment request, payment, event, delivery or task it is about.
+"""Add the ids of the current payment request, payment, event, delivery or task to each log line.
 
     with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
         ...  # each line logged here has both ids
@@ -18,7 +18,7 @@ _current: ContextVar[dict[str, str] | None] = ContextVar("log_context", default=
 
 @contextmanager
 def log_context(**ids: object) -> Iterator[None]:
-    """Add these ids to each line that is logged inside. Names are those of `FIELDS`; None adds nothing."""
+    """Add these ids to each line that is logged inside. Names are from `FIELDS`; None is skipped."""
     inner = {**(_current.get() or {}), **_named(ids)}
     token = _current.set(inner)
     try:
@@ -28,14 +28,14 @@ def log_context(**ids: object) -> Iterator[None]:
 
 
 def add_to_log_context(**ids: object) -> None:
-    """Add ids that become known only now, until the innermost context ends. Without a context, nothing happens."""
+    """Add ids to the innermost context, if there is one."""
     current = _current.get()
     if current is not None:
         current.update(_named(ids))
 
 
 def logged_ids() -> Mapping[str, str]:
-    """Return the ids of the current piece of work, by their names."""
+    """Return the current ids by name."""
     return _current.get() or {}
 
 

@@ -13,7 +13,7 @@ _NOT_A_BRACKET = re.compile(r"[^][{}]+")
 
 
 def is_deeper_than(levels: int, text: str) -> bool:
-    """Whether `text`, if it is JSON, nests arrays and objects deeper than `levels`."""
+    """Return whether `text`, if it is JSON, nests arrays and objects deeper than `levels`."""
     if text.count("[") + text.count("{") <= levels:
         return False
     depth = 0

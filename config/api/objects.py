@@ -1,4 +1,4 @@
-"""Look up an object by its id, or answer a 404 that names what is missing."""
+"""Look up an object by its id, or raise a 404 that names it."""
 
 import re
 from typing import TypeVar
@@ -12,9 +12,9 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class ObjectMissing(Http404):
-    """No `kind` of object has this id, or it is another merchant's: both say the same.
+    """No object of this kind has this id, or it belongs to another merchant; the message is the same.
 
-    What does not look like an id is not repeated in the message.
+    The message repeats only a well-formed id.
     """
 
     def __init__(self, kind: str, id_: str) -> None:
@@ -22,8 +22,8 @@ class ObjectMissing(Http404):
 
 
 def find_object(rows: QuerySet[Row], kind: str, id_: str) -> Row:
-    """Return the one of `rows` whose text key is `id_`. Raises ObjectMissing, which names it by `kind`."""
-    # The database is asked only for what can be an id: PostgreSQL refuses to compare with a NUL.
+    """Return the row whose text key is `id_`. Raises ObjectMissing."""
+    # Only well-formed ids reach the database, because PostgreSQL rejects NUL.
     row = rows.filter(pk=id_).first() if _ID.fullmatch(id_) else None
     if row is None:
         raise ObjectMissing(kind, id_)

@@ -1,7 +1,7 @@
-"""Lists: newest first, cut by keyset, so that no page costs more than the first.
+"""Keyset pagination of lists, newest first, so that no page costs more than the first.
 
-A page is what lies before or after one row in the order of (time, id), which an index holds: rows that come and go
-meanwhile neither repeat nor hide another.
+A page begins before or after one row in the indexed order of (time, id). Rows that are added or deleted meanwhile
+neither repeat nor hide other rows.
 """
 
 import re
@@ -32,20 +32,19 @@ _TIME = re.compile(
 
 
 class NumberInQueryField(WholeNumberField):
-    """A whole number, as a query writes it: digits."""
+    """A whole number in a query string."""
 
     def to_internal_value(self, data: Any) -> int:
-        """Return the number, or refuse what is none."""
         if not _DIGITS.fullmatch(str(data)):
             raise invalid(f"This should be a whole number{self._range()}, in digits; got {str(data)[:64]!r}.")
         return super().to_internal_value(int(data))
 
 
 class TimeInQueryField(serializers.DateTimeField):
-    """A moment in RFC 3339, with its offset from UTC."""
+    """A time in RFC 3339, with its offset from UTC."""
 
     def to_internal_value(self, value: Any) -> datetime:
-        """Return the moment in UTC, to the microsecond, or refuse what is none."""
+        """Return the time in UTC, to the microsecond."""
         match = _TIME.fullmatch(str(value))
         if match is not None:
             day, clock, fraction, offset = match.groups()
@@ -53,9 +52,9 @@ class TimeInQueryField(serializers.DateTimeField):
             try:
                 return datetime.fromisoformat(text).astimezone(UTC)
             except (ValueError, OverflowError):
-                pass  # no such day or hour, or none that UTC can name
+                pass  # no such day or hour, or out of range in UTC
         example = "2026-01-31T12:00:00Z"
-        plus = " (a + has to be sent as %2B)" if " " in str(value) else ""
+        plus = " (send + as %2B)" if " " in str(value) else ""
         raise invalid(f"This should be a time such as {example}; got {str(value)[:64]!r}{plus}.")
 
 
@@ -63,21 +62,20 @@ class ListQuery(StrictSerializer):
     """The query of every list. A list with filters adds them as fields."""
 
     limit = NumberInQueryField(
-        min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT, help_text="How many objects a page holds."
+        min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT, help_text="The number of objects on a page."
     )
     starting_after = TextField(
         required=False,
         max_length=64,
-        help_text="The id of an object: the page begins after it, with older ones.",
+        help_text="The id of an object; the page begins after it, with older objects.",
     )
     ending_before = TextField(
         required=False,
         max_length=64,
-        help_text="The id of an object: the page ends before it, with newer ones.",
+        help_text="The id of an object; the page ends before it, with newer objects.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Demand one direction at most."""
         if "starting_after" in attrs and "ending_before" in attrs:
             message = "starting_after and ending_before are mutually exclusive."
             detail = serializers.ErrorDetail(message, ErrorCode.PARAMETER_INVALID.value)
@@ -86,12 +84,14 @@ class ListQuery(StrictSerializer):
 
 
 def read_query(form: type[ListQuery], request: Request) -> dict[str, Any]:
-    """Return the query's validated parameters; raises ApiError for what is unknown, wrong, or there twice."""
+    """Return the query's validated parameters. Raises ApiError for unknown, invalid or repeated parameters."""
     given = request.query_params
     twice = [name[:80] for name in given if len(given.getlist(name)) > 1]
     if twice:
         problems = [
-            Problem(ErrorCode.PARAMETER_INVALID, f"{name!r} is in the query more than once.", name)
+            Problem(
+                ErrorCode.PARAMETER_INVALID, f"The query has {name!r} more than once. Send it once.", name
+            )
             for name in twice
         ]
         raise ApiError.of(problems)
@@ -99,13 +99,13 @@ def read_query(form: type[ListQuery], request: Request) -> dict[str, Any]:
 
 
 def conditions(query: Mapping[str, Any], filters: Mapping[str, str]) -> dict[str, Any]:
-    """Return the look-ups for the query's parameters; `filters` names the look-up of each."""
+    """Return the ORM lookups for the query's parameters; `filters` maps a parameter to its lookup."""
     return {lookup: query[name] for name, lookup in filters.items() if name in query}
 
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """Some rows, newest first; `has_more` says whether the list goes on in the direction that was asked for."""
+    """Some rows, newest first; `has_more`: whether the list continues in the requested direction."""
 
     rows: list[Row]
     has_more: bool
@@ -114,24 +114,23 @@ class Page(Generic[Row]):
 def page_of(
     rows: QuerySet[Row], query: Mapping[str, Any], *, cursors: QuerySet[Row], time: str = "created_at"
 ) -> Page[Row]:
-    """Return the page of `rows` that `query` asks for.
+    """Return the requested page of the filtered `rows`. Raises ApiError for an unknown cursor.
 
-    `rows` are filtered already; `cursors` are all those whose id may be the query's cursor. An index on what `rows` are
-    filtered by, then `time` and the id, makes the cost that of the page alone. Raises ApiError for an unknown cursor.
+    `cursors` are the rows that the query may name as its cursor. For a constant cost, `rows` need an index on the
+    filters' columns, then `time` and the id.
     """
     return page_by(lambda cut: list(cut.of(rows, time)), query, edge=edge_of(cursors, query, time))
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Where a page begins and how many rows are read for it: one more than it holds. Hashable, but for its edge."""
+    """The edge at which a page begins, and the number of rows to read: one more than the page has."""
 
     backwards: bool
     edge: tuple[Any, Any] | None
     count: int
 
     def of(self, rows: QuerySet[Row], time: str) -> QuerySet[Row]:
-        """Return these rows of an ordered list, from the edge on."""
         if self.edge is not None:
             beyond = TupleGreaterThan if self.backwards else TupleLessThan
             rows = rows.filter(beyond(Tuple(time, "id"), self.edge))
@@ -142,18 +141,18 @@ class Cut:
 def page_by(
     read: Callable[[Cut], list[Row]], query: Mapping[str, Any], *, edge: tuple[Any, Any] | None
 ) -> Page[Row]:
-    """Return the page that `query` asks for; `read` returns the rows of a cut, in its order."""
+    """Return the requested page; `read` returns the rows of a cut, in its order."""
     cut = Cut(backwards="ending_before" in query, edge=edge, count=query["limit"] + 1)
-    found = read(cut)
-    has_more = len(found) > query["limit"]
-    found = found[: query["limit"]]
-    return Page(found[::-1] if cut.backwards else found, has_more)
+    rows = read(cut)
+    has_more = len(rows) > query["limit"]
+    rows = rows[: query["limit"]]
+    return Page(rows[::-1] if cut.backwards else rows, has_more)
 
 
 def edge_of(
     cursors: QuerySet[Any], query: Mapping[str, Any], time: str = "created_at"
 ) -> tuple[Any, Any] | None:
-    """Return (time, id) of the row that the query names as its cursor; None where it names none."""
+    """Return (time, id) of the query's cursor, or None without a cursor. Raises ApiError if it is unknown."""
     name = next((name for name in ("starting_after", "ending_before") if name in query), None)
     if name is None:
         return None
@@ -162,7 +161,7 @@ def edge_of(
     except (ValueError, ValidationError):
         edge = None
     if edge is None:
-        message = f"There is no object {query[name]!r} in this list."
+        message = f"This list has no object {query[name]!r}. Send an id from one of its pages."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, name)
     return edge[0], edge[1]
 

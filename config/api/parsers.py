@@ -1,4 +1,4 @@
-"""Strict JSON: ambiguous input is refused, since a wrong guess could cost money."""
+"""Strict JSON: ambiguous input is rejected, because a wrong guess could cost money."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ MAX_DEPTH = 20
 
 
 class StrictJSONParser(BaseParser):
-    """Parse a JSON object of at most 64 KiB; 413 when larger, 400 `invalid_json` when it is not well-formed."""
+    """Parse a JSON object of at most 64 KiB; 413 if it is larger, 400 `invalid_json` if it is not well-formed."""
 
     media_type = "application/json"
 
@@ -27,27 +27,28 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,  # noqa: ARG002 - the parser interface
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Return the body's object; an empty body is `{}`."""
         request = (parser_context or {}).get("request")
         return parse_object(read_capped(stream, request.META.get("CONTENT_LENGTH") if request else None))
 
 
 def read_capped(stream: IO[Any], declared_length: str | None = None) -> bytes:
-    """Return the whole body, or refuse it as soon as it is known to be over 64 KiB.
-
-    The server receives no more than that of a body that declares to be longer.
-    """
+    """Return the whole body. Raises ApiError if it is over 64 KiB, by its declared length or its content."""
     declares_more = (
         declared_length is not None and declared_length.isdecimal() and int(declared_length) > MAX_BODY_BYTES
     )
     body: bytes = b"" if declares_more else stream.read(MAX_BODY_BYTES + 1)
     if declares_more or len(body) > MAX_BODY_BYTES:
-        raise ApiError(ErrorCode.REQUEST_TOO_LARGE, "The request body is over 64 KiB.")
+        raise ApiError(
+            ErrorCode.REQUEST_TOO_LARGE, "The request body is larger than 64 KiB. Send a smaller one."
+        )
     return body
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """Return the JSON object in `body`. Duplicate keys, NaN, NUL, lone surrogates and deep nesting are refused."""
+    """Return the JSON object in `body`; `{}` if it is empty. Raises ApiError.
+
+    It rejects duplicate keys, NaN, NUL, lone surrogates and deep nesting.
+    """
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -57,12 +58,12 @@ def parse_object(body: bytes) -> dict[str, Any]:
     if is_deeper_than(MAX_DEPTH, text):
         raise _invalid(f"The request body is nested deeper than {MAX_DEPTH} levels.")
     try:
-        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
     except json.JSONDecodeError as error:
-        raise _invalid(f"The request body is not valid JSON from character {error.pos + 1} on.") from error
+        raise _invalid(f"The request body is not valid JSON at character {error.pos + 1}.") from error
     except ValueError as error:
-        raise _invalid("The request body holds a number of thousands of digits.") from error
-    if "\\u" in text:  # only an escape can hold what UTF-8 and JSON refuse as it is
+        raise _invalid("The request body has a number with thousands of digits.") from error
+    if "\\u" in text:  # UTF-8 and JSON reject these characters unless they are escaped
         _check(value)
     if not isinstance(value, dict):
         raise _invalid("The request body should be a JSON object.")
@@ -76,29 +77,29 @@ def _invalid(message: str) -> ApiError:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise _invalid("The request body names one key twice in the same object.")
+        raise _invalid("The request body has the same key twice in one object.")
     return result
 
 
-def _refuse_constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise _invalid(f"{name} is not JSON.")
 
 
 def _check(value: Any) -> None:
-    """Refuse text that PostgreSQL cannot hold."""
+    """Reject text that PostgreSQL can't store."""
     if isinstance(value, str):
         if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
-            raise _invalid("The request body holds a NUL or half of a surrogate pair.")
+            raise _invalid("The request body has a NUL character or half of a surrogate pair.")
     elif isinstance(value, dict | list):
         for item in [*value, *value.values()] if isinstance(value, dict) else value:
             _check(item)
 
 
 class AlwaysJSON(BaseContentNegotiation):
-    """Answer JSON whatever the Accept header asks for: an API error must never turn into a 406."""
+    """Return JSON for any Accept header: an API error must never turn into a 406."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
-        """Return the JSON parser for JSON, none for anything else (which is answered 415)."""
+        """Return the JSON parser for JSON, and None (415) for other content types."""
         content_type = (request.content_type or "").split(";")[0].strip().lower()
         return next((parser for parser in parsers if parser.media_type == content_type), None)
 
@@ -108,5 +109,4 @@ class AlwaysJSON(BaseContentNegotiation):
         renderers: list[BaseRenderer],
         format_suffix: str | None = None,  # noqa: ARG002 - the negotiation interface
     ) -> tuple[BaseRenderer, str]:
-        """Return the first renderer."""
         return renderers[0], str(renderers[0].media_type)

@@ -1,4 +1,4 @@
-"""One id for each request: on the answer, in errors, in every log line."""
+"""One id for each request: in the response, in errors, and in every log line."""
 
 import logging
 import re
@@ -17,23 +17,22 @@ logger = logging.getLogger(__name__)
 
 _current: ContextVar[str] = ContextVar("request_id", default="-")
 _SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-# Checkouts poll: what only reads would bury what happened in the trace of a payment request.
+# Checkouts poll: in the trace of a payment request, reads would hide the changes.
 _READING = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 def current_request_id() -> str:
-    """Return the id of the request being answered, or `-` outside one."""
+    """Return the id of the current request, or `-` outside one."""
     return _current.get()
 
 
 def new_request_id() -> str:
-    """Return a fresh `req_` id."""
     return "req_" + secrets.token_hex(12)
 
 
 @contextmanager
 def request_id_from(given: str) -> Iterator[str]:
-    """Set the id of the request being answered: the caller's own, `given`, if it is sane, else a fresh one."""
+    """Set the id of the current request: the caller's, `given`, if it is valid, otherwise a new one."""
     request_id = given if _SANE.fullmatch(given) else new_request_id()
     token = _current.set(request_id)
     try:
@@ -43,7 +42,7 @@ def request_id_from(given: str) -> Iterator[str]:
 
 
 class RequestIdMiddleware:
-    """Take the caller's X-Request-Id if it is sane, else make one, and send it back."""
+    """Set the request's id and return it in X-Request-Id."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -55,14 +54,14 @@ class RequestIdMiddleware:
         with request_id_from(given) as request_id, log_context(), traced("request", "server", joins=joins):
             response = self.get_response(request)
             took = (time.monotonic() - began) * 1000
-            # The path alone: a query may hold what has no place in a log.
+            # Without the query, which may contain private data.
             logger.info("%s %s %s %.0f ms", request.method, request.path[:200], response.status_code, took)
         response["X-Request-Id"] = request_id
         return response
 
 
 class RequestIdFilter(logging.Filter):
-    """Give each log record the id of the request it belongs to, and the ids of what it is about."""
+    """Add the current request's id and the ids of `log_context` to each log record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = current_request_id()

@@ -1,4 +1,4 @@
-"""The fields and the base serializer that keep bad input out: unknown fields, control characters, loose types."""
+"""A strict base serializer and fields: they reject unknown fields, control characters and loose types."""
 
 import re
 import threading
@@ -22,18 +22,18 @@ _UNSAFE = re.compile(f"[{_CONTROLS}{_MARKS}]")
 _NOT_TEXT = re.compile(f"[{_CONTROLS}]")
 _LINES = re.compile(r"[\t\n\r]+")
 
-_MOST_UNKNOWN_NAMED = 100
+_MAX_UNKNOWN_NAMED = 100
 _kept = threading.local()
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """A serializer that refuses fields it does not know: a typo would otherwise be dropped without a word."""
+    """A serializer that rejects unknown fields, so that a typo is reported."""
 
     @classmethod
     def read(cls, data: Any, **context: Any) -> dict[str, Any]:
         """Return the validated data. Raises ValidationError.
 
-        Each thread keeps one instance: making one copies all of its fields, which takes longer than using them.
+        Each thread keeps one instance, because creating one copies all of its fields.
         """
         kept: dict[Any, StrictSerializer] = _kept.__dict__
         serializer = kept.get(cls)
@@ -46,11 +46,11 @@ class StrictSerializer(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> Any:
         """Validate all fields, then report the failed ones and the unknown ones together."""
         if not isinstance(data, Mapping):
-            return super().to_internal_value(data)  # which refuses it
+            return super().to_internal_value(data)  # raises the error
         values: dict[str, Any] = {}
         errors: dict[str, Any] = {}
         for name, (field, may_be_left_out, check) in self._inputs.items():
-            # DRF asks each field that was left out, which takes longer than reading those that were sent.
+            # Skip omitted fields: validating them takes longer than reading the others.
             if name in data or not may_be_left_out:
                 try:
                     value = field.run_validation(data.get(name, empty))
@@ -58,7 +58,7 @@ class StrictSerializer(serializers.Serializer[Any]):
                 except serializers.ValidationError as error:
                     errors[name] = error.detail
         unknown = [str(name) for name in data if name not in self._inputs]
-        for name in unknown[:_MOST_UNKNOWN_NAMED]:
+        for name in unknown[:_MAX_UNKNOWN_NAMED]:
             message = f"{name[:80]!r} is not a parameter of this call."
             for meant in get_close_matches(name[:80], list(self.fields), 1):
                 message += f" Did you mean {meant!r}?"
@@ -69,7 +69,7 @@ class StrictSerializer(serializers.Serializer[Any]):
 
     @cached_property
     def _inputs(self) -> dict[str, tuple[Any, bool, Callable[[Any], Any] | None]]:
-        """Each field, whether it may be left out without a default, and this class's `validate_<name>`."""
+        """Each field, whether it is optional without a default, and this class's `validate_<name>`."""
         return {
             name: (
                 field,
@@ -91,7 +91,7 @@ def one_line(text: str) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """Return what sort of JSON value `value` is, for a message."""
+    """Return the JSON type of `value`, for a message."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -101,7 +101,7 @@ def kind_of(value: Any) -> str:
 
 
 def invalid(message: str, code: ErrorCode = ErrorCode.PARAMETER_INVALID) -> serializers.ValidationError:
-    """Return the refusal of one field: what was wrong, and what would be right."""
+    """Return the error of one field. The message names the problem and the expected value."""
     return serializers.ValidationError(message, code.value)
 
 
@@ -123,13 +123,11 @@ class TextField(serializers.CharField):
         super().__init__(**options)
 
     def fail(self, key: str, **values: Any) -> NoReturn:
-        """Refuse an empty string with the field's own code."""
         if key == "blank":
             raise invalid(str(self.error_messages[key]), self.code)
         super().fail(key, **values)
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the text unchanged, or refuse it."""
         if not isinstance(data, str):
             raise invalid(f"This should be a string; got {kind_of(data)}.")
         if _NOT_TEXT.search(one_line(data) if self.has_lines else data):
@@ -140,17 +138,14 @@ class TextField(serializers.CharField):
         return data
 
     def run_validators(self, value: Any) -> None:
-        """Check nothing again: `to_internal_value` covers the length and characters that DRF's validators look for.
+        """Skip DRF's validators, because `to_internal_value` checks the length and characters.
 
-        The validators stay, because the API's description reads the length from them.
+        The OpenAPI document reads the length from these validators.
         """
 
 
 class OneOfField(serializers.ChoiceField):
-    """One of a few words."""
-
     def to_internal_value(self, data: Any) -> str:
-        """Return the word, or refuse it and name those that there are."""
         if isinstance(data, str) and data in self.choices:
             return data
         got = repr(data[:64]) if isinstance(data, str) else kind_of(data)
@@ -161,12 +156,11 @@ class WholeNumberField(serializers.IntegerField):
     """A JSON integer: no string, no boolean, no fraction."""
 
     def to_internal_value(self, data: Any) -> int:
-        """Return the integer, or refuse what only looks like one, and what is out of range."""
         if isinstance(data, bool) or not isinstance(data, int):
             got = "a fraction" if isinstance(data, float) else kind_of(data)
             raise invalid(f"This should be a whole number{self._range()}; got {got}.")
         if not self._is_in_range(data):
-            got = str(data) if abs(data) < 10**20 else "a number far outside of that"
+            got = str(data) if abs(data) < 10**20 else "a number far out of range"
             raise invalid(f"This should be a whole number{self._range()}; got {got}.")
         return data
 
@@ -181,10 +175,9 @@ class WholeNumberField(serializers.IntegerField):
 
 
 class TrueOrFalseField(serializers.BooleanField):
-    """A JSON true or false, not a word that resembles one."""
+    """A JSON boolean; no string or number."""
 
     def to_internal_value(self, data: Any) -> bool:
-        """Return the boolean, or refuse anything else."""
         if not isinstance(data, bool):
             raise invalid(f"This should be true or false; got {kind_of(data)}.")
         return data
@@ -201,5 +194,5 @@ def required_timestamp(time: datetime) -> str:
 
 
 def demand_no_parameters(request: Request) -> None:
-    """Refuse a body that says anything, where nothing of it would be heeded."""
+    """Reject any parameter in the body of a call without parameters."""
     StrictSerializer(data=request.data).is_valid(raise_exception=True)

@@ -1,1 +1,1 @@
-"""What is sent to the workers by the clock, and the process that sends it."""
+"""The schedule of tasks, and the process that sends them to the workers."""

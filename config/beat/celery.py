@@ -1,6 +1,6 @@
-"""Celery's beat, without Django: it sends the names of tasks by the clock, and needs neither models nor a database.
+"""Celery's beat, without Django: it sends task names by the schedule, and needs no models and no database.
 
-`celery -A config.beat beat`. It takes a third of the memory of a process that loads the applications.
+`celery -A config.beat beat` takes a third of the memory of a process that loads the applications.
 """
 
 import logging.config
@@ -27,12 +27,10 @@ app.conf.update(
 
 @after_task_publish.connect  # type: ignore[untyped-decorator]
 def _beat_heart(**_: object) -> None:
-    """Record that beat sent a task, for `manage.py doctor`."""
     _heart.beat()
 
 
 @setup_logging.connect  # type: ignore[untyped-decorator]
-def _log_as_the_others(**_: object) -> None:
-    """Write the same lines as web and worker, without secrets."""
+def _configure_logging(**_: object) -> None:
     know_secrets(_env.secrets)
     logging.config.dictConfig(logging_configuration(_env.LOG_LEVEL, _env.LOG_FORMAT, with_ids=False))

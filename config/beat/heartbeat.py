@@ -1,4 +1,4 @@
-"""The heartbeat of beat: a time in Redis, which `manage.py doctor` reads. Works without Django."""
+"""The heartbeat of beat: a time in Redis for `manage.py doctor`. Works without Django."""
 
 import time
 from contextlib import suppress
@@ -12,14 +12,12 @@ _SECONDS = 2
 
 
 class Heart:
-    """Records from time to time that beat sent something."""
-
     def __init__(self, redis_url: str) -> None:
         self._client = _client(redis_url)
         self._next = 0.0
 
     def beat(self) -> None:
-        """Record it, at most every five seconds. If Redis is down, the record is skipped."""
+        """Record that beat sent a task, at most every five seconds, and unless Redis is down."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _EVERY_SECONDS
             with suppress(redis.RedisError):
@@ -27,7 +25,7 @@ class Heart:
 
 
 def age(redis_url: str) -> float | None:
-    """Return the seconds since beat sent something, or None after a minute."""
+    """Return the seconds since beat sent a task, or None after a minute."""
     client = _client(redis_url)
     try:
         noted = client.get(_KEY)

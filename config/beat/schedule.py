@@ -1,4 +1,4 @@
-"""What beat sends to the workers and how often, in seconds, and how both use the broker."""
+"""The schedule of tasks, in seconds, and the broker's options for beat and workers."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ TRANSPORT: dict[str, Any] = {
     "retry_on_timeout": True,
 }
 
-# A nudge that waited longer than its own period has been overtaken by a newer one.
+# A task that waited for longer than its period expires, because a newer one follows.
 SCHEDULE: dict[str, dict[str, Any]] = {
     "wake verification": {
         "task": "payments.tasks.wake_verification",

@@ -1,1 +1,1 @@
-"""How processes use PostgreSQL together: leases, notifications, copies of rows, compiled queries."""
+"""Shared use of PostgreSQL: leases, notifications, cached rows, compiled queries."""

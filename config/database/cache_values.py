@@ -1,4 +1,4 @@
-"""Values of Django's cache in Redis as MessagePack. Django's own serializer unpickles, which executes what it reads."""
+"""Store Django's cache values in Redis as MessagePack. Django's own serializer unpickles, which can execute code."""
 
 import msgspec
 
@@ -9,13 +9,13 @@ class CacheSerializer:
     """Serialize integers as text, as Django does, and other plain values as MessagePack."""
 
     def __init__(self) -> None:
-        # Typed: a value with nested lists or maps is none of ours.
+        # Typed, so that it rejects nested lists and maps.
         self._decoder = msgspec.msgpack.Decoder(Value)
 
     def dumps(self, value: int | Value) -> int | bytes:
-        """Return what is stored. A value of another type is stored as nothing, which reads as a missing entry.
+        """Return the bytes to store. Values of other types become empty, which reads as a missing entry.
 
-        The portal's search (django-unfold) caches its results as objects: it works without that cache.
+        The portal's search (django-unfold) caches its results as objects, but works without that cache.
         """
         if type(value) is int:
             return value
@@ -24,7 +24,7 @@ class CacheSerializer:
         return msgspec.msgpack.encode(value)
 
     def loads(self, data: bytes) -> int | Value | None:
-        """Return the value; None, which callers read as a missing entry, for data that isn't ours."""
+        """Return the value, or None (a missing entry) for other data."""
         try:
             return int(data)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Tell outages of PostgreSQL from mistakes, by SQLSTATE.
+"""Distinguish outages of PostgreSQL from programming errors, by SQLSTATE.
 
 The codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
 """
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import psycopg
 from django.db import InterfaceError, OperationalError
 
-# A primary that became a standby, or that an operator or a full disk made read-only. In psycopg it is an InternalError,
-# as mistakes are.
+# A primary that became a standby, or that an operator or a full disk made read-only. psycopg raises InternalError for
+# it, as for programming errors.
 READ_ONLY = "25006"
 
 
 def is_outage(exception: BaseException | None) -> bool:
-    """Whether the database can't do at the moment what a later attempt may get done.
+    """Return whether a later attempt may succeed.
 
     True for a lost connection, a server that stops, starts or lacks resources, a deadlock, and a read-only server.
     """

@@ -1,4 +1,4 @@
-"""A cursor for statements that are executed again and again: prepared, and with times that are read by C code."""
+"""A cursor for frequent statements: it prepares them, and parses times in C code."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,11 +13,11 @@ _adapters: AdaptersMap | None = None
 
 
 class PreparedCursor(psycopg.Cursor[Any]):
-    """Executes statements that PostgreSQL parses and plans once for each connection."""
+    """Execute statements that PostgreSQL parses and plans once per connection."""
 
     @property
     def adapters(self) -> AdaptersMap:
-        """Django's adapters with psycopg's own loader of times: Django's takes twenty times as long for the same."""
+        """Django's adapters, but with psycopg's loader of times: Django's takes twenty times as long."""
         global _adapters
         if _adapters is None:
             ours = AdaptersMap(self.connection.adapters)
@@ -28,16 +28,16 @@ class PreparedCursor(psycopg.Cursor[Any]):
         return _adapters
 
     def execute_prepared(self, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> None:
-        """Execute a statement, preparing it at its first use. Raises psycopg's errors."""
+        """Execute a statement, and prepare it at its first use. Raises psycopg's errors."""
         ours = self.connection
-        # Django switches preparation off for the whole connection, and psycopg then ignores `prepare`. It stays off for
-        # the ORM's statements, since psycopg would keep the texts of the last hundred, with their values.
+        # Django switches preparation off for the connection, and psycopg then ignores `prepare`. It stays off for the
+        # ORM's statements, because psycopg would keep the texts of the last hundred, with their values.
         ours.prepare_threshold = 0
         try:
             self.execute(sql, values, prepare=True)
         except FeatureNotSupported:
-            # A migration has changed the type of a column that the prepared statement returns. In a transaction, the
-            # rollback makes psycopg forget all of them.
+            # A migration changed the type of a column that the prepared statement returns. In a transaction, the
+            # rollback makes psycopg forget all prepared statements.
             if ours.info.transaction_status != TransactionStatus.IDLE:
                 raise
             psycopg.Cursor(ours).execute("DEALLOCATE ALL", prepare=False)

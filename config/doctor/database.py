@@ -1,4 +1,4 @@
-"""Checks of PostgreSQL: version, migrations, clock, timeouts, locks, dead rows, connections and notifications."""
+"""Check PostgreSQL: version, migrations, clock, timeouts, locks, dead rows, connections and notifications."""
 
 import secrets
 import time
@@ -16,24 +16,24 @@ from config.due_work.listening import connect
 
 OLDEST = 14
 SKEW_SECONDS = (2.0, 30.0)
-# The service's own statements end by themselves (`settings.DATABASES`), so a longer one is another program's.
+# The service's own statements time out (`settings.DATABASES`), so a longer one belongs to another program.
 LOCKED_SECONDS = 5.0
 OPEN_SECONDS = 300.0
-FEWEST_DEAD_ROWS = 100_000
-_MOST_CONNECTIONS_PERCENT = 80
+MIN_DEAD_ROWS = 100_000
+_MAX_CONNECTIONS_PERCENT = 80
 _NOTIFIED_WITHIN_SECONDS = 2.0
-_MOST_NAMED = 5
-_NO_ANSWER = "Start PostgreSQL, and compare DATABASE_URL with its address, user, password and database."
-_WAITS_ONCE_GONE_SECONDS = 0.1
+_MAX_NAMED = 5
+_START = "Start PostgreSQL, and compare DATABASE_URL with its address, user, password and database."
+_POOL_TIMEOUT_WHEN_DOWN = 0.1
 
 
 def check() -> Iterator[Finding]:
-    """Yield what is wrong with the database. If it doesn't answer, that alone."""
+    """Yield the findings on the database. If it doesn't respond, the other checks are skipped."""
     try:
         version = int(_one("SELECT current_setting('server_version_num')::int"))
     except DatabaseError as error:
-        summary = f"does not answer ({type(error).__name__})"
-        yield failed("PostgreSQL", summary, _NO_ANSWER)
+        summary = f"does not respond ({type(error).__name__})"
+        yield failed("PostgreSQL", summary, _START)
         return
     yield version_of(version // 10_000)
     yield from check_migrations()
@@ -45,16 +45,16 @@ def check() -> Iterator[Finding]:
     yield check_notifications()
 
 
-def is_gone(findings: Iterable[Finding]) -> bool:
-    """Whether `check` found that the database doesn't answer."""
-    return any(each.advice == _NO_ANSWER for each in findings)
+def is_down(findings: Iterable[Finding]) -> bool:
+    """Return whether `check` found that the database doesn't respond."""
+    return any(each.advice == _START for each in findings)
 
 
 @contextmanager
 def no_waiting() -> Iterator[None]:
-    """Let what needs the database fail at once: each check would wait for a connection as long as a request does."""
-    pool = connection.pool  # type: ignore[attr-defined]  # of PostgreSQL's back end alone
-    before, pool.timeout = pool.timeout, _WAITS_ONCE_GONE_SECONDS
+    """Make queries fail at once. Otherwise each check would wait for a connection as long as a request does."""
+    pool = connection.pool  # type: ignore[attr-defined]  # only in PostgreSQL's backend
+    before, pool.timeout = pool.timeout, _POOL_TIMEOUT_WHEN_DOWN
     try:
         yield
     finally:
@@ -62,14 +62,13 @@ def no_waiting() -> Iterator[None]:
 
 
 def version_of(major: int) -> Finding:
-    """Return whether this major version will do."""
     if major < OLDEST:
         return failed("PostgreSQL", f"version {major}", f"Upgrade PostgreSQL to {OLDEST} or newer.")
-    return fine("PostgreSQL", f"answers, version {major}")
+    return fine("PostgreSQL", f"responds, version {major}")
 
 
 def check_migrations() -> Iterator[Finding]:
-    """Yield which migrations are missing, or unknown to this version of the service."""
+    """Yield the migrations that are not applied, or unknown to this version of the service."""
     loader = (executor := MigrationExecutor(connection)).loader
     missing = [str(each) for each, _ in executor.migration_plan(loader.graph.leaf_nodes())]
     unknown = [f"{app}.{name}" for app, name in loader.applied_migrations if _is_unknown(loader, app, name)]
@@ -81,35 +80,35 @@ def check_migrations() -> Iterator[Finding]:
     if unknown:
         summary = f"the database is newer than this version of the service: {_listed(unknown)}"
         yield warning(
-            "migrations", summary, "Deploy the version that made them, unless you are rolling back."
+            "migrations", summary, "Deploy the version that applied them, unless you are rolling back."
         )
     if not missing and not unknown:
         yield fine("migrations", "all applied")
 
 
 def check_clock(now: Callable[[], float] = time.time) -> Finding:
-    """Return whether this machine's clock and the database's agree: deadlines are compared across both."""
-    asked_at = now()
+    """Return whether this machine's clock agrees with the database's, because deadlines use both."""
+    began = now()
     theirs = float(_one("SELECT extract(epoch FROM clock_timestamp())"))
-    skew = abs(theirs - (asked_at + now()) / 2)
+    skew = abs(theirs - (began + now()) / 2)
     summary = f"differs from the database's by {skew:.1f} s"
     return by_limits("clock", skew, SKEW_SECONDS, summary, "Run a time service (NTP) on both machines.")
 
 
 def check_timeouts() -> Finding:
-    """Return whether statements, locks and idle transactions end by themselves, as a pooler may prevent."""
+    """Return whether statements, locks and idle transactions time out, which a pooler may prevent."""
     names = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"]
     without = [name for name in names if _one("SELECT current_setting(%s)", [name]) == "0"]
     if without:
-        summary = f"a pooler drops {', '.join(without)}: a forgotten lock holds payments up for good"
+        summary = f"a pooler drops {', '.join(without)}: a forgotten lock can block payments forever"
         return warning("timeouts", summary, "Set them for the database's user (docs/scaling.md).")
-    return fine("timeouts", "statements, locks and idle transactions end by themselves")
+    return fine("timeouts", "statements, locks and idle transactions time out")
 
 
 def check_locks(
     *, locked_seconds: float = LOCKED_SECONDS, open_seconds: float = OPEN_SECONDS
 ) -> Iterator[Finding]:
-    """Yield sessions that block others, and transactions that have been open for long."""
+    """Yield sessions that block others, and transactions that stay open too long."""
     sql = """
         SELECT blocker.pid, coalesce(nullif(blocker.application_name, ''), 'unnamed'), count(*),
                max(extract(epoch FROM now() - waiting.state_change))
@@ -122,7 +121,7 @@ def check_locks(
     blockers = _all(sql, [locked_seconds])
     for pid, program, count, seconds in blockers:
         summary = f"session {pid} ({program}) has blocked {count} others for {seconds:.0f} s"
-        yield failed("locks", summary, f"End what it does, or run: SELECT pg_terminate_backend({pid})")
+        yield failed("locks", summary, f"Stop that program, or run: SELECT pg_terminate_backend({pid})")
     old = _all(
         """SELECT pid, extract(epoch FROM now() - xact_start) FROM pg_stat_activity
            WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
@@ -135,28 +134,27 @@ def check_locks(
         )
         yield warning("locks", summary, "End it, unless it is a backup (pg_dump).")
     if not blockers and not old:
-        yield fine("locks", "none is held for long")
+        yield fine("locks", "no session holds one for long")
 
 
-def check_dead_rows(fewest: int = FEWEST_DEAD_ROWS) -> Iterator[Finding]:
-    """Yield tables with more dead rows than living ones, which autovacuum should have removed."""
+def check_dead_rows(minimum: int = MIN_DEAD_ROWS) -> Iterator[Finding]:
+    """Yield tables with more dead rows than live rows, which autovacuum should have removed."""
     sql = """
         SELECT relname, n_dead_tup FROM pg_stat_user_tables
         WHERE n_dead_tup >= %s AND n_dead_tup > n_live_tup ORDER BY n_dead_tup DESC LIMIT 5"""
-    bloated = _all(sql, [fewest])
+    bloated = _all(sql, [minimum])
     for table, dead in bloated:
-        advice = f"Run VACUUM (ANALYZE) {table}, and see whether autovacuum is on and allowed enough work."
-        yield warning("dead rows", f"{table} has {dead:,} of them, more than living ones", advice)
+        advice = f"Run VACUUM (ANALYZE) {table}, and check that autovacuum is on and not throttled too much."
+        yield warning("dead rows", f"{table} has {dead:,}, more than live rows", advice)
     if not bloated:
         yield fine("dead rows", "autovacuum keeps up")
 
 
-def check_connections(most_percent: int = _MOST_CONNECTIONS_PERCENT) -> Finding:
-    """Return whether PostgreSQL has connections left."""
+def check_connections(max_percent: int = _MAX_CONNECTIONS_PERCENT) -> Finding:
     used = int(_one("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"))
-    most = int(_one("SELECT current_setting('max_connections')::int"))
-    summary = f"{used} of {most} used"
-    if used * 100 > most * most_percent:
+    maximum = int(_one("SELECT current_setting('max_connections')::int"))
+    summary = f"{used} of {maximum} used"
+    if used * 100 > maximum * max_percent:
         advice = (
             "Raise max_connections, lower DATABASE_POOL_SIZE, or put a pooler in front (docs/scaling.md)."
         )
@@ -165,7 +163,7 @@ def check_connections(most_percent: int = _MOST_CONNECTIONS_PERCENT) -> Finding:
 
 
 def check_notifications(within: float = _NOTIFIED_WITHIN_SECONDS) -> Finding:
-    """Return whether a notification that is sent over DATABASE_URL arrives where processes listen."""
+    """Return whether listeners receive a notification that is sent over DATABASE_URL."""
     channel = f"quittance_doctor_{secrets.token_hex(8)}"
     try:
         with connect() as listening:
@@ -173,9 +171,9 @@ def check_notifications(within: float = _NOTIFIED_WITHIN_SECONDS) -> Finding:
             _one("SELECT pg_notify(%s, '')::text", [channel])
             arrived = next(iter(listening.notifies(timeout=within, stop_after=1)), None)
     except psycopg.Error as error:
-        summary, arrived = f"can't be listened to ({type(error).__name__})", None
+        summary, arrived = f"can't be received ({type(error).__name__})", None
     else:
-        summary = "don't arrive: changes of settings and due payments are noticed late"
+        summary = "don't arrive, so the service notices changed settings and due payments late"
     if arrived is not None:
         return fine("notifications", "arrive")
     advice = "If DATABASE_URL is a pooler, set DATABASE_LISTEN_URL to the same database on PostgreSQL itself."
@@ -187,8 +185,8 @@ def _is_unknown(loader: Any, app: str, name: str) -> bool:
 
 
 def _listed(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _one(sql: str, values: list[Any] | None = None) -> Any:

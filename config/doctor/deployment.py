@@ -1,4 +1,4 @@
-"""Checks of the settings beyond their form: what is allowed, but unsafe or incomplete in production."""
+"""Check for settings that are valid, but unsafe or incomplete in production."""
 
 from collections.abc import Iterator
 
@@ -8,14 +8,13 @@ from django.core import checks
 from config.doctor.finding import Finding, fine, warning
 
 _OPEN = {
-    "DEBUG": "pages of errors show code and settings",
-    "ALLOW_HTTP_URLS": "customers can be redirected, and webhooks sent, unencrypted",
+    "DEBUG": "error pages show code and settings",
+    "ALLOW_HTTP_URLS": "redirects of customers and webhooks can be unencrypted",
     "WEBHOOK_ALLOW_PRIVATE": "merchants can make the service call addresses inside your network",
 }
 
 
 def check() -> Iterator[Finding]:
-    """Yield what is unsafe or incomplete, else that all is well."""
     found = [*_open_doors(), *_incomplete(), *_django()]
     yield from found or [fine("settings", f"valid for {settings.ENVIRONMENT}")]
 
@@ -31,18 +30,18 @@ def _incomplete() -> Iterator[Finding]:
         yield warning(
             "METRICS_TOKEN",
             "is not set, so monitoring on another machine can't read /metrics",
-            "Set METRICS_TOKEN to a random value and let your monitoring send it as a bearer credential.",
+            "Set METRICS_TOKEN to a random value, and send it as a bearer credential from your monitoring.",
         )
     if not settings.COLLECTED and not settings.DEBUG:
         yield warning(
             "static files",
-            "are not collected, so they are served without compression and long caching",
+            "are not collected, so the service sends them without compression and long caching",
             "Run manage.py collectstatic --noinput, then restart web.",
         )
 
 
 def _django() -> Iterator[Finding]:
-    """Yield what Django's own checks find, those for deployment included."""
+    """Yield the findings of Django's own checks, in production with those for deployment."""
     for message in checks.run_checks(include_deployment_checks=settings.ENVIRONMENT == "production"):
         if not message.is_silenced() and message.level >= checks.WARNING:
             hint = " ".join(str(message.hint or "See Django's documentation of this check.").split())

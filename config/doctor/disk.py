@@ -1,4 +1,4 @@
-"""Check of the disks that this process writes to."""
+"""Check the free space of the disks with the code and temporary files."""
 
 import shutil
 import tempfile
@@ -13,13 +13,12 @@ _MB = 1024 * 1024
 LOW_BYTES = 2048 * _MB
 FULL_BYTES = 200 * _MB
 _ADVICE = (
-    "Free space or enlarge the disk. PostgreSQL's own disk, if it is on another machine, needs its own monitoring: "
-    "without space it stops accepting payments."
+    "Free space or enlarge the disk. Monitor PostgreSQL's disk too if it is on another machine: without space, the "
+    "service stops accepting payments."
 )
 
 
 def check(*, low: int = LOW_BYTES, full: int = FULL_BYTES) -> Iterator[Finding]:
-    """Yield the free space of each disk that holds the code or temporary files."""
     for name, place in _places().items():
         free = shutil.disk_usage(place).free
         summary = f"{free // _MB:,} MB free on the disk of {place}"

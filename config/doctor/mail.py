@@ -1,4 +1,4 @@
-"""Check of outgoing e-mail: the server accepts a connection and the credentials. Nothing is sent."""
+"""Check that the mail server accepts a connection and the credentials, without sending an e-mail."""
 
 from collections.abc import Iterator
 
@@ -11,24 +11,20 @@ _SMTP = "django.core.mail.backends.smtp.EmailBackend"
 
 
 def check() -> Iterator[Finding]:
-    """Yield whether e-mails leave: password resets, and warnings to merchants whose endpoint fails."""
     if settings.EMAIL_BACKEND != _SMTP:
-        where = settings.EMAIL_BACKEND.rsplit(".", 2)[-2]
+        backend = settings.EMAIL_BACKEND.rsplit(".", 2)[-2]
         advice = "Set EMAIL_URL to your mail server, such as smtp+tls://user:password@mail.example.com:587."
-        summary = f"e-mails are not sent, but kept by the {where} backend"
-        yield (warning if settings.ENVIRONMENT == "production" else _noted)("EMAIL_URL", summary, advice)
+        summary = f"e-mails are not sent, but kept by the {backend} backend"
+        is_production = settings.ENVIRONMENT == "production"
+        yield warning("EMAIL_URL", summary, advice) if is_production else fine("EMAIL_URL", summary)
         return
     server = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
     try:
         connection = get_connection()
         connection.open()
         connection.close()
-    except OSError as error:  # which SMTP's errors are
+    except OSError as error:  # includes SMTP errors
         advice = "Compare EMAIL_URL with your mail server's host, port, TLS, user and password."
         yield failed("EMAIL_URL", f"{server} does not accept mail ({type(error).__name__})", advice)
         return
     yield fine("EMAIL_URL", f"{server} accepts this deployment's mail")
-
-
-def _noted(subject: str, summary: str, advice: str) -> Finding:  # noqa: ARG001 - as `warning`
-    return fine(subject, summary)

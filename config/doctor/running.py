@@ -1,4 +1,4 @@
-"""Run the checks of `settings.DOCTOR_CHECKS`, and write down what they found."""
+"""Run the checks of `settings.DOCTOR_CHECKS`, and format their findings."""
 
 import json
 import logging
@@ -21,20 +21,18 @@ _WIDTH = 110
 
 @dataclass(frozen=True)
 class Report:
-    """What the checks found, by the name of the check, in the order in which they ran."""
+    """The findings by check, in the order in which the checks ran."""
 
     findings: Mapping[str, Sequence[Finding]]
 
     def count(self, level: Level) -> int:
-        """Return how many findings have this level."""
         return sum(each.level is level for findings in self.findings.values() for each in findings)
 
     def is_good(self, *, strict: bool = False) -> bool:
-        """Whether nothing failed; with `strict`, whether there is no warning either."""
+        """Return whether no finding failed; with `strict`, whether none is a warning either."""
         return not self.count(Level.FAILED) and not (strict and self.count(Level.WARNING))
 
     def as_json(self) -> str:
-        """Return the report as one JSON object."""
         worst = Level.FAILED if self.count(Level.FAILED) else Level.WARNING
         status = worst if self.count(worst) else Level.OK
         found = [
@@ -43,7 +41,6 @@ class Report:
         return json.dumps({"status": status, "findings": found}, indent=2)
 
     def lines(self) -> Iterator[str]:
-        """Yield the report as text."""
         for name, findings in self.findings.items():
             yield f"{name}:"
             for each in findings:
@@ -56,18 +53,18 @@ class Report:
 
 
 def run(checks: Mapping[str, str]) -> Report:
-    """Run each check, one after the other: `checks` maps its name to the path of a function."""
+    """Run the checks in order; `checks` maps a name to the path of a function."""
     findings: dict[str, Sequence[Finding]] = {}
     with ExitStack() as stack:
         for name, path in checks.items():
             findings[name] = tuple(_run(path))
-            if database.is_gone(findings[name]):
+            if database.is_down(findings[name]):
                 stack.enter_context(database.no_waiting())
     return Report(findings)
 
 
 def of_settings(error: SettingsError) -> Report:
-    """Return the report on settings with which nothing else can be checked."""
+    """Return the report on invalid settings, without which no check can run."""
     return Report(
         {
             "settings": [
@@ -80,10 +77,10 @@ def of_settings(error: SettingsError) -> Report:
 def _run(path: str) -> Iterable[Finding]:
     try:
         return list(import_string(path)())
-    except Exception as error:  # one broken check must not hide what the others find
+    except Exception as error:  # one broken check must not hide the others' findings
         logger.debug("%s failed", path, exc_info=True)
         reason = f"the check could not run ({type(error).__name__})"
-        return [failed("check", reason, "Fix what failed above first, then run doctor again.")]
+        return [failed("check", reason, "Fix the failures above first, then run doctor again.")]
 
 
 def _wrapped(mark: str, text: str) -> Iterator[str]:

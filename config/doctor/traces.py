@@ -1,4 +1,4 @@
-"""Check of the collector that traces are sent to."""
+"""Check the collector of traces."""
 
 from collections.abc import Iterator
 
@@ -11,22 +11,22 @@ _SECONDS = 5
 
 
 def check() -> Iterator[Finding]:
-    """Yield whether the collector accepts an empty export. Without it the service works, but there are no traces."""
+    """Yield whether the collector accepts an empty export. The service works without it."""
     endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT
     if not endpoint:
         yield fine("collector", "no traces are sent (OTEL_EXPORTER_OTLP_ENDPOINT is not set)")
         return
     headers = {**settings.OTEL_EXPORTER_OTLP_HEADERS, "Content-Type": "application/x-protobuf"}
     try:
-        answer = requests.post(
+        response = requests.post(
             f"{endpoint}/v1/traces", data=b"", headers=headers, timeout=_SECONDS, allow_redirects=False
         )
     except requests.RequestException as error:
-        summary = f"the collector at {endpoint} can't be reached ({type(error).__name__})"
+        summary = f"this machine can't reach the collector at {endpoint} ({type(error).__name__})"
         yield warning("collector", summary, "Check OTEL_EXPORTER_OTLP_ENDPOINT, and that the collector runs.")
         return
-    if answer.ok:
+    if response.ok:
         yield fine("collector", f"{endpoint} accepts traces")
     else:
-        advice = "Check OTEL_EXPORTER_OTLP_HEADERS, and that the address takes OTLP over HTTP."
-        yield warning("collector", f"{endpoint} answers {answer.status_code}: traces are lost", advice)
+        advice = "Check OTEL_EXPORTER_OTLP_HEADERS, and that the address accepts OTLP over HTTP."
+        yield warning("collector", f"{endpoint} returns {response.status_code}: traces are lost", advice)

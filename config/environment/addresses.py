@@ -1,7 +1,7 @@
 """Parsers of settings that are addresses. Each returns the value of a text, or raises Wrong.
 
-Most of these carry a password or a key, so a message says what is wrong and never quotes: neither the value nor what a
-library says of it, which quotes, too.
+Most addresses contain a password or a key, so a message never quotes the value, nor a library's message, which may
+quote it.
 """
 
 import os
@@ -30,7 +30,7 @@ EMAIL_SCHEMES = (
 _POSTGRESQL_SCHEMES = ("postgresql", "postgres", "pgsql", "psql")
 _DJANGO_OPTIONS = ("CONN_MAX_AGE", "DISABLE_SERVER_SIDE_CURSORS")
 _SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
-# Those that addresses usually have; https://www.postgresql.org/docs/current/libpq-connect.html has the rest.
+# The usual options; https://www.postgresql.org/docs/current/libpq-connect.html lists all.
 _LIBPQ_OPTIONS = frozenset(
     ("host", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "application_name")
 )
@@ -39,42 +39,28 @@ _REDIS_DATABASE = re.compile(r"/?|/[0-9]{1,5}")
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _PATH = re.compile(r"[A-Za-z0-9._~%/-]*")
-# A policy for pages names its origin, so that nothing may be in it that could end the header's part.
+# Its origin is part of the pages' Content-Security-Policy, so it must not contain separators of that header.
 _RELAY = re.compile(r"wss?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?")
 
 
 def origin(text: str) -> str:
-    """Return an http(s) address of this deployment, without a trailing slash, query or credentials."""
+    """Return an http(s) address without a trailing slash, query or credentials."""
     parts = _split(text, "http", "https")
-    _refuse_extras(parts)
-    # It is part of headers and pages.
+    _reject_extras(parts)
+    # The address becomes part of headers and pages.
     if not _PATH.fullmatch(parts.path):
         raise Wrong("has characters in its path that an address should not have")
     return text.rstrip("/")
 
 
 def optional_origin(text: str) -> str:
-    """Return an origin, or an empty string."""
     return origin(text) if text else ""
 
 
-def optional_api(text: str) -> str:
-    """Return the address of an API, or an empty string."""
-    return api(text) if text else ""
-
-
-def api(text: str) -> str:
-    """Return the http(s) address of an API, without a trailing slash, query or credentials.
-
-    Whether plain http will do is a question of other settings.
-    """
-    return origin(text)
-
-
 def relay(text: str) -> str:
-    """Return the address of a relay for web sockets: wss, or ws on a loopback address; nothing after the path."""
+    """Return the address of a WebSocket relay: wss, or ws on a loopback address, without a query."""
     parts = _split(text, "wss", "ws")
-    _refuse_extras(parts)
+    _reject_extras(parts)
     if parts.scheme == "ws" and not is_loopback(parts.hostname):
         raise Wrong("is not encrypted")
     if not _RELAY.fullmatch(text.rstrip("/")):
@@ -83,7 +69,7 @@ def relay(text: str) -> str:
 
 
 def node(text: str) -> str:
-    """Return the http(s) address of a chain's node; a key in its path, query or credentials is fine."""
+    """Return the http(s) address of a chain's node, which may contain a key."""
     _split(text, "http", "https")
     if "\\" in text:
         raise Wrong("has a backslash in it")
@@ -91,7 +77,7 @@ def node(text: str) -> str:
 
 
 def database(text: str) -> dict[str, Any]:
-    """Return Django's settings of a PostgreSQL database. What libpq knows may be in the query."""
+    """Return Django's settings of a PostgreSQL database. The query may have libpq's options."""
     parts = _split(text, *_POSTGRESQL_SCHEMES, is_host_needed=False, are_many_hosts_allowed=True)
     options = _query(parts)
     if not parts.path.strip("/") and "service" not in options:
@@ -105,7 +91,7 @@ def database(text: str) -> dict[str, Any]:
 
 
 def listen_database(text: str) -> str:
-    """Return a PostgreSQL address as libpq reads it, or an empty string."""
+    """Return a PostgreSQL address in libpq's form, or an empty string."""
     if not text:
         return ""
     if not text.startswith(("postgresql://", "postgres://")):
@@ -117,7 +103,7 @@ def listen_database(text: str) -> str:
 def _check_database_options(given: dict[str, str]) -> None:
     options = {name.upper() if name.upper() in _DJANGO_OPTIONS else name: given[name] for name in given}
     if options.pop("CONN_MAX_AGE", "0") != "0":
-        raise Wrong("sets CONN_MAX_AGE, which has no meaning with a pool of connections")
+        raise Wrong("sets CONN_MAX_AGE, which has no effect with a connection pool")
     if options.pop("DISABLE_SERVER_SIDE_CURSORS", "True") not in ("True", "False"):
         raise Wrong("sets DISABLE_SERVER_SIDE_CURSORS to neither True nor False")
     if "options" in options:
@@ -127,7 +113,7 @@ def _check_database_options(given: dict[str, str]) -> None:
     rare = options.keys() - _LIBPQ_OPTIONS
     if not rare:
         return
-    # Here, since it takes a tenth of a second and 9 MB, which beat does without.
+    # Imported here: it takes a tenth of a second and 9 MB, which beat doesn't need.
     from psycopg import ProgrammingError
     from psycopg.conninfo import make_conninfo
 
@@ -135,20 +121,20 @@ def _check_database_options(given: dict[str, str]) -> None:
         try:
             make_conninfo("", **{name: "1"})
         except (ProgrammingError, TypeError):
-            raise Wrong("has an option in its query that PostgreSQL's library does not know") from None
+            raise Wrong("has an option in its query that libpq does not know") from None
 
 
 def redis(text: str) -> str:
-    """Return the address of a Redis database that Celery, the cache and the rate limits can all read."""
+    """Return the address of a Redis database that Celery, the cache and the rate limits can all parse."""
     parts = _split(text, "redis", "rediss")
     if ";" in text:
-        # Celery takes it for the end of one address and the begin of another.
-        raise Wrong("has a ;, which has to be written as %3B")
+        # Celery splits the text into several addresses there.
+        raise Wrong("has a ;, which must be written as %3B")
     if not _REDIS_DATABASE.fullmatch(parts.path):
         raise Wrong("has a path that is not the number of a database")
     options = _query(parts)
     if options and parts.scheme == "redis":
-        raise Wrong("has options in its query, which only rediss takes")
+        raise Wrong("has options in its query, which only rediss accepts")
     for name, value in options.items():
         if name == "ssl_cert_reqs" and value in ("none", "optional", "required"):
             continue
@@ -160,7 +146,6 @@ def redis(text: str) -> str:
 
 
 def email(text: str) -> dict[str, Any]:
-    """Return Django's settings for sending mail."""
     parts = _split(text, *EMAIL_SCHEMES, is_host_needed=text.startswith("smtp"))
     options = {name.upper(): value for name, value in _query(parts).items()}
     if not options.keys() <= {"EMAIL_USE_TLS", "EMAIL_USE_SSL"}:
@@ -172,23 +157,23 @@ def email(text: str) -> dict[str, Any]:
         config[name] = values.boolean(value)
     config.pop("OPTIONS", None)
     if config.get("EMAIL_USE_TLS") and config.get("EMAIL_USE_SSL"):
-        raise Wrong("asks for TLS and for SSL at once")
+        raise Wrong("sets both EMAIL_USE_TLS and EMAIL_USE_SSL")
     return config
 
 
 def _check_folder(folder: str) -> None:
-    """Raise Wrong unless mails can be written into it; it is made at the first one."""
+    """Raise Wrong unless the folder, which the first mail creates, can be written to."""
     if not folder:
         raise Wrong("names no folder")
     path = Path(folder).absolute()
-    # `os.path.exists` is false where a folder above it can't be entered; the method of Path raises.
+    # `os.path.exists` returns False below an unreadable folder; `Path.exists` raises.
     nearest = next(place for place in (path, *path.parents) if os.path.exists(place))
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise Wrong("names a folder that can't be written to")
 
 
 def sentry(text: str) -> str:
-    """Return the address that errors are reported to; an empty text for none."""
+    """Return a Sentry DSN, or an empty string."""
     if text:
         from sentry_sdk.utils import BadDsn, Dsn
 
@@ -200,7 +185,7 @@ def sentry(text: str) -> str:
 
 
 def collector(text: str) -> str:
-    """Return the address of an OpenTelemetry collector, or an empty string. Its packages must be installed."""
+    """Return the address of an OpenTelemetry collector, or an empty string."""
     if not text:
         return ""
     if not _is_installed("opentelemetry.exporter.otlp.proto.http"):
@@ -216,7 +201,6 @@ def _is_installed(package: str) -> bool:
 
 
 def is_loopback(host: str | None) -> bool:
-    """Whether only this machine can reach it."""
     try:
         return host == "localhost" or ip_address(host or "").is_loopback
     except ValueError:
@@ -224,7 +208,7 @@ def is_loopback(host: str | None) -> bool:
 
 
 def is_plain_and_remote(url: str) -> bool:
-    """Whether calls of this parsed address cross a network unencrypted."""
+    """Return whether calls to this parsed address cross a network unencrypted."""
     parts = urlsplit(url)
     return parts.scheme == "http" and not is_loopback(parts.hostname)
 
@@ -232,7 +216,7 @@ def is_plain_and_remote(url: str) -> bool:
 def _split(
     text: str, *schemes: str, is_host_needed: bool = True, are_many_hosts_allowed: bool = False
 ) -> SplitResult:
-    """Return the parts of an absolute address with one of the schemes, sound hosts, and ports in range."""
+    """Return the parts of an absolute address with one of the schemes, valid hosts, and ports in range."""
     if re.search(r"\s", text):
         raise Wrong("has a blank in it")
     scheme, separator, _ = text.partition("://")
@@ -266,7 +250,7 @@ def _check_host(place: str, *, is_needed: bool) -> None:
         raise Wrong("has a host that is not a host name")
 
 
-def _refuse_extras(parts: SplitResult) -> None:
+def _reject_extras(parts: SplitResult) -> None:
     if "@" in parts.netloc:
         raise Wrong("has credentials")
     if parts.query or parts.fragment:
@@ -274,9 +258,9 @@ def _refuse_extras(parts: SplitResult) -> None:
 
 
 def _query(parts: SplitResult) -> dict[str, str]:
-    """Return the options in the query. Raises Wrong where one has no value, or appears twice."""
+    """Return the options in the query. Raises Wrong if one has no value or appears twice."""
     if parts.fragment:
-        raise Wrong("has a #, which has to be written as %23")
+        raise Wrong("has a #, which must be written as %23")
     try:
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:

@@ -15,7 +15,7 @@ def check(
 ) -> Environment:
     """Return the parsed settings. Raises SettingsError with every fault, `earlier_faults` first.
 
-    `nodes` names the variables that the catalogues of chains read addresses of nodes from.
+    `nodes` names the variables with the node addresses of the chain catalogues.
     """
     env = Environment(texts)
     earlier = list(earlier_faults)
@@ -41,7 +41,7 @@ def _wrong_nodes(texts: Mapping[str, str], nodes: Iterable[str]) -> Iterator[Fau
 
 
 def _plain_providers(env: Environment) -> Iterator[Fault]:
-    """Yield providers whose keys would be sent unencrypted, and rate sources that others could speak for."""
+    """Yield providers whose keys would be sent unencrypted, and rate sources whose rates could be forged."""
     if env.parsed.get("ALLOW_HTTP_URLS"):
         return
     settings = [provider.settings[provider.api_url] for provider in PROVIDERS]
@@ -52,17 +52,17 @@ def _plain_providers(env: Environment) -> Iterator[Fault]:
 
 
 def _plain_collector(env: Environment) -> Iterator[Fault]:
-    """Yield the collector's address if the headers with its key would be sent unencrypted."""
+    """Yield the collector's address if its secret headers would be sent unencrypted."""
     endpoint = str(env.parsed.get("OTEL_EXPORTER_OTLP_ENDPOINT", ""))
     if env.parsed.get("OTEL_EXPORTER_OTLP_HEADERS") and is_plain_and_remote(endpoint):
         yield type(env).OTEL_EXPORTER_OTLP_ENDPOINT.fault("is not encrypted, and the headers are secret")
 
 
 def _unsafe_in_production(env: Environment) -> Iterator[Fault]:
-    """Yield settings that are only allowed in development. Values that are already invalid are skipped."""
+    """Yield settings that are only allowed in development. Invalid values are skipped."""
     own = type(env)
     if env.parsed.get("DEBUG"):
-        yield own.DEBUG.fault("is on in production, and shows settings and code to anyone", "False")
+        yield own.DEBUG.fault("is on in production, where it shows settings and code to anyone", "False")
     if str(env.parsed.get("SECRET_KEY", "")).startswith(_PUBLISHED_KEYS):
         yield own.SECRET_KEY.fault("is a published key")
     origins = (own.BASE_URL, own.CHECKOUT_URL)
@@ -70,4 +70,4 @@ def _unsafe_in_production(env: Environment) -> Iterator[Fault]:
         if is_plain_and_remote(str(env.parsed.get(setting.name, ""))):
             yield setting.fault("is not encrypted", "an https address in production")
     if env.parsed.get("ALLOWED_HOSTS") == []:
-        yield own.ALLOWED_HOSTS.fault("is empty, so that every call is refused")
+        yield own.ALLOWED_HOSTS.fault("is empty, so every call is rejected")

@@ -1,6 +1,6 @@
 """Every setting of the service: its name, parser, default and expected format.
 
-`.env.example` and the README explain each; a test compares them with what is declared here.
+`.env.example` and the README explain each setting; a test compares them with these declarations.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from config.environment.wrong import Fault
 
 _ORIGIN = "an http or https address without query or credentials, such as https://pay.example.com"
 _RATE = "a number of calls per second, minute or hour, such as 120/minute, or off"
-_TOKEN = "at most 500 visible ASCII characters without blanks"  # noqa: S105 - what one looks like
+_TOKEN = "at most 500 visible ASCII characters without blanks"  # noqa: S105 - a description
 
 PROVIDERS = providers()
 SOURCES = sources()
@@ -22,8 +22,6 @@ RATE_URLS = url_settings()
 
 
 class Environment:
-    """The settings, parsed."""
-
     # --- the deployment ---
     SECRET_KEY = Setting(
         values.secret_key,
@@ -58,11 +56,11 @@ class Environment:
         is_secret=True,
     )
 
-    # --- safe as they are ---
+    # --- safe by default ---
     DEBUG = switch(default="False")
     TRUSTED_PROXIES = Setting(
         values.proxies,
-        f"a number of proxies up to {values.MOST_PROXIES}, or their networks such as 10.0.0.0/8, "
+        f"a number of proxies up to {values.MAX_PROXIES}, or their networks such as 10.0.0.0/8, "
         "separated by commas",
         default="0",
     )
@@ -77,8 +75,8 @@ class Environment:
     # --- routing of cross-chain payments ---
     ROUTING_PROVIDERS = Setting(
         values.words(*(provider.key for provider in PROVIDERS)),
-        f"{' and '.join(provider.key for provider in PROVIDERS)}, or some of them, each once, in the order in which to "
-        "ask them; or off",
+        f"{' and '.join(provider.key for provider in PROVIDERS)}, or some of them, each once, in the order of queries; "
+        "or off",
         default="lifi,relay",
     )
     ROUTING_QUOTE_LIMIT = Setting(values.optional_rate_limit, _RATE, default="")
@@ -179,7 +177,7 @@ class Environment:
         self.parsed: dict[str, object] = {}
         self.faults: list[Fault] = []
         known = declared()
-        # Also the URLs of nodes, which are no settings of the service but of its catalogue.
+        # Includes the URLs of nodes, which are settings of the catalogue.
         self.secrets = [
             text for name, text in texts.items() if text and (name not in known or known[name].is_secret)
         ]
@@ -189,9 +187,9 @@ class Environment:
                 self.faults.append(value)
             else:
                 self.parsed[name] = value
-        # A header's value is a secret by itself, without its scheme too ("Bearer …").
-        sent: Any = self.parsed.get("OTEL_EXPORTER_OTLP_HEADERS", {})
-        self.secrets += [word for value in sent.values() for word in value.split()]
+        # Each word of a header's value is a secret, because the value may have a scheme ("Bearer …").
+        headers: Any = self.parsed.get("OTEL_EXPORTER_OTLP_HEADERS", {})
+        self.secrets += [word for value in headers.values() for word in value.split()]
 
 
 def declared() -> dict[str, Setting[Any]]:

@@ -1,7 +1,7 @@
-"""How both ends of a connection to PostgreSQL notice within about ten seconds that the other one vanished.
+"""Keepalive settings, so that both ends of a PostgreSQL connection notice a lost peer within about ten seconds.
 
-A machine without power, or a firewall that forgets a connection, closes no socket. Linux by itself would wait for a
-quarter of an hour where something was sent, and for two hours where nothing was. Unix sockets need none of this.
+A machine without power, or a firewall that drops a connection, closes no socket. By default, Linux waits a quarter of
+an hour if data was sent, and two hours otherwise. Unix sockets don't need these settings.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ OURS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
-"""libpq's connection parameters, in seconds, but for the last one: milliseconds without an acknowledgement."""
+"""libpq's connection parameters, in seconds; the last is in milliseconds without an acknowledgement."""
 
 PEER_OPTIONS = " ".join(
     f"-c {name}={value}"
@@ -24,4 +24,4 @@ PEER_OPTIONS = " ".join(
         "tcp_user_timeout": 10_000,
     }.items()
 )
-"""The same for PostgreSQL's end, in `options`: it then ends a transaction whose process is gone, and its locks."""
+"""The same for PostgreSQL's end, in `options`. It then ends the transaction and locks of a lost process."""

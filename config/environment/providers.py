@@ -1,4 +1,4 @@
-"""The routing providers' own settings, as the `provider.toml` in each provider's folder declares them."""
+"""Read the routing providers' own settings from the `provider.toml` in each provider's folder."""
 
 import re
 import tomllib
@@ -16,7 +16,7 @@ _FILE = "provider.toml"
 _KEY = "at most 500 visible ASCII characters without blanks"
 _KEY_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _SETTING_NAME = r"[A-Z][A-Z0-9_]*"
-_SHOULD_BE = "a file as docs/adding-a-provider.md describes it"
+_SHOULD_BE = "a file in the format of docs/adding-a-provider.md"
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,16 @@ class Provider:
         return f"{self.key.upper()}_API_KEY"
 
     def quote_limit(self, api_key: str) -> str:
-        """Return its quote limit with or without an API key."""
         return self.quotes_with_key if api_key else self.quotes_without_key
 
 
 def providers(folder: Path = FOLDER) -> Sequence[Provider]:
-    """Return the providers with a sound file below `folder`, by key. `provider_faults` names the others."""
+    """Return the providers with a valid file below `folder`, by key. `provider_faults` returns the others' faults."""
     return [each for each in map(_read, _files(folder)) if isinstance(each, Provider)]
 
 
 def provider_faults(folder: Path = FOLDER) -> Sequence[Fault]:
-    """Return one fault for each malformed file, so that the start is refused with its name."""
+    """Return one fault for each malformed file, which stops the start."""
     return [each for each in map(_read, _files(folder)) if isinstance(each, Fault)]
 
 
@@ -71,14 +70,13 @@ def _read(path: Path) -> Provider | Fault:
 
 
 def _provider(key: str, content: Mapping[str, Any]) -> Provider:
-    """Return the provider that a file declares. Raises Wrong."""
     if not _KEY_NAME.fullmatch(key):
         raise Wrong("is in a folder whose name is not lower-case letters, digits and underscores")
-    _refuse_unknown(content, {"name", "api_url", "quote_limit", "settings"})
-    url, prefix = _checked(content, "api_url", addresses.api), key.upper()
+    _reject_unknown(content, {"name", "api_url", "quote_limit", "settings"})
+    url, prefix = _checked(content, "api_url", addresses.origin), key.upper()
     settings: dict[str, Setting[Any]] = {
         f"{prefix}_API_URL": Setting(
-            addresses.api, f"an https address without query or credentials, such as {url}", default=url
+            addresses.origin, f"an https address without query or credentials, such as {url}", default=url
         ),
         f"{prefix}_API_KEY": Setting(values.header_value, _KEY, default="", is_secret=True),
     }
@@ -95,13 +93,13 @@ def _provider(key: str, content: Mapping[str, Any]) -> Provider:
     limit = content.get("quote_limit")
     if not isinstance(limit, dict):
         raise Wrong("is missing or not a table", "quote_limit")
-    _refuse_unknown(limit, {"without_key", "with_key"})
+    _reject_unknown(limit, {"without_key", "with_key"})
     without_key, with_key = (_checked(limit, each, _quota) for each in ("without_key", "with_key"))
     return Provider(key, _checked(content, "name"), settings, without_key, with_key)
 
 
 def _setting(each: Mapping[str, Any]) -> Setting[Any]:
-    _refuse_unknown(each, {"name", "default", "pattern", "should_be"})
+    _reject_unknown(each, {"name", "default", "pattern", "should_be"})
     pattern = _checked(each, "pattern", _pattern)
     default = each.get("default")
     if not isinstance(default, str) or not re.fullmatch(pattern, default):
@@ -110,9 +108,9 @@ def _setting(each: Mapping[str, Any]) -> Setting[Any]:
 
 
 def _checked(
-    table: Mapping[str, Any], name: str, check: Callable[[str], object] = values.refuse_control_characters
+    table: Mapping[str, Any], name: str, check: Callable[[str], object] = values.reject_control_characters
 ) -> str:
-    """Return the text of this name, which `check` accepts. Raises Wrong."""
+    """Return the text with this name. Raises Wrong unless `check` accepts it."""
     text = table.get(name)
     if not isinstance(text, str) or not text:
         raise Wrong("is missing, or not a text", name)
@@ -135,7 +133,7 @@ def _pattern(text: str) -> None:
         raise Wrong("is not a regular expression") from error
 
 
-def _refuse_unknown(table: Mapping[str, Any], known: set[str]) -> None:
+def _reject_unknown(table: Mapping[str, Any], known: set[str]) -> None:
     unknown = sorted(set(table) - known)
     if unknown:
-        raise Wrong("is not one of its entries", quoted(unknown[0]))
+        raise Wrong("is an unknown entry", quoted(unknown[0]))

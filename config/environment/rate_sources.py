@@ -9,19 +9,17 @@ from config.environment.setting import Setting
 
 FOLDER = Path(__file__).resolve().parents[2] / "payments" / "prices" / "sources"
 FEEDS = "feeds"
-"""The source that asks the chains' nodes; the others have a URL."""
+"""The source that queries the chains' nodes; the others have a URL."""
 
 
 def sources(folder: Path = FOLDER) -> Sequence[str]:
-    """Return the names of all sources."""
     return sorted(path.stem for path in folder.glob("*.py") if path.stem not in ("__init__", "base"))
 
 
 def url_settings(folder: Path = FOLDER) -> Mapping[str, Setting[Any]]:
-    """Return the settings with the sources' URLs, by name."""
     meaning = "an https address without query or credentials that replaces the exchange's own; or nothing"
     made = {
-        url_setting(name): Setting(addresses.optional_api, meaning, default="")
+        url_setting(name): Setting(addresses.optional_origin, meaning, default="")
         for name in sources(folder)
         if name != FEEDS
     }
@@ -31,5 +29,4 @@ def url_settings(folder: Path = FOLDER) -> Mapping[str, Setting[Any]]:
 
 
 def url_setting(source: str) -> str:
-    """Return the name of the setting with a source's URL."""
     return f"RATE_URL_{source.upper()}"

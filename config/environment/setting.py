@@ -16,10 +16,10 @@ class Parsed(Protocol):
 
 
 class Setting(Generic[T]):
-    """A setting of the class that it is an attribute of. On an instance, the attribute is the parsed value.
+    """A setting, as an attribute of a class. On an instance, the attribute is the parsed value.
 
-    `default` is parsed as if it had been set; None where the setting is needed. `should_be` completes the sentence
-    "it should be …". The value of a secret is never part of a message.
+    `default` is a text to parse; None for a required setting. `should_be` completes the sentence "it should be …".
+    Messages never contain the value of a secret.
     """
 
     name: str
@@ -45,7 +45,6 @@ class Setting(Generic[T]):
     @overload
     def __get__(self, instance: Parsed, owner: type) -> T: ...
     def __get__(self, instance: Parsed | None, owner: type) -> "Setting[T] | T":
-        # `parse` made it, under this name.
         return self if instance is None else instance.parsed[self.name]  # type: ignore[return-value]
 
     def parse(self, text: str) -> T | Fault:
@@ -54,29 +53,27 @@ class Setting(Generic[T]):
         if not text and self.default is None:
             return self.fault("is missing")
         try:
-            values.refuse_control_characters(text)
+            values.reject_control_characters(text)
             return self._parse(text)
         except Wrong as wrong:
             return self._fault_with(wrong, text)
 
     def fault(self, problem: str, should_be: str | None = None) -> Fault:
-        """Return a fault for this setting with `problem`."""
         return Fault(self.name, problem, should_be or self._should_be)
 
     def _fault_with(self, wrong: Wrong, text: str) -> Fault:
         part = text if wrong.part is None else wrong.part
-        # A URL may carry a password or a key although the setting should hold none.
+        # A URL may contain a password or a key, even if the setting should not have one.
         if self.is_secret or "@" in text or "?" in text:
             return self.fault(wrong.problem)
         return self.fault(f"{quoted(part)} {wrong.problem}")
 
 
 def switch(default: str) -> Setting[bool]:
-    """Declare a true/false setting."""
     return Setting(values.boolean, "True or False", default=default)
 
 
-def whole(fewest: int, most: int, unit: str, default: str) -> Setting[int]:
-    """Declare a whole number of `unit` between `fewest` and `most`, both included."""
-    should_be = f"a whole number of {unit} from {fewest} to {most}"
-    return Setting(values.whole(fewest, most), should_be, default=default)
+def whole(minimum: int, maximum: int, unit: str, default: str) -> Setting[int]:
+    """Declare a whole number of `unit` from `minimum` to `maximum`."""
+    should_be = f"a whole number of {unit} from {minimum} to {maximum}"
+    return Setting(values.whole(minimum, maximum), should_be, default=default)

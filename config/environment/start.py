@@ -25,15 +25,15 @@ _ASSIGNMENT = re.compile(r"(?:export )?[A-Za-z_0-9]+=.*")
 def load(directory: Path = REPOSITORY) -> Environment:
     """Return the settings of the environment and of `.env` in `directory`; the environment wins.
 
-    Raises SettingsError with all that is wrong. Puts what is in `.env` into the environment, for child processes
-    and for what reads the addresses of nodes.
+    Raises SettingsError with all faults. Adds the values of `.env` to the environment, for child processes and for the
+    addresses of nodes.
     """
     faults = [*provider_faults(), *_read_file(directory / ".env")]
     texts: dict[str, str] = {}
     for name in declared():
         text = _text(name)
         if text is None:
-            problem = "begins with $, and so refers to another variable, which is not set"
+            problem = "begins with $ and the name of a variable that is not set"
             faults.append(Fault(name, problem, "a value without $ in front, or $ and the name of a variable"))
         texts[name] = text or ""
     nodes = _node_names(directory)
@@ -42,7 +42,6 @@ def load(directory: Path = REPOSITORY) -> Environment:
 
 
 def load_or_exit(directory: Path = REPOSITORY) -> Environment:
-    """Return the settings, or print the faults and exit."""
     try:
         return load(directory)
     except SettingsError as error:
@@ -56,10 +55,7 @@ def print_and_exit(error: SettingsError, code: int = EXIT_CODE) -> NoReturn:
 
 
 def _text(name: str) -> str | None:
-    """Return the value, or "" if unset; None if it refers to an unset variable.
-
-    A value of `$OTHER` is that of OTHER.
-    """
+    """Return the value (`$OTHER` has that of OTHER), or "" if unset; None if it refers to an unset variable."""
     try:
         text = str(environ.Env().str(name, default=""))
     except RecursionError:
@@ -68,7 +64,7 @@ def _text(name: str) -> str | None:
 
 
 def _read_file(path: Path) -> Iterator[Fault]:
-    """Read `.env`; yield faults of the file by line, without quoting its content."""
+    """Read `.env`; yield its faults by line number, without quoting the content."""
     should_be = "UTF-8 text with lines of NAME=value and of # comments"
     try:
         content = path.read_text(encoding="utf-8-sig")
@@ -85,7 +81,7 @@ def _read_file(path: Path) -> Iterator[Fault]:
         is_comment = line.lstrip().startswith("#")
         if line.strip() and not is_comment and ("\0" in line or not _ASSIGNMENT.fullmatch(line)):
             yield Fault(str(path), f"line {number} can't be read", should_be)
-    # django-environ logs unreadable lines with the secrets in them, so it gets only the valid ones.
+    # django-environ gets only the valid lines, because it logs the others with their secrets.
     readable = (line for line in lines if "\0" not in line and _ASSIGNMENT.fullmatch(line))
     environ.Env.read_env(io.StringIO("\n".join(readable)))
 

@@ -14,9 +14,9 @@ from limits import parse as parse_limit
 from config.environment.wrong import Wrong
 
 SHORTEST_KEY = 32
-# Django's threshold for a key that was typed instead of generated.
-_FEWEST_DIFFERENT_CHARACTERS = 5
-MOST_PROXIES = 16
+# Django's threshold for a key that was not generated.
+_MIN_DIFFERENT_CHARACTERS = 5
+MAX_PROXIES = 16
 
 _RATE = re.compile(r"[1-9][0-9]{0,8}/(second|minute|hour)")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]{0,500}")
@@ -25,7 +25,7 @@ _HOST_NAME = re.compile(r"\.?[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?"
 _SENDER = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+")
 
 
-def refuse_control_characters(text: str) -> None:
+def reject_control_characters(text: str) -> None:
     """Raise Wrong for line breaks, other control characters, and bytes that are not UTF-8."""
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
         raise Wrong("contains a line break or another control character")
@@ -34,7 +34,6 @@ def refuse_control_characters(text: str) -> None:
 
 
 def boolean(text: str) -> bool:
-    """Parse a boolean. Raises Wrong for any other word."""
     if text.lower() in ("true", "1", "yes", "on"):
         return True
     if text.lower() in ("false", "0", "no", "off"):
@@ -42,28 +41,28 @@ def boolean(text: str) -> bool:
     raise Wrong("is neither True nor False")
 
 
-def whole(fewest: int, most: int) -> Callable[[str], int]:
-    """Return a parser of whole numbers between `fewest` and `most`, both included."""
+def whole(minimum: int, maximum: int) -> Callable[[str], int]:
+    """Return a parser of whole numbers from `minimum` to `maximum`."""
 
     def parse(text: str) -> int:
         if not re.fullmatch(r"-?[0-9]+", text):
             raise Wrong("is not a whole number")
-        # Python refuses to read thousands of digits; so many are out of range in any case.
-        if len(text) > 20 or not fewest <= int(text) <= most:
+        # Python can't parse thousands of digits.
+        if len(text) > 20 or not minimum <= int(text) <= maximum:
             raise Wrong("is out of range")
         return int(text)
 
     return parse
 
 
-def percent(most: int) -> Callable[[str], Decimal]:
-    """Return a parser of a percentage above 0 and up to `most`; it returns the share, such as 0.01 for 1."""
+def percent(maximum: int) -> Callable[[str], Decimal]:
+    """Return a parser of a percentage above 0 and up to `maximum`; it returns the share, such as 0.01 for 1."""
 
     def parse(text: str) -> Decimal:
         match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)\s*%?", text)
         if match is None:
             raise Wrong("is not a percentage")
-        if not 0 < Decimal(match[1]) <= most:
+        if not 0 < Decimal(match[1]) <= maximum:
             raise Wrong("is out of range")
         return Decimal(match[1]) / 100
 
@@ -71,7 +70,7 @@ def percent(most: int) -> Callable[[str], Decimal]:
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """Return a parser of a word that is one of `choices`, all of which are in upper or all in lower case."""
+    """Return a parser of a word that is one of `choices`, in any letter case."""
 
     def parse(text: str) -> str:
         for choice in choices:
@@ -83,7 +82,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 
 def words(*known: str) -> Callable[[str], list[str]]:
-    """Return a parser of comma-separated words of `known`, in order, each once; `off` is none at all."""
+    """Return a parser of comma-separated words of `known`, in order, each once; `off` is an empty list."""
 
     def parse(text: str) -> list[str]:
         if text.lower() == "off":
@@ -100,7 +99,6 @@ def words(*known: str) -> Callable[[str], list[str]]:
 
 
 def matching(pattern: str) -> Callable[[str], str]:
-    """Return a parser of a text that matches all of `pattern`."""
 
     def parse(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -111,10 +109,9 @@ def matching(pattern: str) -> Callable[[str], str]:
 
 
 def secret_key(text: str) -> str:
-    """Return a key that is long enough and doesn't repeat a single character."""
     if len(text) < SHORTEST_KEY:
         raise Wrong(f"has only {len(text)} characters")
-    if len(set(text)) < _FEWEST_DIFFERENT_CHARACTERS:
+    if len(set(text)) < _MIN_DIFFERENT_CHARACTERS:
         raise Wrong("is not random")
     return text
 
@@ -132,14 +129,13 @@ def fernet_keys(text: str) -> list[str]:
 
 
 def header_value(text: str) -> str:
-    """Return a secret that is sent in an HTTP header."""
     if not _HEADER_VALUE.fullmatch(text):
-        raise Wrong("has blanks or other characters that a header can't carry, or is too long")
+        raise Wrong("has blanks or other characters that are invalid in a header, or is too long")
     return text
 
 
 def headers(text: str) -> dict[str, str]:
-    """Return the headers of `NAME=VALUE,NAME=VALUE` with percent-encoded values; none for no text."""
+    """Return the headers of `NAME=VALUE,NAME=VALUE` with percent-encoded values."""
     found: dict[str, str] = {}
     for part in _parts(text) if text else ():
         match = _HEADER.fullmatch(part)
@@ -151,7 +147,7 @@ def headers(text: str) -> dict[str, str]:
 
 
 def hosts(text: str) -> list[str]:
-    """Return the host names: `*` for all, `.example.com` for a domain and all its subdomains; none for no text."""
+    """Return the host names: `*` for all, `.example.com` for a domain and all its subdomains."""
     found = [part.strip() for part in text.split(",") if part.strip()]
     for host in found:
         if host != "*" and not _is_ip(host) and not _HOST_NAME.fullmatch(host):
@@ -160,7 +156,7 @@ def hosts(text: str) -> list[str]:
 
 
 def _is_ip(host: str) -> bool:
-    """Whether it is an address as it appears in a Host header: of IPv6, in brackets."""
+    """Return whether it is an address as in a Host header, with brackets for IPv6."""
     try:
         if host.startswith("[") and host.endswith("]"):
             return ip_address(host[1:-1]).version == 6
@@ -170,7 +166,6 @@ def _is_ip(host: str) -> bool:
 
 
 def networks(text: str) -> list[IPv4Network | IPv6Network]:
-    """Return addresses and networks, separated by commas; none for an empty text."""
     found: list[IPv4Network | IPv6Network] = []
     for part in _parts(text) if text else ():
         try:
@@ -183,7 +178,7 @@ def networks(text: str) -> list[IPv4Network | IPv6Network]:
 def proxies(text: str) -> int | list[IPv4Network | IPv6Network]:
     """Return the number of proxies in front of the service, or their networks."""
     if re.fullmatch(r"-?[0-9]+", text):
-        return whole(0, MOST_PROXIES)(text)
+        return whole(0, MAX_PROXIES)(text)
     networks: list[IPv4Network | IPv6Network] = []
     for part in _parts(text):
         try:
@@ -191,7 +186,7 @@ def proxies(text: str) -> int | list[IPv4Network | IPv6Network]:
         except ValueError:
             raise Wrong("is not a network", part) from None
         if network.prefixlen == 0:
-            raise Wrong("is every address there is, so that any client could claim any address", part)
+            raise Wrong("contains every address, so any client could forge its address", part)
         networks.append(network)
     return networks
 
@@ -206,14 +201,14 @@ def rate_limit(text: str) -> RateLimitItem | None:
 
 
 def optional_rate_limit(text: str) -> str:
-    """Return the text of a rate limit, checked, or an empty text for none of its own."""
+    """Return a valid rate limit's text, or an empty string."""
     if text:
         rate_limit(text)
     return text
 
 
 def sender(text: str) -> str:
-    """Return the address that mails come from, with or without a name; an empty text for the default one."""
+    """Return the sender of mails, with or without a name; an empty string for the default."""
     if not text:
         return text
     found = getaddresses([text])

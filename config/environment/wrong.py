@@ -12,7 +12,7 @@ _LONGEST_QUOTE = 60
 class Wrong(Exception):
     """An invalid value. `problem` is a predicate without the value: "is not a whole number".
 
-    `part` is what the predicate is about, where that is less than the whole value; None for all of it.
+    `part` is the part of the value that the predicate is about; None for the whole value.
     """
 
     def __init__(self, problem: str, part: str | None = None) -> None:
@@ -36,7 +36,7 @@ class Fault:
 class SettingsError(ImproperlyConfigured):
     """The settings are invalid. The message has one line per fault.
 
-    Django's own exception, so that `manage.py help` and what else needs no settings goes on without them.
+    A subclass of Django's exception, so that `manage.py help` and other commands work without settings.
     """
 
     def __init__(self, faults: Sequence[Fault]) -> None:
@@ -45,5 +45,5 @@ class SettingsError(ImproperlyConfigured):
 
 
 def quoted(value: str) -> str:
-    """Return the value of a setting that holds no secret, for a message: in one line, in ASCII, not too long."""
+    """Return a setting's value, which must not be secret, for a message: one line of ASCII, shortened."""
     return json.dumps(value if len(value) <= _LONGEST_QUOTE else value[:_LONGEST_QUOTE] + "...")

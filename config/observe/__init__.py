@@ -1,1 +1,1 @@
-"""What operators see of a running process: ids in log lines, and a worker's metrics."""
+"""Observability of running processes: task ids in log lines, a worker's metrics, spans."""

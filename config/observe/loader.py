@@ -1,4 +1,4 @@
-"""Celery's loader: before a worker imports anything that counts, it decides where its processes count together."""
+"""Celery's loader, which sets the shared folder of counts before a worker imports any metrics."""
 
 import os
 import shutil
@@ -12,16 +12,13 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class Loader(AppLoader):  # type: ignore[misc]
-    """Imports tasks as Celery's own loader does."""
-
     def init_worker(self) -> None:
-        """Share a folder of counts among this process and those that it forks, if they are to be served."""
-        # Also called in each process that the worker forks.
+        """Share a folder of counts between this process and its forks, if metrics are on."""
+        # Each forked process calls this too.
         if not self.worker_initialized and load_or_exit().WORKER_METRICS_PORT:
             os.environ[FOLDER] = tempfile.mkdtemp(prefix="quittance-metrics-")
         super().init_worker()
 
 
 def forget_counts() -> None:
-    """Remove the folder."""
     shutil.rmtree(os.environ.get(FOLDER, ""), ignore_errors=True)

@@ -1,12 +1,12 @@
-"""Spans of the pieces of work that are recorded, sent to an OpenTelemetry collector (OTLP over HTTP).
+"""Send the recorded pieces of work as spans to an OpenTelemetry collector (OTLP over HTTP).
 
-Only processes that send traces import this module, each after its fork: the exporter has a thread.
+Only processes that send traces import this module, each after its fork, because the exporter has a thread.
 
-The trace of a payment request has an id that is computed from the request's own. So a call, a check and a webhook
-attempt are in one trace, although they meet in rows of the database alone and hours may lie between them. Work on
-several payments at once has a trace of its own, with a link from the trace of each.
+The id of a payment request's trace is computed from the request's id. So a call, a check and a webhook attempt are in
+one trace, although they share only database rows and may be hours apart. Work on several payments has a separate trace,
+with a link from each payment's trace.
 
-A span holds what is named here: ids, names, numbers and SQL without values. It holds no header, body, address or query.
+A span contains ids, names, numbers and SQL without values. It contains no header, body, address or query.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ from config.tracing.recording import Ids, Work
 
 EXPORT_SECONDS = 5.0
 FLUSH_SECONDS = 2.0
-_MOST_QUEUED = 2048
+_MAX_QUEUED = 2048
 _BATCH = 512
 _EVERY_SECONDS = 2.0
 _LONGEST_VALUE = 1000
@@ -45,7 +45,7 @@ _TABLE = re.compile(r'\b(?:FROM|INTO|UPDATE)\s+(?:ONLY\s+)?"?(\w+)', re.IGNORECA
 
 
 class _ChosenIds(RandomIdGenerator):
-    """Gives the next span of this thread the ids that are chosen for it, else random ones."""
+    """Generate the chosen ids for the next span of this thread, or random ones."""
 
     def __init__(self) -> None:
         self._chosen = threading.local()
@@ -66,8 +66,6 @@ class _ChosenIds(RandomIdGenerator):
 
 
 class Spans:
-    """Writes pieces of work as spans."""
-
     def __init__(self, role: str, exporter: SpanExporter) -> None:
         self._ids = _ChosenIds()
         resource = {
@@ -80,7 +78,7 @@ class Spans:
         self._provider.add_span_processor(
             BatchSpanProcessor(
                 exporter,
-                max_queue_size=_MOST_QUEUED,
+                max_queue_size=_MAX_QUEUED,
                 schedule_delay_millis=_EVERY_SECONDS * 1000,
                 max_export_batch_size=_BATCH,
             )
@@ -88,7 +86,6 @@ class Spans:
         self._tracer = self._provider.get_tracer("quittance")
 
     def write(self, work: Work) -> None:
-        """Write the spans of a piece of work that ended."""
         ids = {**logged_ids(), "request_id": current_request_id()}
         if ids["request_id"] == "-":
             del ids["request_id"]
@@ -102,7 +99,7 @@ class Spans:
             self._write_statements(work, root)
         _finish(root, work.error, work.ended)
         if len(subjects) > 1:
-            # Whether the trace of each is sampled doesn't depend on the others.
+            # Each trace is sampled independently.
             for subject in subjects:
                 span = self._start(work, {**ids, **subject}, *place(work, subject), links)
                 _finish(span, work.error, work.ended)
@@ -131,14 +128,14 @@ class Spans:
         )
 
     def finish(self, seconds: float = FLUSH_SECONDS) -> None:
-        """Send what is left, and give up after `seconds`: a collector that hangs must not hold the process."""
+        """Send the remaining spans, for at most `seconds`: a collector that hangs must not block the process."""
         sending = threading.Thread(target=self._provider.shutdown, name="last-spans", daemon=True)
         sending.start()
         sending.join(seconds)
 
 
 class TraceIds(logging.Filter):
-    """Give each log record the ids of the trace and the span that its piece of work will have."""
+    """Add the trace id and span id of the current piece of work to each log record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         work = recording.current()
@@ -153,7 +150,7 @@ _running: Spans | None = None
 
 
 def start(role: str) -> None:
-    """Send this process's spans to the collector, until `stop`. `role` is what kind of process it is."""
+    """Send this process's spans to the collector, until `stop`. `role` is the kind of process."""
     global _running
     exporter = OTLPSpanExporter(
         endpoint=f"{settings.OTEL_EXPORTER_OTLP_ENDPOINT}/v1/traces",
@@ -167,7 +164,7 @@ def start(role: str) -> None:
 
 
 def stop() -> None:
-    """Trace nothing more, and send what is left for at most `FLUSH_SECONDS`."""
+    """Stop tracing, and send the remaining spans for at most `FLUSH_SECONDS`."""
     global _running
     recording.stop()
     if _running is not None:
@@ -176,12 +173,12 @@ def stop() -> None:
 
 
 def trace_id_of(payment_request_id: str) -> int:
-    """Return the id of the payment request's trace: a hash, so that samplers get bits that are evenly distributed."""
+    """Return the id of the payment request's trace: a hash, because samplers need evenly distributed bits."""
     return _digest(payment_request_id, 16)
 
 
 def place(work: Work, ids: Ids) -> tuple[int, int]:
-    """Return the ids of the trace and the span for the piece of work, or for that part of it which is about `ids`."""
+    """Return the trace id and span id of a piece of work, or of its part about `ids`."""
     subjects = _subjects(work, ids)
     if len(subjects) == 1:
         return trace_id_of(subjects[0]["payment_request_id"]), work.span_id
@@ -193,14 +190,14 @@ def place(work: Work, ids: Ids) -> tuple[int, int]:
 
 
 def _subjects(work: Work, ids: Ids) -> Sequence[Ids]:
-    """Return the ids of what the piece of work is about, as far as traces of payment requests are concerned."""
+    """Return the ids of the payment requests that the piece of work is about."""
     if work.subjects or not work.joins:
         return work.subjects
     return [ids] if "payment_request_id" in ids else []
 
 
 def _is_placed(work: Work, ids: Ids) -> bool:
-    """Whether its trace is known: a call that joins a payment request's trace may not yet have looked it up."""
+    """Return whether its trace is known: a call that joins a payment request's trace looks up the request first."""
     return bool(work.details or not work.joins or _subjects(work, ids))
 
 
@@ -209,7 +206,7 @@ def _digest(text: str, size: int) -> int:
 
 
 def described(sql: Any) -> tuple[str, str]:
-    """Return a short name of a statement, such as `SELECT payments_payment`, and its text with literals left out."""
+    """Return a short name of a statement, such as `SELECT payments_payment`, and its text without literals."""
     return _described(sql if isinstance(sql, str) else sql.as_string(None))
 
 

@@ -1,4 +1,4 @@
-"""Tasks of Celery: their ids in log lines, and how many ran, for how long."""
+"""Add the ids of Celery tasks to log lines, and count the tasks and their durations."""
 
 import time
 from contextlib import ExitStack

@@ -1,6 +1,6 @@
-"""`/metrics` of a worker: what its processes counted together, on `WORKER_METRICS_PORT`. Off without a port.
+"""Serve `/metrics` of a worker: the counts of all its processes, on `WORKER_METRICS_PORT`. Off without a port.
 
-The web process serves what it reads from the database as well; here are only counts, so that no query is made twice.
+The web process serves the gauges from the database.
 """
 
 import ipaddress
@@ -17,7 +17,6 @@ _NOT_FOUND = b"Not found. Send METRICS_TOKEN as a bearer credential.\n"
 
 
 def worker_metrics() -> bytes:
-    """Return the counts in Prometheus' text format."""
     if FOLDER not in os.environ:
         return generate_latest(REGISTRY)
     from prometheus_client.multiprocess import MultiProcessCollector
@@ -33,9 +32,9 @@ def serve(port: int, token: str) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if self.path != "/metrics" or not self._may_read():
-                self._answer(404, "text/plain", _NOT_FOUND)
+                self._respond(404, "text/plain", _NOT_FOUND)
             else:
-                self._answer(200, CONTENT_TYPE_LATEST, worker_metrics())
+                self._respond(200, CONTENT_TYPE_LATEST, worker_metrics())
 
         def _may_read(self) -> bool:
             if token:
@@ -44,7 +43,7 @@ def serve(port: int, token: str) -> ThreadingHTTPServer:
                 return False
             return ipaddress.ip_address(self.client_address[0]).is_loopback
 
-        def _answer(self, status: int, kind: str, body: bytes) -> None:
+        def _respond(self, status: int, kind: str, body: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
@@ -53,7 +52,7 @@ def serve(port: int, token: str) -> ThreadingHTTPServer:
             self.wfile.write(body)
 
         def log_message(self, *arguments: object) -> None:
-            """Scrapes are not logged."""
+            """Don't log scrapes."""
 
     server = ThreadingHTTPServer(("0.0.0.0", port), Handler)  # noqa: S104 - Prometheus is on another machine
     server.daemon_threads = True

@@ -1,7 +1,7 @@
-"""One client's requests as their bytes arrive: when each is complete, and what a thread is given of it.
+"""Buffer a client's requests until they are complete.
 
-gunicorn's own parser reads the head, and refuses what is ambiguous: Content-Length beside Transfer-Encoding, either of
-them twice, bare line feeds. It is given the head only once that is complete, so that it never waits for the network.
+gunicorn's parser reads the head, and rejects ambiguous ones: Content-Length with Transfer-Encoding, either of them
+twice, bare line feeds. It gets the head when that is complete, so that it never waits for the network.
 """
 
 import io
@@ -22,15 +22,15 @@ from gunicorn.http.unreader import IterUnreader
 from config.server.chunks import BadChunk, ChunkedBody
 
 REQUEST_SECONDS = 10.0
-ANSWER_SECONDS = 10.0
-MOST_HEAD_BYTES = 32 * 1024
-MOST_BODY_BYTES = 256 * 1024
+RESPONSE_SECONDS = 10.0
+MAX_HEAD_BYTES = 32 * 1024
+MAX_BODY_BYTES = 256 * 1024
 
 _END_OF_HEAD = b"\r\n\r\n"
 
 
 class Arriving:
-    """The request that is arriving on a connection, and gunicorn's parser interface for the thread that answers it.
+    """The request that is arriving on a connection, with gunicorn's parser interface for the thread that serves it.
 
     `deadline` is in seconds of the monotonic clock.
     """
@@ -40,21 +40,21 @@ class Arriving:
     _error: Exception | None
 
     def __init__(self, settings: Any, sock: Any, peer: Any) -> None:
-        self.unreader = IterUnreader([])  # gunicorn looks here for bytes that came after the request
+        self.unreader = IterUnreader([])  # gunicorn reads the bytes after the request from it
         self.deadline = 0.0
         self._settings, self._socket, self._peer = settings, sock, peer
         self._number = 0
         self._start()
 
     def begin(self, now: float) -> bool:
-        """Expect the next request, of which some may have come already. Returns whether it is complete."""
+        """Start the next request with the bytes received so far; return whether it is complete."""
         self.deadline = now + REQUEST_SECONDS
         rest = self.unreader.take_buffered()
         self._start()
         return self.receive(rest) if rest else False
 
     def receive(self, data: bytes) -> bool:
-        """Take in bytes from the client. Returns whether a thread can answer now, be it with a refusal."""
+        """Add bytes from the client; return whether a thread can respond now, with a result or an error."""
         self._count += len(data)
         try:
             if self._request is None:
@@ -62,29 +62,28 @@ class Arriving:
                 data = self._read_head()
             if self._request is not None:
                 self._read_body(data)
-        except Exception as error:  # gunicorn's thread turns it into its answer
+        except Exception as error:  # the thread responds with this error
             self._error = error
         return self._is_ready or self._error is not None
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything of the request has arrived."""
         return self._count > 0
 
     @property
     def held_bytes(self) -> int:
-        """How much memory the unfinished request takes, about."""
+        """The approximate memory of the unfinished request."""
         return len(self._head) + len(self._content) + (len(self._chunks.content) if self._chunks else 0)
 
     def __next__(self) -> Any:
-        """Return the request, or raise what is wrong with it. Called by the thread that answers."""
-        self._socket.settimeout(ANSWER_SECONDS)
+        """Return the request, or raise its error. Called by the thread that responds."""
+        self._socket.settimeout(RESPONSE_SECONDS)
         if self._error is not None:
             raise self._error
         return self._request
 
     def finish_body(self, deadline: float | None = None) -> bool:  # noqa: ARG002 - gunicorn's interface
-        """Return whether the connection can be used again: not after a body that was not received to its end."""
+        """Return whether the connection can be used again: not after an incomplete body."""
         return not self._is_cut
 
     def _start(self) -> None:
@@ -94,14 +93,14 @@ class Arriving:
         self._is_ready = self._is_cut = False
 
     def _read_head(self) -> bytes:
-        """Parse the head if it is complete; return what came after it."""
-        # One empty line before a request is to be read over (RFC 9112, section 2.2).
+        """Parse the head if it is complete; return the bytes after it."""
+        # Ignore one empty line before a request (RFC 9112, section 2.2).
         if not self._searched and self._head.startswith(b"\r\n"):
             del self._head[:2]
         end = self._head.find(_END_OF_HEAD, max(0, self._searched - len(_END_OF_HEAD)))
         self._searched = len(self._head)
-        if (len(self._head) if end < 0 else end) > MOST_HEAD_BYTES:
-            raise LimitRequestHeaders(f"the head of the request is over {MOST_HEAD_BYTES} bytes")
+        if (len(self._head) if end < 0 else end) > MAX_HEAD_BYTES:
+            raise LimitRequestHeaders(f"the request's head is larger than {MAX_HEAD_BYTES} bytes")
         if end < 0:
             return b""
         head, rest = bytes(self._head[: end + 4]), bytes(self._head[end + 4 :])
@@ -111,41 +110,41 @@ class Arriving:
             self._request = Request(self._settings, IterUnreader([head]), self._peer, self._number)
         except StopIteration as stop:
             raise NoMoreData() from stop
-        self._look_at_headers()
-        self._ask_for_body(bool(rest))
+        self._read_headers()
+        self._request_body(bool(rest))
         return rest
 
-    def _look_at_headers(self) -> None:
+    def _read_headers(self) -> None:
         for name, value in self._request.headers:
             if name == "CONTENT-LENGTH":
                 self._length = int(value)
             elif name == "TRANSFER-ENCODING":
                 if self._chunks is not None or value.strip(" \t").lower() != "chunked":
-                    raise UnsupportedTransferCoding("the only transfer coding that is understood is chunked")
+                    raise UnsupportedTransferCoding("the only supported transfer coding is chunked")
                 self._chunks = ChunkedBody()
 
-    def _ask_for_body(self, has_begun: bool) -> None:
-        """Ask a client that waits to be asked (`Expect: 100-continue`), unless the body would be refused unread."""
-        is_asked = self._request._expected_100_continue
+    def _request_body(self, has_begun: bool) -> None:
+        """Respond to `Expect: 100-continue`, unless the body is too large."""
+        is_expected = self._request._expected_100_continue
         self._request._expected_100_continue = False
-        if is_asked and not has_begun and (self._chunks or 0 < self._length <= MOST_BODY_BYTES):
+        if is_expected and not has_begun and (self._chunks or 0 < self._length <= MAX_BODY_BYTES):
             with suppress(
                 OSError
-            ):  # the socket does not block; a client that isn't asked sends in its own time
+            ):  # the socket does not block; without this line, the client sends after a while
                 self._socket.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _read_body(self, data: bytes) -> None:
         if self._chunks is not None:
             try:
-                self._chunks.feed(data, MOST_BODY_BYTES)
+                self._chunks.feed(data, MAX_BODY_BYTES)
             except BadChunk as error:
                 raise InvalidChunkSize(str(error).encode()) from error
-            if self._chunks.is_complete or len(self._chunks.content) > MOST_BODY_BYTES:
+            if self._chunks.is_complete or len(self._chunks.content) > MAX_BODY_BYTES:
                 self._hand_over(self._chunks.content, self._chunks.rest, is_cut=not self._chunks.is_complete)
             return
         self._content += data
-        if self._length > MOST_BODY_BYTES:  # it will be refused by the length that it declares
-            self._hand_over(self._content[:MOST_BODY_BYTES], b"", is_cut=True)
+        if self._length > MAX_BODY_BYTES:  # the view rejects it by its declared length
+            self._hand_over(self._content[:MAX_BODY_BYTES], b"", is_cut=True)
         elif len(self._content) >= self._length:
             rest = bytes(self._content[self._length :])
             self._hand_over(self._content[: self._length], rest, is_cut=False)
@@ -153,7 +152,7 @@ class Arriving:
     def _hand_over(self, content: bytearray, rest: bytes, *, is_cut: bool) -> None:
         request = self._request
         if self._chunks is not None:
-            # WSGI applications read as much as Content-Length says.
+            # WSGI applications read Content-Length bytes.
             request.headers = [pair for pair in request.headers if pair[0] != "TRANSFER-ENCODING"]
             request.headers.append(("CONTENT-LENGTH", str(len(content))))
         request.body = Body(io.BytesIO(content))
@@ -166,5 +165,4 @@ class Arriving:
 
 
 def now() -> float:
-    """Return the time that deadlines are in."""
     return time.monotonic()

@@ -1,4 +1,4 @@
-"""The ASGI entry point of the `events` process, which serves streams of status changes and nothing else."""
+"""The ASGI entry point of the `events` process, which serves only streams of status changes."""
 
 import os
 

@@ -5,32 +5,32 @@ import re
 _SIZE = re.compile(rb"[0-9a-fA-F]{1,8}")
 _EXTENSION = re.compile(rb"[ \t]*;[\t\x20-\x7e\x80-\xff]*")
 _LONGEST_LINE = 1024
-_MOST_TRAILERS = 32
+_MAX_TRAILERS = 32
 
 
 class BadChunk(ValueError):
-    """The body breaks the rules of chunked coding; where the next request begins is unknown."""
+    """The body is not valid chunked coding, so the start of the next request is unknown."""
 
 
 class ChunkedBody:
-    """The bytes of a chunked body. `is_complete` once its last chunk and its trailers have arrived."""
+    """The bytes of a chunked body; `is_complete` after its last chunk and its trailers."""
 
     def __init__(self) -> None:
         self.content = bytearray()
         self.is_complete = False
         self.rest = b""
         self._waiting = bytearray()
-        self._left = 0  # bytes of the current chunk that are still to come
+        self._left = 0  # missing bytes of the current chunk
         self._is_between = False  # after a chunk's data, before the line break that ends it
         self._trailers: int | None = None
 
-    def feed(self, data: bytes, most: int) -> None:
-        """Decode `data`, until the body is complete or longer than `most` bytes. What follows it is kept in `rest`.
+    def feed(self, data: bytes, limit: int) -> None:
+        """Decode `data`, until the body is complete or longer than `limit` bytes. `rest` has the bytes after it.
 
-        Raises BadChunk. Extensions and trailer fields are read over, as RFC 9112 allows.
+        Raises BadChunk. Extensions and trailer fields are ignored, as RFC 9112 allows.
         """
         self._waiting += data
-        while not self.is_complete and len(self.content) <= most:
+        while not self.is_complete and len(self.content) <= limit:
             if not (self._take_data() if self._left else self._take_line()):
                 return
         self.rest = bytes(self._waiting)
@@ -59,12 +59,12 @@ class ChunkedBody:
     def _read_line(self, line: bytes) -> None:
         if self._is_between:
             if line:
-                raise BadChunk("a chunk is longer than it says")
+                raise BadChunk("a chunk is longer than its size")
             self._is_between = False
         elif self._trailers is not None:
             self._trailers += 1
             self.is_complete = not line
-            if self._trailers > _MOST_TRAILERS:
+            if self._trailers > _MAX_TRAILERS:
                 raise BadChunk("the chunked body has too many trailer fields")
         else:
             self._begin_chunk(line)
@@ -72,7 +72,7 @@ class ChunkedBody:
     def _begin_chunk(self, line: bytes) -> None:
         size = _SIZE.match(line)
         if not size or not (size.end() == len(line) or _EXTENSION.fullmatch(line, size.end())):
-            raise BadChunk("this is not the size of a chunk")
+            raise BadChunk("a chunk has no valid size")
         self._left = int(size[0], 16)
         if not self._left:
             self._trailers = 0

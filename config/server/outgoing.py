@@ -1,36 +1,36 @@
-"""What a thread writes to a client. What the client doesn't read at once is kept for the main loop to send.
+"""Buffer a response that the client doesn't read at once, for the main loop to send.
 
-The kernel takes some tens of kilobytes for a client that reads nothing. Without this, the thread would wait for the
-rest of a larger response.
+The kernel buffers some tens of kilobytes for a client that reads nothing. Without this module, the thread would wait
+for the rest of a larger response.
 """
 
 from typing import Any
 
-from config.server.arriving import ANSWER_SECONDS
+from config.server.arriving import RESPONSE_SECONDS
 
-MOST_KEPT_BYTES = 512 * 1024
+MAX_KEPT_BYTES = 512 * 1024
 _SLICE = 64 * 1024
 
 
 class Outgoing:
-    """A connection's socket while a thread answers. `rest` is what is still to be sent, at most MOST_KEPT_BYTES."""
+    """A connection's socket while a thread responds. `rest` are the unsent bytes, at most MAX_KEPT_BYTES."""
 
     def __init__(self, sock: Any) -> None:
         self.sock = sock
         self.rest = bytearray()
 
     def sendall(self, data: bytes) -> None:
-        """Send or keep the data. What is beyond the limit is waited for, ANSWER_SECONDS at most for each 64 KiB."""
+        """Send or keep the data. Beyond the limit, wait up to RESPONSE_SECONDS for each 64 KiB."""
         if not self.rest:
             data = data[self._sent_at_once(data) :]
         self.rest += data
-        while len(self.rest) > MOST_KEPT_BYTES:
-            self.sock.settimeout(ANSWER_SECONDS)
+        while len(self.rest) > MAX_KEPT_BYTES:
+            self.sock.settimeout(RESPONSE_SECONDS)
             self.sock.sendall(self.rest[:_SLICE])
             del self.rest[:_SLICE]
 
     def send_rest(self) -> int:
-        """Send what the kernel takes of the rest; return how much that was. Raises OSError."""
+        """Send as much of the rest as the kernel accepts; return the number of bytes. Raises OSError."""
         count = self._sent_at_once(self.rest)
         del self.rest[:count]
         return count
@@ -43,5 +43,4 @@ class Outgoing:
             return 0
 
     def __getattr__(self, name: str) -> Any:
-        """Be the socket in all else."""
         return getattr(self.sock, name)

@@ -1,4 +1,4 @@
-"""How `manage.py doctor` shows the service that it belongs to the same deployment: a time signed with SECRET_KEY."""
+"""Prove that a request of `manage.py doctor` belongs to this deployment: a time signed with SECRET_KEY."""
 
 from django.core import signing
 
@@ -13,7 +13,7 @@ def make() -> str:
 
 
 def is_valid(text: str) -> bool:
-    """Whether `text` is a proof made with this deployment's SECRET_KEY, within the last minute."""
+    """Return whether `text` is a proof made with this deployment's SECRET_KEY in the last minute."""
     if not text:
         return False
     try:

@@ -1,9 +1,9 @@
-"""gunicorn's threaded worker, changed so that a thread waits neither for a request's bytes nor for a response's reader.
+"""gunicorn's threaded worker, changed so that a slow client blocks no thread.
 
-gunicorn assigns a thread to a connection at its first byte, and the thread waits for the rest, and for the client to
+gunicorn assigns a thread to a connection at its first byte, and the thread waits for the rest and for the client to
 read: sixteen slow clients block sixteen threads. Here the worker's main loop collects the bytes of all connections,
-within limits on size and time, passes each request to a thread when it is complete, and sends what is left of a
-response when the thread is done.
+within limits on size and time. It passes each complete request to a thread, and sends the rest of a response when the
+thread is done.
 """
 
 import errno
@@ -20,12 +20,12 @@ from config.server import refusals
 from config.server.arriving import Arriving, now
 from config.server.outgoing import Outgoing
 
-MOST_HELD_BYTES = 64 * 1024 * 1024
+MAX_HELD_BYTES = 64 * 1024 * 1024
 LINGER_SECONDS = 2.0
-# How long a client has to read what was left of its response when the thread was done.
+# The time for a client to read the rest of its response.
 SEND_SECONDS = 60.0
-MOST_KEPT_BYTES_IN_ALL = 32 * 1024 * 1024
-_MOST_READ_AFTER = 4 * 1024 * 1024
+MAX_KEPT_BYTES_IN_ALL = 32 * 1024 * 1024
+_MAX_READ_AFTER = 4 * 1024 * 1024
 _RECEIVE_BYTES = 64 * 1024
 
 
@@ -39,11 +39,9 @@ class _Sending:
 
 
 class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
-    """A worker that holds no thread for a slow client."""
-
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # All are ordered by deadline, because all entries of a kind have the same time limit.
+        # Each is ordered by deadline, because all of its entries have the same time limit.
         self._arriving: dict[Any, Arriving] = {}
         self._leaving: dict[Any, tuple[float, int]] = {}
         self._sending: dict[Any, _Sending] = {}
@@ -87,26 +85,26 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
         super().enqueue_req(conn)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        """Answer as gunicorn does, but leave what a slow client doesn't take at once to the main loop."""
+        """Respond as gunicorn does, but let the main loop send the rest to a slow client."""
         conn.sock = outgoing = Outgoing(conn.sock)
         try:
-            answered = super().handle_request(req, conn)
+            result = super().handle_request(req, conn)
             conn.outgoing = outgoing
-            return answered
+            return result
         except TimeoutError as error:
-            raise ConnectionResetError(errno.ECONNRESET, "the client did not take its answer") from error
+            raise ConnectionResetError(errno.ECONNRESET, "the client did not read its response") from error
         finally:
             conn.sock = outgoing.sock
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
-        """Log the error as gunicorn does, and answer in the API's error shape."""
-        super().handle_error(req, refusals.InOurShape(client), addr, exc)
+        """Log the error as gunicorn does, and respond in the API's error shape."""
+        super().handle_error(req, refusals.ErrorSocket(client), addr, exc)
 
     def finish_request(self, conn: Any, fs: Any) -> None:
-        """Send the rest of the response; then keep the connection for its next request, or close it."""
+        """Send the rest of the response; then keep or close the connection."""
         outgoing, conn.outgoing = getattr(conn, "outgoing", None), None
-        is_answered = not fs.cancelled() and fs.exception() is None
-        if not is_answered or outgoing is None or not outgoing.rest:
+        has_succeeded = not fs.cancelled() and fs.exception() is None
+        if not has_succeeded or outgoing is None or not outgoing.rest:
             self._after_response(conn, fs)
             return
         self._sending[conn] = _Sending(now() + SEND_SECONDS, outgoing, fs)
@@ -127,7 +125,6 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             self._after_response(conn, sending.future)
 
     def _give_up(self, conn: Any) -> None:
-        """Close the connection of a client that doesn't read its response."""
         self._kept_bytes -= len(self._sending.pop(conn).outgoing.rest)
         self.poller.unregister(conn.sock)
         self._close(conn)
@@ -140,14 +137,14 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             super().finish_request(conn, fs)
 
     def _leave(self, conn: Any) -> None:
-        """Stop sending, and close the connection after the client does, so that it can read the whole response."""
+        """Stop sending, and close the connection after the client, so that the client can read the whole response."""
         try:
             conn.sock.setblocking(False)
             conn.sock.shutdown(SHUT_WR)
         except OSError:
             self._close(conn)
             return
-        self._leaving[conn] = (now() + LINGER_SECONDS, _MOST_READ_AFTER)
+        self._leaving[conn] = (now() + LINGER_SECONDS, _MAX_READ_AFTER)
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._read_after, conn))
 
     def _read_after(self, conn: Any, _socket: Any) -> None:
@@ -170,7 +167,7 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             self._stopped_at = now()
         while self._sending:
             conn, sending = next(iter(self._sending.items()))
-            is_full = self.nr_conns >= self.worker_connections or self._kept_bytes > MOST_KEPT_BYTES_IN_ALL
+            is_full = self.nr_conns >= self.worker_connections or self._kept_bytes > MAX_KEPT_BYTES_IN_ALL
             if sending.ends_at > now() and not is_full:
                 break
             self._give_up(conn)
@@ -192,8 +189,8 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
                 self._cut_off(conn)
 
     def _is_over_limit(self) -> bool:
-        """Whether the oldest unfinished requests must be dropped to make room for new ones."""
-        return bool(self.nr_conns >= self.worker_connections or self._held_bytes > MOST_HELD_BYTES)
+        """Return whether to drop the oldest unfinished requests to make room for new ones."""
+        return bool(self.nr_conns >= self.worker_connections or self._held_bytes > MAX_HELD_BYTES)
 
     def _cut_off(self, conn: Any) -> None:
         arriving = self._arriving[conn]

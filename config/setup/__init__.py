@@ -1,1 +1,1 @@
-"""`manage.py setup`: write the settings of a new deployment. Runs without settings and without Django."""
+"""`manage.py setup`: write the settings of a new deployment. It needs no settings and no Django."""

@@ -1,4 +1,4 @@
-"""The command `manage.py setup`: takes flags, asks for what is missing, writes `.env`, prepares, and runs doctor."""
+"""The command `manage.py setup`: read flags, prompt for missing settings, write `.env`, and run doctor."""
 
 import argparse
 import getpass
@@ -19,9 +19,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 _ASSIGNMENT = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
 _NODE_ENDINGS = ("_RPC_URL", "_RPC_URL_2", "_RPC_URL_3")
 _FLAGS = {
-    "BASE_URL": "address of API and portal; the others follow from it",
-    "CHECKOUT_URL": "address of the checkout, if it is another one",
-    "DATABASE_URL": "PostgreSQL; better in the environment than here, because other users see a command's arguments",
+    "BASE_URL": "address of API and portal; other settings derive from it",
+    "CHECKOUT_URL": "address of the checkout, if it differs",
+    "DATABASE_URL": "PostgreSQL; prefer the environment, because other users see a command's arguments",
     "REDIS_URL": "Redis",
     "EMAIL_URL": "mail server",
     "ENVIRONMENT": "production (default) or staging",
@@ -42,23 +42,23 @@ def main(
     options = _parser().parse_args(arguments)
     path = folder / ".env"
     if path.exists() or path.is_symlink():
-        return _refuse(f"{path} exists, and setup never overwrites it: edit it, or move it away.")
+        return _fail(f"{path} exists, and setup never overwrites it: edit it, or move it away.")
     given = _given(options)
     if isinstance(given, str):
-        return _refuse(given)
+        return _fail(given)
     if sys.stdin.isatty() if is_terminal is None else is_terminal:
-        _ask(given)
+        _prompt(given)
     missing = [name for name in NEEDED if not given.get(name)]
     if missing:
         flags = ", ".join(_flag(name) for name in missing)
-        return _refuse(f"Give {flags}, or set {', '.join(missing)} in the environment. Nothing was written.")
+        return _fail(f"Give {flags}, or set {', '.join(missing)} in the environment. Nothing was written.")
     values = complete(given)
     try:
         check(values, nodes=[name for name in values if name not in declared()])
         env_file.write(path, env_file.text_of(values))
     except (SettingsError, env_file.Unwritable) as error:
-        return _refuse(f"{error}\nNothing was written.")
-    print(f"{path} written, with new keys, readable by this user alone. Keep a copy of it in your vault.")
+        return _fail(f"{error}\nNothing was written.")
+    print(f"{path} written, with new keys, readable only by this user. Keep a copy of it in your vault.")
     return _finish(options, run or _run)
 
 
@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="manage.py setup",
         description="Write .env for a new deployment, with generated keys; an existing one is never overwritten. "
-        "Settings that are in the environment count as given.",
+        "Settings in the environment count as given.",
     )
     for name, text in _FLAGS.items():
         parser.add_argument(_flag(name), dest=name, metavar="VALUE", help=text)
@@ -84,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _given(options: argparse.Namespace) -> dict[str, str] | str:
-    """Return the values of flags and environment, or what is wrong with a flag."""
+    """Return the values of flags and environment, or an error message."""
     given = {name: value for name, value in os.environ.items() if value and _is_known(name)}
     given |= {name: value for name in _FLAGS if (value := getattr(options, name))}
     for text in options.set:
@@ -98,11 +98,10 @@ def _given(options: argparse.Namespace) -> dict[str, str] | str:
 
 
 def _is_known(name: str) -> bool:
-    """Whether this is a setting, or the variable of a node."""
     return name in declared() or name.endswith(_NODE_ENDINGS)
 
 
-def _ask(given: dict[str, str]) -> None:
+def _prompt(given: dict[str, str]) -> None:
     for name, question in QUESTIONS.items():
         while not given.get(name):
             prompt = f"{question}\n{name}: "
@@ -120,7 +119,7 @@ def _finish(options: argparse.Namespace, run: Run) -> int:
     for step in steps:
         if code := run(step):
             print(
-                f"manage.py {step[0]} failed. .env stays: repair the cause and run the step again.",
+                f"manage.py {step[0]} failed. .env is kept: fix the cause and run the step again.",
                 file=sys.stderr,
             )
             return code
@@ -140,6 +139,6 @@ def _flag(name: str) -> str:
     return f"--{name.lower().replace('_', '-')}"
 
 
-def _refuse(message: str) -> int:
+def _fail(message: str) -> int:
     print(message, file=sys.stderr)
     return 2

@@ -1,4 +1,4 @@
-"""Write `.env`: once, readable by its owner alone, and only with what the service reads back unchanged."""
+"""Write `.env` once, readable only by its owner, with values that the service reads back unchanged."""
 
 import io
 import os
@@ -15,17 +15,17 @@ _HEADER = """\
 
 
 class Unwritable(Exception):
-    """The file can't be written as it should be; the message says why."""
+    """The file can't be written; the message says why."""
 
 
 def text_of(values: Mapping[str, str]) -> str:
-    """Return the file's text. Raises Unwritable for a value that would be read back as another one."""
+    """Return the file's text. Raises Unwritable for a value that would be read back differently."""
     text = _HEADER + "".join(f"{name}={value}\n" for name, value in values.items())
     read_back = read(text)
     for name, value in values.items():
         if read_back.get(name) != value:
             raise Unwritable(
-                f"{name} has characters that a .env file can't hold: set it in the environment instead"
+                f"{name} has characters that are invalid in a .env file: set it in the environment instead"
             )
     return text
 
@@ -42,15 +42,15 @@ def read(text: str) -> dict[str, str]:
 
 
 def write(path: Path, text: str) -> None:
-    """Create the file with mode 600. Raises Unwritable if it exists, whatever it is."""
+    """Create the file with mode 600. Raises Unwritable if the path exists."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, MODE)
     except FileExistsError:
         raise Unwritable(f"{path} exists, and setup never overwrites it: edit it, or move it away") from None
     except OSError as error:
-        raise Unwritable(f"{path} can't be made ({error.strerror})") from None
+        raise Unwritable(f"{path} can't be created ({error.strerror})") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        os.fchmod(descriptor, MODE)  # whatever the process's mask takes away
+        os.fchmod(descriptor, MODE)  # independent of the process's umask
         file.write(text)
         file.flush()
         os.fsync(descriptor)

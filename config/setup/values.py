@@ -1,4 +1,4 @@
-"""The settings of a new deployment: what was given, what follows from that, and new keys."""
+"""Complete the settings of a new deployment: the given values, values derived from them, and new keys."""
 
 import secrets
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from cryptography.fernet import Fernet
 from config.environment.declared import declared
 
 NEEDED = ("BASE_URL", "DATABASE_URL", "REDIS_URL")
-"""What has to be given: nothing can be assumed for it."""
+"""The settings without a default."""
 
 QUESTIONS = {
     "BASE_URL": "The address of API and portal, such as https://pay.example.com",
@@ -18,14 +18,14 @@ QUESTIONS = {
     "EMAIL_URL": "The mail server, such as smtp+tls://user:PASSWORD@mail.example.com:587 (empty: none is sent)",
 }
 SECRET = frozenset({"DATABASE_URL", "REDIS_URL", "EMAIL_URL"})
-"""Answers that may contain a password, and are not shown while they are typed."""
+"""Settings that may contain a password; the prompt doesn't echo them."""
 
 
 def complete(given: Mapping[str, str]) -> dict[str, str]:
-    """Return all values to write: those given, in the order in which settings are declared, and what follows."""
+    """Return all values to write, in the order of declaration."""
     base = given.get("BASE_URL", "")
     checkout = given.get("CHECKOUT_URL") or base
-    follows = {
+    derived = {
         "SECRET_KEY": secrets.token_urlsafe(50),
         "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
         "METRICS_TOKEN": secrets.token_urlsafe(32),
@@ -34,13 +34,13 @@ def complete(given: Mapping[str, str]) -> dict[str, str]:
         "ALLOWED_HOSTS": ",".join(dict.fromkeys(host for url in (base, checkout) if (host := _host(url)))),
         "TRUSTED_PROXIES": "1" if base.startswith("https://") else "0",
     }
-    values = {**follows, **{name: value for name, value in given.items() if value}}
+    values = {**derived, **{name: value for name, value in given.items() if value}}
     known = [name for name in declared() if name in values]
     return {name: values[name] for name in [*known, *sorted(values.keys() - set(known))]}
 
 
 def _host(url: str) -> str:
-    """Return the host as a Host header has it, without the port."""
+    """Return the host as in a Host header, without the port."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

@@ -1,1 +1,1 @@
-"""What is traced, for everything that is: `config.observe.spans` sends it."""
+"""Record pieces of work; `config.observe.spans` sends them."""

@@ -1,10 +1,10 @@
-"""What is traced: pieces of work, such as a call, a check or an attempt, with the statements that each executes.
+"""Record pieces of work, such as a call, a check or an attempt, with their SQL statements.
 
     with log_context(payment_id=payment.pk), traced("follow swap"):
         ...
 
-Nothing is recorded until `start`, which `config.observe.spans` calls in a process that sends traces. This module
-imports no OpenTelemetry: code that is traced costs nothing where traces are off.
+Recording begins with `start`, which `config.observe.spans` calls in a process that sends traces. This module imports no
+OpenTelemetry, so traced code costs nothing if traces are off.
 """
 
 import logging
@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 logger = logging.getLogger(__name__)
 
-# A piece of work with more statements than that is a batch, in which each is like the next.
-MOST_STATEMENTS = 100
+# A piece of work with more statements is a batch of similar ones.
+MAX_STATEMENTS = 100
 
 Kind = Literal["server", "client", "internal"]
 Ids = Mapping[str, str]
@@ -27,7 +27,7 @@ Ids = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement that PostgreSQL executed, without its parameters. Times are in Unix nanoseconds."""
+    """An executed statement, without its parameters. Times are in Unix nanoseconds."""
 
     sql: Any
     began: int
@@ -39,8 +39,8 @@ class Statement:
 class Work:
     """A piece of work. Times are in Unix nanoseconds.
 
-    `subjects` are the ids of what it is about, where it is about several things; else its log context says that.
-    `joins` says that it belongs to the trace of its payment request; `trace_id` is what it has otherwise.
+    `subjects` are the ids of its several subjects; a single subject's ids are in its log context. `joins`: it belongs
+    to the trace of its payment request; otherwise it has the trace `trace_id`.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Work:
     _tick: int = field(default_factory=time.perf_counter_ns)
 
     def now(self) -> int:
-        """Return the time, by a clock that isn't set while the work lasts."""
+        """Return the time by a monotonic clock."""
         return self.began + time.perf_counter_ns() - self._tick
 
 
@@ -69,19 +69,18 @@ _NOTHING: AbstractContextManager[None] = nullcontext()
 
 
 def start(write: Callable[[Work], None]) -> None:
-    """Record from now on. `write` gets each piece of work when it ends, in its thread and its log context."""
+    """Start recording. `write` gets each piece of work at its end, in its thread and its log context."""
     global _write
     _write = write
 
 
 def stop() -> None:
-    """Record nothing more."""
     global _write
     _write = None
 
 
 def current() -> Work | None:
-    """Return the piece of work that this thread does; None without one, or where nothing is recorded."""
+    """Return this thread's piece of work; None without one, or if recording is off."""
     return _current.get()
 
 
@@ -93,7 +92,7 @@ def traced(
     about: Callable[[], Sequence[Ids]] | None = None,
     joins: bool = True,
 ) -> Iterator[None]:
-    """Record what is done inside as one piece of work. `about` is called only where something is recorded."""
+    """Record the block as one piece of work. `about` is called only if recording is on."""
     if _write is None:
         yield
         return
@@ -110,7 +109,7 @@ def traced(
 
 
 def describe(details: Mapping[str, str | int], *, name: str = "", error: str = "") -> None:
-    """Add to the current piece of work what is known only now; without one, nothing happens."""
+    """Add details to the current piece of work, if there is one."""
     work = _current.get()
     if work is not None:
         work.details.update(details)
@@ -126,7 +125,7 @@ def leave_out() -> None:
 
 
 def statement(sql: Any) -> AbstractContextManager[None]:
-    """Return a context in which the statement is executed. Its parameters are never recorded."""
+    """Return a context that records a statement without its parameters."""
     work = _current.get()
     return _NOTHING if work is None else _recorded(work, sql)
 
@@ -140,7 +139,7 @@ def _recorded(work: Work, sql: Any) -> Iterator[None]:
         error = type(raised).__name__
         raise
     finally:
-        if len(work.statements) < MOST_STATEMENTS:
+        if len(work.statements) < MAX_STATEMENTS:
             work.statements.append(Statement(sql, began, work.now(), error))
         else:
             work.statements_left_out += 1
@@ -153,5 +152,5 @@ def _end(work: Work) -> None:
     try:
         _write(work)
     except Exception:
-        # What is traced must not fail because of that.
+        # A failed trace must not fail the work.
         logger.warning("a trace could not be written", exc_info=True)

@@ -1,8 +1,8 @@
 """The contracts that the service calls and reads, as web3 contract classes with declared ABIs.
 
 Selectors, topics and call data come from these declarations, without network calls. Code that reads thousands of logs
-or calls (`calls`, `transactions`) compares the selectors and topics and slices the words itself, because web3's
-decoding takes about a hundred times as long. Tests check that both give the same results.
+or calls (`calls`, `transactions`) compares the selectors and topics and slices the words itself: web3's decoding takes
+about a hundred times as long. Tests check that both give the same results.
 
 Source: ERC-20.
 """
@@ -68,7 +68,7 @@ ERC20: Final = _OFFLINE.eth.contract(abi=ERC20_ABI)
 def account_bytes(address: str) -> bytes:
     """Return the 20 bytes of a 0x address.
 
-    Arguments are passed to web3 as bytes: it would require a checksum for a string, or take it for an ENS name.
+    web3 gets bytes, because it rejects strings without a checksum or looks them up as ENS names.
     """
     return bytes.fromhex(address[2:])
 
@@ -80,7 +80,7 @@ def encode_call(function: str, *arguments: Any) -> bytes:
 
 @lru_cache(maxsize=256)
 def encode_balance_of(owner: str) -> bytes:
-    """Return the call for the owner's balance; cached, since it is the same for many tokens."""
+    # Cached: the call is the same for every token.
     return encode_call("balanceOf", account_bytes(owner))
 
 

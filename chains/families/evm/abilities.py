@@ -1,4 +1,4 @@
-"""Find out what one node can do, by asking it for as much as verification ever asks for."""
+"""Probe a node with the largest requests that verification makes."""
 
 from typing import Any
 
@@ -6,44 +6,44 @@ from chains.client import ChainError, NodeAbilities
 from chains.families.evm.quantities import quantity
 from chains.families.evm.search.log_queries import Region, query
 from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc
-from chains.rpc.nodes import MOST_LOG_BLOCKS
+from chains.rpc.nodes import MAX_LOG_BLOCKS
 
-# No token is at this address, so the query has no results, and what the node refuses is the range.
+# No token is at this address, so the query has no results, and a rejection can only be about the range.
 _NONE = "0x0000000000000000000000000000000000000001"
 _DEPTHS = (128, 1_024, 16_384, 131_072, 1_048_576)
 
 
 def find(node: JsonRpc, *, traces: bool) -> NodeAbilities:
-    """Return the node's head and limits. Raises ChainError if it gives no usable answer."""
-    head = node.batch([("eth_blockNumber", [])], lambda answers: quantity(answers[0]))
+    """Return the node's head and limits. Raises ChainError."""
+    head = node.batch([("eth_blockNumber", [])], lambda results: quantity(results[0]))
     node.batch([("eth_chainId", [])] * MAX_BATCH, list)
-    query(node, Region(max(head - MOST_LOG_BLOCKS + 1, 0), head, (_NONE,), (_NONE,)))
+    query(node, Region(max(head - MAX_LOG_BLOCKS + 1, 0), head, (_NONE,), (_NONE,)))
     blocks = node.log_limits.blocks.size
     return NodeAbilities(
         head=head,
         batch=node.batch_limit,
-        log_blocks=blocks if blocks < MOST_LOG_BLOCKS else None,
+        log_blocks=blocks if blocks < MAX_LOG_BLOCKS else None,
         traces=traces,
         history=_history(node, head),
     )
 
 
 def _history(node: JsonRpc, head: int) -> int:
-    """Return how many blocks back the node has the state of accounts, out of a few depths up to the first block."""
+    """Return how many blocks back the node has account state, tried at a few depths up to the first block."""
     depths = [*(depth for depth in _DEPTHS if depth < head), head]
     calls: list[Call] = [("eth_getBalance", [_NONE, hex(head - depth)]) for depth in depths]
-    answers = node.batch(calls, list)
+    results = node.batch(calls, list)
     reached = 0
-    for depth, answer in zip(depths, answers, strict=True):
-        if not _is_quantity(answer):
+    for depth, result in zip(depths, results, strict=True):
+        if not _is_quantity(result):
             break
         reached = depth
     return reached
 
 
-def _is_quantity(answer: Any) -> bool:
+def _is_quantity(result: Any) -> bool:
     try:
-        quantity(answer)
+        quantity(result)
     except ChainError:
         return False
     return True

@@ -1,8 +1,8 @@
 """Read a wallet's balances of many tokens in one call, without a deployed contract.
 
 The call (`eth_call`) simulates a contract creation: the creation code calls each token for the owner's balance and
-returns the results in place of the new contract's code. Each call has its own gas limit and 32 bytes for the result, so
-that a token that reverts, loops or returns a megabyte affects only itself.
+returns the results in place of the new contract's code. Each call has its own gas limit and 32 bytes for the result. So
+a token that reverts, loops or returns a megabyte affects only itself.
 
 The limits of one call: creation code has at most 49,152 bytes (EIP-3860). A contract's code has at most 24,576
 (EIP-170), must not begin with 0xEF (EIP-3541) and costs 200 gas per byte.
@@ -16,15 +16,15 @@ from chains.client import ChainError
 from chains.families.evm.abi import WORD, encode_balance_of
 from chains.families.evm.quantities import data_bytes, quantity, to_hex
 from chains.families.evm.tokens import balance_call
-from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, RpcFault, is_execution_failure, sound
+from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, RpcFault, is_execution_failure, result_of
 
-MOST_IN_A_PART = 700
+MAX_IN_A_PART = 700
 GAS_FOR_EACH = 150_000
 # The maximum number of requests for single tokens, if the node doesn't run the combined call.
-MOST_SINGLE_ROUNDS = 3
-# The code contains the addresses back to back: one of a different length would shift all that follow.
+MAX_SINGLE_ROUNDS = 3
+# The code contains the addresses back to back, so an address of a different length would shift the rest.
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
-_ANSWER = 1 + WORD
+_RESULT_BYTES = 1 + WORD
 _DEPOSIT_GAS = 200
 _GAS_TO_END = 50_000
 _GAS_FOR_ONE = GAS_FOR_EACH + 50_000  # including the base cost of a transaction
@@ -34,13 +34,13 @@ _LIMITED = {-32005, 429}
 _PROGRAM = """
     60 24 60 4d 60 00 39    ; CODECOPY(0, 0x4d, 36): balanceOf(owner), as each token is called
     60 71                   ; place: offset of the next token's address in this code
-    60 81                   ; out: where its answer goes; the byte before all answers, at 0x80, stays zero
+    60 81                   ; out: where its result goes; the byte before all results, at 0x80, stays zero
     5b                      ; 0x0b: JUMPDEST, with out and place on the stack
     38 82 10                ; place < CODESIZE
-    63 %08x 5a 11     ; GAS > what has to be left
+    63 %08x 5a 11     ; GAS > the gas needed to finish
     16 15 60 45 57          ; unless both, JUMP 0x45
     60 14 82 60 4c 39       ; CODECOPY(0x4c, place, 20): the word at 0x40 is the address
-    60 20 81 60 01 01       ; the answer's 32 bytes go to out + 1
+    60 20 81 60 01 01       ; the response's 32 bytes go to out + 1
     60 24 60 00             ; the call's 36 bytes are at 0
     60 40 51                ; the address
     62 %06x fa          ; STATICCALL, with the gas for each
@@ -55,19 +55,19 @@ _PROGRAM = """
 
 
 def balances(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]:
-    """Return the owner's balance of each token ("" is the native coin) from this node, without invalid answers.
+    """Return the owner's balance of each token ("" is the native coin) from this node, without invalid results.
 
-    Takes one request, and up to MOST_SINGLE_ROUNDS more if the node doesn't run the call or its gas doesn't suffice.
+    Takes one request, and up to MAX_SINGLE_ROUNDS more if the node doesn't run the call or its gas doesn't suffice.
     Raises ChainError.
     """
     contracts = [token for token in dict.fromkeys(tokens) if _ADDRESS.fullmatch(token)]
     parts = list(_parts(contracts))
-    calls: list[Call] = [("eth_getBalance", [owner, "latest"]), *(_question(owner, part) for part in parts)]
+    calls: list[Call] = [("eth_getBalance", [owner, "latest"]), *(_call(owner, part) for part in parts)]
 
-    def read(answers: list[Any]) -> tuple[int, list[list[int | None]]]:
-        coins, *lists = answers
-        return quantity(sound(coins)), [
-            _read(answer, len(part)) for part, answer in zip(parts, lists, strict=True)
+    def read(results: list[Any]) -> tuple[int, list[list[int | None]]]:
+        coins, *lists = results
+        return quantity(result_of(coins)), [
+            _read(result, len(part)) for part, result in zip(parts, lists, strict=True)
         ]
 
     coins, batches = node.batch(calls, read)
@@ -94,48 +94,48 @@ def creation_code(owner: str, tokens: Sequence[str]) -> bytes:
 
 
 def _program(tokens: int) -> bytes:
-    """Return the assembled program; it stops early to keep enough gas to return this many answers."""
-    to_go_on = tokens * _ANSWER * _DEPOSIT_GAS + GAS_FOR_EACH * 65 // 64 + _GAS_TO_END
+    """Return the assembled program; it stops early to keep enough gas to return this many results."""
+    to_go_on = tokens * _RESULT_BYTES * _DEPOSIT_GAS + GAS_FOR_EACH * 65 // 64 + _GAS_TO_END
     lines = (_PROGRAM % (to_go_on, GAS_FOR_EACH)).strip().splitlines()
     return bytes.fromhex("".join(line.partition(";")[0] for line in lines))
 
 
 def _parts(tokens: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (tokens[start : start + MOST_IN_A_PART] for start in range(0, len(tokens), MOST_IN_A_PART))
+    return (tokens[start : start + MAX_IN_A_PART] for start in range(0, len(tokens), MAX_IN_A_PART))
 
 
-def _question(owner: str, part: Sequence[str]) -> Call:
+def _call(owner: str, part: Sequence[str]) -> Call:
     return "eth_call", [{"data": to_hex(creation_code(owner, part))}, "latest"]
 
 
-def _read(answer: Any, asked: int) -> list[int | None]:
-    """Return the answers of a part's tokens, None for an invalid one; empty if the node did not run the call.
+def _read(result: Any, length: int) -> list[int | None]:
+    """Return the results of a part's tokens, None for an invalid one; empty if the node did not run the call.
 
     If the gas did not suffice, the last tokens are missing.
     """
-    if isinstance(answer, RpcFault):
-        if answer.code in _LIMITED:
-            raise ChainError(f"the node refused a call: {answer.message}")
+    if isinstance(result, RpcFault):
+        if result.code in _LIMITED:
+            raise ChainError(f"the node rejected a call: {result.message}")
         return []
-    data = data_bytes(answer)
-    count, rest = divmod(len(data) - 1, _ANSWER)
-    if rest or not data or data[0] or count > asked:
+    data = data_bytes(result)
+    count, rest = divmod(len(data) - 1, _RESULT_BYTES)
+    if rest or not data or data[0] or count > length:
         return []
-    answers = [data[at : at + _ANSWER] for at in range(1, len(data), _ANSWER)]
-    if any(answer[0] > 1 for answer in answers):
+    results = [data[at : at + _RESULT_BYTES] for at in range(1, len(data), _RESULT_BYTES)]
+    if any(result[0] > 1 for result in results):
         return []
-    return [int.from_bytes(answer[1:]) if answer[0] == 1 else None for answer in answers]
+    return [int.from_bytes(result[1:]) if result[0] == 1 else None for result in results]
 
 
 def _one_by_one(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int | None]:
     """Return the balances of tokens that are queried separately, in few requests. Raises ChainError."""
     calls = [_single_question(owner, token) for token in tokens]
-    answers = node.batch(calls, list, at_once=max(MAX_BATCH, -(-len(calls) // MOST_SINGLE_ROUNDS)))
-    if answers and all(
-        isinstance(answer, RpcFault) and not is_execution_failure(answer) for answer in answers
+    results = node.batch(calls, list, at_once=max(MAX_BATCH, -(-len(calls) // MAX_SINGLE_ROUNDS)))
+    if results and all(
+        isinstance(result, RpcFault) and not is_execution_failure(result) for result in results
     ):
-        sound(answers[0])
-    return {token: _word(answer) for token, answer in zip(tokens, answers, strict=True)}
+        result_of(results[0])
+    return {token: _word(result) for token, result in zip(tokens, results, strict=True)}
 
 
 def _single_question(owner: str, token: str) -> Call:
@@ -143,10 +143,9 @@ def _single_question(owner: str, token: str) -> Call:
     return method, [{**call, "gas": hex(_GAS_FOR_ONE)}, block]
 
 
-def _word(answer: Any) -> int | None:
-    """Return the number in a contract's answer, or None if it is not one number."""
+def _word(result: Any) -> int | None:
     try:
-        data = data_bytes(answer)
+        data = data_bytes(result)
     except ChainError:
         return None
     return int.from_bytes(data) if len(data) == WORD else None

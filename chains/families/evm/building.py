@@ -10,11 +10,11 @@ from typing import Any
 from chains.client import ChainError, EvmCall, Refusal, Spending, TransferRefused
 from chains.families.evm.quantities import data_bytes, json_object, quantity, to_hex
 from chains.families.evm.tokens import balance_call, word
-from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure, sound
+from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure, result_of
 
 _GAS_MARGIN_PERCENT = 125
 # The maximum of a provider's suggested gas limit, as a multiple of the node's estimate.
-_MOST_ADVISED = 3
+_MAX_ADVISED = 3
 _BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block: doubling covers about six full blocks
 _FALLBACK_TIP_WEI = 1_000_000_000
 _PLAIN_GAS = 21_000
@@ -46,58 +46,58 @@ class Funding:
     is_sponsored: bool = False
 
 
-def fee_questions() -> list[Call]:
-    """Return the calls whose answers `fees` parses."""
+def fee_calls() -> list[Call]:
+    """Return the calls whose results `fees` parses."""
     return [("eth_getBlockByNumber", ["latest", False]), ("eth_maxPriorityFeePerGas", [])]
 
 
-def fees(answers: Sequence[Any]) -> Fees:
+def fees(results: Sequence[Any]) -> Fees:
     """Return the gas price; on chains without a base fee, both values are the same."""
-    block, tip = json_object(sound(answers[0])), answers[1]
+    block, tip = json_object(result_of(results[0])), results[1]
     priority_fee = _FALLBACK_TIP_WEI if isinstance(tip, RpcFault) else quantity(tip)
     base_fee = block.get("baseFeePerGas")
     max_fee = (quantity(base_fee) * _BASE_FEE_GROWTH if base_fee else 0) + priority_fee
     return Fees(max_fee, priority_fee, quantity(block.get("gasLimit")))
 
 
-def usual_fee(token: str, answers: Sequence[Any]) -> int:
-    """Return the cost of a transfer in wei at the latest block's prices, from the answers to `fee_questions`."""
-    known = fees(answers)
+def usual_fee(token: str, results: Sequence[Any]) -> int:
+    """Return the cost of a transfer in wei at the latest block's prices, from the results of `fee_calls`."""
+    known = fees(results)
     base_fee = (known.max_fee - known.priority_fee) // _BASE_FEE_GROWTH
     return (_TOKEN_TRANSFER_GAS if token else _COIN_TRANSFER_GAS) * (base_fee + known.priority_fee)
 
 
-def funding_questions(call: EvmCall, sender: str, token: str, *, asks_for_code: bool = False) -> list[Call]:
-    """Return the calls whose answers `funding` parses: fees, the wallet's balances, and the call's simulation.
+def funding_calls(call: EvmCall, sender: str, token: str, *, with_code: bool = False) -> list[Call]:
+    """Return the calls whose results `funding` parses: fees, the wallet's balances, and the call's simulation.
 
-    With `asks_for_code`, also whether the wallet is a contract or delegates to one.
+    With `with_code`, also whether the wallet is a contract or delegates to one.
     """
     coins: Call = ("eth_getBalance", [sender, "latest"])
     code: Call = ("eth_getCode", [sender, "latest"])
     return [
-        *fee_questions(),
-        *([code] if asks_for_code else []),
+        *fee_calls(),
+        *([code] if with_code else []),
         coins,
         balance_call(token, sender) if token else coins,
         ("eth_estimateGas", [_fields(call, sender)]),
     ]
 
 
-def funding(token: str, answers: Sequence[Any]) -> Funding:
+def funding(token: str, results: Sequence[Any]) -> Funding:
     """Return the wallet's balances and the call's cost. Raises ChainError if the node could not simulate.
 
     A wallet with code (a contract, or an EIP-7702 account) counts as sponsored: bundlers and relayers may send its
     calls and pay for the gas.
     """
-    _, _, *code, coins, tokens, gas = answers
+    _, _, *code, coins, tokens, gas = results
     if isinstance(gas, RpcFault) and not is_execution_failure(gas):
         raise ChainError(f"the node could not simulate: {gas.message}")
     return Funding(
-        coins=quantity(sound(coins)),
-        tokens=word(tokens) if token else quantity(sound(tokens)),
+        coins=quantity(result_of(coins)),
+        tokens=word(tokens) if token else quantity(result_of(tokens)),
         gas=gas if isinstance(gas, RpcFault) else quantity(gas),
-        fees=fees(answers[:2]),
-        is_sponsored=any(data_bytes(sound(each)) for each in code),
+        fees=fees(results[:2]),
+        is_sponsored=any(data_bytes(result_of(each)) for each in code),
     )
 
 
@@ -121,7 +121,7 @@ def gas_limit(funding: Funding, amount: int, call: EvmCall) -> int:
     max_fee = funding.fees.max_fee
     if isinstance(funding.gas, RpcFault):
         raise _refusal(funding, funding.gas, call.value)
-    limit = max(funding.gas * _GAS_MARGIN_PERCENT // 100, min(call.gas or 0, funding.gas * _MOST_ADVISED))
+    limit = max(funding.gas * _GAS_MARGIN_PERCENT // 100, min(call.gas or 0, funding.gas * _MAX_ADVISED))
     missing = call.value + limit * max_fee - funding.coins
     if missing > 0 and not funding.is_sponsored:
         raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)

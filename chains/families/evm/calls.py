@@ -25,7 +25,7 @@ class TokenCall:
 
 
 def token_call(caller: str, to: str, data: bytes) -> TokenCall | None:
-    """Return the transfer that `data`, sent by `caller` to the contract `to`, requests; None if it is not one.
+    """Return the transfer that `caller` requests by sending `data` to the contract `to`, or None.
 
     Bytes after the reference are ignored: wallets append attribution suffixes.
     """
@@ -48,7 +48,6 @@ def token_call(caller: str, to: str, data: bytes) -> TokenCall | None:
 
 
 def reference_at(data: bytes, start: int) -> bytes | None:
-    """Return the 16 bytes of `data` from `start` on, if there are as many."""
     reference = data[start : start + REFERENCE_BYTES]
     return bytes(reference) if len(reference) == REFERENCE_BYTES else None
 
@@ -69,5 +68,4 @@ def encode_approval(spender: str, amount: int) -> bytes:
 
 
 def address_word(address: str) -> bytes:
-    """Return a 0x address as an argument of a call."""
     return account_bytes(address).rjust(WORD, b"\0")

@@ -1,6 +1,6 @@
 """The client for EVM chains, which queries one chain through its nodes.
 
-`chains.rpc.quorum` decides which nodes must agree; the other modules of this package build calls and parse answers.
+`chains.rpc.quorum` decides which nodes must agree; the other modules of this package build calls and parse results.
 Sources: the Ethereum execution API, ERC-20.
 """
 
@@ -42,13 +42,13 @@ from chains.families.evm.transactions.evidence import EvidenceReader, Evidences,
 from chains.families.evm.transactions.oversized import OversizedReader
 from chains.families.evm.transactions.tracing import Alone, Mined, Tracer, Traces, traces_of
 from chains.rpc import quorum
-from chains.rpc.json_rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, sound
+from chains.rpc.json_rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, result_of
 from chains.rpc.nodes import WrongChain
 
 _CHAIN_ID: Call = ("eth_chainId", [])
 _HEAD: Call = ("eth_blockNumber", [])
-_MOST_SIMULATIONS = 2
-_MOST_TRIES_ALONE = 3
+_MAX_SIMULATIONS = 2
+_MAX_TRIES_ALONE = 3
 _UNLIMITED = 2**256 - 1
 
 
@@ -76,31 +76,27 @@ class EvmClient:
         self._readers = {url: EvidenceReader(JsonRpc([url], alone, clock=clock)) for url in urls}
 
     def health(self) -> list[NodeHealth]:
-        """Return each node's health, in the catalogue's order."""
         return self._rpc.health()
 
     def chain_id(self) -> int:
-        """Return the chain id that the node reports."""
         return self._web3.eth.chain_id
 
     def abilities(self) -> NodeAbilities:
-        """Return what this client's only node can do, by trying it."""
         return abilities.find(self._rpc, traces=self.can_prove_internal_transfers())
 
     def head(self) -> int:
-        """Return the newest block's number."""
         return self._web3.eth.block_number
 
     def look_up(
         self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
     ) -> Snapshot:
         """Return the head and these transactions, confirmed by the required number of nodes; see `_look_up`."""
-        asked = partial(
+        query = partial(
             self._look_up,
             with_finality=with_finality,
             mentioning=frozenset(map(to_checksum_address, mentioning)),
         )
-        return quorum.look_up(self._rpc, transaction_hashes, asked)
+        return quorum.look_up(self._rpc, transaction_hashes, query)
 
     def _look_up(
         self,
@@ -117,8 +113,8 @@ class EvmClient:
         2. The traces of those that need one. Without a trace, account state is read instead, in two rounds.
         3. The head and the blocks that the receipts name, and the chain id again: the URL may now serve another node.
 
-        A transaction is reported as not mined if the node has a different block at the receipt's height (the chain was
-        reorganised between the batches), or if its trace is temporarily unavailable.
+        A transaction is reported as not mined if its trace is temporarily unavailable, or if the chain was reorganised
+        between the batches: then the node has a different block at the receipt's height.
 
         A background thread reads oversized transactions (see `oversized.py`): it calls this with `alone` for one each.
         """
@@ -140,10 +136,10 @@ class EvmClient:
         heights = map(hex, facts.heights(found))
         calls: list[Call] = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *heights]]
 
-        def read(answers: list[Any]) -> Snapshot:
-            if not self._is_right_chain(answers[0]):
+        def read(results: list[Any]) -> Snapshot:
+            if not self._is_right_chain(results[0]):
                 raise WrongChain("the node serves a different chain than before")
-            head, blocks = answers[1 : len(tags) + 1], answers[len(tags) + 1 :]
+            head, blocks = results[1 : len(tags) + 1], results[len(tags) + 1 :]
             return facts.snapshot(found, traces, evidences, head, blocks, mentioning, read_alone)
 
         return node.batch([_CHAIN_ID, *calls], read, isolating=True)
@@ -151,12 +147,12 @@ class EvmClient:
     def _read_alone(
         self, node: JsonRpc, found: facts.Found, mentioning: frozenset[str]
     ) -> dict[str, TransactionFacts]:
-        """Return the facts of the oversized transactions read so far; the rest is read in the background."""
+        """Return the facts of the oversized transactions read so far. A background thread reads the rest."""
         reader, quiet = self._oversized[node.urls[0]], node.quietly()
         reader.remember(found.oversized)
 
         def read(transaction_hash: str, failures: int) -> TransactionFacts | None:
-            alone = Alone(is_last_try=failures + 1 >= _MOST_TRIES_ALONE)
+            alone = Alone(is_last_try=failures + 1 >= _MAX_TRIES_ALONE)
             snapshot = self._look_up(
                 quiet, [transaction_hash], with_finality=False, mentioning=mentioning, alone=alone
             )
@@ -177,7 +173,6 @@ class EvmClient:
         return traces_of(own, wanted, whole_input_of, alone=alone)
 
     def _evidences(self, node: JsonRpc, wanted: Sequence[Unproven]) -> Evidences:
-        """Return the evidence from this node's state on these transactions."""
         (url,) = node.urls
         return self._readers[url].evidences(wanted) if wanted else Evidences({})
 
@@ -200,24 +195,24 @@ class EvmClient:
         building.check_value(action, spending)
         if simulate:
             transaction = self._simulated(action, sender, spending.token, spending.amount)
-            self._check_taking(action, sender, spending)
+            self._check_debits(action, sender, spending)
             return transaction
-        fees = self._rpc.batch(building.fee_questions(), building.fees)
+        fees = self._rpc.batch(building.fee_calls(), building.fees)
         return building.unsigned(action, sender=sender, chain_id=self._chain_id, gas=action.gas, fees=fees)
 
     def _simulated(
         self, call: EvmCall, sender: str, token: str, amount: int, *, may_be_sponsored: bool = False
     ) -> dict[str, Any]:
         """Return the unsigned call if the wallet can make it now; raises TransferRefused."""
-        questions = building.funding_questions(call, sender, token, asks_for_code=may_be_sponsored)
-        funding = self._rpc.batch(questions, partial(building.funding, token))
+        calls = building.funding_calls(call, sender, token, with_code=may_be_sponsored)
+        funding = self._rpc.batch(calls, partial(building.funding, token))
         limit = building.gas_limit(funding, amount, call)
         return building.unsigned(call, sender=sender, chain_id=self._chain_id, gas=limit, fees=funding.fees)
 
-    def _check_taking(self, call: EvmCall, sender: str, spending: Spending) -> None:
-        """Raise TransferRefused if a node's simulation shows that the call takes more than `spending`."""
-        worth_asking = (simulator for simulator in self._simulators if simulator.is_worth_asking())
-        any(simulator.check(call, sender, spending) for simulator in islice(worth_asking, _MOST_SIMULATIONS))
+    def _check_debits(self, call: EvmCall, sender: str, spending: Spending) -> None:
+        """Raise TransferRefused if a node's simulation shows that the call spends more than `spending`."""
+        usable = (simulator for simulator in self._simulators if simulator.is_usable())
+        any(simulator.check(call, sender, spending) for simulator in islice(usable, _MAX_SIMULATIONS))
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
         """Return the owner's balance of each token, from the first node that responds; see `balances`."""
@@ -227,14 +222,14 @@ class EvmClient:
                 return balances.balances(node, owner, tokens)
             except ChainError as error:
                 failure = error
-        raise failure or ChainError("no node gave an answer")
+        raise failure or ChainError("no node sent a usable response")
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
         """Return the allowance of `spender` over the owner's tokens in base units, from the token's contract."""
         if token == "":
             return _UNLIMITED
-        question = tokens.allowance_call(token, owner, spender)
-        return self._rpc.batch([question], lambda answers: tokens.word(answers[0]))
+        call = tokens.allowance_call(token, owner, spender)
+        return self._rpc.batch([call], lambda results: tokens.word(results[0]))
 
     def can_prove_internal_transfers(self) -> bool:
         """Return whether traces can prove an inner call's value; if two nodes must agree, two need traces."""
@@ -244,7 +239,7 @@ class EvmClient:
 
     def usual_fee(self, token: str) -> int:
         """Return the cost of a transfer with its reference in wei, at the latest block's base fee and the usual tip."""
-        return self._rpc.batch(building.fee_questions(), lambda answers: building.usual_fee(token, answers))
+        return self._rpc.batch(building.fee_calls(), lambda results: building.usual_fee(token, results))
 
     def may_be_unverifiable(self, sender: str) -> bool:
         """Return whether `sender` has unknown code, on a chain whose nodes support no traces."""
@@ -257,16 +252,12 @@ class EvmClient:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls = [call for contract in addresses for call in tokens.metadata_calls(contract)]
         # Parsed outside the batch: a contract that is not a token is not the node's fault.
-        return tokens.metadata(self._answers(calls))
+        return tokens.metadata(self._rpc.batch(calls, list))
 
     def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
-        """Return each feed's latest round, on which a quorum of nodes agrees."""
         calls = [call for feed in addresses for call in feeds.feed_calls(feed)]
 
-        def as_one_node_says(node: JsonRpc) -> list[FeedAnswer]:
-            return node.batch(calls, feeds.feed_answers)
-
-        return quorum.ask_until_agreed(self._rpc, as_one_node_says)
+        return quorum.query_until_agreed(self._rpc, lambda node: node.batch(calls, feeds.feed_answers))
 
     def recipient_problem(self, recipient: str) -> str | None:  # noqa: ARG002 - the interface
         """Return None: any address can hold coins and tokens; malformed addresses were rejected before."""
@@ -275,8 +266,8 @@ class EvmClient:
     def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:
         """Return each sender's next nonce in mined blocks; the lower one if the nodes of a quorum disagree."""
         addresses = [to_checksum_address(sender) for sender in senders]
-        said = quorum.ask_enough(self._rpc, partial(_transaction_counts, addresses))
-        return dict(zip(senders, map(min, zip(*said, strict=True)), strict=True))
+        counts = quorum.query_enough(self._rpc, partial(_transaction_counts, addresses))
+        return dict(zip(senders, map(min, zip(*counts, strict=True)), strict=True))
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
         """Return the hash of the sender's transaction with this nonce, from the first node that knows it."""
@@ -288,13 +279,13 @@ class EvmClient:
         A contract is queried through a quorum: a single faulty node could accept a forged signature.
         """
 
-        def as_one_node_says(node: JsonRpc) -> bool:
+        def is_signed_by_contract(node: JsonRpc) -> bool:
             return signatures.is_signed_by_contract(
                 address, message, signature, lambda calls: node.batch(calls, list)
             )
 
-        return signatures.is_signed_by_key(address, message, signature) or quorum.ask_until_agreed(
-            self._rpc, as_one_node_says
+        return signatures.is_signed_by_key(address, message, signature) or quorum.query_until_agreed(
+            self._rpc, is_signed_by_contract
         )
 
     def block_at(self, moment: datetime) -> int:
@@ -303,22 +294,21 @@ class EvmClient:
 
         def find(node: JsonRpc) -> int:
             def block(tag: str) -> BlockTime:
-                question: Call = ("eth_getBlockByNumber", [tag, False])
+                call: Call = ("eth_getBlockByNumber", [tag, False])
                 # Parsed outside the batch: a node without old blocks is healthy.
-                return read_block_time(sound(node.batch([question], list)[0]))
+                return read_block_time(result_of(node.batch([call], list)[0]))
 
             return last_block_until(time, block("latest"), lambda height: block(hex(height)))
 
-        return self._heights.get(time, lambda: min(quorum.ask_enough(self._rpc, find)))
+        return self._heights.get(time, lambda: min(quorum.query_enough(self._rpc, find)))
 
     def search_limits(self) -> SearchLimits:
-        """Return the limits of one search, in blocks."""
         return discovery.LIMITS
 
     def discover(
         self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
     ) -> Discovery:
-        """Return transactions that carry a watched reference, by the recipients' `Transfer` logs in a bounded range."""
+        """Return transactions that carry a watched reference, found by the recipients' `Transfer` logs."""
         latest = self.head() if until_block is None else until_block
         blocks = discovery.block_range(since_block, latest)
         if blocks is None:
@@ -328,18 +318,14 @@ class EvmClient:
         candidates = search.candidates(self._rpc)
         if not candidates:
             return Discovery((), search.next_block, search.unreadable)
-        asked = partial(self._look_up, with_finality=False)
-        looked_up = quorum.look_up(self._rpc, sorted(candidates), asked)
+        query = partial(self._look_up, with_finality=False)
+        looked_up = quorum.look_up(self._rpc, sorted(candidates), query)
         found = discovery.matches(candidates, looked_up)
         return Discovery(found, search.next_block, search.unreadable)
 
-    def _answers(self, calls: Sequence[Call]) -> list[Any]:
-        """Return a node's answer to each call, including its errors."""
-        return self._rpc.batch(calls, list)
-
-    def _is_right_chain(self, answer: Any) -> bool:
+    def _is_right_chain(self, result: Any) -> bool:
         try:
-            return quantity(answer) == self._chain_id
+            return quantity(result) == self._chain_id
         except ChainError:
             return False
 

@@ -17,12 +17,12 @@ _SIGNATURE = re.compile(r"(?:0[xX])?((?:[0-9a-fA-F]{2})+)")
 _LAST_RESERVED = 0x1FF
 
 
-# A checksum is a hash, computed twice; a merchant asks for few wallets, many times.
+# Cached: checksums are slow and merchants reuse a few addresses.
 @lru_cache(maxsize=4096)
 def normalise_address(text: str) -> str:
     """Return the address with its EIP-55 checksum.
 
-    Raises AddressError for anything that isn't an address, a wrong checksum, and an address without an owner.
+    Raises AddressError for a malformed address, a wrong checksum, or an address without an owner.
     """
     if not _ADDRESS.fullmatch(text):
         raise AddressError("This should be an EVM address: 0x and 40 hexadecimal digits.")
@@ -52,7 +52,6 @@ def normalise_transaction_hash(text: str) -> str:
 
 
 def make_hash(beginning: bytes) -> str:
-    """Return a random hash that begins with these bytes."""
     return "0x" + (beginning + secrets.token_bytes(_HASH_BYTES - len(beginning))).hex()
 
 

@@ -1,10 +1,10 @@
 """A web3 provider over our own transport, with its batches, failover, limits and chain verification.
 
-web3 formats an answer only after its provider has returned, that is, after the node was chosen. So each answer is
-validated here first, while another node can still be asked, and web3's formatters can't fail or change its meaning.
-Only methods with such a check are offered.
+web3 formats a response after the provider returns it, when the node is already chosen. So the provider validates each
+response first, while it can still query another node. Then web3's formatters can't fail. Only methods with such a check
+are supported.
 
-Batches of several kinds of calls that must come from one node go to `JsonRpc.batch`, which parses them together.
+Batches whose results must come from one node use `JsonRpc.batch` directly.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,20 +14,19 @@ from web3 import Web3
 from web3.providers.base import JSONBaseProvider
 from web3.types import RPCEndpoint, RPCResponse
 
-from chains.client import ChainError
 from chains.families.evm.quantities import data_bytes, quantity, to_hex
-from chains.rpc.json_rpc import Call, JsonRpc, sound
+from chains.rpc.json_rpc import Call, JsonRpc, result_of
 
 
-def _whole(answer: Any) -> str:
-    return hex(quantity(answer))
+def _whole(result: Any) -> str:
+    return hex(quantity(result))
 
 
-def _data(answer: Any) -> str:
-    return to_hex(data_bytes(answer))
+def _data(result: Any) -> str:
+    return to_hex(data_bytes(result))
 
 
-# The parser of each method's answer, which also normalises it.
+# The parser of each method's result, which also normalises it.
 _CHECKS: Mapping[str, Callable[[Any], str]] = {
     "eth_blockNumber": _whole,
     "eth_chainId": _whole,
@@ -38,7 +37,7 @@ _CHECKS: Mapping[str, Callable[[Any], str]] = {
 
 
 class NodesProvider(JSONBaseProvider):
-    """A provider for web3. Each call raises ChainError if no node gives a usable answer."""
+    """A provider for web3. Each call raises ChainError if no node sends a usable response."""
 
     # EIP-3668 would let a contract make this service call any URL.
     global_ccip_read_enabled = False
@@ -48,30 +47,20 @@ class NodesProvider(JSONBaseProvider):
         self._rpc = rpc
 
     def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:
-        """Return the answer of the first node that gives a usable one. Raises ChainError."""
+        """Return the first usable response of a node. Raises ChainError."""
         (response,) = self.make_batch_request([(method, params)])
         return response
 
     def make_batch_request(self, requests: list[tuple[RPCEndpoint, Any]]) -> list[RPCResponse]:
-        """Return the answers in order, all from one node. Raises ChainError, also for an error of one call."""
+        """Return the results in order, all from one node. Raises ChainError if any call fails."""
         checks = [_check_of(method) for method, _ in requests]
         calls: list[Call] = [(method, list(params or ())) for method, params in requests]
 
-        def read(answers: Sequence[Any]) -> list[str]:
-            return [check(sound(answer)) for check, answer in zip(checks, answers, strict=True)]
+        def read(results: Sequence[Any]) -> list[str]:
+            return [check(result_of(result)) for check, result in zip(checks, results, strict=True)]
 
         results = self._rpc.batch(calls, read)
         return [RPCResponse(jsonrpc="2.0", id=place, result=result) for place, result in enumerate(results)]
-
-    def is_connected(self, show_traceback: bool = False) -> bool:
-        """Return whether a node of the right chain answers; with `show_traceback` raises ChainError if not."""
-        try:
-            self.make_request(RPCEndpoint("eth_chainId"), [])
-        except ChainError:
-            if show_traceback:
-                raise
-            return False
-        return True
 
 
 def connect(rpc: JsonRpc) -> Web3:
@@ -85,5 +74,7 @@ def connect(rpc: JsonRpc) -> Web3:
 def _check_of(method: str) -> Callable[[Any], str]:
     check = _CHECKS.get(method)
     if check is None:
-        raise ValueError(f"{method} is not asked through web3: no check of its answer is declared")
+        raise ValueError(
+            f"{method} has no check in chains/families/evm/provider.py; add one to call it through web3"
+        )
     return check

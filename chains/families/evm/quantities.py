@@ -12,53 +12,50 @@ _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 
 
-def quantity(answer: Any) -> int:
+def quantity(result: Any) -> int:
     """Return an unsigned integer of at most 256 bits."""
-    if not isinstance(answer, str) or not _QUANTITY.fullmatch(answer):
-        raise ChainError("the node's answer is not a quantity")
-    return int(answer, 16)
+    if not isinstance(result, str) or not _QUANTITY.fullmatch(result):
+        raise ChainError("the node's response is not a quantity")
+    return int(result, 16)
 
 
-def data_bytes(answer: Any) -> bytes:
-    """Return a byte string."""
-    if answer == "0x":
+def data_bytes(result: Any) -> bytes:
+    if result == "0x":
         return b""
-    if not isinstance(answer, str) or not _DATA.fullmatch(answer):
-        raise ChainError("the node's answer is not a byte string")
-    return bytes.fromhex(answer[2:])
+    if not isinstance(result, str) or not _DATA.fullmatch(result):
+        raise ChainError("the node's response is not a byte string")
+    return bytes.fromhex(result[2:])
 
 
-def hash32(answer: Any) -> str:
+def hash32(result: Any) -> str:
     """Return a 32-byte hash in lower-case hex."""
-    data = data_bytes(answer)
+    data = data_bytes(result)
     if len(data) != 32:
-        raise ChainError("the node's answer is not a 32-byte hash")
+        raise ChainError("the node's response is not a 32-byte hash")
     return to_hex(data)
 
 
-def address(answer: Any) -> str:
+def address(result: Any) -> str:
     """Return a 20-byte address with its EIP-55 checksum."""
-    if not isinstance(answer, str):
-        raise ChainError("the node's answer is not an address")
-    return _checksummed(answer)
+    if not isinstance(result, str):
+        raise ChainError("the node's response is not an address")
+    return _checksummed(result)
 
 
 # Cached: receipts and traces repeat a few addresses many times, and checksums are slow.
 @lru_cache(maxsize=8192)
-def _checksummed(answer: str) -> str:
-    data = data_bytes(answer) if len(answer) == 42 else b""
+def _checksummed(result: str) -> str:
+    data = data_bytes(result) if len(result) == 42 else b""
     if len(data) != 20:
-        raise ChainError("the node's answer is not an address")
+        raise ChainError("the node's response is not an address")
     return to_checksum_address(data)
 
 
-def json_object(answer: Any) -> dict[str, Any]:
-    """Return a JSON object."""
-    if not isinstance(answer, dict):
-        raise ChainError("the node's answer is not an object")
-    return answer
+def json_object(result: Any) -> dict[str, Any]:
+    if not isinstance(result, dict):
+        raise ChainError("the node's response is not an object")
+    return result
 
 
 def to_hex(data: bytes) -> str:
-    """Return `data` as 0x hex."""
     return "0x" + data.hex()

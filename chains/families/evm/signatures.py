@@ -12,22 +12,22 @@ from eth_utils.crypto import keccak
 from eth_utils.exceptions import ValidationError
 
 from chains.client import ChainError
+from chains.families.evm.abi import WORD
 from chains.families.evm.quantities import data_bytes, to_hex
 from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure
 
 _REVERTED = re.compile(r"revert|out of gas|invalid opcode|EVM error", re.IGNORECASE)
-# isValidSignature(bytes32,bytes) answers with its own selector where the signature is right.
+# isValidSignature(bytes32,bytes) returns its own selector if the signature is valid.
 _IS_VALID_SIGNATURE = bytes.fromhex("1626ba7e")
-_WORD = 32
-_YES = _IS_VALID_SIGNATURE.ljust(_WORD, b"\0")
+_YES = _IS_VALID_SIGNATURE.ljust(WORD, b"\0")
 _LONGEST_SIGNATURE = 4096
-# EIP-1271 sets no limit, and the wallets in use need far less. Without one, a contract that only burns gas would keep a
-# node busy for longer than its answer is waited for.
-_MOST_GAS = 10_000_000
+# EIP-1271 sets no limit, and common wallets need far less. Without a limit, a contract that burns gas could keep a node
+# busy until the request times out.
+_MAX_GAS = 10_000_000
 
 
 def is_signed_by_key(address: str, message: str, signature: str) -> bool:
-    """Return whether the key of `address` signed `message` (EIP-191). No node is asked."""
+    """Return whether the key of `address` signed `message` (EIP-191). Queries no node."""
     raw = _read(signature)
     if raw is None or len(raw) != 65:
         return False
@@ -38,31 +38,35 @@ def is_signed_by_key(address: str, message: str, signature: str) -> bool:
 
 
 def is_signed_by_contract(
-    address: str, message: str, signature: str, answers: Callable[[Sequence[Call]], list[Any]]
+    address: str, message: str, signature: str, results: Callable[[Sequence[Call]], list[Any]]
 ) -> bool:
-    """Return whether the contract at `address` says that it signed `message` (EIP-1271); `answers` asks the chain."""
+    """Return whether the contract at `address` confirms the signature of `message` (EIP-1271).
+
+    `results` sends calls to the chain.
+    """
     raw = _read(signature)
     if raw is None:
         return False
-    (code,) = answers([("eth_getCode", [address, "latest"])])
+    (code,) = results([("eth_getCode", [address, "latest"])])
     if isinstance(code, RpcFault):
-        raise ChainError(f"the node refused a call: {code.message}")
+        raise ChainError(f"the node rejected a call: {code.message}")
     if code in ("0x", "0x0"):
         return False
     body = message.encode()
     digest = keccak(b"\x19Ethereum Signed Message:\n" + str(len(body)).encode() + body)
     data = _IS_VALID_SIGNATURE + encode(["bytes32", "bytes"], [digest, raw])
-    (answer,) = answers(
-        [("eth_call", [{"to": address, "data": to_hex(data), "gas": hex(_MOST_GAS)}, "latest"])]
+    (result,) = results(
+        [("eth_call", [{"to": address, "data": to_hex(data), "gas": hex(_MAX_GAS)}, "latest"])]
     )
     if (
-        isinstance(answer, RpcFault)
-        and not is_execution_failure(answer)
-        and not _REVERTED.search(answer.message)
+        isinstance(result, RpcFault)
+        and not is_execution_failure(result)
+        and not _REVERTED.search(result.message)
     ):
-        raise ChainError(f"the node refused a call: {answer.message}")
-    # A contract that reverts says no. One that answers with what it was asked begins with the selector too.
-    return not isinstance(answer, RpcFault) and data_bytes(answer)[:_WORD] == _YES
+        raise ChainError(f"the node rejected a call: {result.message}")
+    # A contract that reverts rejects the signature. A contract that echoes its input returns the selector followed by
+    # other bytes, so the whole word is compared.
+    return not isinstance(result, RpcFault) and data_bytes(result)[:WORD] == _YES
 
 
 def _read(signature: str) -> bytes | None:

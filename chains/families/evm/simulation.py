@@ -1,8 +1,8 @@
-"""Simulate a third party's call and check what it would take from the signing wallet (`eth_simulateV1`).
+"""Simulate a third party's call and check its debits from the signing wallet (`eth_simulateV1`).
 
-`eth_estimateGas` only shows whether a call succeeds; a simulation also returns its logs. This is an additional check,
-not a requirement: many nodes don't support it, and a token can log anything. It doesn't detect movements without a
-known log: native coin beyond the call's value (which a plain wallet can't lose), and NFTs (ERC-721, ERC-1155).
+`eth_estimateGas` only shows whether a call succeeds; a simulation also returns its logs. The check is optional, because
+many nodes don't support it, and a token can log anything. It doesn't detect movements without a known log: NFTs
+(ERC-721, ERC-1155), and native coin beyond the call's value (which a plain wallet can't lose).
 """
 
 import logging
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 UNABLE_SECONDS = 3600.0
 FAILING_SECONDS = 60.0
-MOST_APPROVALS = 20
+MAX_APPROVALS = 20
 
 
 class Simulator:
@@ -37,12 +37,12 @@ class Simulator:
         self._clock = clock
         self._not_before = 0.0
 
-    def is_worth_asking(self) -> bool:
-        """Whether the node has not recently failed a simulation or lacked the method."""
+    def is_usable(self) -> bool:
+        """Return False for a while after the node failed a simulation or lacked the method."""
         return self._clock() >= self._not_before
 
     def check(self, call: EvmCall, sender: str, spending: Spending) -> bool:
-        """Return whether the node could simulate it. Raises TransferRefused if the call exceeds `spending`."""
+        """Return whether the node could simulate the call. Raises TransferRefused if it exceeds `spending`."""
         try:
             logs = self._logs(call, sender)
             if logs is not None:
@@ -56,19 +56,19 @@ class Simulator:
     def _logs(self, call: EvmCall, sender: str) -> list[Log] | None:
         """Return the logs of the simulated call, or None if the node can't simulate it or the call would fail."""
         fields = {"from": sender, "to": call.to, "data": to_hex(call.data), "value": hex(call.value)}
-        question: Call = ("eth_simulateV1", [{"blockStateCalls": [{"calls": [fields]}]}, "latest"])
-        (answer,) = self._node.batch([question], list)
-        if isinstance(answer, RpcFault):
+        request: Call = ("eth_simulateV1", [{"blockStateCalls": [{"calls": [fields]}]}, "latest"])
+        (result,) = self._node.batch([request], list)
+        if isinstance(result, RpcFault):
             self._not_before = self._clock() + UNABLE_SECONDS
             return None
-        result = _only(_only(answer).get("calls"))
+        result = _only(_only(result).get("calls"))
         return transfers.logs_of(result) if quantity(result.get("status")) == 1 else None
 
     def _check_approvals(self, logs: Sequence[Log], owner: str, called: str) -> None:
         """Raise TransferRefused if the call would increase any allowance of the wallet.
 
-        Tokens also log an approval when an allowance is spent, so a logged one counts only if it is larger than the
-        current allowance. Approvals by the contract that the wallet calls directly are the owner's decision.
+        Tokens also log an approval when an allowance is spent, so an approval counts only if it is larger than the
+        current allowance. The owner decides about approvals by the contract that the wallet calls directly.
         """
         logged = {
             (log.address, address(to_hex(log.topics[2][12:]))): int.from_bytes(log.data)
@@ -78,14 +78,12 @@ class Simulator:
         granted = {pair: amount for pair, amount in logged.items() if amount > 0}
         if not granted:
             return
-        if len(granted) > MOST_APPROVALS:
+        if len(granted) > MAX_APPROVALS:
             raise TransferRefused(
                 Refusal.WOULD_FAIL, note="it would grant too many allowances over the wallet's tokens"
             )
-        questions = [allowance_call(token, owner, spender) for token, spender in granted]
-        current = self._node.batch(
-            questions, lambda answers: [_current_allowance(answer) for answer in answers]
-        )
+        calls = [allowance_call(token, owner, spender) for token, spender in granted]
+        current = self._node.batch(calls, lambda results: [_current_allowance(result) for result in results])
         for ((token, spender), amount), before in zip(granted.items(), current, strict=True):
             if amount > before:
                 raise _refused(f"it would let {spender} move {amount} base units of {token}")
@@ -116,18 +114,17 @@ def _is_approval(log: Log, owner: str) -> bool:
     )
 
 
-def _current_allowance(answer: Any) -> int:
+def _current_allowance(result: Any) -> int:
     """Return the current allowance, 0 if the contract call fails. Raises ChainError if the node fails."""
-    if isinstance(answer, RpcFault) and not is_execution_failure(answer):
-        raise ChainError(f"the node refused a call: {answer.message}")
+    if isinstance(result, RpcFault) and not is_execution_failure(result):
+        raise ChainError(f"the node rejected a call: {result.message}")
     try:
-        return word(answer)
+        return word(result)
     except ChainError:
         return 0
 
 
-def _only(answer: Any) -> dict[str, Any]:
-    """Return the one object of a list."""
-    if not isinstance(answer, list) or len(answer) != 1:
+def _only(result: Any) -> dict[str, Any]:
+    if not isinstance(result, list) or len(result) != 1:
         raise ChainError("the node returned a malformed simulation")
-    return json_object(answer[0])
+    return json_object(result[0])

@@ -8,40 +8,36 @@ from eth_abi.exceptions import DecodingError
 from chains.client import ChainError, TokenMetadata
 from chains.families.evm.abi import CODEC, WORD, account_bytes, encode_balance_of, encode_call
 from chains.families.evm.quantities import data_bytes, to_hex
-from chains.rpc.json_rpc import Call, sound
+from chains.rpc.json_rpc import Call, result_of
 
 _SYMBOL = encode_call("symbol")
 _DECIMALS = encode_call("decimals")
 
 
 def balance_call(token: str, owner: str) -> Call:
-    """Return the question how many base units `owner` has."""
     return _call(token, encode_balance_of(owner))
 
 
 def allowance_call(token: str, owner: str, spender: str) -> Call:
-    """Return the question how many base units of the owner's `spender` may move."""
     return _call(token, encode_call("allowance", account_bytes(owner), account_bytes(spender)))
 
 
 def metadata_calls(token: str) -> list[Call]:
-    """Return the questions whose answers `metadata` reads."""
     return [_call(token, _SYMBOL), _call(token, _DECIMALS)]
 
 
-def word(answer: Any) -> int:
-    """Return the one unsigned integer that a contract's call answered with."""
-    data = data_bytes(sound(answer))
+def word(result: Any) -> int:
+    """Return a contract call's result as one unsigned integer."""
+    data = data_bytes(result_of(result))
     if len(data) < WORD:
-        raise ChainError("the contract's answer is not a number: is the token's address right?")
+        raise ChainError("the contract did not return a number; check the token's address")
     return int.from_bytes(data[:WORD])
 
 
-def metadata(answers: Sequence[Any]) -> list[TokenMetadata]:
-    """Return each token's metadata from the answers to `metadata_calls`."""
+def metadata(results: Sequence[Any]) -> list[TokenMetadata]:
     return [
-        TokenMetadata(_text(sound(symbol)), word(decimals))
-        for symbol, decimals in zip(answers[::2], answers[1::2], strict=True)
+        TokenMetadata(_text(result_of(symbol)), word(decimals))
+        for symbol, decimals in zip(results[::2], results[1::2], strict=True)
     ]
 
 
@@ -49,9 +45,9 @@ def _call(contract: str, data: bytes) -> Call:
     return "eth_call", [{"to": contract, "data": to_hex(data)}, "latest"]
 
 
-def _text(answer: Any) -> str:
-    """Return a contract's string; some early tokens answer with 32 padded bytes instead."""
-    data = data_bytes(answer)
+def _text(result: Any) -> str:
+    """Return a contract's string; some early tokens return 32 padded bytes instead."""
+    data = data_bytes(result)
     try:
         return str(CODEC.decode(["string"], data)[0])
     except (DecodingError, UnicodeDecodeError, OverflowError):

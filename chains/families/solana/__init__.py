@@ -14,7 +14,7 @@ _CLUSTERS = {"": "mainnet", "mainnet": "mainnet", "devnet": "devnet", "testnet":
 
 
 def _make_client(network: Network) -> ChainClient:
-    # Here, since Solana's libraries are large and many processes never need them.
+    # Imported here, because Solana's libraries are large and many processes never need them.
     from chains.families.solana.client import SolanaClient
 
     return SolanaClient(network.urls, network.chain_id, network.name, head_allowance=network.head_allowance)
@@ -37,7 +37,7 @@ FAMILY = Family(
     reference_text=reference_key,
     account_name="Solana",
     chain_reference=lambda _, cluster: _CLUSTERS.get(cluster, "localnet"),
-    # The customer signs all of a transaction, and instruction data has no layout that all programs share.
+    # The customer signs the whole transaction, and programs share no layout of instruction data.
     call_rules=CallRules(selector_bytes=None, payer_signs_all=True),
     actions=(SolanaTransaction, SolanaInstructions),
     # The System Program.

@@ -1,4 +1,4 @@
-"""Accounts at Solana addresses: wallets, mints, token accounts and programs (SPL Token and Token-2022 layouts)."""
+"""Parse Solana accounts: wallets, mints, token accounts and programs (SPL Token and Token-2022 layouts)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from solders.pubkey import Pubkey
 
 from chains.client import ChainError
-from chains.families.solana.answers import base64_data, key, mapping, whole
+from chains.families.solana.results import base64_data, key, mapping, whole
 
 SYSTEM = "11111111111111111111111111111111"
 TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"  # noqa: S105 - a program's address
@@ -23,10 +23,8 @@ _LOADERS = {
 }
 _MINT_BYTES = 82
 _TOKEN_ACCOUNT_BYTES = 165
-_EXTENDED_MINT, _EXTENDED_TOKEN_ACCOUNT = (
-    1,
-    2,
-)  # Token-2022 distinguishes them by the byte after a token account's fields
+# Token-2022 distinguishes them by the byte after a token account's fields.
+_EXTENDED_MINT, _EXTENDED_TOKEN_ACCOUNT = 1, 2
 _FROZEN = 2
 
 
@@ -57,7 +55,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Holding:
-    """A token account of a wallet: its address, its mint and its base units."""
+    """A token account of a wallet; `amount` is in base units."""
 
     address: str
     amount: int
@@ -79,31 +77,30 @@ class TokenAccount:
     close_authority: str | None
 
 
-def read_account(answer: Any) -> Account | None:
-    """Return the account, or None if there is none. Raises ChainError."""
-    if answer is None:
+def read_account(result: Any) -> Account | None:
+    if result is None:
         return None
-    fields = mapping(answer)
+    fields = mapping(result)
     executable = fields.get("executable")
     if not isinstance(executable, bool):
-        raise ChainError("the node's account does not say whether it is a program")
+        raise ChainError("the node's account lacks `executable`")
     return Account(
         whole(fields.get("lamports")), key(fields.get("owner")), base64_data(fields.get("data")), executable
     )
 
 
-def read_holding(answer: Any) -> Holding:
-    """Return one entry of a wallet's token accounts. Raises ChainError."""
-    entry = mapping(answer)
+def read_holding(result: Any) -> Holding:
+    """Parse one entry of `getTokenAccountsByOwner`. Raises ChainError."""
+    entry = mapping(result)
     account = read_account(entry.get("account"))
     if account is None or not account.is_token_account:
-        raise ChainError("the node's answer is not a token account")
+        raise ChainError("the node's response is not a token account")
     token = read_token_account(account)
     return Holding(key(entry.get("pubkey")), token.amount, token.is_frozen, token.mint)
 
 
 def read_token_account(account: Account) -> TokenAccount:
-    """Return the fields that SPL Token's accounts and Token-2022's share. Raises ChainError for anything else."""
+    """Return the fields of an SPL Token or Token-2022 account. Raises ChainError for any other account."""
     data = account.data
     if not account.is_token_account:
         raise ChainError("there is no token account at this address")
@@ -119,9 +116,9 @@ def read_token_account(account: Account) -> TokenAccount:
 
 
 def mint_decimals(account: Account | None) -> int:
-    """Return a mint's decimals. Raises ChainError for anything but an initialised mint."""
+    """Return a mint's decimals. Raises ChainError unless the account is an initialised mint."""
     if account is None or not account.is_mint or account.data[45] != 1:
-        raise ChainError("there is no token mint at this address: is the token's address right?")
+        raise ChainError("there is no token mint at this address; check the token's address")
     return account.data[44]
 
 
@@ -144,5 +141,5 @@ def why_not_payable(account: Account | None) -> str | None:
 
 
 def _optional_key(data: bytes) -> str | None:
-    """Return the key of a COption (a four-byte tag, then the key), or None."""
+    """Parse a COption: a four-byte tag, then the key."""
     return str(Pubkey(data[4:36])) if any(data[:4]) else None

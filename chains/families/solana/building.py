@@ -1,4 +1,4 @@
-"""Build a Solana transfer: read the wallet's balances, simulate the transaction, return it."""
+"""Build a Solana transfer: read the wallet's balances, simulate the transaction, and return it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from chains.families.solana.accounts import (
     read_holding,
     why_not_payable,
 )
-from chains.families.solana.answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
+from chains.families.solana.results import blockhash, mapping, result_of, sequence, value_of, whole
 from chains.families.solana.simulation import PAYER_LEFT_TOO_LITTLE, read_simulation
 from chains.families.solana.unsigned_transfers import (
     Budget,
@@ -34,9 +34,9 @@ from chains.rpc.json_rpc import Call, JsonRpc, RpcFault
 _TRIAL_UNITS = 400_000
 _UNITS_MARGIN_PERCENT = 125
 _SPARE_UNITS = 1_000
-# The bounds of the price per compute unit, in millionths of a lamport; between them, the recent median is offered.
+# The bounds of the price per compute unit, in millionths of a lamport. Within them, we offer the recent median.
 _LOWEST_PRICE, _HIGHEST_PRICE = 1_000, 300_000
-# The size of a new token account: Token-2022 adds extensions, of which these two are the usual ones.
+# The usual size of a new token account; Token-2022 adds extensions.
 _TOKEN_ACCOUNT_BYTES = {TOKEN_PROGRAMS[0]: 165, TOKEN_2022: 182}
 
 
@@ -63,47 +63,47 @@ class _Wallet:
     """The recipient's associated token account under each token program."""
     price: int
     blockhash: str
-    least: int
+    rent_minimum: int
     """The rent-exempt minimum of an account without data."""
     new_account: dict[str, int]
-    """What a new token account costs under each token program."""
+    """The rent of a new token account under each token program."""
 
 
 def build(rpc: JsonRpc, order: Order) -> str:
-    """Return the unsigned transaction in base64; it was simulated. Raises TransferRefused and ChainError."""
-    wallet = rpc.batch(_questions(order), lambda answers: _wallet(order, answers))
+    """Simulate the transfer; return the unsigned transaction in base64. Raises TransferRefused and ChainError."""
+    wallet = rpc.batch(_calls(order), lambda results: _wallet(order, results))
     problem = why_not_payable(wallet.recipient)
     if problem:
         raise TransferRefused(Refusal.WOULD_FAIL, note=problem)
     instructions, deposit = _instructions(order, wallet)
-    tried = unsigned(order.sender, instructions, Budget(_TRIAL_UNITS, 0), wallet.blockhash)
+    trial = unsigned(order.sender, instructions, Budget(_TRIAL_UNITS, 0), wallet.blockhash)
     options = {"encoding": "base64", "sigVerify": False, "replaceRecentBlockhash": True, **CONFIRMED}
     simulation = rpc.batch(
-        [("simulateTransaction", [tried, options])], lambda answers: read_simulation(answers[0])
+        [("simulateTransaction", [trial, options])], lambda results: read_simulation(results[0])
     )
-    # The simulation pays nothing for compute units, so the payer's real balance will be lower.
-    is_sound = simulation.error is None or simulation.error == PAYER_LEFT_TOO_LITTLE
+    # The simulation charges no compute units, so the payer's real balance will be lower.
+    has_passed = simulation.error is None or simulation.error == PAYER_LEFT_TOO_LITTLE
     spent = deposit + (0 if order.token else order.amount)
     budget = budget_for(
-        simulation.units if is_sound and simulation.units is not None else _TRIAL_UNITS, wallet.price
+        simulation.units if has_passed and simulation.units is not None else _TRIAL_UNITS, wallet.price
     )
-    _demand_coins(wallet, spent + budget.fee)
-    if not is_sound:
+    _require_coins(wallet, spent + budget.fee)
+    if not has_passed:
         raise TransferRefused(Refusal.WOULD_FAIL, note=simulation.note)
     return unsigned(order.sender, instructions, budget, wallet.blockhash)
 
 
 def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int]:
-    """Return the instructions, and what the payer deposits for the recipient's new token account."""
+    """Return the instructions, and the payer's deposit for the recipient's new token account."""
     if not order.token:
         if wallet.coins < order.amount:
             raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=order.amount - wallet.coins)
         return coin_transfer(order.sender, order.recipient, order.amount, order.reference), 0
     decimals = mint_decimals(wallet.mint)
     usable = [holding for holding in wallet.holdings if not holding.is_frozen]
-    most = usable[0].amount if usable else 0
-    if most < order.amount:
-        raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=order.amount - most)
+    balance = usable[0].amount if usable else 0
+    if balance < order.amount:
+        raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=order.amount - balance)
     program = wallet.mint.owner if wallet.mint else ""
     source = TokenSource(usable[0].address, order.token, program, decimals)
     deposit = 0 if wallet.receiving[program] else wallet.new_account[program]
@@ -111,14 +111,14 @@ def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int
     return moves, deposit
 
 
-def _demand_coins(wallet: _Wallet, needed: int) -> None:
-    """Raise TransferRefused unless the wallet can pay and then has either nothing or the rent-exempt minimum left."""
+def _require_coins(wallet: _Wallet, needed: int) -> None:
+    """Raise TransferRefused unless the wallet keeps exactly zero or at least the rent-exempt minimum."""
     left = wallet.coins - needed
-    if left != 0 and left < wallet.least:
-        raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=wallet.least - left)
+    if left != 0 and left < wallet.rent_minimum:
+        raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=wallet.rent_minimum - left)
 
 
-def _questions(order: Order) -> list[Call]:
+def _calls(order: Order) -> list[Call]:
     accounts = [order.sender, order.recipient]
     if order.token:
         accounts += [order.token, *_receiving(order)]
@@ -138,11 +138,11 @@ def _receiving(order: Order) -> list[str]:
     return [token_account(order.recipient, order.token, program) for program in _TOKEN_ACCOUNT_BYTES]
 
 
-def _wallet(order: Order, answers: Sequence[Any]) -> _Wallet:
-    latest, stored, prices, least, *rest = answers
+def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
+    latest, stored, prices, rent_minimum, *rest = results
     accounts = [read_account(account) for account in sequence(value_of(stored))]
     if len(accounts) != (5 if order.token else 2):
-        raise ChainError("the node did not answer for every account")
+        raise ChainError("the node did not return every account")
     sender, recipient = accounts[:2]
     mint = accounts[2] if order.token else None
     receiving = accounts[3:] if order.token else [None] * len(_TOKEN_ACCOUNT_BYTES)
@@ -156,20 +156,20 @@ def _wallet(order: Order, answers: Sequence[Any]) -> _Wallet:
         receiving=dict(zip(_TOKEN_ACCOUNT_BYTES, receiving, strict=True)),
         price=unit_price(prices),
         blockhash=blockhash(mapping(value_of(latest)).get("blockhash")),
-        least=whole(sound(least)),
+        rent_minimum=whole(result_of(rent_minimum)),
         new_account={
-            program: whole(sound(answer)) for program, answer in zip(_TOKEN_ACCOUNT_BYTES, rest, strict=False)
+            program: whole(result_of(result))
+            for program, result in zip(_TOKEN_ACCOUNT_BYTES, rest, strict=False)
         },
     )
 
 
 def budget_for(used: int, price: int) -> Budget:
-    """Return the compute budget for a transaction whose simulation used `used` units."""
     return Budget(used * _UNITS_MARGIN_PERCENT // 100 + _SPARE_UNITS, price)
 
 
-def unit_price(answer: Any) -> int:
+def unit_price(result: Any) -> int:
     """Return the price per compute unit from recent fees; the minimum if the node doesn't return any."""
-    paid = [] if isinstance(answer, RpcFault) else sequence(answer)
+    paid = [] if isinstance(result, RpcFault) else sequence(result)
     fees = [whole(mapping(entry).get("prioritizationFee")) for entry in paid]
     return max(_LOWEST_PRICE, min(median_low(fees), _HIGHEST_PRICE)) if fees else _LOWEST_PRICE

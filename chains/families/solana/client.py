@@ -1,4 +1,4 @@
-"""The client for Solana clusters: instructions turned into facts, and unsigned transfers.
+"""The client for Solana clusters.
 
 Sources: Solana's RPC HTTP methods, SPL Token and Token-2022, Solana Pay (reference keys), RFC 8032 (ed25519).
 """
@@ -34,9 +34,9 @@ from chains.families.solana.accounts import (
     read_holding,
     why_not_payable,
 )
-from chains.families.solana.answers import blockhash, sequence, sound, value_of, whole
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
 from chains.families.solana.discovery import ReferenceSearch
+from chains.families.solana.results import blockhash, result_of, sequence, value_of, whole
 from chains.families.solana.signatures import is_signed_by_key
 from chains.families.solana.transactions import lookup
 from chains.families.solana.transactions.fees import FeeBook
@@ -47,8 +47,8 @@ from chains.rpc.json_rpc import HEAD_ALLOWANCE, MAX_BATCH, Call, Failing, Identi
 from chains.rpc.nodes import WrongChain
 
 _GENESIS: Call = ("getGenesisHash", [])
-_MOST_ACCOUNTS = 100
-_MOST_WATCHES = 1000
+_MAX_ACCOUNTS = 100
+_MAX_WATCHES = 1000
 _NO_LIMIT = 2**256 - 1
 
 # The known clusters: (the catalogue's network, the genesis hash, LI.FI's chain id).
@@ -83,18 +83,17 @@ class SolanaClient:
         self._search = ReferenceSearch(self._rpc, lambda hashes: self.look_up(hashes, with_finality=False))
 
     def health(self) -> list[NodeHealth]:
-        """Return each node's health, in the catalogue's order."""
         return self._rpc.health()
 
     def chain_id(self) -> int:
         """Return the catalogue's number of the cluster that the node serves."""
-        genesis = self._rpc.batch([_GENESIS], lambda answers: blockhash(sound(answers[0])))
+        genesis = self._rpc.batch([_GENESIS], lambda results: blockhash(result_of(results[0])))
         return next((number for _, known, number in _CLUSTERS if known == genesis), self._chain_id)
 
     def abilities(self) -> NodeAbilities:
-        """Return what this client's only node can do, by trying it. Its history is of blocks, not of state."""
+        """Probe this client's only node. `history` counts blocks, not state."""
         calls: list[Call] = [("getSlot", [CONFIRMED]), ("getFirstAvailableBlock", [])]
-        head, first = self._rpc.batch(calls, lambda answers: [whole(sound(each)) for each in answers])
+        head, first = self._rpc.batch(calls, lambda results: [whole(result_of(each)) for each in results])
         self._rpc.batch([_GENESIS] * MAX_BATCH, list)
         return NodeAbilities(head, self._rpc.batch_limit, None, None, max(head - first, 0))
 
@@ -111,8 +110,8 @@ class SolanaClient:
         """
         unreadable: set[str] = set()
 
-        def look(node: JsonRpc, hashes: Sequence[str]) -> Snapshot:
-            node.batch([_GENESIS], self._demand_right_cluster)
+        def query(node: JsonRpc, hashes: Sequence[str]) -> Snapshot:
+            node.batch([_GENESIS], self._require_right_cluster)
             snapshot = lookup.look_up(
                 node,
                 hashes,
@@ -124,7 +123,7 @@ class SolanaClient:
             unreadable.update(snapshot.contradicted)
             return snapshot
 
-        snapshot = quorum.look_up(self._rpc, transaction_hashes, look)
+        snapshot = quorum.look_up(self._rpc, transaction_hashes, query)
         known = {name for name, facts in snapshot.transactions.items() if facts and facts.block}
         return replace(snapshot, contradicted=snapshot.contradicted | (unreadable - known))
 
@@ -136,11 +135,9 @@ class SolanaClient:
         return building.build(self._rpc, order)
 
     def prepare(self, action: Action, *, sender: str, spending: Spending, simulate: bool = True) -> str:
-        """Return the unsigned transaction in base64; see `preparing`. Raises if it would spend more than allowed."""
+        """Return the unsigned transaction in base64; see `preparing`. Raises TransferRefused."""
         if isinstance(action, EvmCall):
-            raise TransferRefused(
-                Refusal.WOULD_FAIL, note="a call to a contract is nothing to a Solana cluster"
-            )
+            raise TransferRefused(Refusal.WOULD_FAIL, note="a Solana cluster can't run an EVM contract call")
         return preparing.prepare(self._rpc, action, sender, spending, simulate=simulate)
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
@@ -162,33 +159,33 @@ class SolanaClient:
         return True
 
     def usual_fee(self, token: str) -> int:  # noqa: ARG002 - the interface
-        """Return the fee of the one signature that a transfer has, in lamports."""
+        """Return the fee of a transfer's only signature, in lamports."""
         return SIGNATURE_FEE
 
     def may_be_unverifiable(self, sender: str) -> bool:  # noqa: ARG002 - the interface
-        """Return False: a transaction shows all of its instructions, inner ones included."""
+        """Return False: a transaction shows all of its instructions, including inner ones."""
         return False
 
     def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
-        """Return nothing: feeds are read on EVM chains only, and the catalogue accepts none elsewhere."""
+        """Return zeros: only EVM chains have price feeds."""
         return [FeedAnswer(0, 0, 0) for _ in addresses]
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
-        """Return the decimals of each mint; mints have no symbol. Raises ChainError for anything but a mint."""
+        """Return the decimals of each mint; mints have no symbol. Raises ChainError for any other account."""
         chunks = [
-            list(addresses[start : start + _MOST_ACCOUNTS])
-            for start in range(0, len(addresses), _MOST_ACCOUNTS)
+            list(addresses[start : start + _MAX_ACCOUNTS])
+            for start in range(0, len(addresses), _MAX_ACCOUNTS)
         ]
         calls: list[Call] = [("getMultipleAccounts", [chunk, ACCOUNTS]) for chunk in chunks]
-        return self._rpc.batch(calls, lambda answers: _metadata(chunks, answers)) if calls else []
+        return self._rpc.batch(calls, lambda results: _metadata(chunks, results)) if calls else []
 
     def recipient_problem(self, recipient: str) -> str | None:
-        """Return why this address can't receive payments, from its account; an unused address can."""
+        """Return why this address can't receive payments, by its account; an unused address can."""
         call: Call = ("getAccountInfo", [recipient, ACCOUNTS])
-        return self._rpc.batch([call], lambda answers: why_not_payable(read_account(value_of(answers[0]))))
+        return self._rpc.batch([call], lambda results: why_not_payable(read_account(value_of(results[0]))))
 
     def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:  # noqa: ARG002 - the interface
-        """Return nothing: Solana's transactions have no nonces."""
+        """Return no counts: Solana's transactions have no nonces."""
         return {}
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:  # noqa: ARG002 - the interface
@@ -200,16 +197,15 @@ class SolanaClient:
         return is_signed_by_key(address, message, signature)
 
     def head(self) -> int:
-        """Return the newest confirmed slot."""
-        return self._rpc.batch([("getSlot", [CONFIRMED])], lambda answers: whole(sound(answers[0])))
+        return self._rpc.batch([("getSlot", [CONFIRMED])], lambda results: whole(result_of(results[0])))
 
     def block_at(self, moment: datetime) -> int:  # noqa: ARG002 - the interface
         """Return 0: references are looked up directly, so searches have no start block."""
         return 0
 
     def search_limits(self) -> SearchLimits:
-        """Return the limits of one search: each watch needs a call."""
-        return SearchLimits(by_block=False, watches=_MOST_WATCHES, searches=1)
+        # Each watch needs a call.
+        return SearchLimits(by_block=False, watches=_MAX_WATCHES, searches=1)
 
     def discover(
         self,
@@ -220,35 +216,35 @@ class SolanaClient:
     ) -> Discovery:
         """Return the transactions that pay with a watched reference; see `discovery`.
 
-        Searches watches instead of blocks: with more than 1,000, each call searches the next 1,000, and `next_block`
-        counts watches.
+        The search covers watches instead of blocks: each call searches the next 1,000 watches, and `next_block` counts
+        watches.
         """
         start = since_block if since_block and since_block < len(watches) else 0
-        end = min(start + _MOST_WATCHES, len(watches))
+        end = min(start + _MAX_WATCHES, len(watches))
         return Discovery(self._search.run(watches[start:end]), end if end < len(watches) else 0)
 
-    def _demand_right_cluster(self, answers: Sequence[Any]) -> None:
-        if not self._is_right_cluster(answers[0]):
-            raise WrongChain("the node serves another cluster than before")
+    def _require_right_cluster(self, results: Sequence[Any]) -> None:
+        if not self._is_right_cluster(results[0]):
+            raise WrongChain("the node serves a different cluster than before")
 
-    def _is_right_cluster(self, answer: Any) -> bool:
-        genesis = blockhash(sound(answer))
+    def _is_right_cluster(self, result: Any) -> bool:
+        genesis = blockhash(result_of(result))
         return self._genesis is None or genesis == self._genesis
 
 
-def _metadata(chunks: Sequence[Sequence[str]], answers: Sequence[Any]) -> list[TokenMetadata]:
+def _metadata(chunks: Sequence[Sequence[str]], results: Sequence[Any]) -> list[TokenMetadata]:
     accounts: list[Any] = []
-    for chunk, answer in zip(chunks, answers, strict=True):
-        entries = sequence(value_of(answer))
+    for chunk, result in zip(chunks, results, strict=True):
+        entries = sequence(value_of(result))
         if len(entries) != len(chunk):
-            raise ChainError("the node did not answer for every account")
+            raise ChainError("the node did not return every account")
         accounts += entries
     return [TokenMetadata(None, mint_decimals(read_account(account))) for account in accounts]
 
 
-def _holdings(answers: Sequence[Any]) -> Counter[str]:
-    coins, *accounts = answers
+def _holdings(results: Sequence[Any]) -> Counter[str]:
+    coins, *accounts = results
     held = Counter({"": whole(value_of(coins))})
-    for holding in (read_holding(entry) for answer in accounts for entry in sequence(value_of(answer))):
+    for holding in (read_holding(entry) for result in accounts for entry in sequence(value_of(result))):
         held[holding.mint] += 0 if holding.is_frozen else holding.amount
     return held

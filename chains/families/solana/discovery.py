@@ -1,7 +1,8 @@
-"""Find payments by their reference's key, and look each transaction up before it is reported.
+"""Find payments by their reference's key, and look up each transaction before it is reported.
 
-Anyone can put a reference's key into their own transactions. Those are looked up and discarded; they can't hide a
-payment or delay other references. Source: Solana's RPC method getSignaturesForAddress, a paginated list, newest first.
+Anyone can put a reference's key into their own transactions. The search looks those up and discards them; they can't
+hide a payment or delay other references. Source: Solana's RPC method getSignaturesForAddress, a paginated list, newest
+first.
 """
 
 import logging
@@ -12,30 +13,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chains.client import ChainError, Snapshot, TransactionFacts, Watch
-from chains.families.solana.answers import mapping, sequence, sound, value_of
 from chains.families.solana.commitments import CONFIRMED
 from chains.families.solana.normalisation import solana_signature
 from chains.families.solana.references import reference_key
+from chains.families.solana.results import mapping, result_of, sequence, value_of
 from chains.rpc.json_rpc import Call, JsonRpc
 
 logger = logging.getLogger(__name__)
 
 _PAGE = 50
-_MOST_PAGES = 50  # of what was left over before, in one round
-_MOST_ROUNDS = 8
-_MOST_LOOKS = 200  # transactions looked at in one search
-_MOST_LOOKS_AGAIN = 50  # and of those that could not be read before
-_MOST_AT_ONCE = 100
-_MOST_FAILURES = 3
-_MOST_GAPS = 16
-_MOST_POSTPONED = 200
-_MOST_FOUND = 500
-_MOST_TRAILS = 20_000
+_MAX_PAGES = 50  # of older gaps, in one round
+_MAX_ROUNDS = 8
+_MAX_LOOKUPS = 200  # transactions in one search
+_MAX_RETRIES = 50  # postponed transactions in one search
+_MAX_AT_ONCE = 100
+_MAX_FAILURES = 3
+_MAX_GAPS = 16
+_MAX_POSTPONED = 200
+_MAX_FOUND = 500
+_MAX_TRAILS = 20_000
 
 
 @dataclass
 class _Gap:
-    """Transactions that were not looked at yet: those older than `before` and newer than `until`."""
+    """Transactions that were not looked up yet: those older than `before` and newer than `until`."""
 
     before: str | None
     until: str | None
@@ -43,9 +44,10 @@ class _Gap:
 
 @dataclass
 class _Trail:
-    """How far one watch was looked through. `gaps` go from the newest to the oldest; what lies between was looked at.
+    """The progress of one watch. All transactions were looked up, except those in `gaps`, from newest to oldest.
 
-    `postponed` could not be read yet, `found` are its payments. `served` is the search that last looked at something.
+    `postponed` could not be read yet; `found` are its payments. `served` is the number of the last search that looked
+    up any of its transactions.
     """
 
     newest: str | None = None
@@ -57,7 +59,7 @@ class _Trail:
 
 @dataclass
 class _Page:
-    """A part of a watch's list: (signature, whether it succeeded), newest first. `planned` of them are up next."""
+    """A part of a watch's list: (signature, whether it succeeded), newest first. The first `planned` are up next."""
 
     watch: Watch
     trail: _Trail
@@ -66,7 +68,7 @@ class _Page:
     planned: int = 0
 
     def plan_one(self) -> bool:
-        """Plan up to the next transaction that succeeded; return whether there was one. Failed ones need no look."""
+        """Plan up to the next transaction that succeeded; return whether there is one. Failed ones need no lookup."""
         while self.planned < len(self.entries):
             _, succeeded = self.entries[self.planned]
             self.planned += 1
@@ -75,14 +77,14 @@ class _Page:
         return False
 
     def wanted(self) -> list[str]:
-        """Return the signatures that are planned to be looked at."""
+        """Return the planned signatures."""
         return [signature for signature, succeeded in self.entries[: self.planned] if succeeded]
 
 
 class ReferenceSearch:
-    """The search for watched references on one cluster; what was looked at is remembered in this process.
+    """The search for watched references on one cluster. This process remembers its progress.
 
-    `look_up` returns the facts of transactions. Threads may share it: one search runs at a time.
+    `look_up` returns the facts of transactions. Threads may share an instance: one search runs at a time.
     """
 
     def __init__(self, rpc: JsonRpc, look_up: Callable[[Sequence[str]], Snapshot]) -> None:
@@ -91,26 +93,26 @@ class ReferenceSearch:
         self._lock = threading.Lock()
         self._trails: OrderedDict[Watch, _Trail] = OrderedDict()
         self._searches = 0
-        self._at_once = _MOST_AT_ONCE
+        self._at_once = _MAX_AT_ONCE
 
     def run(self, watches: Sequence[Watch]) -> tuple[tuple[bytes, str], ...]:
-        """Return (reference, signature) of the payments known by now, after one search of bounded work.
+        """Run one search of bounded work; return (reference, signature) of all payments found so far.
 
-        Those found before are returned again. Raises ChainError where no node lists transactions.
+        Raises ChainError if no node lists transactions.
         """
         with self._lock:
             self._searches += 1
             watched = list(dict.fromkeys(watches))
-            looks = _Looks(self._look_up, self._at_once)
-            self._look(self._newest(watched), looks)
-            for _ in range(_MOST_ROUNDS):
+            lookups = _Lookups(self._look_up, self._at_once)
+            self._look_up_pages(self._newest(watched), lookups)
+            for _ in range(_MAX_ROUNDS):
                 waiting = self._with_gaps(watched)
-                if looks.are_over or not waiting:
+                if lookups.is_finished or not waiting:
                     break
-                self._look(self._older(waiting), looks)
-            self._look_again(watched, looks)
-            self._at_once = looks.at_once
-            while len(self._trails) > _MOST_TRAILS:
+                self._look_up_pages(self._older(waiting), lookups)
+            self._retry_postponed(watched, lookups)
+            self._at_once = lookups.at_once
+            while len(self._trails) > _MAX_TRAILS:
                 self._trails.popitem(last=False)
             return tuple(
                 (watch.reference, signature)
@@ -120,11 +122,11 @@ class ReferenceSearch:
             )
 
     def _newest(self, watches: Sequence[Watch]) -> list[_Page]:
-        """Return what is new of each watch, those first whose turn is longest ago."""
+        """Return the newest part of each watch's list; first the watch that was served longest ago."""
         trails = [self._trails.get(watch) or _Trail() for watch in watches]
         gaps = [_Gap(None, trail.newest) for trail in trails]
         calls = [_list_call(watch, gap) for watch, gap in zip(watches, gaps, strict=True)]
-        listed = self._rpc.batch(calls, lambda answers: [_listed(a) for a in answers]) if calls else []
+        listed = self._rpc.batch(calls, lambda results: [_listed(a) for a in results]) if calls else []
         pages = [
             _Page(watch, trail, gap, entries)
             for watch, trail, gap, entries in zip(watches, trails, gaps, listed, strict=True)
@@ -135,20 +137,20 @@ class ReferenceSearch:
     def _with_gaps(self, watches: Iterable[Watch]) -> list[tuple[Watch, _Trail]]:
         known = ((watch, self._trails[watch]) for watch in watches if watch in self._trails)
         waiting = sorted((pair for pair in known if pair[1].gaps), key=lambda pair: pair[1].served)
-        return waiting[:_MOST_PAGES]
+        return waiting[:_MAX_PAGES]
 
     def _older(self, waiting: Sequence[tuple[Watch, _Trail]]) -> list[_Page]:
-        """Return a further part of each watch's oldest gap.
+        """Return the next part of each watch's oldest gap.
 
-        A gap ends where a node that knows its beginning lists no more.
+        A gap ends if a node that knows its first transaction lists no older ones.
         """
         calls: list[Call] = []
         for watch, trail in waiting:
             gap = trail.gaps[-1]
             calls += [_list_call(watch, gap), _status_call(gap)]
-        answers = self._rpc.batch(calls, _checked)
+        results = self._rpc.batch(calls, _checked)
         pages = []
-        for (watch, trail), listed, status in zip(waiting, answers[::2], answers[1::2], strict=True):
+        for (watch, trail), listed, status in zip(waiting, results[::2], results[1::2], strict=True):
             gap, entries = trail.gaps[-1], _listed(listed)
             if entries:
                 pages.append(_Page(watch, trail, gap, entries))
@@ -158,27 +160,27 @@ class ReferenceSearch:
                 trail.gaps.remove(gap)
         return pages
 
-    def _look(self, pages: Sequence[_Page], looks: "_Looks") -> None:
-        """Look at these parts, one transaction of each in turn, as far as the search's budget goes."""
+    def _look_up_pages(self, pages: Sequence[_Page], lookups: "_Lookups") -> None:
+        """Look up these parts within the search's budget, one transaction of each in turn."""
         turns = deque(pages)
-        left = looks.left
+        left = lookups.left
         while turns and left > 0:
             page = turns.popleft()
             if page.plan_one():
                 left -= 1
                 turns.append(page)
-        looks.look(signature for page in pages for signature in page.wanted())
+        lookups.run(signature for page in pages for signature in page.wanted())
         for page in pages:
-            self._advance(page, looks)
+            self._advance(page, lookups)
 
-    def _advance(self, page: _Page, looks: "_Looks") -> None:
-        """Note what was looked at, up to the first of which no answer came."""
+    def _advance(self, page: _Page, lookups: "_Lookups") -> None:
+        """Store the progress, up to the first transaction without a result."""
         done = 0
         for signature, succeeded in page.entries[: page.planned]:
-            if succeeded and not looks.has(signature):
+            if succeeded and not lookups.has(signature):
                 break
             if succeeded:
-                self._note(page.watch, page.trail, signature, looks)
+                self._note(page.watch, page.trail, signature, lookups)
             done += 1
         if page.planned:
             page.trail.served = self._searches
@@ -188,35 +190,32 @@ class ReferenceSearch:
         if gap.before is None:
             trail.newest = page.entries[0][0]
             trail.gaps.insert(0, gap)
-            if len(trail.gaps) > _MOST_GAPS:
+            if len(trail.gaps) > _MAX_GAPS:
                 oldest = trail.gaps.pop()
                 trail.gaps[-1].until = oldest.until
         gap.before = page.entries[done - 1][0]
         self._trails[page.watch] = trail
         self._trails.move_to_end(page.watch)
 
-    def _look_again(self, watches: Iterable[Watch], looks: "_Looks") -> None:
-        """Look once more at some of what could not be read before; each search goes on where the last one ended."""
+    def _retry_postponed(self, watches: Iterable[Watch], lookups: "_Lookups") -> None:
+        """Look up some postponed transactions again; each search continues where the last one ended."""
         known = [(watch, self._trails[watch]) for watch in watches if watch in self._trails]
         waiting = deque((watch, trail, signature) for watch, trail in known for signature in trail.postponed)
-        waiting.rotate(-self._searches * _MOST_LOOKS_AGAIN)
-        share = list(waiting)[:_MOST_LOOKS_AGAIN]
-        looks.allow(_MOST_LOOKS_AGAIN)
-        looks.look(signature for _, _, signature in share)
+        waiting.rotate(-self._searches * _MAX_RETRIES)
+        share = list(waiting)[:_MAX_RETRIES]
+        lookups.allow(_MAX_RETRIES)
+        lookups.run(signature for _, _, signature in share)
         for watch, trail, signature in share:
-            if looks.has(signature):
+            if lookups.has(signature):
                 del trail.postponed[signature]
-                self._note(watch, trail, signature, looks)
+                self._note(watch, trail, signature, lookups)
 
-    def _note(self, watch: Watch, trail: _Trail, signature: str, looks: "_Looks") -> None:
-        """Record a transaction that was looked up.
-
-        If too many can't be read, the oldest is reported, to be verified like any other.
-        """
-        facts = looks.facts_of(signature)
+    def _note(self, watch: Watch, trail: _Trail, signature: str, lookups: "_Lookups") -> None:
+        """Store a looked up transaction. If too many can't be read, report the oldest for verification."""
+        facts = lookups.facts_of(signature)
         if facts is None:
             trail.postponed[signature] = None
-            if len(trail.postponed) > _MOST_POSTPONED:
+            if len(trail.postponed) > _MAX_POSTPONED:
                 oldest = next(iter(trail.postponed))
                 del trail.postponed[oldest]
                 _keep_found(trail, oldest)
@@ -224,37 +223,35 @@ class ReferenceSearch:
             _keep_found(trail, signature)
 
 
-class _Looks:
-    """The look-ups of one search, each transaction once. `at_once` adapts to what the nodes answer."""
+class _Lookups:
+    """The lookups of one search, each transaction once. `at_once` adapts to the nodes."""
 
     def __init__(self, look_up: Callable[[Sequence[str]], Snapshot], at_once: int) -> None:
         self._look_up = look_up
         self._facts: dict[str, TransactionFacts | None] = {}
         self._failures = 0
         self.at_once = at_once
-        self.left = _MOST_LOOKS
+        self.left = _MAX_LOOKUPS
 
     @property
-    def are_over(self) -> bool:
-        """Whether the search has done its share of work."""
-        return self.left <= 0 or self._failures >= _MOST_FAILURES
+    def is_finished(self) -> bool:
+        """Whether the budget is spent or too many lookups failed."""
+        return self.left <= 0 or self._failures >= _MAX_FAILURES
 
-    def allow(self, looks: int) -> None:
-        """Grant a new budget, whether or not the last one was used up."""
-        self.left, self._failures = looks, 0
+    def allow(self, lookups: int) -> None:
+        self.left, self._failures = lookups, 0
 
     def has(self, signature: str) -> bool:
-        """Whether the transaction was looked at."""
         return signature in self._facts
 
     def facts_of(self, signature: str) -> TransactionFacts | None:
-        """Return the facts of a transaction that was looked at, None where they are not known yet."""
+        """Return the facts of a looked up transaction; None if they are not known yet."""
         return self._facts[signature]
 
-    def look(self, signatures: Iterable[str]) -> None:
-        """Look at these, in order, until the nodes fail for the third time."""
+    def run(self, signatures: Iterable[str]) -> None:
+        """Look up these transactions in order, until the budget is spent or the nodes failed too often."""
         wanted = [signature for signature in dict.fromkeys(signatures) if signature not in self._facts]
-        while wanted and not self.are_over:
+        while wanted and not self.is_finished:
             part, rest = wanted[: self.at_once], wanted[self.at_once :]
             self.left -= len(part)
             try:
@@ -263,26 +260,25 @@ class _Looks:
                 logger.warning("%d transactions could not be looked up: %s", len(part), error)
                 self._failures += 1
                 self.at_once = max(1, self.at_once // 8)
-                if len(part) == 1:  # it alone is not answered for: the others go on without it
+                if len(part) == 1:  # postpone this transaction, continue with the others
                     self._facts[part[0]] = None
                     wanted = rest
                 continue
-            self.at_once = min(_MOST_AT_ONCE, self.at_once * 2)
+            self.at_once = min(_MAX_AT_ONCE, self.at_once * 2)
             self._facts |= {signature: _settled(snapshot, signature) for signature in part}
             wanted = rest
 
 
 def pays(facts: TransactionFacts, watch: Watch) -> bool:
-    """Whether the transaction has something that the watch's reference can claim; also in a format that is not known.
-
-    One of a known format (its sender is known) that is too large to be read was made by a stranger as junk.
-    """
+    """Return whether the watch's reference can claim a transfer of this transaction."""
+    # An unreadable transaction without a sender has an unknown format, so it may pay. One with a sender is too large to
+    # read: a stranger's junk, since no wallet makes such payments.
     if not facts.is_readable:
         return not facts.sender
     return facts.succeeded and any(
         watch.reference in transfer.references
         and (transfer.token, transfer.recipient) == (watch.token, watch.recipient)
-        and (transfer.amount if transfer.claimable is None else transfer.claimable) > 0
+        and transfer.claimable_amount > 0
         for transfer in facts.transfers
     )
 
@@ -295,7 +291,7 @@ def _settled(snapshot: Snapshot, signature: str) -> TransactionFacts | None:
 
 def _keep_found(trail: _Trail, signature: str) -> None:
     trail.found[signature] = None
-    if len(trail.found) > _MOST_FOUND:
+    if len(trail.found) > _MAX_FOUND:
         del trail.found[next(iter(trail.found))]
 
 
@@ -309,19 +305,19 @@ def _status_call(gap: _Gap) -> Call:
     return "getSignatureStatuses", [[gap.before], {"searchTransactionHistory": True}]
 
 
-def _checked(answers: list[Any]) -> list[Any]:
-    """Return the answers to pairs of questions, where they can be read. Raises ChainError."""
-    for listed, status in zip(answers[::2], answers[1::2], strict=True):
+def _checked(results: list[Any]) -> list[Any]:
+    """Return the results of pairs of calls if all are readable. Raises ChainError."""
+    for listed, status in zip(results[::2], results[1::2], strict=True):
         _listed(listed)
         if len(sequence(value_of(status))) != 1:
             raise ChainError("the node left out a transaction's status")
-    return answers
+    return results
 
 
-def _listed(answer: Any) -> list[tuple[str, bool]]:
-    """Return (signature, whether it succeeded) of a list of transactions. Raises ChainError."""
+def _listed(result: Any) -> list[tuple[str, bool]]:
+    """Return (signature, whether it succeeded) of each listed transaction. Raises ChainError."""
     entries = []
-    for entry in map(mapping, sequence(sound(answer))):
+    for entry in map(mapping, sequence(result_of(result))):
         given = entry.get("signature")
         signed = solana_signature(given) if isinstance(given, str) else None
         if signed is None or "err" not in entry:

@@ -27,7 +27,7 @@ def normalise_address(text: str) -> str:
     except ValueError as error:
         raise AddressError("This should be a Solana address: 32 bytes in base58.") from error
     if text == _INCINERATOR:
-        raise AddressError("This is Solana's incinerator; what is sent there is destroyed.")
+        raise AddressError("This is Solana's incinerator; funds sent there are destroyed.")
     if bytes(key) == bytes(Pubkey.LENGTH):
         raise AddressError(
             "This is the System Program, which some tools use to denote SOL; it is not a wallet."
@@ -41,7 +41,6 @@ def find_address(text: str) -> str:
 
 
 def address_bytes(address: str) -> bytes:
-    """Return the 32 bytes of an account."""
     return bytes(Pubkey.from_string(address))
 
 
@@ -57,7 +56,6 @@ def normalise_transaction_hash(text: str) -> str:
 
 
 def make_hash(beginning: bytes) -> str:
-    """Return a random transaction signature that begins with these bytes."""
     return str(Signature.from_bytes(beginning + secrets.token_bytes(_SIGNATURE_BYTES - len(beginning))))
 
 

@@ -1,7 +1,7 @@
-"""A request's 16-byte reference as a Solana account key, and back (Solana Pay: references are 32-byte keys).
+"""Convert a request's 16-byte reference to a Solana account key and back (Solana Pay: references are 32-byte keys).
 
-The second half of the key is a check over the first, so that other keys aren't mistaken for references. The
-key has no private key, and its address needs no account.
+The second half of the key is a checksum of the first, so that other keys aren't mistaken for references. The key has no
+private key, and its address needs no account.
 """
 
 from hashlib import sha256

@@ -6,19 +6,19 @@ from typing import Any
 
 from chains.client import ChainError
 from chains.families.solana.accounts import Account, read_account
-from chains.families.solana.answers import mapping, sequence, value_of, whole
+from chains.families.solana.results import mapping, sequence, value_of, whole
 from chains.rpc.json_rpc import RpcFault
 
 PAYER_LEFT_TOO_LITTLE = {"InsufficientFundsForRent": {"account_index": 0}}
-"""The payer would keep less than an account needs, yet not nothing."""
+"""The payer would keep some lamports, but fewer than the rent-exempt minimum."""
 _PAYER_CANNOT_PAY = ("AccountNotFound", "InsufficientFundsForFee", PAYER_LEFT_TOO_LITTLE)
-# The System Program's own words for a transfer that its source can't afford.
+# The System Program's log line for a transfer that its source can't afford.
 _TOO_FEW_LAMPORTS = re.compile(r"^Transfer: insufficient lamports (\d{1,20}), need (\d{1,20})$")
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """The result of a simulation. `units` is None if the node omits it; `accounts` are the requested ones afterwards.
+    """The result of a simulation. `units` is None if the node omits it; `accounts` are the requested accounts after it.
 
     `note` is the error with the last log line.
     """
@@ -26,38 +26,37 @@ class Simulation:
     units: int | None
     error: Any
     note: str
-    lacking: int
+    shortfall: int
     """The shortfall of the failed transfer in lamports, if the logs contain it; else 0."""
     accounts: tuple[Account | None, ...]
 
     @property
     def payer_cannot_pay(self) -> bool:
-        """Whether it failed because the payer has too few lamports for the fee or the rent."""
+        """Whether the payer has too few lamports for the fee or the rent."""
         return self.error in _PAYER_CANNOT_PAY
 
 
-def read_simulation(answer: Any, *, asked_back: int = 0) -> Simulation:
-    """Parse a node's answer to `simulateTransaction`. Raises ChainError, also if accounts are missing."""
-    if isinstance(answer, RpcFault):
-        raise ChainError(f"the node could not simulate: {answer.message}")
-    value = mapping(value_of(answer))
+def read_simulation(result: Any, *, account_count: int = 0) -> Simulation:
+    """Parse the result of `simulateTransaction`. Raises ChainError, also if accounts are missing."""
+    if isinstance(result, RpcFault):
+        raise ChainError(f"the node could not simulate: {result.message}")
+    value = mapping(value_of(result))
     if "err" not in value:
-        raise ChainError("the node's answer lacks the simulation's status")
+        raise ChainError("the node's response lacks the simulation's status")
     error, units = value["err"], value.get("unitsConsumed")
     logs = [line for line in sequence(value.get("logs")) if isinstance(line, str)]
-    accounts = () if error is not None or not asked_back else tuple(sequence(value.get("accounts")))
-    if error is None and len(accounts) != asked_back:
-        raise ChainError("the node did not show what the simulation left of every account")
+    accounts = () if error is not None or not account_count else tuple(sequence(value.get("accounts")))
+    if error is None and len(accounts) != account_count:
+        raise ChainError("the node did not return every account after the simulation")
     return Simulation(
         units=None if units is None else whole(units),
         error=error,
         note=(f"{error}; {logs[-1]}" if logs else str(error))[:500],
-        lacking=_lacking(logs) if error is not None else 0,
+        shortfall=_shortfall(logs) if error is not None else 0,
         accounts=tuple(read_account(account) for account in accounts),
     )
 
 
-def _lacking(logs: list[str]) -> int:
-    """Return the shortfall of the last transfer of lamports."""
+def _shortfall(logs: list[str]) -> int:
     found = [match for match in map(_TOO_FEW_LAMPORTS.match, logs) if match]
     return max(int(found[-1][2]) - int(found[-1][1]), 0) if found else 0

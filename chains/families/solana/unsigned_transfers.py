@@ -1,4 +1,4 @@
-"""Unsigned Solana transfers: v0 messages with a compute budget, and the reference as a read-only key (Solana Pay)."""
+"""Build unsigned Solana transfers: v0 messages with a compute budget, and the reference as a read-only key."""
 
 import base64
 from collections.abc import Sequence
@@ -29,20 +29,20 @@ _MICRO = 10**6
 
 @dataclass(frozen=True)
 class Budget:
-    """The compute units that a transaction may use, and what it offers for each, in millionths of a lamport."""
+    """A transaction's limit of compute units, and its price for each in millionths of a lamport."""
 
     units: int
     price: int
 
     @property
     def fee(self) -> int:
-        """What the transaction costs in lamports, with its one signature."""
+        """The fee in lamports, with one signature."""
         return SIGNATURE_FEE + -(-self.units * self.price // _MICRO)
 
 
 @dataclass(frozen=True)
 class TokenSource:
-    """Where tokens are taken from: the payer's token account, and what the mint says of itself."""
+    """The payer's token account, and its mint's program and decimals."""
 
     account: str
     mint: str
@@ -57,7 +57,6 @@ def token_account(owner: str, mint: str, program: str) -> str:
 
 
 def coin_transfer(sender: str, recipient: str, amount: int, reference: bytes | None) -> list[Instruction]:
-    """Return the instruction that moves `amount` lamports."""
     source, target = Pubkey.from_string(sender), Pubkey.from_string(recipient)
     move = transfer(TransferParams(from_pubkey=source, to_pubkey=target, lamports=amount))
     return [_with_reference(move, reference)]
@@ -66,7 +65,7 @@ def coin_transfer(sender: str, recipient: str, amount: int, reference: bytes | N
 def token_transfer(
     source: TokenSource, sender: str, recipient: str, amount: int, reference: bytes | None
 ) -> list[Instruction]:
-    """Return the instructions that make the recipient's token account where it has none, and move `amount` there."""
+    """Return the instructions that create the recipient's token account if needed, and move `amount` there."""
     payer, owner = Pubkey.from_string(sender), Pubkey.from_string(recipient)
     mint, program = Pubkey.from_string(source.mint), Pubkey.from_string(source.program)
     move = transfer_checked(
@@ -91,7 +90,7 @@ def unsigned(
     blockhash: str,
     tables: Sequence[AddressLookupTableAccount] = (),
 ) -> str:
-    """Return the v0 transaction in base64, with zeros where the payer's signature goes."""
+    """Return the v0 transaction in base64, with zeros in place of the payer's signature."""
     limits = [set_compute_unit_limit(budget.units), set_compute_unit_price(budget.price)]
     message = MessageV0.try_compile(
         Pubkey.from_string(payer), [*limits, *instructions], tables, Hash.from_string(blockhash)

@@ -1,7 +1,7 @@
 """The client address of a request: X-Forwarded-For is trusted only for the hops in `TRUSTED_PROXIES`.
 
-Every process parses it here. python-ipware doesn't check that the peer itself is a trusted proxy, and skips invalid
-entries, which moves its count of hops to the left.
+python-ipware is no substitute: it doesn't check that the peer is a trusted proxy, and it skips invalid entries, which
+shifts its count of hops.
 """
 
 from collections.abc import Iterable
@@ -26,9 +26,9 @@ def client_address(request: HttpRequest) -> Address | None:
 def forwarded_address(peer_text: str, lines: Iterable[str]) -> Address | None:
     """Return the client's address for a connection from `peer_text` with these X-Forwarded-For lines, in order.
 
-    With a number of proxies it is the entry that the outermost of them added, counted from the right over all lines: a
-    proxy may add a line of its own. With networks it is the first address from the right that is outside of them. A
-    client may have forged anything further left.
+    With a number of proxies, it is the entry of the outermost proxy. Entries are counted from the right over all lines,
+    because a proxy may add a separate line. With networks, it is the first address from the right outside of them. A
+    client may forge all entries further left.
     """
     peer = _parsed(peer_text)
     # An empty entry counts: a proxy that doesn't know its client's address may write one.
@@ -50,19 +50,18 @@ def forwarded_address(peer_text: str, lines: Iterable[str]) -> Address | None:
 
 
 def client_identity(request: HttpRequest) -> str:
-    """Return the identity under which the limits count a request's client."""
     return identity_of(client_address(request))
 
 
 def identity_of(address: Address | None) -> str:
-    """Return an IPv4 address, or the /64 that an IPv6 customer has alone, as the limits count it."""
+    """Return the identity that limits count: an IPv4 address, or the /64 of an IPv6 customer."""
     if isinstance(address, IPv6Address):
         return str(IPv6Network((int(address), _IPV6_CUSTOMER_BITS), strict=False))
     return str(address or "unknown")
 
 
 def client_digest(request: HttpRequest) -> str:
-    """Return a keyed digest of the client's identity (64 hex characters): it tells clients apart and names none."""
+    """Return a keyed digest of the client's identity (64 hex characters), which reveals no address."""
     return salted_hmac("quittance.client", client_identity(request), algorithm="sha256").hexdigest()
 
 
@@ -78,6 +77,6 @@ def _parsed(text: str) -> Address | None:
     except ValueError:
         return None
     if isinstance(address, IPv6Address):
-        # The address without its zone, which names an interface of the machine that wrote it.
+        # Without the zone, which names a network interface of the proxy.
         return address.ipv4_mapped or IPv6Address(int(address))
     return address

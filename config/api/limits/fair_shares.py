@@ -1,8 +1,8 @@
 """Count calls against a quota that all clients share, so that no client, merchant or payment request uses it up.
 
-A call is allowed while the quota of the window has room, and while each of its shares has: a share is one in so many of
-what the others have left of the quota, and at least one call. All are checked and counted in one step in Redis, for all
-processes together; without Redis, each process counts alone.
+A call is allowed while the window's quota and each of the call's shares have room. A share is a fraction of the quota
+that other owners have left, but at least one call. One atomic step in Redis checks and counts all, for all processes.
+Without Redis, each process counts alone.
 """
 
 import math
@@ -19,8 +19,8 @@ from config.api.limits import rate_limits
 
 _PREFIX = "quittance-shares"
 
-# KEYS: the times of all calls of the window, and of each share's. ARGV: the window in ms, the quota, a name for this
-# call, and each share (one in how many). Returns what is spent, if anything, and in how many ms there is room again.
+# KEYS: the times of all calls in the window, and of each share's calls. ARGV: the window in ms, the quota, a name for
+# this call, and each share's divisor. Returns the exceeded limit, if any, and the ms until there is room again.
 _COUNT = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -44,7 +44,7 @@ return {'', 0}
 
 @dataclass(frozen=True)
 class Share:
-    """A part of a quota that the calls of one `owner` get together: one in `one_in` of what the others have left."""
+    """A part of a quota for the calls of one `owner`: one in `one_in` of the calls that the others have left."""
 
     owner: str
     one_in: int
@@ -52,7 +52,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Spent:
-    """A call that was not allowed, and not counted: the next is worth trying after `retry_after` seconds, at least 1.
+    """A call that was neither allowed nor counted. Retry after `retry_after` seconds, at least 1.
 
     `is_share`: a share is used up, not the quota.
     """
@@ -62,7 +62,7 @@ class Spent:
 
 
 def spend(quota_name: str, shares: Sequence[Share], quota: RateLimitItem | None) -> Spent | None:
-    """Count one call against the quota and its shares; return None if it is allowed. A quota of None allows everything.
+    """Count one call against the quota and its shares; return None if it is allowed. A quota of None allows all calls.
 
     The service's own calls have no shares: only the quota limits them.
     """
@@ -87,7 +87,7 @@ def _in_redis(quota_name: str, shares: Sequence[Share], amount: int, window: int
 
 
 class Shares:
-    """The same count in this process. Safe to share between threads; `clock` is in seconds."""
+    """The same count in this process. Thread-safe; `clock` is in seconds."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

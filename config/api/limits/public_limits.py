@@ -1,4 +1,4 @@
-"""The limits by client address: public calls, failed authentication, and calls of nodes and providers."""
+"""Rate limits by client address: public calls, failed authentication, and calls that query nodes or providers."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def never_refused(view: View) -> View:
-    """Leave a public view out of the count by address: a customer can always report money that was sent."""
+    """Exempt a public view from the limit by address: a customer can always report a sent payment."""
     view.is_never_refused = True  # type: ignore[attr-defined]
     return view
 
@@ -45,7 +45,6 @@ class RateLimitMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], _arguments: Any, parameters: Mapping[str, Any]
     ) -> HttpResponse | None:
-        """Answer a call over the limit in the view's place."""
         if not request.path.startswith(_PUBLIC) or getattr(view, "is_never_refused", False):
             return None
         about = next((str(parameters[name]) for name in _NAMES if name in parameters), "")
@@ -56,14 +55,13 @@ class RateLimitMiddleware:
 
 
 def count_expensive(request: HttpRequest | Request, about: object) -> None:
-    """Count a call that costs something at nodes or providers, by payment request and client address; each call once.
+    """Count a call that queries nodes or providers, once, by payment request and client address.
 
-    `about` is the request's ID, or "" for a call about none. Call it once the input is known to be valid, and before
-    a node or provider is called. Raises ApiError `rate_limited`. Without Redis this process counts alone.
-
-    Nothing is counted over all addresses: one client could use that up for every other.
+    `about` is the payment request's ID, or "" for a call without one. Call it after the input is validated and before a
+    node or provider is queried. Raises ApiError `rate_limited`. Without Redis this process counts alone. There is no
+    limit over all addresses, because one client could use it up for all others.
     """
-    call: Any = getattr(request, "_request", request)  # the one request under REST framework's
+    call: Any = getattr(request, "_request", request)  # Django's request inside REST framework's
     if getattr(call, "is_counted_as_expensive", False):
         return
     limit = settings.RATE_LIMIT_EXPENSIVE

@@ -1,8 +1,8 @@
 """Count calls against a limit, in Redis, for all processes together.
 
-Each count is one atomic step there, over a sliding window. A Redis that does not answer keeps no caller waiting: after
-one short wait it gets no call for a few seconds, and calls go through. What must not be free even then is counted by
-this process alone (`without_redis="count here"`).
+Each count is one atomic step over a sliding window. If Redis does not respond within a short timeout, it is not called
+for a few seconds, and calls are allowed. Calls that must stay limited are then counted by this process alone
+(`without_redis="count here"`).
 """
 
 import logging
@@ -25,22 +25,21 @@ from config.api.errors import ApiError, ErrorCode
 
 logger = logging.getLogger(__name__)
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 WithoutRedis = Literal["let through", "count here"]
 
-_ANSWER_SECONDS = 0.5
+_TIMEOUT_SECONDS = 0.5
 _PAUSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A call over its limit; the next one is worth trying after `retry_after` whole seconds, at least 1."""
+    """A call over its limit. Retry after `retry_after` whole seconds, at least 1."""
 
     retry_after: int
 
     def as_error(self) -> ApiError:
-        """Return the answer to the caller, 429 `rate_limited`."""
-        message = f"Too many calls; wait {self.retry_after} s before the next."
+        message = f"Too many calls. Try again in {self.retry_after} s."
         return ApiError(ErrorCode.RATE_LIMITED, message, retry_after=self.retry_after)
 
 
@@ -51,32 +50,32 @@ def hit(
     *,
     without_redis: WithoutRedis = "let through",
 ) -> Refusal | None:
-    """Count one call by `identity` within `scope`; return None if `limit` allows it. A refused call is not counted.
+    """Count one call by `identity` within `scope`; return None if `limit` allows it. A rejected call is not counted.
 
-    A `limit` of None allows everything. `scope` keeps counts of different kinds apart.
+    A `limit` of None allows all calls.
     """
     if limit is None:
         return None
-    answer: tuple[Refusal | None] | None
-    answer = from_redis(lambda: (_counted(_in_redis(), limit, scope, identity),))
-    if answer is not None:
-        return answer[0]
+    result: tuple[Refusal | None] | None
+    result = from_redis(lambda: (_counted(_in_redis(), limit, scope, identity),))
+    if result is not None:
+        return result[0]
     if without_redis == "count here":
         return _counted(_in_this_process(), limit, scope, identity)
     return None
 
 
-def from_redis(ask: Callable[[], Answer]) -> Answer | None:
-    """Return what `ask` gets from Redis; None, at once for a few seconds, where Redis does not answer."""
-    if not _redis.is_worth_asking():
+def from_redis(query: Callable[[], Result]) -> Result | None:
+    """Return the result of `query`; None if Redis does not respond, and without a query for a few seconds after."""
+    if not _redis.is_due():
         return None
     try:
-        answer = ask()
+        result = query()
     except RedisError as error:
-        _redis.did_not_answer(error)
+        _redis.failed(error)
         return None
-    _redis.answered()
-    return answer
+    _redis.responded()
+    return result
 
 
 def _counted(
@@ -92,10 +91,10 @@ def _counted(
 def _seconds_until_free(
     amount: int, window: int, previous: int, previous_left: float, current: int, current_left: float
 ) -> float:
-    """Return when one more call would be let through.
+    """Return when one more call would be allowed.
 
-    The window that runs weighs in full; the one before it weighs less and less as it slides out. (The library's own
-    answer is nil where the last call came in the same millisecond as the first.)
+    The current window counts in full, the previous one less and less. (The library returns None if the first and the
+    last call came in the same millisecond.)
     """
     if current >= amount:
         return current_left - window
@@ -103,40 +102,40 @@ def _seconds_until_free(
 
 
 def redis_client() -> Any:
-    """Return the client that counts; what it raises, or takes too long for, is for `from_redis` to handle."""
+    """Return the Redis client. Call it inside `from_redis`, which handles its errors."""
     return _in_redis().storage
 
 
 class _Availability:
-    """Whether Redis is worth asking: one caller finds out that it is silent, and the others need not wait for it."""
+    """Whether Redis responds. After a failure, one caller at a time tries again; the others don't wait."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._asked_again_at: float | None = None
+        self._next_try_at: float | None = None
 
-    def is_worth_asking(self) -> bool:
+    def is_due(self) -> bool:
         with self._lock:
-            if self._asked_again_at is None:
+            if self._next_try_at is None:
                 return True
-            if time.monotonic() < self._asked_again_at:
+            if time.monotonic() < self._next_try_at:
                 return False
-            # This caller tries; the others wait for what it finds.
-            self._asked_again_at = time.monotonic() + _PAUSE_SECONDS
+            # This caller tries again.
+            self._next_try_at = time.monotonic() + _PAUSE_SECONDS
             return True
 
-    def did_not_answer(self, error: Exception) -> None:
+    def failed(self, error: Exception) -> None:
         with self._lock:
-            is_news = self._asked_again_at is None
-            self._asked_again_at = time.monotonic() + _PAUSE_SECONDS
+            is_news = self._next_try_at is None
+            self._next_try_at = time.monotonic() + _PAUSE_SECONDS
         if is_news:
-            logger.warning("rate limits are lifted: Redis does not answer (%s)", type(error).__name__)
+            logger.warning("rate limits are off: Redis does not respond (%s)", type(error).__name__)
 
-    def answered(self) -> None:
+    def responded(self) -> None:
         with self._lock:
-            is_news = self._asked_again_at is not None
-            self._asked_again_at = None
+            is_news = self._next_try_at is not None
+            self._next_try_at = None
         if is_news:
-            logger.warning("rate limits hold again: Redis answers")
+            logger.warning("rate limits are on again: Redis responds")
 
 
 _redis = _Availability()
@@ -146,9 +145,9 @@ _redis = _Availability()
 def _in_redis() -> RedisStorage:
     pool = ConnectionPool.from_url(
         settings.REDIS_URL,
-        max_connections=1000,  # one per thread is never too many; the library's 100 would refuse a burst
-        socket_timeout=_ANSWER_SECONDS,
-        socket_connect_timeout=_ANSWER_SECONDS,
+        max_connections=1000,  # each thread may need one; the library's default of 100 would fail in a burst
+        socket_timeout=_TIMEOUT_SECONDS,
+        socket_connect_timeout=_TIMEOUT_SECONDS,
         retry=Retry(NoBackoff(), 0),
     )
     return RedisStorage("redis://", connection_pool=pool, key_prefix="quittance-limits")

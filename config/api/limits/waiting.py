@@ -1,9 +1,9 @@
-"""Bound how many threads of a web process wait for the outside: nodes, routing providers, receivers, name servers.
+"""Limit how many threads of a web process wait for outside parties: nodes, routing providers, receivers, name servers.
 
-If every thread waited for a node that hangs, calls that need the database alone would wait too. So at most
-`MOST_WAITING` threads do, and fewer for one party. One more waits for its turn, which comes soon if the party answers.
-If it doesn't come, this call and the next ones fail as if the party were down. Only threads that answer a request
-count: workers have threads of their own for each chain and receiver.
+If every thread waited for a node that hangs, calls that need only the database would wait too. So at most `MAX_WAITING`
+threads wait, and fewer for one party. Another thread queues for a short time; if no place gets free, this call and the
+next ones fail as if the party were down. Only threads that serve a request count: workers have separate threads for
+each chain and receiver.
 """
 
 import threading
@@ -15,18 +15,18 @@ from functools import partial
 
 from django.http import HttpRequest, HttpResponse
 
-# Of the 16 threads in `config/gunicorn.py`. The others are left for calls that need no one outside.
-MOST_WAITING = 12
-MOST_FOR_ONE_PARTY = 8
+# Of the 16 threads in `config/gunicorn.py`. The rest serve calls that need only the database.
+MAX_WAITING = 12
+MAX_FOR_ONE_PARTY = 8
 RETRY_AFTER_SECONDS = 2
-# A burst at a party that answers gets its turn within this time. If one caller doesn't, the party hangs: for the pause
-# no one queues for it any more, and then one at a time.
+# If the party responds, a burst of calls gets its turn within this time. If a caller waits longer, the party hangs:
+# during the pause no caller queues for it, and then one at a time.
 _PATIENCE_SECONDS = 1.0
 _PAUSE_SECONDS = 5.0
 
 
 class Busy(Exception):
-    """Too many threads wait for the outside already."""
+    """Too many threads wait for outside parties already."""
 
 
 class _Threads:
@@ -38,7 +38,6 @@ class _Threads:
         self._hangs_until: dict[str, float] = {}
 
     def enter(self, party: str, at_once: int, *, queues: bool) -> None:
-        """Count the calling thread, or raise Busy."""
         with self._changed:
             if not self._has_room(party, at_once):
                 if not queues:
@@ -47,20 +46,19 @@ class _Threads:
             self._calling[party] += 1
 
     def leave(self, party: str) -> None:
-        """Stop counting the calling thread."""
         with self._changed:
             self._calling -= Counter((party,))
             self._changed.notify_all()
 
     def _has_room(self, party: str, at_once: int) -> bool:
-        return self._calling[party] < at_once and self._calling.total() < MOST_WAITING
+        return self._calling[party] < at_once and self._calling.total() < MAX_WAITING
 
     def _queue(self, party: str, at_once: int) -> None:
         until = self._hangs_until.get(party)
         if until is not None:
             if time.monotonic() < until:
                 raise Busy(party)
-            self._give_up(party)  # for all but this thread, which tries again
+            self._give_up(party)  # for all threads but this one, which tries again
         if not self._changed.wait_for(lambda: self._has_room(party, at_once), _PATIENCE_SECONDS):
             self._give_up(party)
             raise Busy(party)
@@ -71,7 +69,7 @@ class _Threads:
 
 
 class _Here(threading.local):
-    is_answering = False
+    is_serving = False
     is_counted = False
 
 
@@ -80,13 +78,13 @@ _here = _Here()
 
 
 @contextmanager
-def waiting_for(party: str, *, at_once: int = MOST_FOR_ONE_PARTY, queues: bool = True) -> Iterator[None]:
-    """Count this thread as waiting for `party` while the block runs; within another such block it is counted already.
+def waiting_for(party: str, *, at_once: int = MAX_FOR_ONE_PARTY, queues: bool = True) -> Iterator[None]:
+    """Count this thread as waiting for `party` while the block runs; nested blocks count once. Raises Busy.
 
-    At most `at_once` threads wait for one party. If it `queues`, one more waits up to a second for one of these to end.
-    Raises Busy. Does nothing in a thread that answers no request.
+    At most `at_once` threads wait for one party. With `queues`, another thread waits up to a second for a place. Has no
+    effect outside threads that serve requests.
     """
-    if not _here.is_answering or _here.is_counted:
+    if not _here.is_serving or _here.is_counted:
         yield
         return
     _threads.enter(party, at_once, queues=queues)
@@ -99,21 +97,20 @@ def waiting_for(party: str, *, at_once: int = MOST_FOR_ONE_PARTY, queues: bool =
 
 
 def hold(party: str, *, at_once: int) -> Callable[[], None]:
-    """Count one more thread, which sends a long answer, until the returned function is called, once. Raises Busy."""
+    """Count one more thread, which streams a response, until the returned function is called. Raises Busy."""
     _threads.enter(party, at_once, queues=False)
     return partial(_threads.leave, party)
 
 
 class AnsweringMiddleware:
-    """Mark the threads that answer requests."""
+    """Mark the threads that serve requests."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request."""
-        _here.is_answering = True
+        _here.is_serving = True
         try:
             return self.get_response(request)
         finally:
-            _here.is_answering = False
+            _here.is_serving = False

@@ -1,4 +1,4 @@
-"""The errors in the API's description: one shape, and for each status its possible codes."""
+"""The errors in the OpenAPI document: one shape, and the possible codes of each status."""
 
 import json
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ MEANINGS = {
     ErrorCode.AMOUNT_NOT_A_STRING: "The amount is not a JSON string.",
     ErrorCode.AMOUNT_TOO_PRECISE: "The amount has more fraction digits than the token.",
     ErrorCode.AMOUNT_NOT_POSITIVE: "The amount is zero.",
-    ErrorCode.AMOUNT_TOO_LARGE: "The amount is more than the chain can hold.",
+    ErrorCode.AMOUNT_TOO_LARGE: "The amount exceeds the largest that the chain supports.",
     ErrorCode.CHAIN_UNKNOWN: "The chain is unknown or inactive.",
     ErrorCode.TOKEN_UNKNOWN: "The token is unknown or inactive.",
     ErrorCode.TOKEN_NOT_ON_CHAIN: "The token is on another chain.",
@@ -45,20 +45,20 @@ MEANINGS = {
     ErrorCode.INSUFFICIENT_FUNDS: "The wallet doesn't have enough of the token.",
     ErrorCode.INSUFFICIENT_GAS: "The wallet doesn't have enough native coin for the network fee.",
     ErrorCode.TRANSACTION_WOULD_FAIL: "The simulation of the transaction failed.",
-    ErrorCode.TRANSACTION_ALREADY_USED: "All that the transaction paid to this recipient was already credited.",
+    ErrorCode.TRANSACTION_ALREADY_USED: "All of the transaction's payments to this recipient are already credited.",
     ErrorCode.RETRY_LIMIT_REACHED: "The payment was retried 3 times, or the delivery attempted 100 times.",
     ErrorCode.PAYMENT_NOT_RETRYABLE: "The payment did not fail, or its failure can't change.",
-    ErrorCode.REFUND_TOO_LARGE: "More than what can still be refunded, or 100 refunds of the request exist already.",
+    ErrorCode.REFUND_TOO_LARGE: "More than the refundable amount, or 100 refunds of the request exist already.",
     ErrorCode.REFUND_NOT_READY: "The refund has no address, has a fixed one, or is completed or cancelled.",
     ErrorCode.REFUND_NOT_CANCELLABLE: "A transaction of the refund is on its way, or the refund is completed.",
     ErrorCode.PAYMENT_REQUEST_ACTIVE: "The payment request is still active. Cancel it before you refund it.",
     ErrorCode.PAYMENT_REFUNDED: "Refunds leave less than the requested amount, so acceptance wouldn't complete it.",
     ErrorCode.WEBHOOK_NOT_CONFIGURED: "No webhook URL is set.",
-    ErrorCode.RATE_LIMITED: "Too many calls. Wait as long as Retry-After says.",
+    ErrorCode.RATE_LIMITED: "Too many calls. Try again after Retry-After seconds.",
     ErrorCode.TOO_MANY_OPEN_PAYMENTS: "5 payments of this request are being verified for this client.",
     ErrorCode.TOO_MANY_PAYMENTS: "Too many transactions were submitted publicly for this request.",
-    ErrorCode.NODE_UNAVAILABLE: "No node of the chain gave a usable response.",
-    ErrorCode.ROUTING_UNAVAILABLE: "No routing provider gave a usable response, or swaps are switched off.",
+    ErrorCode.NODE_UNAVAILABLE: "No node of the chain sent a usable response.",
+    ErrorCode.ROUTING_UNAVAILABLE: "No routing provider sent a usable response, or swaps are switched off.",
     ErrorCode.RATE_UNAVAILABLE: "No two sources agree on a fresh exchange rate, or prices are switched off.",
     ErrorCode.SERVICE_UNAVAILABLE: "Service temporarily unavailable. Nothing was changed.",
     ErrorCode.INTERNAL_ERROR: "Internal error. Contact the operator with the request ID.",
@@ -114,7 +114,7 @@ _TYPE = {"$ref": "#/components/schemas/ErrorType"}
 
 
 def _error(type_: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
-    """Return the one shape of all errors, its `type` and `code` as given."""
+    """Return the shape of all errors with these schemas of `type` and `code`."""
     fields = {
         "type": type_,
         "code": code,
@@ -148,21 +148,21 @@ def _error(type_: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
 
 COMPONENTS["Error"] = _error(_TYPE, _CODE)
 
-_FEW = 3  # operations that share a response, from which on it gets a name
+_MIN_SHARED = 3  # a response of this many operations becomes a component
 _HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
 
 
 def error_responses(codes: Iterable[ErrorCode]) -> dict[str, dict[str, Any]]:
     """Return the response objects for `codes`, one per status, each naming its possible codes."""
     by_status: dict[int, list[ErrorCode]] = {}
-    for code in ErrorCode:  # in the enumeration's order, whatever order they were given in
+    for code in ErrorCode:  # in the enumeration's order
         if code in codes:
             by_status.setdefault(status_of(code), []).append(code)
     return {str(status): _response(status, by_status[status]) for status in sorted(by_status)}
 
 
 def shared(paths: dict[str, Any]) -> dict[str, Any]:
-    """Return the error responses that several operations have in common, by name; in `paths` they become references."""
+    """Return the error responses of several operations by name, and replace them in `paths` with references."""
     places: dict[str, list[tuple[dict[str, Any], str]]] = {}
     for operations in paths.values():
         for operation in operations.values():
@@ -171,7 +171,7 @@ def shared(paths: dict[str, Any]) -> dict[str, Any]:
                     places.setdefault(json.dumps(response), []).append((operation["responses"], status))
     found: dict[str, Any] = {}
     for text, where in places.items():
-        if len(where) < _FEW:
+        if len(where) < _MIN_SHARED:
             continue
         phrase = HTTPStatus(int(where[0][1])).phrase.title().replace(" ", "")
         name = (

@@ -1,8 +1,8 @@
-"""The API's own description (OpenAPI 3.1): what operations have in common, so that views say only what is theirs.
+"""Generate the OpenAPI document (3.1), so that views declare only their own parts.
 
-A view names its operation with `operation`; a response's struct or a body's serializer names its object with
-`described`; a field says its meaning with `doc` or `help_text`. Credentials, permissions, common errors and headers
-come from the view itself.
+A view declares its operation with `operation`, a response's struct or a body's serializer its object with `described`,
+and a field its meaning with `doc` or `help_text`. Credentials, permissions, common errors and headers are derived from
+the view.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,10 +25,10 @@ from config.api.serializers import StrictSerializer
 
 Described = TypeVar("Described", bound=type[serializers.BaseSerializer[Any]] | type[Answer])
 View = TypeVar("View", bound=Callable[..., Any])
-# By status, or by status and media type where that is not JSON.
+# By status, or by status and media type if it is not JSON.
 Answers = Mapping[int | tuple[int, str], OpenApiResponse]
 
-_OWN_ERRORS = "x-own-errors"  # handed from the decorator to the inspector; not part of what is published
+_OWN_ERRORS = "x-own-errors"  # passed from the decorator to the inspector, and not published
 _OWN_HEADERS = "x-own-headers"
 _SANDBOX = "/api/test/"
 _WEBHOOKS = "webhooks.api.reference.described_calls"  # `config` names apps as text only
@@ -50,8 +50,8 @@ def operation(
 ) -> Callable[[View], View]:
     """Describe one operation.
 
-    `path` says what each variable in the path is; `errors` are the codes beyond those that any such call can meet;
-    `answer_headers` are those of its own, by status and by the names of `components.HEADERS`.
+    `path` describes each variable in the path. `errors` are the codes beyond the common ones. `answer_headers` are the
+    names of its own headers in `components.HEADERS`, by status.
     """
     variables = [
         OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.PATH, description=meaning)
@@ -78,7 +78,7 @@ def operation(
 def described(
     name: str, text: str, example: Mapping[str, Any] | None = None
 ) -> Callable[[Described], Described]:
-    """Name the object that a struct or a serializer describes, say what it is, and show an example of it."""
+    """Set the name, description and example of a struct or serializer in the OpenAPI document."""
 
     def decorate(serializer: Described) -> Described:
         decorated = extend_schema_serializer(component_name=name, description=text, many=False)(serializer)
@@ -89,7 +89,7 @@ def described(
 
 
 def list_of(item: type[Answer], name: str) -> type[ListPage]:
-    """Return the list object whose `data` are `item`s, described as `name`."""
+    """Return the list object with `data` of `item`s, described as `name`."""
     data = Annotated[list[item], doc("The objects of this page, newest first.")]  # type: ignore[valid-type]
     made = cast(type[ListPage], msgspec.defstruct(name, [("data", data)], bases=(ListPage,), kw_only=True))
     return described(name, "One page of a list, newest first.")(made)
@@ -103,7 +103,7 @@ class ArrayOf:
 
 
 class Inspector(AutoSchema):
-    """Reads an operation off its view."""
+    """Derive an operation from its view."""
 
     @property
     def _permissions(self) -> list[Any]:
@@ -119,7 +119,7 @@ class Inspector(AutoSchema):
         return self._takes_idempotency_key and not getattr(handler, "is_never_replayed", False)
 
     def get_operation(self, *args: Any, **options: Any) -> dict[str, Any] | None:
-        """Return the operation with its credentials, its errors and the headers of its answers."""
+        """Return the operation with its credentials, its errors and the headers of its responses."""
         found = super().get_operation(*args, **options)
         if found is None:
             return None
@@ -130,22 +130,21 @@ class Inspector(AutoSchema):
         replayed = ["Idempotent-Replayed"] if self._is_replayed else []
         for status, response in found["responses"].items():
             self._add_headers(response, [*headers.get(status, ()), "X-Request-Id", *replayed])
-        refusals = errors.error_responses([*own, *self._common_errors(found)])
-        for status, response in refusals.items():
+        rejections = errors.error_responses([*own, *self._common_errors(found)])
+        for status, response in rejections.items():
             is_stored = status == "409" and not FINAL_CONFLICTS.isdisjoint(own)
             self._add_headers(response, ["X-Request-Id", *(replayed if is_stored else ())])
-        found["responses"] = dict(sorted({**found["responses"], **refusals}.items()))
+        found["responses"] = dict(sorted({**found["responses"], **rejections}.items()))
         return found
 
     def get_auth(self) -> list[dict[str, Any]]:
-        """Return the credentials that the view's permissions demand; none for a public one."""
+        """Return the credentials that the view requires; none for a public view."""
         if not self._permissions:
             return []
         names = [each.permission.value for each in self._permissions if each.permission is not None]
         return [{scheme: names} for scheme in SECURITY_SCHEMES]
 
     def get_override_parameters(self) -> list[Any]:
-        """Return the parameters that come with the kind of operation."""
         common = list(super().get_override_parameters())
         if self._takes_idempotency_key:
             common.append(
@@ -197,7 +196,7 @@ class Inspector(AutoSchema):
         response["headers"] = {**response.get("headers", {}), **references}
 
     def _is_list_view(self, serializer: Any = None) -> bool:  # noqa: ARG002 - the inspector's interface
-        """Wrap nothing: an operation names its list or array itself."""
+        """Return False: an operation declares its list or array itself."""
         return False
 
     def _get_response_for_code(self, serializer: Any, *args: Any, **options: Any) -> dict[str, Any]:
@@ -209,7 +208,7 @@ class Inspector(AutoSchema):
         return found
 
     def _map_serializer(self, serializer: Any, direction: str, bypass_extensions: bool = False) -> Any:
-        """Add what the serializer's own class promises: no unknown fields, and an example for each field."""
+        """Add `additionalProperties: false` of strict serializers, and an example for each field."""
         found = super()._map_serializer(serializer, direction, bypass_extensions)  # type: ignore[no-untyped-call]
         if isinstance(serializer, StrictSerializer) or (
             isinstance(serializer, type) and issubclass(serializer, StrictSerializer)
@@ -224,7 +223,6 @@ class Inspector(AutoSchema):
         return found
 
     def _map_serializer_field(self, field: Any, direction: str, bypass_extensions: bool = False) -> Any:
-        """Say that ids need 64 bits."""
         found = super()._map_serializer_field(field, direction, bypass_extensions)  # type: ignore[no-untyped-call]
         if isinstance(field, serializers.IntegerField) and str(field.field_name).endswith("id"):
             found["format"] = "int64"
@@ -232,21 +230,21 @@ class Inspector(AutoSchema):
 
 
 def only_what_answers(endpoints: list[Any], **_: Any) -> list[Any]:
-    """Leave out the sandbox where there is none."""
+    """Omit the sandbox's operations outside staging."""
     if settings.ENVIRONMENT == "staging":
         return endpoints
     return [endpoint for endpoint in endpoints if not endpoint[0].startswith(_SANDBOX)]
 
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add the shared components, and take out what says nothing to a reader."""
+    """Add the shared components and code samples, and simplify the schemas."""
     components = result["components"]
     schemas = {**components.get("schemas", {}), **errors.COMPONENTS}
     schemas.pop("Null", None)
     names = {tuple(schema["enum"]): name for name, schema in schemas.items() if "enum" in schema}
     calls = import_string(_WEBHOOKS)()
     tidied: dict[str, Any] = _tidied({**result, "webhooks": calls, "components": {}}, names)
-    # An enumeration's own component keeps its words; everything in the others refers to it.
+    # An enumeration's own component keeps its values; the other schemas refer to it.
     described_here = {
         name: schema if "enum" in schema else _tidied(schema, names)
         for name, schema in sorted(schemas.items())
@@ -262,7 +260,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def _tidied(node: Any, names: Mapping[tuple[str, ...], str]) -> Any:
-    """Return `node` with its enumerations by name, and without marks for schemas that serve both directions."""
+    """Return `node` with references to enumerations, and without `readOnly`."""
     if isinstance(node, list):
         return [_tidied(item, names) for item in node]
     if not isinstance(node, dict):

@@ -1,6 +1,6 @@
-"""Samples of each call for the API reference in curl, Python and TypeScript, made from the description's own examples.
+"""Generate code samples of each call for the API reference, in curl, Python and TypeScript, from its examples.
 
-Calls with an API key are shown with our own clients, the checkout's public ones with requests and fetch.
+Calls with an API key use our own clients, the checkout's public calls requests and fetch.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from config.api.schema import typescript_samples as typescript
 
-# Operation: what the result is called, the client's method, and which arguments are positional.
+# By operation: the result's name, the client's method, and the positional arguments.
 _CLIENT: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "chains.list": ("chains", "chains.list", ()),
     "tokens.list": ("tokens", "chains.tokens", ("chain_id",)),
@@ -41,7 +41,7 @@ _CLIENT: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "events.retrieve": ("event", "events.retrieve", ("id",)),
     "sandbox.simulate": ("payment_request", "sandbox.simulate", ("id", "outcome")),
 }
-# What a list is narrowed by, where that shows more than its length does.
+# The filters in the samples of lists.
 _QUERIES: dict[str, dict[str, Any]] = {
     "payment_requests.list": {"status": "completed", "limit": 3},
     "webhook_deliveries.list": {"status": "failed", "limit": 3},
@@ -49,19 +49,19 @@ _QUERIES: dict[str, dict[str, Any]] = {
     "payments.list": {"limit": 3},
 }
 _BODIES: dict[str, tuple[str, ...]] = {
-    # Of the fields that may be left out, those that most calls send.
+    # The optional fields that most calls send.
     "payment_requests.create": (
         "amount", "token_id", "chain_id", "recipient_address", "external_id", "redirect_url",
     ),
     "webhooks.update": ("url",),
 }  # fmt: skip
-_WIDTH = 60  # what fits beside the reference's text
+_WIDTH = 60  # characters that fit beside the reference's text
 _KEYED = "payment_requests.create"  # the call for which an idempotency key is shown
 _IDEMPOTENCY_KEY = "order-1001"
 
 
 def add_samples(schema: dict[str, Any]) -> None:
-    """Add `x-codeSamples` to each operation of a complete description."""
+    """Add `x-codeSamples` to each operation of a complete OpenAPI document."""
     base_url = schema["servers"][0]["url"]
     components = schema["components"]["schemas"]
     for path, operations in schema["paths"].items():
@@ -110,7 +110,7 @@ def _typescript(
         )
     result, call, positional = _CLIENT[name]
     fields = {**query, **(body or {})}
-    # The outcome is an argument of its own; all other fields of a body are one object.
+    # The outcome is a separate argument; all other fields of a body are one object.
     separate = [fields.pop(each) for each in positional if each in fields and each != "since"]
     key = _IDEMPOTENCY_KEY if name == _KEYED else None
     server = address.split("/api/")[0]
@@ -131,7 +131,7 @@ def _body(operation: Mapping[str, Any], components: Mapping[str, Any]) -> dict[s
 
 
 def _path_values(path: str, components: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values for the path's variables: the ids of the objects that the description shows."""
+    """Return values for the path's variables: the ids of the example objects."""
     if "/deliveries/" in path:
         kind = "WebhookDelivery"
     elif "/events/" in path:
@@ -211,7 +211,7 @@ def _json_argument(body: Mapping[str, Any]) -> str:
 
 
 def _called(function: str, arguments: Sequence[str]) -> str:
-    """Return the call on one line, or with an argument on each where that is too long to read beside the text."""
+    """Return the call on one line, or with one argument per line if it is too long."""
     line = f"{function}({', '.join(arguments)})"
     if len(line) <= _WIDTH:
         return line
@@ -219,7 +219,6 @@ def _called(function: str, arguments: Sequence[str]) -> str:
 
 
 def _source(value: Any) -> str:
-    """Return the value as Python source, with double quotes."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict):

@@ -23,7 +23,6 @@ _TAGS = {
 
 
 def spectacular_settings(base_url: str, environment: str) -> dict[str, Any]:
-    """Return drf-spectacular's settings for a deployment at `base_url`."""
     return {
         "OAS_VERSION": "3.1.0",
         "TITLE": "Quittance API",

@@ -1,4 +1,4 @@
-"""The API's description of response objects, read off their structs (`config.api.answers`)."""
+"""Generate the schemas of response objects from their structs (`config.api.answers`)."""
 
 import types
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -16,13 +16,13 @@ _CONSTRAINTS = {"pattern": "pattern", "min_length": "minLength", "ge": "minimum"
 
 
 class StructSchema(OpenApiSerializerExtension):
-    """Describes a struct as drf-spectacular describes a serializer."""
+    """drf-spectacular's extension point for structs."""
 
     target_class = Answer
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: str) -> dict[str, Any]:  # noqa: ARG002
-        """Return the component of a struct; a struct that is nested in it becomes a component of its own."""
+        """Return the component of a struct. A nested struct becomes a separate component."""
         hints = get_type_hints(self.target, include_extras=True)
         schemas: dict[str, Any] = {}
         required = []
@@ -35,7 +35,6 @@ class StructSchema(OpenApiSerializerExtension):
 
 
 def _is_optional(hint: Any) -> bool:
-    """Whether the field may be left out."""
     inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     return msgspec.UnsetType in get_args(inner)
 
@@ -48,7 +47,6 @@ def _field(auto_schema: AutoSchema, name: str, hint: Any) -> dict[str, Any]:
 
 
 def _schema(auto_schema: AutoSchema, hint: Any) -> dict[str, Any]:
-    """Return the JSON Schema of a type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _marked(_schema(auto_schema, arguments[0]), hint.__metadata__)
@@ -70,7 +68,6 @@ def _schema(auto_schema: AutoSchema, hint: Any) -> dict[str, Any]:
 
 
 def reference_to(auto_schema: AutoSchema, struct: type[Answer]) -> dict[str, Any]:
-    """Return the reference to a struct's component."""
     resolve: Any = auto_schema.resolve_serializer  # its types know serializers only
     return dict(resolve(struct, "response").ref)
 
@@ -92,7 +89,7 @@ def _marked(schema: dict[str, Any], marks: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _choice(schema: dict[str, Any], mark: Choices) -> dict[str, Any]:
-    """Return an enumeration as drf-spectacular writes it, which gives it a name of its own afterwards."""
+    """Return an enumeration in drf-spectacular's form, so that its hook gives it a name."""
     values: list[str | None] = [value for value, _ in mark.choices]
     if "null" in schema["type"]:
         values.append(None)

@@ -1,14 +1,11 @@
-"""Samples of each call for the API reference in TypeScript.
-
-Calls with an API key are shown with our own TypeScript client, the checkout's public ones with fetch.
-"""
+"""Generate the TypeScript samples of the API reference."""
 
 import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_WIDTH = 60  # what fits beside the reference's text
+_WIDTH = 60  # characters that fit beside the reference's text
 _LISTS = (
     "payment_requests.list",
     "payments.list",
@@ -25,7 +22,7 @@ def with_client(
 ) -> str:  # fmt: skip
     """Return a module that makes one call with the client and prints its result.
 
-    `call` is the Python client's, `result` what it returns; `fields` go into the call's one object.
+    `call` is the Python client's method, `result` the name of its result; `fields` go into one object.
     """
     given = [_value(value) for value in positional]
     if fields:
@@ -64,7 +61,6 @@ def with_fetch(method: str, address: str, body: Mapping[str, Any] | None) -> str
 
 
 def with_event_source(address: str) -> str:
-    """Return a module that prints a stream as it arrives."""
     return (
         f"const response = await fetch({_address(address, False)});\n"
         "if (!response.ok || !response.body) throw new Error(await response.text());\n"
@@ -89,7 +85,6 @@ def _object(fields: Mapping[str, Any], indent: str = "") -> str:
 
 
 def _value(value: Any) -> str:
-    """Return the value as TypeScript source."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_name(name)}: {_value(part)}" for name, part in value.items()) + " }"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The API's description at `/api/schema`, and the reference page at `/api/docs`."""
+"""The OpenAPI document at `/api/schema`, and the reference page at `/api/docs`."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from config.api.methods import only_read
 
 _TYPES = {"json": "application/json", "yaml": "application/yaml"}
 _CACHE_SECONDS = 300
-# Two inline style sheets that Redoc adds before it knows the nonce: an empty one, and one for scroll bars.
+# Redoc adds two inline style sheets before it knows the nonce: an empty one, and one for scroll bars.
 _REDOC_STYLES = (
     "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
     "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='",
@@ -32,7 +32,6 @@ class SchemaView(APIView):
     permission_classes = ()
 
     def get(self, request: Request) -> HttpResponse:
-        """Return the document as JSON, or as YAML for `?format=yaml`."""
         form = request.query_params.get("format", "json")
         if form not in _TYPES:
             message = f"This should be one of json, yaml; got {form[:64]!r}."

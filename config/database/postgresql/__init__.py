@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend, with a pool that checks connections without asking the server."""
+"""Django's PostgreSQL backend, with a cheaper check of pool connections."""

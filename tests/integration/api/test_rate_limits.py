@@ -324,7 +324,7 @@ def test_what_is_expensive_is_counted_by_this_process_when_redis_is_gone(
     finally:
         rate_limits._in_redis.cache_clear()
         rate_limits._in_this_process.cache_clear()
-        rate_limits._redis.answered()
+        rate_limits._redis.responded()
 
 
 def test_the_walk_knows_the_paths() -> None:

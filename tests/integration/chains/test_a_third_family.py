@@ -92,7 +92,7 @@ def test_a_request_is_created_with_the_familys_own_decimals_and_addresses(
     [
         ({"recipient_address": EVM_WALLET}, "address_invalid", "This should be a Moon address"),
         ({"recipient_address": "moon1short"}, "address_invalid", "This should be a Moon address"),
-        ({"amount": "10000000.00000001"}, "amount_too_large", "beyond what Sea of Tranquility can hold"),
+        ({"amount": "10000000.00000001"}, "amount_too_large", "the largest that Sea of Tranquility supports"),
         ({"amount": "0.123456789"}, "amount_too_precise", "LUNE has 8 decimals"),
     ],
 )

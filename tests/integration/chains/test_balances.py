@@ -115,7 +115,7 @@ def test_a_thousand_tokens_are_one_request(local_chain: LocalChain, true: dict[s
 
 
 def test_no_part_is_too_large_for_any_chain(local_chain: LocalChain) -> None:
-    part = strangers(balances.MOST_IN_A_PART)
+    part = strangers(balances.MAX_IN_A_PART)
     assert len(balances.creation_code(local_chain.payer, part)) <= 49_152
     assert 1 + 33 * len(part) <= 24_576
 

@@ -57,7 +57,7 @@ def test_a_chain_is_impaired_while_enough_nodes_answer_and_down_when_fewer_do(
     look(nodes)
     assert health(chain) is Health.IMPAIRED
     (ill, *_) = ChainStatus.objects.get().nodes
-    assert (ill["state"], ill["head"], ill["error"]) == ("failing", None, "the node answered HTTP 500")
+    assert (ill["state"], ill["head"], ill["error"]) == ("failing", None, "the node returned HTTP 500")
     nodes[1].break_with(fault_proxy.server_error)
     look(nodes)
     assert health(chain) is Health.DOWN

@@ -22,8 +22,8 @@ UNKNOWN = "0x" + "ab" * 32
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_rpc, "CONNECT_SECONDS", 0.5)
     monkeypatch.setattr(json_rpc, "READ_SECONDS", 0.3)
-    monkeypatch.setattr(json_rpc, "WHOLE_ANSWER_SECONDS", 0.5)
-    monkeypatch.setattr(json_rpc, "MAX_ANSWER_BYTES", 256 * 1024)
+    monkeypatch.setattr(json_rpc, "RESPONSE_SECONDS", 0.5)
+    monkeypatch.setattr(json_rpc, "MAX_RESPONSE_BYTES", 256 * 1024)
 
 
 def with_answers(change: Callable[[list[dict[str, object]]], object]) -> Behaviour:

@@ -8,7 +8,7 @@ import pytest
 
 from chains.client import ChainError
 from chains.families.evm.client import EvmClient
-from chains.families.evm.nonces import REFUSED_FOR_SECONDS, NonceLookup
+from chains.families.evm.nonces import UNSUPPORTED_SECONDS, NonceLookup
 from chains.rpc.json_rpc import RpcFault
 from tests.chain import LocalChain
 
@@ -65,7 +65,7 @@ def test_a_node_without_the_method_is_not_asked_again_for_an_hour() -> None:
     nodes = Nodes([Node("a", REFUSED)])
     assert [nodes.find(), nodes.find()] == [None, None]
     assert nodes.nodes[0].asked == 1
-    nodes.now = REFUSED_FOR_SECONDS + 1
+    nodes.now = UNSUPPORTED_SECONDS + 1
     nodes.find()
     assert nodes.nodes[0].asked == 2
 

@@ -58,7 +58,10 @@ def refused(directory: Path, *chains: dict[str, Any]) -> str:
         ({"decimals": 18}, "has decimals 6, but the file has 18"),
         ({"symbol": "USDT"}, "has symbol USDC, but the file has USDT"),
         ({"symbol": "usdc"}, "has symbol USDC, but the file has usdc"),
-        ({"contract_address": "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f"}, "is the token's address right"),
+        (
+            {"contract_address": "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f"},
+            "check the token's address",
+        ),
         ({"is_active": False, "decimals": 8}, "has decimals 6, but the file has 8"),
     ],
 )

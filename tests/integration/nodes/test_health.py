@@ -31,7 +31,7 @@ def test_nodes_are_listed_in_the_catalogues_order_with_what_became_of_them(
     told = client.health()
     assert [node.state.value for node in told] == ["failing", "limiting", "wrong_chain", "answering"]
     assert {node.host for node in told} == {"127.0.0.1"}
-    assert told[0].last_error == "the node answered HTTP 500"
+    assert told[0].last_error == "the node returned HTTP 500"
     assert told[3] == NodeHealth("127.0.0.1", told[3].state, told[3].head, "", told[3].since)
     assert told[3].head == int(local_chain.rpc("eth_blockNumber"), 16)
     assert all(node.since >= before for node in told)
@@ -55,12 +55,12 @@ def test_since_is_when_the_state_began_and_the_last_error_is_kept(nodes_of: Node
     with pytest.raises(ChainError):
         client.chain_id()
     (ill,) = client.health()
-    assert (ill.state, ill.last_error) == ("failing", "the node's answer is not JSON")
+    assert (ill.state, ill.last_error) == ("failing", "the node's response is not JSON")
     assert ill.since > well.since
     node.heal()
     client.chain_id()
     (again,) = client.health()
-    assert (again.state, again.last_error) == ("answering", "the node's answer is not JSON")
+    assert (again.state, again.last_error) == ("answering", "the node's response is not JSON")
 
 
 @pytest.mark.parametrize(

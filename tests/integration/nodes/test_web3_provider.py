@@ -38,8 +38,8 @@ def refused(exchange: Exchange) -> None:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_rpc, "READ_SECONDS", 0.3)
-    monkeypatch.setattr(json_rpc, "WHOLE_ANSWER_SECONDS", 0.5)
-    monkeypatch.setattr(json_rpc, "MAX_ANSWER_BYTES", 256 * 1024)
+    monkeypatch.setattr(json_rpc, "RESPONSE_SECONDS", 0.5)
+    monkeypatch.setattr(json_rpc, "MAX_RESPONSE_BYTES", 256 * 1024)
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_an_odd_answer_becomes_no_code(web3_on: Connect, said: object) -> None:
 
 def test_a_node_that_refuses_a_call_has_not_answered_it(web3_on: Connect) -> None:
     web3, _ = web3_on(refused)
-    with pytest.raises(ChainError, match="refused"):
+    with pytest.raises(ChainError, match="rejected"):
         _ = web3.eth.block_number
 
 
@@ -112,7 +112,6 @@ def test_a_node_of_another_chain_is_not_asked(web3_on: Connect) -> None:
     with pytest.raises(ChainError, match="a different chain"):
         web3.eth.get_balance(ACCOUNT)
     assert not payment_questions(node)
-    assert not web3.is_connected()
 
 
 @pytest.mark.parametrize(

@@ -143,4 +143,4 @@ def test_doctor_does_not_take_a_dump_that_failed_for_one(
     settings.BACKUP_FOLDER = str(folder)
     assert back_up(folder, key, DATABASE_URL="postgresql://127.0.0.1:1/nowhere").returncode != 0
     finding = backups.check_folder()
-    assert (finding.level, finding.summary) == (Level.FAILED, f"{folder} holds none")
+    assert (finding.level, finding.summary) == (Level.FAILED, f"{folder} has no backup")

@@ -113,10 +113,10 @@ def test_setup_prepares_what_the_image_holds_and_doctor_names_the_processes_to_s
     assert done.returncode == 1, done.stderr
     assert (deployment.folder / "staticfiles/staticfiles.json").exists()
     report = " ".join(done.stdout.split())
-    assert "FAILED worker: no worker answers" in report
-    assert "FAILED beat: has sent nothing" in report
+    assert "FAILED worker: no worker responds" in report
+    assert "FAILED beat: has sent no task" in report
     assert "the proxy finds no web process" in report
-    assert f"FAILED backups: {deployment.backups} holds none" in report
+    assert f"FAILED backups: {deployment.backups} has no backup" in report
     assert "4 failed" in report
 
 

@@ -14,7 +14,7 @@ import requests
 from django.utils import timezone
 
 from chains.models import Chain, Token
-from config.api.limits.waiting import MOST_WAITING
+from config.api.limits.waiting import MAX_WAITING
 from merchants.models import ApiKey
 from payments.models import PaymentRequest, Route
 from tests.conftest import Api
@@ -65,7 +65,7 @@ def answers_while_many_wait(slow: Call, fast: dict[str, Call], silent: Silent) -
         try:
             # Those that are refused have their answers once the others hold all that they may.
             eventually(
-                lambda: sum(each.done() for each in waiting) >= MANY - MOST_WAITING, "some were refused"
+                lambda: sum(each.done() for each in waiting) >= MANY - MAX_WAITING, "some were refused"
             )
             for name, call in fast.items():
                 began = time.monotonic()

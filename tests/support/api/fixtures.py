@@ -39,9 +39,9 @@ def raw(api_key: tuple[ApiKey, str]) -> Raw:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Wait for Redis as long as a busy machine needs; how short the service's own patience is has its own test."""
-    monkeypatch.setattr(rate_limits, "_ANSWER_SECONDS", 20.0)
+    monkeypatch.setattr(rate_limits, "_TIMEOUT_SECONDS", 20.0)
     rate_limits._in_redis.cache_clear()
-    rate_limits._redis.answered()
+    rate_limits._redis.responded()
     yield
     rate_limits._in_redis.cache_clear()
 

@@ -1,4 +1,4 @@
-"""Find the block of a time by the blocks' timestamps, with few calls and cached results."""
+"""Find the block of a time by the blocks' timestamps, with few calls."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -12,19 +12,19 @@ from chains.families.evm.quantities import json_object, quantity
 # A search may start a few blocks too early, which saves the last queries.
 CLOSE_ENOUGH = 16
 FIRST_STEP = 256
-MOST_KEPT = 1000
+MAX_KEPT = 1000
 
 
 @dataclass(frozen=True)
 class BlockTime:
-    """A block's height, and its time in Unix seconds."""
+    """`time` is in Unix seconds."""
 
     height: int
     time: int
 
 
 def read_block_time(header: Any) -> BlockTime:
-    """Return the height and time of a node's answer to `eth_getBlockByNumber`."""
+    """Parse the result of `eth_getBlockByNumber`."""
     header = json_object(header)
     return BlockTime(quantity(header.get("number")), quantity(header.get("timestamp")))
 
@@ -54,25 +54,25 @@ def last_block_until(time: int, latest: BlockTime, block_at: Callable[[int], Blo
 def _is_later(height: int, time: int, block_at: Callable[[int], BlockTime]) -> bool:
     block = block_at(height)
     if block.height != height:
-        raise ChainError("the node returned another block than asked for")
+        raise ChainError("the node returned a different block")
     return block.time > time
 
 
 class KeptHeights:
-    """A cache of the last MOST_KEPT heights by time. Thread-safe."""
+    """A cache of the last MAX_KEPT heights by time. Thread-safe."""
 
     def __init__(self) -> None:
         self._heights: OrderedDict[int, int] = OrderedDict()
         self._lock = Lock()
 
     def get(self, time: int, find: Callable[[], int]) -> int:
-        """Return the cached height for `time`, or else the result of `find`, which is then cached."""
+        """Return the cached height for `time`; otherwise call `find` and cache its result."""
         with self._lock:
             if time in self._heights:
                 return self._heights[time]
         height = find()
         with self._lock:
             self._heights[time] = height
-            while len(self._heights) > MOST_KEPT:
+            while len(self._heights) > MAX_KEPT:
                 self._heights.popitem(last=False)
         return height

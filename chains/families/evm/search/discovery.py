@@ -1,8 +1,8 @@
 """Find payments whose hash was never submitted, by the recipients' `Transfer` logs.
 
-A log names no reference, so the transactions of the logs are fetched, by themselves, and only those that have a watched
-reference in their input are looked up. What a stranger sends costs one small question, however large its receipt is.
-Native coin leaves no log, so it is not found this way.
+A log has no reference, so the search fetches the logs' transactions and looks up only those with a watched reference in
+their input. A stranger's transaction costs one small call, however large its receipt is. Native coin leaves no log, so
+this search doesn't find it.
 """
 
 import logging
@@ -16,31 +16,31 @@ from chains.client import ChainError, SearchLimits, Snapshot, Watch
 from chains.families.evm.calls import REFERENCE_BYTES
 from chains.families.evm.quantities import data_bytes, hash32, json_object
 from chains.families.evm.search.log_queries import FoundLog, Region, query
-from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, Unread, Why, sound
+from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, Unread, UnreadReason, result_of
 
 logger = logging.getLogger(__name__)
 
-MOST_BLOCKS = 1000
+MAX_BLOCKS = 1000
 FIRST_LOOK_BACK = 20
-MOST_TRANSACTIONS = 2000
+MAX_TRANSACTIONS = 2000
 LONGEST_SEARCH_SECONDS = 20.0
 LIMITS = SearchLimits(by_block=True, watches=5000, searches=20)
 
-# The watches whose token reached their recipient in a transaction that has their reference in its input, by its hash.
+# By transaction hash: the watches whose token reached their recipient, and whose reference is in the input.
 Candidates = Mapping[str, Sequence[Watch]]
 
 
 def block_range(since_block: int | None, latest: int) -> tuple[int, int] | None:
-    """Return the first and last block to search now, or None where all were searched before."""
+    """Return the first and last block to search now, or None if all were searched before."""
     first = max(latest - FIRST_LOOK_BACK, 0) if since_block is None else since_block
-    return (first, min(latest, first + MOST_BLOCKS - 1)) if first <= latest else None
+    return (first, min(latest, first + MAX_BLOCKS - 1)) if first <= latest else None
 
 
 class Search:
-    """One search of a bounded range of blocks for the watches' tokens at their recipients.
+    """One search of a bounded range of blocks for transfers of the watched tokens to their recipients.
 
-    `next_block` is where it ended: it stops early where that is much work, but never before it has searched a block.
-    `unreadable` counts the pairs of a block and a recipient that no node shows.
+    `next_block` is where the next search continues. A search stops early after much work, but it searches at least one
+    block. `unreadable` counts the pairs of a block and a recipient whose logs no node returns.
     """
 
     def __init__(self, watches: Sequence[Watch]) -> None:
@@ -50,7 +50,7 @@ class Search:
         self.unreadable = 0
 
     def run(self, rpc: JsonRpc, first: int, last: int) -> None:
-        """Search from `first` to `last`. Raises ChainError when no node answers."""
+        """Search from `first` to `last`. Raises ChainError if no node responds."""
         self.next_block = last + 1
         if not self._watches:
             return
@@ -59,12 +59,12 @@ class Search:
         while self.next_block <= last:
             self._search_next(rpc, last)
             hashes = {log.transaction_hash for log in self._logs}
-            if len(hashes) > MOST_TRANSACTIONS or time.monotonic() > deadline:
+            if len(hashes) > MAX_TRANSACTIONS or time.monotonic() > deadline:
                 break
         self._stop_at_enough(first)
 
     def candidates(self, rpc: JsonRpc) -> Candidates:
-        """Return the transactions found that carry a watched reference for what they brought. Raises ChainError."""
+        """Return the found transactions whose input has the reference of a watch that they paid. Raises ChainError."""
         wanted: dict[tuple[str, str], dict[bytes, Watch]] = defaultdict(dict)
         for watch in self._watches:
             wanted[watch.token, watch.recipient][watch.reference] = watch
@@ -81,7 +81,7 @@ class Search:
         return candidates
 
     def _search_next(self, rpc: JsonRpc, last: int) -> None:
-        """Search as many blocks as the first node that answers takes; what it can't show, by the others."""
+        """Search as many blocks as the first node accepts. The other nodes read the parts that it can't return."""
         tokens = tuple(sorted({watch.token for watch in self._watches}))
         recipients = tuple(sorted({watch.recipient for watch in self._watches}))
         regions = [Region(self.next_block, last, recipients, tokens)]
@@ -89,37 +89,37 @@ class Search:
         failure: ChainError | None = None
         for node in rpc.each():
             try:
-                answers = [query(node, region) for region in regions]
+                results = [query(node, region) for region in regions]
             except ChainError as error:
                 failure = error
                 continue
-            self._logs += [log for answer in answers for log in answer.logs]
-            regions = [region for answer in answers for region in answer.unreadable]
-            end = answers[0].last if end is None else end
+            self._logs += [log for result in results for log in result.logs]
+            regions = [region for result in results for region in result.unreadable]
+            end = results[0].last if end is None else end
             if not regions:
                 break
         if end is None:
-            raise failure or ChainError("no node gave an answer")
+            raise failure or ChainError("no node sent a usable response")
         for region in regions:
             self.unreadable += 1
             logger.error(
-                "block %s: no node shows the transfers to %s", region.first, ", ".join(region.recipients)
+                "block %s: no node returns the transfers to %s", region.first, ", ".join(region.recipients)
             )
         self.next_block = end + 1
 
     def _stop_at_enough(self, first: int) -> None:
-        """Leave for the next search what is more than enough for one, in whole blocks, but the first."""
+        """Leave transactions beyond MAX_TRANSACTIONS to the next search, in whole blocks. Keep the first block."""
         hashes: set[str] = set()
         for log in sorted(self._logs, key=lambda log: log.block):
             hashes.add(log.transaction_hash)
-            if len(hashes) > MOST_TRANSACTIONS and log.block > first:
+            if len(hashes) > MAX_TRANSACTIONS and log.block > first:
                 self.next_block = log.block
                 self._logs = [kept for kept in self._logs if kept.block < log.block]
                 return
 
 
 def matches(candidates: Candidates, looked_up: Snapshot) -> tuple[tuple[bytes, str], ...]:
-    """Return (reference, hash) of each candidate that pays, or of which it can't be shown yet that it does not."""
+    """Return (reference, hash) of each candidate that pays or can't be ruled out yet."""
     found = set()
     for hash_, watches in candidates.items():
         facts = looked_up.transactions.get(hash_)
@@ -134,7 +134,7 @@ def matches(candidates: Candidates, looked_up: Snapshot) -> tuple[tuple[bytes, s
                 (reference, transfer.token, transfer.recipient)
                 for transfer in facts.transfers
                 for reference in transfer.references
-                if min(transfer.amount, transfer.amount if transfer.claimable is None else transfer.claimable)
+                if min(transfer.amount, transfer.claimable_amount)
             }
             found |= {
                 (watch.reference, hash_)
@@ -145,22 +145,22 @@ def matches(candidates: Candidates, looked_up: Snapshot) -> tuple[tuple[bytes, s
 
 
 def _inputs(rpc: JsonRpc, hashes: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the inputs of these transactions, as far as a node has them, a batch at a time."""
+    """Yield the inputs of the transactions that a node has, one batch at a time."""
     for start in range(0, len(hashes), MAX_BATCH):
         part = hashes[start : start + MAX_BATCH]
         calls: list[Call] = [("eth_getTransactionByHash", [hash_]) for hash_ in part]
         yield from rpc.batch(calls, partial(_read_inputs, part), isolating=True).items()
 
 
-def _read_inputs(hashes: Sequence[str], answers: Sequence[Any]) -> dict[str, bytes]:
-    """Return the inputs by the transactions' hashes. Raises ChainError where there is no usable answer at all."""
+def _read_inputs(hashes: Sequence[str], results: Sequence[Any]) -> dict[str, bytes]:
+    """Return the inputs by transaction hash. Raises ChainError if none could be read."""
     inputs: dict[str, bytes] = {}
     failure: ChainError | None = None
-    for hash_, answer in zip(hashes, answers, strict=True):
-        if isinstance(answer, Unread) and answer.why is Why.UNASKED:
-            raise answer.error
+    for hash_, result in zip(hashes, results, strict=True):
+        if isinstance(result, Unread) and result.reason is UnreadReason.SKIPPED:
+            raise result.error
         try:
-            transaction = sound(answer)
+            transaction = result_of(result)
             if transaction is not None and hash32(json_object(transaction).get("hash")) == hash_:
                 inputs[hash_] = data_bytes(transaction.get("input"))
         except ChainError as error:
@@ -172,6 +172,6 @@ def _read_inputs(hashes: Sequence[str], answers: Sequence[Any]) -> dict[str, byt
 
 
 def _carried(data: bytes, references: Collection[bytes]) -> set[bytes]:
-    """Return the references that occur anywhere in these bytes. The cost does not grow with their number."""
+    """Return the references that occur anywhere in `data`. The cost doesn't depend on the number of references."""
     runs = (data[at : at + REFERENCE_BYTES] for at in range(len(data) - REFERENCE_BYTES + 1))
     return {run for run in runs if run in references}

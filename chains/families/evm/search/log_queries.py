@@ -1,9 +1,9 @@
 """Query logs in ranges that adapt to the node: blocks, recipients and tokens.
 
-Nodes limit the range, the number of results, the size of the answer or the number of topics, each in words and codes of
-its own. So a failed query is always halved, and the size that worked is remembered per node. A query that
-can't be halved any further is unreadable, if the node answers another about the same block: who sends dust can make it
-so, and must not stop the search for others.
+Nodes limit the range, the number of results, the response's size or the number of topics, with different error codes
+and messages. So a failed query is always halved, and the size that worked is remembered per node. If a query can't be
+halved further, but the node answers another query about the same block, the query is unreadable. A sender of dust can
+cause that, and must not stop the search for others.
 """
 
 import re
@@ -32,24 +32,24 @@ class Region:
     tokens: tuple[str, ...]
 
     def halves(self) -> list["Region"]:
-        """Return a single block's region in two, by recipients or else by tokens; itself if it can't be halved."""
+        """Return a single block's region in two halves, by recipients or else by tokens; else itself."""
         if len(self.recipients) > 1:
             return self.by_recipients((len(self.recipients) + 1) // 2)
         middle = len(self.tokens) // 2
         parts = [self.tokens[:middle], self.tokens[middle:]] if middle else [self.tokens]
         return [replace(self, tokens=part) for part in parts]
 
-    def by_recipients(self, most: int) -> list["Region"]:
-        """Return the region in parts of at most so many recipients."""
+    def by_recipients(self, size: int) -> list["Region"]:
+        """Return the region in parts of at most `size` recipients."""
         return [
-            replace(self, recipients=self.recipients[start : start + most])
-            for start in range(0, len(self.recipients), most)
+            replace(self, recipients=self.recipients[start : start + size])
+            for start in range(0, len(self.recipients), size)
         ]
 
 
 @dataclass(frozen=True)
 class FoundLog:
-    """A log that has the shape of a token's transfer of more than nothing."""
+    """A log with the shape of a token transfer whose amount is not zero."""
 
     block: int
     transaction_hash: str
@@ -58,8 +58,8 @@ class FoundLog:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The logs of a region up to the block `last`, but for the parts of it that are `unreadable`."""
+class RegionLogs:
+    """The logs of a region up to the block `last`, without its `unreadable` parts."""
 
     last: int
     logs: tuple[FoundLog, ...]
@@ -67,20 +67,17 @@ class Answer:
 
 
 class _TooWide(Exception):
-    """The node does not answer for so many blocks."""
+    """The node rejects block ranges this large."""
 
 
-def query(node: JsonRpc, region: Region) -> Answer:
-    """Return the logs of a region, or of its first blocks, as one node has them.
-
-    Raises ChainError where the node answers no query at all.
-    """
+def query(node: JsonRpc, region: Region) -> RegionLogs:
+    """Return one node's logs of the region, or of its first blocks. Raises ChainError if the node is down."""
     limits = node.log_limits
     region = replace(region, last=min(region.last, region.first + limits.blocks.size - 1))
     checked = False
     while True:
         try:
-            answer = _query(node, region, is_checked=checked)
+            found = _query(node, region, is_checked=checked)
         except _TooWide:
             checked = True
             blocks = region.last - region.first + 1
@@ -88,10 +85,10 @@ def query(node: JsonRpc, region: Region) -> Answer:
             region = replace(region, last=region.first + blocks // 2 - 1)
         else:
             limits.blocks.worked(region.last - region.first + 1)
-            return answer
+            return found
 
 
-def _query(node: JsonRpc, region: Region, *, is_checked: bool) -> Answer:
+def _query(node: JsonRpc, region: Region, *, is_checked: bool) -> RegionLogs:
     limits = node.log_limits
     pending = deque([region])
     logs: list[FoundLog] = []
@@ -118,11 +115,11 @@ def _query(node: JsonRpc, region: Region, *, is_checked: bool) -> Answer:
             pending.extendleft(reversed(smaller))
         else:
             unreadable.append(part)
-    return Answer(region.last, tuple(logs), tuple(unreadable))
+    return RegionLogs(region.last, tuple(logs), tuple(unreadable))
 
 
 def _result(node: JsonRpc, part: Region) -> list[Any] | None:
-    """Return the logs, None where the node refuses this query. Raises ChainError where the node itself is at fault."""
+    """Return the logs, or None if the node rejects this query. Raises ChainError if the node is at fault."""
     topics = [to_hex(TRANSFER_TOPIC), None, [_topic(recipient) for recipient in part.recipients]]
     return _logs(node, _call(part.first, part.last, topics, part.tokens))
 
@@ -130,10 +127,10 @@ def _result(node: JsonRpc, part: Region) -> list[Any] | None:
 def _check(node: JsonRpc, block: int) -> None:
     """Raise ChainError unless the node answers a query about this block that has no results.
 
-    Otherwise it is the node that fails, and neither is its limit learned nor a block passed over.
+    A node that fails this query is down, so its limits and the block stay unknown.
     """
     if _logs(node, _call(block, block, [_NOTHING], ())) is None:
-        raise ChainError("the node answers no query for logs")
+        raise ChainError("the node answers no log query")
 
 
 def _logs(node: JsonRpc, call: Call) -> list[Any] | None:
@@ -145,25 +142,25 @@ def _logs(node: JsonRpc, call: Call) -> list[Any] | None:
     if isinstance(result, Unread):
         return None
     if not isinstance(result, list):
-        raise ChainError("the node's answer is not a list of logs")
+        raise ChainError("the node's response is not a list of logs")
     return result
 
 
 def _call(first: int, last: int, topics: list[Any], tokens: Sequence[str]) -> Call:
-    wanted = {"fromBlock": hex(first), "toBlock": hex(last), "topics": topics}
-    return ("eth_getLogs", [{**wanted, "address": list(tokens)} if tokens else wanted])
+    filters = {"fromBlock": hex(first), "toBlock": hex(last), "topics": topics}
+    return ("eth_getLogs", [{**filters, "address": list(tokens)} if tokens else filters])
 
 
 def _read(entry: Any, part: Region) -> FoundLog | None:
-    """Return the log, None where it moved nothing or has another shape. Raises ChainError."""
+    """Return the log, or None if its amount is zero or it has another shape. Raises ChainError."""
     if not isinstance(entry, dict) or not isinstance(entry.get("topics"), list):
-        raise ChainError("the node's answer is not a list of logs")
+        raise ChainError("the node's response is not a list of logs")
     topics, amount = [data_bytes(topic) for topic in entry["topics"]], data_bytes(entry.get("data"))
     block, transaction_hash = quantity(entry.get("blockNumber")), hash32(entry.get("transactionHash"))
     if len(topics) != 3 or len(topics[2]) != 32 or len(amount) != 32 or not any(amount):
         return None
     if not part.first <= block <= part.last:
-        raise ChainError("the node's answer has logs of other blocks")
+        raise ChainError("the node's response has logs of other blocks")
     return FoundLog(block, transaction_hash, address(entry.get("address")), address(to_hex(topics[2][12:])))
 
 

@@ -1,9 +1,8 @@
 """Smart accounts of known code, and how they execute calls.
 
-All of them make just the calls that they are asked for, in order and each once, and revert if one of them fails. A
-proxy is known by the hash of its code together with the hash of the code that it hands its calls to; the delegate of an
-EIP-7702 account by its address. The data is from the published packages, named beside it; tests deploy those packages
-and compare.
+Each of them makes exactly the requested calls, in order and once each, and reverts if one fails. A proxy is identified
+by the hashes of its code and of its implementation's code, the delegate of an EIP-7702 account by its address. The data
+comes from the published packages named beside it; tests deploy those packages and compare.
 """
 
 from collections.abc import Mapping
@@ -24,8 +23,8 @@ EXEC_TRANSACTION = selector(  # of a Safe
     "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)"
 )
 
-# The singletons of ERC-4337, v0.6 to v0.9, at the same address on every chain. Without a trace no other contract is
-# believed about which operation wrote a log. Packages: @account-abstraction/contracts 0.6.0 to 0.9.0.
+# The singletons of ERC-4337, v0.6 to v0.9, at the same address on every chain. Without a trace, only their events prove
+# which operation wrote a log. Packages: @account-abstraction/contracts 0.6.0 to 0.9.0.
 ENTRY_POINTS = frozenset(
     {
         "0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789",
@@ -49,14 +48,14 @@ MULTI_SENDS = frozenset(
     }
 )
 
-# Where a Safe's proxy keeps its singleton, where a Safe keeps its transaction guard
-# (keccak256("guard_manager.guard.address")), and where an ERC-1967 proxy keeps its implementation.
+# The storage slots of a Safe proxy's singleton, of a Safe's transaction guard
+# (keccak256("guard_manager.guard.address")), and of an ERC-1967 proxy's implementation.
 SINGLETON_SLOT = "0x" + "00" * 32
 GUARD_SLOT = "0x4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4f558c93c34c8"
 IMPLEMENTATION_SLOT = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc"
 
 # Code hashes. Packages: @gnosis.pm/safe-contracts 1.3.0, @safe-global/safe-contracts 1.4.1 and
-# @safe-global/safe-smart-account 1.5.0; the singletons are those of @safe-global/safe-deployments too.
+# @safe-global/safe-smart-account 1.5.0; the singletons match @safe-global/safe-deployments.
 _SAFE_PROXIES = frozenset(
     {
         "0xb89c1b3bdf2cf8827818646bce9a8f6e372885f8c55e5c07acbd307cb133b000",  # 1.3.0
@@ -87,7 +86,7 @@ _SIMPLE_PROXIES = frozenset(
 
 @dataclass(frozen=True)
 class _Template:
-    """Code with immutable addresses: the places where its own address and its EntryPoint's are written."""
+    """Code with immutable addresses: the offsets of its own address and of its EntryPoint's."""
 
     own: tuple[int, ...]
     entry_point: tuple[int, ...]
@@ -123,7 +122,7 @@ _SIMPLE_ACCOUNTS: Mapping[str, _Template] = {
 }
 
 _SIMPLE_7702 = frozenset({EXECUTE, BATCH_OF_STRUCTS})
-# What they execute must come from the account itself or from the EntryPoint. Sources: the CREATE2 address of the
+# They accept calls only from the account itself or from the EntryPoint. Sources: the CREATE2 address of the
 # bytecode in @account-abstraction/contracts 0.8.0; viem's account for EntryPoint v0.9;
 # @metamask/delegation-deployments 2.0.0 with the source in MetaMask/delegation-framework.
 _DELEGATES: Mapping[str, frozenset[bytes]] = {
@@ -137,22 +136,19 @@ _ADDRESS_BYTES = 20
 
 
 def code_hash(code: bytes) -> str:
-    """Return the keccak256 hash of code in lower-case hex."""
     return "0x" + keccak(code).hex()
 
 
 def is_safe_proxy(code: bytes) -> bool:
-    """Whether this is the code of a Safe's proxy."""
     return code_hash(code) in _SAFE_PROXIES
 
 
 def is_simple_proxy(code: bytes) -> bool:
-    """Whether this is the code of the ERC-1967 proxy of a SimpleAccount."""
     return code_hash(code) in _SIMPLE_PROXIES
 
 
 def is_listed(code: bytes) -> bool:
-    """Whether an account with this code may be of a known kind: a listed proxy, or a listed EIP-7702 delegation."""
+    """Return whether the code is a listed proxy or a listed EIP-7702 delegation."""
     return is_safe_proxy(code) or is_simple_proxy(code) or bool(ways_of_delegate(code))
 
 
@@ -164,7 +160,7 @@ def ways_of_delegate(code: bytes) -> frozenset[bytes]:
 
 
 def ways_of_implementation(address: str, code: bytes) -> frozenset[bytes]:
-    """Return the selectors by which a proxy before this implementation executes; none if the code is not known."""
+    """Return the selectors by which a proxy with this implementation executes; none for unknown code."""
     if code_hash(code) in _SAFES:
         return frozenset({EXEC_TRANSACTION})
     return next(
@@ -178,7 +174,7 @@ def ways_of_implementation(address: str, code: bytes) -> frozenset[bytes]:
 
 
 def _is_from(template: _Template, known: str, code: bytes, address: bytes) -> bool:
-    """Whether `code` is the template's with its own address and with one canonical EntryPoint."""
+    """Return whether `code` is the template with this address and one canonical EntryPoint."""
     if len(code) < max(template.own + template.entry_point) + _ADDRESS_BYTES:
         return False
     blank = bytearray(code)

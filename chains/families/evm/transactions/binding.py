@@ -1,7 +1,7 @@
-"""Who may claim a transfer of a token: the reference and the maker of the very call that wrote the transfer's log.
+"""Decide who may claim a token transfer: the reference and the maker of the call that wrote the transfer's log.
 
-A complete trace shows which call that was. Without one it is certain in two cases: the transaction itself is the call,
-or an account of known code made it. What is not certain is not bound.
+A complete trace shows that call. Without a trace it is certain in two cases: the transaction itself is the call, or an
+account of known code made it. A transfer without a certain call is not bound.
 """
 
 from collections import defaultdict
@@ -19,29 +19,28 @@ _ZERO_ADDRESS = "0x" + "00" * 20
 
 @dataclass(frozen=True)
 class Claim:
-    """What a call says about a transfer's log: its reference, and the account that made it ("" if not proved).
+    """A call's claim on a transfer: its reference, and the account that made the call ("" if not proved).
 
-    `most` is how much of the transfer can be claimed by either, in base units.
+    `limit` is how much of the transfer can be claimed, in base units.
     """
 
     reference: bytes | None
     made_by: str
-    most: int
+    limit: int
 
     def on(self, transfer: Transfer) -> Transfer:
-        """Return the transfer with this claim."""
         return replace(
             transfer,
             references=() if self.reference is None else (self.reference,),
             made_by=self.made_by,
-            claimable=None if self.most >= transfer.amount else self.most,
+            claimable=None if self.limit >= transfer.amount else self.limit,
         )
 
 
 def is_complete(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> bool:
-    """Whether the trace shows all logs of each token that moved, in order, just as the receipt does.
+    """Return whether the trace has the same logs, in order, as the receipt for each token that moved.
 
-    Some chains put logs of their own into receipts, so each contract's logs are compared by themselves.
+    Some chains add system logs to receipts, so the logs are compared per contract.
     """
     if trace.logs is None:
         return not transfers
@@ -52,10 +51,9 @@ def is_complete(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: T
 
 
 def by_trace(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> dict[int, Claim]:
-    """Return the claims on these logs, by their places: those of the calls in which the token wrote them.
+    """Return the claims of the calls that wrote these logs, by the logs' places. The trace must be complete.
 
-    All logs of one call together can be claimed at most up to what the call names: a token may log interest or fees
-    in the same call. The trace has to be complete.
+    A token may log interest or fees in the same call, so the logs of one call can be claimed up to its amount in total.
     """
     by_call: dict[int, list[int]] = defaultdict(list)
     for place, emitted in emitted_in(transfers, logs, trace).items():
@@ -63,32 +61,32 @@ def by_trace(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trac
     claims: dict[int, Claim] = {}
     for number, places in by_call.items():
         call = trace.calls[number]
-        asked = token_call(call.sender, call.to, call.data) if call.kind == "CALL" else None
-        if asked is not None:
-            theirs = {place: transfers[place] for place in places if _is_of(asked, transfers[place])}
-            claims |= _shared_out(asked, theirs)
+        requested = token_call(call.sender, call.to, call.data) if call.kind == "CALL" else None
+        if requested is not None:
+            theirs = {place: transfers[place] for place in places if _is_of(requested, transfers[place])}
+            claims |= _shared_out(requested, theirs)
     return claims
 
 
 def less_arrival_fees(
     transfers: Mapping[int, Transfer], emitted: Mapping[int, EmittedLog], trace: Trace
 ) -> dict[int, Transfer]:
-    """Return the transfers with what the payer's transfer left at its recipient, given the trace's twins of the logs.
+    """Return the transfers with the amounts that arrived; `emitted` has each log's twin in the trace.
 
-    Some tokens log the whole transfer and then, in the same call, a fee that the recipient pays out of it. That is a
-    fee of the payer's: it never was the recipient's to send.
+    Some tokens log the whole transfer and then, in the same call, a fee from the recipient. The payer bears that fee,
+    since the recipient never controlled the amount.
     """
     found = dict(transfers)
-    arrived: dict[int, int] = {}  # by the call, the place of the log that brought the recipient its tokens
+    arrived: dict[int, int] = {}  # by call: the place of the log that credits its recipient
     for place, transfer in sorted(transfers.items()):
         number = emitted[place].call
         call = trace.calls[number]
-        asked = token_call(call.sender, call.to, call.data) if call.kind == "CALL" else None
-        if asked is None or transfer.token != asked.token:
+        requested = token_call(call.sender, call.to, call.data) if call.kind == "CALL" else None
+        if requested is None or transfer.token != requested.token:
             continue
-        if transfer.recipient == asked.recipient:
+        if transfer.recipient == requested.recipient:
             arrived.setdefault(number, place)
-        elif transfer.sender == asked.recipient and number in arrived:
+        elif transfer.sender == requested.recipient and number in arrived:
             brought = found[arrived[number]]
             found[arrived[number]] = replace(brought, amount=max(brought.amount - transfer.amount, 0))
             found[place] = replace(transfer, sender=brought.sender)
@@ -96,7 +94,7 @@ def less_arrival_fees(
 
 
 def emitted_in(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> dict[int, EmittedLog]:
-    """Return the twin in the trace of each transfer's log, by the log's place. The trace has to be complete."""
+    """Return each transfer log's twin in the trace, by the log's place. The trace must be complete."""
     return {
         place: twin
         for places, twins in _by_token(transfers, logs, trace.logs or ())
@@ -108,48 +106,47 @@ def emitted_in(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Tr
 def by_own_call(
     sender: str, to: str | None, data: bytes, transfers: Mapping[int, Transfer]
 ) -> dict[int, Claim]:
-    """Return the claim of a transaction that is itself the call of a token, on the one log that is its own.
+    """Return the claim of a transaction that calls a token directly, on the log of that call.
 
-    If the token logged several transfers between these two accounts, which one is the call's is not certain. Nor is
-    what the recipient kept, if it sent any away.
+    There is none if the token logged several transfers between these accounts, or if the recipient sent any away: then
+    the call's own log, or the amount that the recipient kept, is uncertain.
     """
-    asked = token_call(sender, to, data) if to is not None else None
-    if asked is None or any(
-        (transfer.token, transfer.sender) == (to, asked.recipient) != (to, transfer.recipient)
+    requested = token_call(sender, to, data) if to is not None else None
+    if requested is None or any(
+        (transfer.token, transfer.sender) == (to, requested.recipient) != (to, transfer.recipient)
         for transfer in transfers.values()
     ):
         return {}
-    own = {place: transfer for place, transfer in transfers.items() if _is_of(asked, transfer)}
-    return _shared_out(asked, own) if len(own) == 1 else {}
+    own = {place: transfer for place, transfer in transfers.items() if _is_of(requested, transfer)}
+    return _shared_out(requested, own) if len(own) == 1 else {}
 
 
 def by_execution(execution: Execution, sender: str, transfers: Mapping[int, Transfer]) -> dict[int, Claim]:
-    """Return the claims of what one account executed, if its code is known to make just these calls.
+    """Return the claims of the calls that one account executed, if its code makes exactly these calls.
 
-    All calls have to go to one token, as `transfer`, `transferFrom` or `approve`, and the token's logs within the
-    execution have to be those transfers, one for one and in order. Then no code ran but the account's and the token's,
-    so no other movement can have supplied a log in the place of a transfer that returned false: no swap or pool that
-    the batch called, no paymaster, no module.
+    All calls must go to one token, as `transfer`, `transferFrom` or `approve`. The token's logs within the execution
+    must match those transfers one for one and in order. Then only the account's and the token's code ran. So no swap,
+    pool, paymaster or module can have written a log in place of a transfer that returned false.
 
-    The maker is proved only where the account signed the transaction itself.
+    The maker is proved only if the account signed the transaction itself.
     """
     if len({call.to for call in execution.calls}) != 1 or any(call.value for call in execution.calls):
         return {}
     token = execution.calls[0].to
     moving = [call for call in execution.calls if bytes(call.data[:4]) != APPROVE]
-    asked = [token_call(execution.account, token, bytes(call.data[:256])) for call in moving]
+    requested = [token_call(execution.account, token, bytes(call.data[:256])) for call in moving]
     places = [
         place
         for place, transfer in sorted(transfers.items())
         if transfer.token == token and execution.first <= place < execution.end
     ]
     logged = [(t.sender, t.recipient, t.amount) for t in map(transfers.__getitem__, places)]
-    if not asked or logged != [call and (call.sender, call.recipient, call.amount) for call in asked]:
+    if not requested or logged != [call and (call.sender, call.recipient, call.amount) for call in requested]:
         return {}
     is_signer = execution.way == Way.BATCH and execution.account == sender
     return {
         place: Claim(call.reference, call.sender if call.is_own and is_signer else "", call.amount)
-        for place, call in zip(places, asked, strict=True)
+        for place, call in zip(places, requested, strict=True)
         if call is not None and _is_of(call, transfers[place])
     }
 
@@ -157,7 +154,7 @@ def by_execution(execution: Execution, sender: str, transfers: Mapping[int, Tran
 def by_executions(
     executions: Iterable[Execution], known: Collection[str], sender: str, transfers: Mapping[int, Transfer]
 ) -> dict[int, Claim]:
-    """Return the claims of what accounts executed whose code is `known`."""
+    """Return the claims of the executions by `known` accounts."""
     claims: dict[int, Claim] = {}
     for execution in executions:
         if execution.account in known:
@@ -165,29 +162,32 @@ def by_executions(
     return claims
 
 
-def _is_of(asked: TokenCall, transfer: Transfer) -> bool:
-    """Whether the call can have made this transfer. A mint is made by none."""
+def _is_of(requested: TokenCall, transfer: Transfer) -> bool:
+    """Return whether the call can have made this transfer. No call makes a mint."""
     parties = (transfer.token, transfer.sender, transfer.recipient)
-    return parties == (asked.token, asked.sender, asked.recipient) and transfer.sender != _ZERO_ADDRESS
+    return (
+        parties == (requested.token, requested.sender, requested.recipient)
+        and transfer.sender != _ZERO_ADDRESS
+    )
 
 
-def _shared_out(asked: TokenCall, transfers: Mapping[int, Transfer]) -> dict[int, Claim]:
-    """Return the claims on the logs of one call, in order: together at most what the call names."""
-    made_by = asked.sender if asked.is_own else ""
+def _shared_out(requested: TokenCall, transfers: Mapping[int, Transfer]) -> dict[int, Claim]:
+    """Return the claims on the logs of one call, in order, up to the call's amount in total."""
+    made_by = requested.sender if requested.is_own else ""
     claims: dict[int, Claim] = {}
-    left = asked.amount
+    left = requested.amount
     for place, transfer in sorted(transfers.items()):
-        most = min(left, transfer.amount)
-        left -= most
-        if most or not transfer.amount:
-            claims[place] = Claim(asked.reference, made_by, most)
+        limit = min(left, transfer.amount)
+        left -= limit
+        if limit or not transfer.amount:
+            claims[place] = Claim(requested.reference, made_by, limit)
     return claims
 
 
 def _by_token(
     transfers: Mapping[int, Transfer], logs: Sequence[Log], emitted: Sequence[EmittedLog]
 ) -> list[tuple[list[int], list[EmittedLog]]]:
-    """Return the places of each token's logs in the receipt, with that token's logs in the trace."""
+    """Return, per token, the places of its logs in the receipt and its logs in the trace."""
     tokens = {transfer.token for transfer in transfers.values()}
     places: dict[str, list[int]] = {token: [] for token in tokens}
     twins: dict[str, list[EmittedLog]] = {token: [] for token in tokens}

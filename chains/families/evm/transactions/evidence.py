@@ -1,14 +1,15 @@
-"""Evidence from a node's state on an untraced transaction: the code of its accounts, before and after.
+"""Read evidence on an untraced transaction from a node's state: the code of its accounts, before and after.
 
-An account is believed to have made the calls that its owner signed only if its code is known (`accounts.py` lists it)
-in the block before and in the transaction's own, and nothing else in that block can have changed that for a while: its
-nonce moved by this transaction alone (so no other delegation, no transaction of its own), every log of the account and
-of its implementation is this transaction's (so no upgrade, no module), and no other operation of it ran.
+The account made the calls that its owner signed if its code is listed in `accounts.py`, both in the block before the
+transaction and in the transaction's block. No other event of that block may have changed the code for a while:
 
-A native payment to a contract is believed up to what the recipient's balance gained in the block.
+- The account's nonce grew by this transaction alone, so there is no other delegation or transaction of the account.
+- This transaction wrote every log of the account and its implementation, so there is no upgrade and no module.
+- No other operation of the account ran.
 
-What the node no longer has proves nothing, and claims nothing. A node that fails says nothing: the transaction is
-looked up again.
+A native payment to a contract counts up to the gain of the recipient's balance in the block.
+
+Missing state is no evidence. If the node fails, the transaction is looked up again later.
 """
 
 import re
@@ -25,19 +26,19 @@ from chains.families.evm.calls import address_word
 from chains.families.evm.quantities import data_bytes, hash32, json_object, quantity, to_hex
 from chains.families.evm.transactions import accounts
 from chains.families.evm.transactions.signed_calls import USER_OPERATION_EVENT, Execution, Way
-from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, Why
+from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, UnreadReason
 
-MOST_KEPT = 10_000
+MAX_KEPT = 10_000
 _METHOD_NOT_FOUND = -32601
 _METHOD_NOT_SUPPORTED = -32004
-# How nodes say that they no longer have the state of a block, or never offer it.
-_IS_GONE = re.compile(
+# Messages of nodes that no longer have the state of a block, or never had it.
+_IS_UNAVAILABLE = re.compile(
     r"state|trie|prun|archive|reexec|histor|not (available|supported|found)|unsupported|unknown block",
     re.IGNORECASE,
 )
 
-# A node that only has no time or no room for an answer may have the state all the same.
-_IS_PASSING = re.compile(
+# Messages of nodes that may still have the state.
+_IS_TEMPORARY = re.compile(
     r"temporar|time(d )?-?out|deadline|overload|capacity|busy|\brate\b|quota|retr(y|ies)|internal",
     re.IGNORECASE,
 )
@@ -45,9 +46,9 @@ _IS_PASSING = re.compile(
 
 @dataclass(frozen=True)
 class Unproven:
-    """An untraced transaction, and what has to be known of it: its accounts' code, or its recipient's.
+    """An untraced transaction, and the accounts whose code must be known.
 
-    `recipient` is where its own value went if code may have run there, else empty.
+    `recipient` is the recipient of its own value if code may have run there, otherwise empty.
     """
 
     hash: str
@@ -60,10 +61,10 @@ class Unproven:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was proved. `known` are the accounts that made just the calls they were asked for.
+    """The proved facts. `known` are the accounts that made exactly the requested calls.
 
-    `has_code` says whether the recipient has code (None: not known), and `gain` by how much its native balance grew
-    within the block, in wei.
+    `has_code`: whether the recipient has code; None if unknown. `gain`: the growth of its native balance within the
+    block, in wei.
     """
 
     known: frozenset[str] = frozenset()
@@ -76,16 +77,16 @@ NO_EVIDENCE = Evidence()
 
 @dataclass(frozen=True)
 class Evidences:
-    """The evidence on some transactions by their hashes; of `unanswered` there was no usable answer now."""
+    """The evidence by transaction hash; `failed` lists the transactions without a usable response."""
 
     found: Mapping[str, Evidence]
-    unanswered: frozenset[str] = frozenset()
+    failed: frozenset[str] = frozenset()
 
 
 class EvidenceReader:
     """The evidence from one node. Results are cached, because a block's state doesn't change.
 
-    It has connections of its own: evidence that can't be had says nothing about the node's other answers.
+    It has its own connections, because missing evidence doesn't affect the node's health.
     """
 
     def __init__(self, node: JsonRpc) -> None:
@@ -95,39 +96,41 @@ class EvidenceReader:
         self._failing = Failing()
 
     def evidences(self, wanted: Sequence[Unproven]) -> Evidences:
-        """Return the evidence on these transactions, in at most two batches."""
+        """Return the evidence on these transactions. Sends at most two batches."""
         found = self._remembered(wanted)
         cases = [_Case(unproven) for unproven in wanted if unproven.hash not in found]
         cases.sort(key=lambda case: self._failing.includes(case.unproven.hash))
         try:
-            for questions, read in ((_Case.questions, _Case.read), (_Case.more_questions, _Case.read_more)):
-                self._ask(cases, questions, read)
+            for calls_of, read in ((_Case.first_calls, _Case.read), (_Case.second_calls, _Case.read_more)):
+                self._query(cases, calls_of, read)
         except ChainError:
             return Evidences(found, frozenset(case.unproven.hash for case in cases))
-        answered = [case for case in cases if not case.is_unanswered]
-        self._keep(answered)
-        found |= {case.unproven.hash: case.evidence() for case in answered}
-        return Evidences(found, frozenset(case.unproven.hash for case in cases if case.is_unanswered))
+        read_cases = [case for case in cases if not case.has_failed]
+        self._keep(read_cases)
+        found |= {case.unproven.hash: case.evidence() for case in read_cases}
+        return Evidences(found, frozenset(case.unproven.hash for case in cases if case.has_failed))
 
-    def _ask(
+    def _query(
         self,
         cases: Sequence["_Case"],
-        questions: Callable[["_Case"], list[Call]],
+        calls_of: Callable[["_Case"], list[Call]],
         read: Callable[["_Case", list[Any]], None],
     ) -> None:
-        asked = [(case, questions(case)) for case in cases if not case.is_unanswered and not case.is_gone]
-        calls = [call for _, theirs in asked for call in theirs]
-        answers = iter(self._node.batch(calls, list, isolating=True) if calls else [])
-        for case, theirs in asked:
-            own = [next(answers) for _ in theirs]
-            if any(isinstance(answer, Unread) and answer.why is Why.FAILED for answer in own):
+        queried = [
+            (case, calls_of(case)) for case in cases if not case.has_failed and not case.is_unavailable
+        ]
+        calls = [call for _, theirs in queried for call in theirs]
+        results = iter(self._node.batch(calls, list, isolating=True) if calls else [])
+        for case, theirs in queried:
+            own = [next(results) for _ in theirs]
+            if any(isinstance(result, Unread) and result.reason is UnreadReason.FAILED for result in own):
                 self._failing.note([case.unproven.hash])
             try:
                 read(case, own)
-            except _Gone:
-                case.is_gone = True
+            except _Unavailable:
+                case.is_unavailable = True
             except ChainError:
-                case.is_unanswered = True
+                case.has_failed = True
 
     def _remembered(self, wanted: Sequence[Unproven]) -> dict[str, Evidence]:
         with self._lock:
@@ -140,62 +143,59 @@ class EvidenceReader:
     def _keep(self, cases: Sequence["_Case"]) -> None:
         with self._lock:
             for case in cases:
-                if not case.is_gone:
+                if not case.is_unavailable:
                     self._kept[case.unproven.hash, case.unproven.block_hash] = case.evidence()
-            while len(self._kept) > MOST_KEPT:
+            while len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
 
 
-class _Gone(Exception):
-    """The node does not have, or does not send, the state that was asked for."""
+class _Unavailable(Exception):
+    """The node does not have, or does not send, the requested state."""
 
 
 class _Case:
-    """One transaction on its way through the two rounds."""
-
     def __init__(self, unproven: Unproven) -> None:
         self.unproven = unproven
-        self.is_unanswered = self.is_gone = False
+        self.has_failed = self.is_unavailable = False
         self._accounts = [_Account(execution, unproven) for execution in unproven.executions]
         self._has_code: bool | None = None
         self._gain = 0
 
-    def questions(self) -> list[Call]:
-        """Return the first round: each account's code, nonce and slots, the recipient's code and balance."""
-        calls = [call for account in self._accounts for call in account.questions()]
-        return calls + self._recipient_questions()
+    def first_calls(self) -> list[Call]:
+        """Return the first round's calls: each account's code, nonce and slots, the recipient's code and balance."""
+        calls = [call for account in self._accounts for call in account.first_calls()]
+        return calls + self._recipient_calls()
 
-    def read(self, answers: list[Any]) -> None:
-        """Read the first round."""
-        left = iter(answers)
+    def read(self, results: list[Any]) -> None:
+        left = iter(results)
         for account in self._accounts:
-            account.read([next(left) for _ in account.questions()])
+            account.read([next(left) for _ in account.first_calls()])
         if self.unproven.recipient:
-            before, after, had, has = (_present(answer) for answer in left)
+            before, after, had, has = (_present(result) for result in left)
             self._has_code = bool(data_bytes(before) or data_bytes(after))
             self._gain = quantity(has) - quantity(had)
 
-    def more_questions(self) -> list[Call]:
-        """Return the second round: the implementations' code, the logs of the block, and the block once more."""
+    def second_calls(self) -> list[Call]:
+        """Return the second round's calls: the implementations' code, the block's logs, and the block again."""
         height: Call = ("eth_getBlockByNumber", [hex(self.unproven.block_number), False])
-        return [height, *(call for account in self._accounts for call in account.more_questions())]
+        return [height, *(call for account in self._accounts for call in account.second_calls())]
 
-    def read_more(self, answers: list[Any]) -> None:
-        """Read the second round. State is asked for by height, so the height has to be this very block's still."""
-        left = iter(answers)
+    def read_more(self, results: list[Any]) -> None:
+        # State is queried by height, so the height must still have this block.
+        left = iter(results)
         if hash32(json_object(_present(next(left))).get("hash")) != self.unproven.block_hash:
-            raise ChainError("the chain was reorganised between the answers")
+            raise ChainError("the chain was reorganised between the calls")
         for account in self._accounts:
-            account.read_more([next(left) for _ in account.more_questions()])
+            account.read_more([next(left) for _ in account.second_calls()])
 
     def evidence(self) -> Evidence:
-        """Return the proved facts; none if the node lacked some of the state."""
-        if self.is_gone:
+        """Return the proved facts; none if the node lacks some of the state."""
+        if self.is_unavailable:
             return NO_EVIDENCE
         known = frozenset(account.address for account in self._accounts if account.is_known)
         return Evidence(known, self._has_code, self._gain)
 
-    def _recipient_questions(self) -> list[Call]:
+    def _recipient_calls(self) -> list[Call]:
         if not self.unproven.recipient:
             return []
         return [
@@ -206,7 +206,7 @@ class _Case:
 
 
 class _Account:
-    """One account that was asked to execute calls; `is_known` once its code is proved to have made just those."""
+    """One account that executed calls; `is_known` if its code is proved to make exactly those calls."""
 
     def __init__(self, execution: Execution, unproven: Unproven) -> None:
         self.address = execution.account
@@ -214,9 +214,9 @@ class _Account:
         self._execution = execution
         self._unproven = unproven
         self._implementation = ""
-        self._is_worth_more = False
+        self._is_known_kind = False
 
-    def questions(self) -> list[Call]:
+    def first_calls(self) -> list[Call]:
         blocks = _blocks(self._unproven)
         slots = {
             Way.SAFE: [accounts.SINGLETON_SLOT, accounts.GUARD_SLOT],
@@ -229,9 +229,9 @@ class _Account:
             *[("eth_getStorageAt", [self.address, slot, block]) for slot in slots for block in blocks],
         ]
 
-    def read(self, answers: list[Any]) -> None:
-        """Note what kind of account it is, if it is the same one before and after."""
-        code, code_after, nonce, nonce_after, *slots = map(_present, answers)
+    def read(self, results: list[Any]) -> None:
+        """Store the kind of account, if it is the same before and after."""
+        code, code_after, nonce, nonce_after, *slots = map(_present, results)
         is_sender = self.address == self._unproven.sender
         words = [data_bytes(slot).rjust(32, b"\0") for slot in slots]
         is_same = (
@@ -247,13 +247,13 @@ class _Account:
         else:
             is_proxy = accounts.is_simple_proxy(data_bytes(code))
             ways = accounts.ways_of_delegate(data_bytes(code))
-            self._is_worth_more = self._execution.selector in ways
+            self._is_known_kind = self._execution.selector in ways
         if is_proxy and words and not any(words[0][:12]):
             self._implementation = to_checksum_address(words[0][12:])
-            self._is_worth_more = True
+            self._is_known_kind = True
 
-    def more_questions(self) -> list[Call]:
-        if not self._is_worth_more:
+    def second_calls(self) -> list[Call]:
+        if not self._is_known_kind:
             return []
         block = {"blockHash": self._unproven.block_hash}
         addresses = [address for address in (self.address, self._implementation) if address]
@@ -268,11 +268,11 @@ class _Account:
             ],
         ]
 
-    def read_more(self, answers: list[Any]) -> None:
-        if not self._is_worth_more:
+    def read_more(self, results: list[Any]) -> None:
+        if not self._is_known_kind:
             return
-        logs, operations, *codes = map(_present, answers)
-        # What this transaction's own logs may be is checked where it is decoded; an implementation has none.
+        logs, operations, *codes = map(_present, results)
+        # `signed_calls` checks the account's own logs in this transaction; an implementation has none.
         is_undisturbed = all(
             hash32(log.get("transactionHash")) == self._unproven.hash
             for log in _logs(logs) + _logs(operations)
@@ -286,28 +286,28 @@ class _Account:
 
 
 def _blocks(unproven: Unproven) -> tuple[str, str]:
-    """Return the block before the transaction's, and its own, as tags."""
+    """Return the heights before and at the transaction's block, in hex."""
     return hex(max(unproven.block_number - 1, 0)), hex(unproven.block_number)
 
 
-def _present(answer: Any) -> Any:
-    """Return the answer. Raises _Gone where the node does not have or send it, and ChainError for any other fault."""
-    if isinstance(answer, Unread):
-        # It is as large at the next look.
-        raise _Gone if answer.why is Why.LARGE else answer.error
-    if not isinstance(answer, RpcFault):
-        return answer
-    is_missing = answer.code in (_METHOD_NOT_FOUND, _METHOD_NOT_SUPPORTED)
-    is_gone = _IS_GONE.search(answer.message) and not _IS_PASSING.search(answer.message)
-    if is_missing or is_gone:
-        raise _Gone
-    raise ChainError(f"the node refused a call: {answer.message}")
+def _present(result: Any) -> Any:
+    """Return the result. Raises _Unavailable if the node doesn't have or send it, ChainError for any other fault."""
+    if isinstance(result, Unread):
+        # A retry would return the same size.
+        raise _Unavailable if result.reason is UnreadReason.LARGE else result.error
+    if not isinstance(result, RpcFault):
+        return result
+    is_missing = result.code in (_METHOD_NOT_FOUND, _METHOD_NOT_SUPPORTED)
+    is_unavailable = _IS_UNAVAILABLE.search(result.message) and not _IS_TEMPORARY.search(result.message)
+    if is_missing or is_unavailable:
+        raise _Unavailable
+    raise ChainError(f"the node rejected a call: {result.message}")
 
 
-def _logs(answer: Any) -> list[dict[str, Any]]:
-    if not isinstance(answer, list):
-        raise ChainError("the node's answer is not a list of logs")
-    return [json_object(log) for log in answer]
+def _logs(result: Any) -> list[dict[str, Any]]:
+    if not isinstance(result, list):
+        raise ChainError("the node's response is not a list of logs")
+    return [json_object(log) for log in result]
 
 
 def _is_by(log: dict[str, Any], address: str) -> bool:

@@ -1,6 +1,6 @@
-"""Parse one node's answers about transactions into facts: block, transfers, and calls of contracts.
+"""Parse one node's results about transactions into facts: block, transfers, and calls of contracts.
 
-An answer that makes no sense is no answer (ChainError). One transaction's answers never spoil another's.
+An implausible result counts as no result (ChainError). It affects only its own transaction.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,22 +17,32 @@ from chains.families.evm.transactions.intended import effect, intended
 from chains.families.evm.transactions.mentions import mentions
 from chains.families.evm.transactions.network_fee import network_fee
 from chains.families.evm.transactions.tracing import Mined, Traces
-from chains.rpc.json_rpc import BrokenOff, Call, JsonRpc, RpcFault, TooLarge, Unread, Why, is_too_large, sound
+from chains.rpc.json_rpc import (
+    Call,
+    JsonRpc,
+    RpcFault,
+    TooLarge,
+    Truncated,
+    Unread,
+    UnreadReason,
+    is_too_large,
+    result_of,
+)
 
 # Receipts from before Byzantium have no status; they don't count as successful.
 _NO_STATUS = "0x0"
 
 NeedsTrace = Callable[[dict[str, Any], dict[str, Any]], bool]
-# A transaction with its receipt, if it has one; None where the node knows no such transaction.
+# A transaction with its receipt, if it has one; None if the node doesn't know the transaction.
 Pair = tuple[dict[str, Any], dict[str, Any] | None] | None
 
 
 @dataclass(frozen=True)
 class Found:
-    """A node's answers per transaction; `odd` are those without a valid answer.
+    """A node's results per transaction; `odd` are the transactions without a valid result.
 
-    The receipts of `oversized` ones must be read alone: their pairs have no receipt, and `places` has the height and
-    hash of the block that the node reports for each. The receipts of `unreadable` ones can't be read even alone.
+    The receipts of `oversized` transactions must be read alone: their pairs have no receipt, and `places` has the
+    height and hash of the block that the node reports. The receipts of `unreadable` transactions can't be read at all.
     """
 
     pairs: dict[str, Pair]
@@ -43,9 +53,9 @@ class Found:
 
 
 def fetch(node: JsonRpc, transaction_hashes: Sequence[str], oversized: Collection[str]) -> Found:
-    """Ask a node for these transactions with their receipts, but without those of `oversized` ones. Raises ChainError.
+    """Fetch transactions with their receipts, except the receipts of `oversized` ones. Raises ChainError.
 
-    One odd answer spoils its own transaction alone; nothing but odd ones, the node.
+    An odd result affects its own transaction only; if all results are odd, the node failed.
     """
     calls: list[Call] = []
     for transaction_hash in transaction_hashes:
@@ -53,11 +63,10 @@ def fetch(node: JsonRpc, transaction_hashes: Sequence[str], oversized: Collectio
         if transaction_hash not in oversized:
             calls.append(("eth_getTransactionReceipt", [transaction_hash]))
 
-    def read(answers: list[Any]) -> Found:
-        given = iter(answers)
+    def read(results: list[Any]) -> Found:
+        left = iter(results)
         both = {
-            wanted: (next(given), None if wanted in oversized else next(given))
-            for wanted in transaction_hashes
+            wanted: (next(left), None if wanted in oversized else next(left)) for wanted in transaction_hashes
         }
         return _found(both, frozenset(oversized))
 
@@ -67,7 +76,7 @@ def fetch(node: JsonRpc, transaction_hashes: Sequence[str], oversized: Collectio
 def fetch_alone(node: JsonRpc, transaction_hash: str, *, is_last_try: bool) -> Found:
     """Fetch one transaction from a node, with a receipt of any size. Raises ChainError.
 
-    On the last try a receipt that breaks off counts as unreadable.
+    On the last try, a truncated receipt counts as unreadable.
     """
     found = fetch(node, [transaction_hash], {transaction_hash})
     pair = found.pairs.get(transaction_hash)
@@ -78,24 +87,25 @@ def fetch_alone(node: JsonRpc, transaction_hash: str, *, is_last_try: bool) -> F
         if is_too_large(receipt):
             raise TooLarge("the node does not send a receipt of this size")
     except TooLarge as error:
-        if isinstance(error, BrokenOff) and not is_last_try:
+        if isinstance(error, Truncated) and not is_last_try:
             raise
         return replace(found, unreadable=frozenset({transaction_hash}))
     return Found({transaction_hash: _pair(transaction_hash, pair[0], receipt)})
 
 
 def _compact(part: dict[str, Any]) -> Any:
-    """Return what is kept of one object of a receipt: of a log only what it says."""
     return transfers.read_log(part) if "topics" in part else part
 
 
-def _found(answers: Mapping[str, tuple[Any, Any]], oversized: frozenset[str]) -> Found:
+def _found(results: Mapping[str, tuple[Any, Any]], oversized: frozenset[str]) -> Found:
     pairs: dict[str, Pair] = {}
     places: dict[str, tuple[int, str]] = {}
     alone: set[str] = set()
     failure: ChainError | None = None
-    for wanted, (transaction, receipt) in answers.items():
-        is_oversized = wanted in oversized or (isinstance(receipt, Unread) and receipt.why is not Why.UNASKED)
+    for wanted, (transaction, receipt) in results.items():
+        is_oversized = wanted in oversized or (
+            isinstance(receipt, Unread) and receipt.reason is not UnreadReason.SKIPPED
+        )
         try:
             pairs[wanted] = pair = _pair(wanted, transaction, None if is_oversized else receipt)
             if is_oversized and pair and (place := _place(pair[0])):
@@ -107,35 +117,35 @@ def _found(answers: Mapping[str, tuple[Any, Any]], oversized: frozenset[str]) ->
         if is_oversized:
             alone.add(wanted)
             failure = failure or (receipt.error if isinstance(receipt, Unread) else None)
-    receipts = [receipt for _, receipt in answers.values()]
+    receipts = [receipt for _, receipt in results.values()]
     is_any_large = any(isinstance(receipt, Unread) and receipt.may_be_large for receipt in receipts)
     is_any_read = any(not isinstance(receipt, Unread) for receipt in receipts)
     if failure is not None and (not pairs or not (is_any_large or is_any_read)):
         raise failure
-    odd = frozenset(wanted for wanted in answers if wanted not in pairs)
+    odd = frozenset(wanted for wanted in results if wanted not in pairs)
     return Found(pairs, odd, frozenset(alone), places)
 
 
 def _place(transaction: dict[str, Any]) -> tuple[int, str] | None:
-    """Return the height and the hash of the block that the node puts the transaction in; None while it is not mined."""
+    """Return the height and hash of the transaction's block; None while it is not mined."""
     if transaction.get("blockHash") is None or transaction.get("blockNumber") is None:
         return None
     return quantity(transaction["blockNumber"]), hash32(transaction["blockHash"])
 
 
 def _pair(wanted: str, transaction: Any, receipt: Any) -> Pair:
-    transaction, receipt = sound(transaction), sound(receipt)
+    transaction, receipt = result_of(transaction), result_of(receipt)
     if transaction is None:
         if receipt is not None:
             raise ChainError("the node has a receipt for a transaction that it does not know")
         return None
     transaction = json_object(transaction)
     if hash32(transaction.get("hash")) != wanted:
-        raise ChainError("the node answered with another transaction")
+        raise ChainError("the node returned another transaction")
     if receipt is None or json_object(receipt).get("blockNumber") is None:
         return transaction, None
     if hash32(receipt.get("transactionHash")) != wanted:
-        raise ChainError("the node answered with another transaction's receipt")
+        raise ChainError("the node returned another transaction's receipt")
     quantity(receipt["blockNumber"])
     hash32(receipt.get("blockHash"))
     quantity(receipt.get("status", _NO_STATUS))
@@ -155,7 +165,7 @@ def set_apart(found: Found, oversized: Collection[str]) -> Found:
 
 
 def without(found: Found, failing: Collection[str]) -> Found:
-    """Return the same without these: this node shows nothing of them, so that another is to be asked."""
+    """Mark these transactions as odd, so that another node is queried."""
     pairs = {hash_: pair for hash_, pair in found.pairs.items() if hash_ not in failing}
     places = {hash_: place for hash_, place in found.places.items() if hash_ not in failing}
     return replace(found, pairs=pairs, places=places, odd=found.odd | frozenset(failing))
@@ -171,7 +181,7 @@ def mined(found: Found, is_wanted: NeedsTrace) -> dict[str, Mined]:
 
 
 def heights(found: Found) -> list[int]:
-    """Return the heights that the receipts name, and those of the transactions whose receipts are read alone."""
+    """Return the heights of all transactions' blocks."""
     named = {quantity(pair[1]["blockNumber"]) for pair in found.pairs.values() if pair and pair[1]}
     return sorted(named | {height for height, _ in found.places.values()})
 
@@ -179,7 +189,7 @@ def heights(found: Found) -> list[int]:
 def checked(found: Found, traces: Traces) -> Traces:
     """Return the traces without the incomplete ones.
 
-    A trace that does not report logs counts as missing; one whose logs are not the receipt's can't be read.
+    A trace without logs counts as missing; a trace whose logs differ from the receipt's is unreadable.
     """
     by_hash = dict(traces.by_hash)
     missing, unreadable = set(traces.missing), set(traces.unreadable)
@@ -187,7 +197,7 @@ def checked(found: Found, traces: Traces) -> Traces:
         pair = found.pairs.get(hash_)
         if pair is None or pair[1] is None:
             continue
-        with suppress(ChainError):  # reading the receipt will raise it again
+        with suppress(ChainError):  # `snapshot` raises the same error again
             logs = transfers.logs_of(pair[1])
             if not binding.is_complete(transfers.token_transfers(logs), logs, trace):
                 (missing if trace.logs is None else unreadable).add(hash_)
@@ -197,16 +207,16 @@ def checked(found: Found, traces: Traces) -> Traces:
 
 def unproven(found: Found, traces: Traces) -> list[Unproven]:
     """Return the untraced transactions for which a node's state may prove more."""
-    questions: list[Unproven] = []
+    found_unproven: list[Unproven] = []
     for hash_ in sorted(traces.missing | traces.unreadable):
         transaction, receipt = found.pairs.get(hash_) or (None, None)
         if transaction is None or receipt is None:
             continue
         with suppress(ChainError):
             is_unreadable = hash_ in traces.unreadable
-            question = transfers.unproven(transaction, receipt, is_trace_unreadable=is_unreadable)
-            questions += [question] if question else []
-    return questions
+            each = transfers.unproven(transaction, receipt, is_trace_unreadable=is_unreadable)
+            found_unproven += [each] if each else []
+    return found_unproven
 
 
 def snapshot(
@@ -218,10 +228,10 @@ def snapshot(
     mentioning: Collection[str] = (),
     read_alone: Mapping[str, TransactionFacts] | None = None,
 ) -> Snapshot:
-    """Return the facts, given the head's blocks and the blocks at `heights(found)`, as the node has them now.
+    """Return the facts, given the head's blocks and the current blocks at `heights(found)`.
 
-    `read_alone` has the facts of oversized transactions read so far. Every transaction without a usable answer is
-    `contradicted`, including oversized ones that are still to be read.
+    `read_alone` has the facts of oversized transactions read so far. Every transaction without a usable result is
+    `contradicted`, including oversized ones that were not read yet.
     """
     now, unknown = _blocks(heights(found), blocks)
     alone = read_alone or {}
@@ -230,7 +240,7 @@ def snapshot(
     for wanted, pair in found.pairs.items():
         try:
             if pair and pair[1] and quantity(pair[1]["blockNumber"]) in unknown:
-                raise ChainError("the node does not show the block")
+                raise ChainError("the node does not return the block")
             facts[wanted] = _facts(wanted, pair, now, traces, evidences, mentioning)
         except ChainError:
             facts[wanted] = None
@@ -246,22 +256,19 @@ def snapshot(
                 facts[wanted] = replace(alone[wanted], block=block)
             else:
                 odd.add(wanted)
-    return Snapshot(_head(head), facts, ((traces.unanswered | evidences.unanswered) - found.oversized) | odd)
+    return Snapshot(_head(head), facts, ((traces.failed | evidences.failed) - found.oversized) | odd)
 
 
-def _blocks(heights: Sequence[int], answers: Sequence[Any]) -> tuple[dict[int, Block], set[int]]:
-    """Return the blocks at these heights, and the heights without a usable answer.
-
-    Raises ChainError where there is none at all.
-    """
+def _blocks(heights: Sequence[int], results: Sequence[Any]) -> tuple[dict[int, Block], set[int]]:
+    """Return the blocks at these heights, and the heights without a usable result. Raises ChainError if all failed."""
     blocks: dict[int, Block] = {}
     unknown: set[int] = set()
     failure: ChainError | None = None
-    for height, answer in zip(heights, answers, strict=True):
-        if answer is None:
+    for height, result in zip(heights, results, strict=True):
+        if result is None:
             continue
         try:
-            block = _block(sound(answer))
+            block = _block(result_of(result))
         except ChainError as error:
             unknown.add(height)
             failure = error
@@ -309,7 +316,7 @@ def _facts(
         transfers=(),
         effect=effect(transaction),
     )
-    if receipt is None or not is_there or wanted in traces.unanswered | evidences.unanswered:
+    if receipt is None or not is_there or wanted in traces.failed | evidences.failed:
         own_call = mentions(transaction, (), None, mentioning).all
         return replace(waiting, intended=intended(transaction), mentions=own_call)
     trace, is_unreadable = traces.by_hash.get(wanted), wanted in traces.unreadable
@@ -348,19 +355,19 @@ def _succeeded(receipt: dict[str, Any]) -> bool:
     return quantity(receipt.get("status", _NO_STATUS)) == 1
 
 
-def _head(answers: Sequence[Any]) -> Head:
-    """Return the head; a node that does not know a tag leaves it unknown rather than guessed."""
-    latest = _block(json_object(sound(answers[0])))
+def _head(results: Sequence[Any]) -> Head:
+    """Return the head; None for a tag that the node doesn't know."""
+    latest = _block(json_object(result_of(results[0])))
     numbers = [
-        None if isinstance(answer, RpcFault) or answer is None else _block(json_object(answer)).number
-        for answer in answers[1:]
+        None if isinstance(result, RpcFault) or result is None else _block(json_object(result)).number
+        for result in results[1:]
     ]
     safe, finalized = numbers if numbers else (None, None)
     return Head(latest.number, safe, finalized)
 
 
-def _block(answer: Any) -> Block:
-    block = json_object(answer)
+def _block(result: Any) -> Block:
+    block = json_object(result)
     try:
         time = datetime.fromtimestamp(quantity(block.get("timestamp")), UTC)
     except (OverflowError, ValueError, OSError) as error:

@@ -13,9 +13,9 @@ _NO_ADDRESS = bytes(20)
 
 
 def intended(transaction: dict[str, Any]) -> tuple[Transfer, ...]:
-    """Return the transfer the transaction makes if it succeeds: its value, or its own call of a token's transfer.
+    """Return the transfer that the transaction requests: its value, or its own call of a token's transfer.
 
-    It is a promise: the token may move less or nothing. Raises ChainError for a malformed transaction.
+    The token may move less or nothing. Raises ChainError for a malformed transaction.
     """
     to = transaction.get("to")
     if to is None:
@@ -48,14 +48,14 @@ def intended(transaction: dict[str, Any]) -> tuple[Transfer, ...]:
 def effect(transaction: dict[str, Any]) -> str:
     """Return a digest of the transaction's recipient, value and data, without its fees. Raises ChainError."""
     to = transaction.get("to")
-    asked = b"".join(
+    content = b"".join(
         (
             b"\0" + _NO_ADDRESS if to is None else b"\1" + bytes.fromhex(address(to)[2:]),
             quantity(transaction.get("value")).to_bytes(WORD),
             data_bytes(transaction.get("input")),
         )
     )
-    return "0x" + keccak(asked).hex()
+    return "0x" + keccak(content).hex()
 
 
 def _references(reference: bytes | None) -> tuple[bytes, ...]:

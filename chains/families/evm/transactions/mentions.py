@@ -1,4 +1,4 @@
-"""The calls and logs of watched contracts in a transaction, and which transfers lie within which of those calls."""
+"""Find the calls and logs of watched contracts in a transaction, and the transfers within those calls."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ from chains.families.evm.transactions.trace import Trace
 
 @dataclass(frozen=True)
 class Mentions:
-    """The mentions of a transaction; `by_call` has the place of each call's mention by the call's own in the trace.
+    """The mentions of a transaction; `by_call` maps a call's place in the trace to its mention's place in `all`.
 
-    Without a trace only the transaction's own call is known, which is call 0.
+    Without a trace, only the transaction's own call (0) is known.
     """
 
     all: tuple[Mention, ...] = ()
@@ -25,16 +25,16 @@ class Mentions:
         return tuple(sorted(self.by_call[place] for place in trace.enclosing(call) if place in self.by_call))
 
     def of_own_call(self, sender: str) -> tuple[int, ...]:
-        """Return the place of the transaction's own call if it goes to `sender`: it encloses what `sender` paid."""
+        """Return the own call's mention if it goes to `sender`: that call encloses `sender`'s transfers."""
         return tuple(place for place in self.by_call.values() if self.all[place].contract == sender)
 
 
 def mentions(
     transaction: dict[str, Any], logs: Sequence[Log], trace: Trace | None, watched: Collection[str]
 ) -> Mentions:
-    """Return the calls to the `watched` contracts, with their whole input, and then the logs that they wrote.
+    """Return the calls to the `watched` contracts, with their whole input, and then those contracts' logs.
 
-    Inner calls are known only from a trace. Raises ChainError for a malformed transaction.
+    Inner calls need a trace. Raises ChainError for a malformed transaction.
     """
     if not watched:
         return Mentions()

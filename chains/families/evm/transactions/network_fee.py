@@ -1,4 +1,4 @@
-"""Read from a receipt what the sender paid the network for a transaction."""
+"""Read a transaction's network fee from its receipt."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -7,15 +7,15 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import quantity
 
-# Legacy, access lists, dynamic fees and delegations: their gas is all that they cost, in the native coin.
+# Legacy, access lists, dynamic fees and delegations: they cost only gas, in the native coin.
 _TYPES = frozenset((0, 1, 2, 4))
 _LARGEST = 2**96
 
 
 def network_fee(transaction: Mapping[str, Any], receipt: Mapping[str, Any]) -> int | None:
-    """Return the fee in wei, with what a rollup charges for its data; None where the receipt doesn't show all of it.
+    """Return the fee in wei, including a rollup's data fee; None if the receipt doesn't show all of it.
 
-    Blob transactions, fees in tokens (`feeCurrency`) and the types of single chains are left out.
+    Blob transactions, fees in tokens (`feeCurrency`) and chain-specific types return None.
     """
     with suppress(ChainError):
         if quantity(transaction.get("type", "0x0")) not in _TYPES or transaction.get("feeCurrency"):

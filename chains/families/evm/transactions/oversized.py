@@ -15,10 +15,10 @@ from chains.client import ChainError, TransactionFacts
 
 logger = logging.getLogger(__name__)
 
-MOST_KNOWN = 1000
-MOST_QUEUED = 200
-MOST_KEPT = 500
-MOST_KEPT_PARTS = 200_000  # transfers, mentions, and every 256 bytes of the mentions' data
+MAX_KNOWN = 1000
+MAX_QUEUED = 200
+MAX_KEPT = 500
+MAX_KEPT_PARTS = 200_000  # transfers, mentions, and every 256 bytes of the mentions' data
 _PART_BYTES = 256
 LONGEST_PAUSE_SECONDS = 300.0
 WAIT_SECONDS = 5.0
@@ -57,12 +57,11 @@ class OversizedReader:
             return {hash_ for hash_ in hashes if hash_ in self._known}
 
     def remember(self, hashes: Iterable[str]) -> None:
-        """Mark these transactions, so that they are read on their own."""
         with self._changed:
             for hash_ in hashes:
                 self._known[hash_] = None
                 self._known.move_to_end(hash_)
-            while len(self._known) > MOST_KNOWN:
+            while len(self._known) > MAX_KNOWN:
                 self._known.popitem(last=False)
 
     def failing(self, hashes: Iterable[str], mentioning: Collection[str]) -> frozenset[str]:
@@ -73,7 +72,7 @@ class OversizedReader:
     def facts(
         self, blocks: Mapping[str, str], mentioning: Collection[str], read: Read, *, is_waiting: bool
     ) -> dict[str, TransactionFacts]:
-        """Return the facts read so far, and queue the missing ones for the background thread, which calls `read`.
+        """Return the facts read so far. The background thread calls `read` for the missing ones.
 
         `blocks` maps each transaction's hash to the hash of its current block. With `is_waiting`, wait a few seconds
         for the missing ones.
@@ -103,7 +102,7 @@ class OversizedReader:
     def _enqueue(self, key: Wanted, read: Read) -> None:
         failure = self._failures.get(key)
         is_early = failure is not None and failure.not_before > self._clock()
-        if key in self._waiting or is_early or len(self._queue) >= MOST_QUEUED:
+        if key in self._waiting or is_early or len(self._queue) >= MAX_QUEUED:
             return
         self._waiting.add(key)
         self._queue.append((key, read))
@@ -125,9 +124,9 @@ class OversizedReader:
                 with _one_at_a_time:
                     facts = read(key[0], failures)
             except ChainError as error:
-                logger.warning("transaction %s could not be read alone: %s", key[0], error)
+                logger.warning("large transaction %s could not be read: %s", key[0], error)
             except Exception:
-                logger.exception("transaction %s could not be read alone", key[0])
+                logger.exception("large transaction %s could not be read", key[0])
             with self._changed:
                 self._note(key, facts)
                 self._waiting.discard(key)
@@ -138,13 +137,13 @@ class OversizedReader:
             count = self._failures[key].count + 1 if key in self._failures else 1
             pause = min(2.0 ** min(count - 1, 10), LONGEST_PAUSE_SECONDS)
             self._failures[key] = _Failure(count, self._clock() + pause)
-            while len(self._failures) > MOST_KNOWN:
+            while len(self._failures) > MAX_KNOWN:
                 self._failures.popitem(last=False)
             return
         self._failures.pop(key, None)
         self._read[key] = facts
         while len(self._read) > 1 and (
-            len(self._read) > MOST_KEPT or sum(map(_weight, self._read.values())) > MOST_KEPT_PARTS
+            len(self._read) > MAX_KEPT or sum(map(_weight, self._read.values())) > MAX_KEPT_PARTS
         ):
             self._read.popitem(last=False)
 

@@ -1,8 +1,8 @@
 """Decode the calls that smart accounts execute from the transaction itself, for nodes without traces.
 
-Supported are a Safe's `execTransaction` (also through MultiSend), the user operations of an ERC-4337 bundle, and a
-batch that an EIP-7702 account sends to itself. Only signed data is read: never the bytes around it, a signature, or
-another operation. Data that doesn't match its ABI is ignored.
+It supports a Safe's `execTransaction` (also through MultiSend), the user operations of an ERC-4337 bundle, and a batch
+that an EIP-7702 account sends to itself. It reads only signed data, never the bytes around it, a signature, or another
+operation. It ignores data that doesn't match its ABI.
 
 `evidence` checks whether the account's code really executes these calls.
 """
@@ -27,7 +27,7 @@ from chains.families.evm.transactions.accounts import (
     MULTI_SENDS,
 )
 
-MOST_CALLS = 1000
+MAX_CALLS = 1000
 USER_OPERATION_EVENT = topic("UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)")
 BEFORE_EXECUTION = topic("BeforeExecution()")
 EXECUTION_SUCCESS = topic("ExecutionSuccess(bytes32,uint256)")
@@ -49,15 +49,15 @@ _CALL, _DELEGATE_CALL = 0, 1
 
 
 class Way(StrEnum):
-    """How an account was made to execute calls."""
+    """How a transaction makes an account execute calls."""
 
     SAFE = "safe"
     OPERATION = "operation"
     BATCH = "batch"
 
 
-# The events that accounts of known code log while they execute calls. Any other event means that something else ran:
-# an upgrade, a module, another operation.
+# The events that accounts of known code log while they execute calls. Any other event shows that other code ran: an
+# upgrade, a module, another operation.
 _EXPECTED_LOGS = {
     Way.SAFE: {EXECUTION_SUCCESS, SAFE_TRANSACTION},
     Way.OPERATION: {SENT_PREFUND},
@@ -67,8 +67,6 @@ _EXPECTED_LOGS = {
 
 @dataclass(frozen=True)
 class Log:
-    """A log of the receipt, of any event."""
-
     address: str
     topics: tuple[bytes, ...]
     data: bytes
@@ -76,7 +74,7 @@ class Log:
 
 @dataclass(frozen=True)
 class SignedCall:
-    """A call that an account was asked to execute; `value` in wei. The data is copied only when it is read."""
+    """A call that an account executes; `value` in wei. `data` is a view, copied only when it is read."""
 
     to: str
     value: int
@@ -85,9 +83,9 @@ class SignedCall:
 
 @dataclass(frozen=True)
 class Execution:
-    """All calls that one account was asked to execute, and the range of logs (`first` to `end`) that can be theirs.
+    """All calls that one account executes, and the range of logs (`first` to `end`) that they can have written.
 
-    `selector` is the account's function; whether the account's code has it is checked elsewhere.
+    `selector` is the account's function. `evidence` checks that the account's code has it.
     """
 
     account: str
@@ -99,7 +97,7 @@ class Execution:
 
 
 class _Malformed(Exception):
-    """The bytes are not such a call."""
+    """The bytes don't match the call's ABI."""
 
 
 def executions(sender: str, to: str | None, data: bytes, logs: Sequence[Log]) -> tuple[Execution, ...]:
@@ -119,7 +117,7 @@ def executions(sender: str, to: str | None, data: bytes, logs: Sequence[Log]) ->
 
 
 def is_bundle(logs: Sequence[Log]) -> bool:
-    """Whether the transaction ran user operations, according to their events."""
+    """Return whether the transaction ran user operations, by their events."""
     return any(log.topics[:1] == (USER_OPERATION_EVENT,) for log in logs)
 
 
@@ -130,7 +128,7 @@ def _logged_nothing_else(execution: Execution, logs: Sequence[Log]) -> bool:
 
 
 class _Arguments:
-    """ABI-encoded arguments. Nothing is copied, so that many pointers to the same bytes need no memory."""
+    """ABI-encoded arguments, without copies: many pointers to the same bytes need no memory."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
@@ -162,16 +160,16 @@ class _Arguments:
         return value._data[WORD : WORD + length]
 
     def array(self, place: int) -> tuple[int, "_Arguments"]:
-        """Return how many elements the array has, and the elements (or the pointers to them)."""
+        """Return the array's length, and its elements (or the pointers to them)."""
         value = self.behind(place)
         length = value.word(0)
-        if length > MOST_CALLS:
+        if length > MAX_CALLS:
             raise _Malformed
         return length, _Arguments(value._data[WORD:])
 
 
 def _of_safe(safe: str, data: bytes, logs: Sequence[Log]) -> Execution:
-    """Return what `execTransaction(to, value, data, operation, safeTxGas, baseGas, gasPrice, …)` executes.
+    """Return the calls of `execTransaction(to, value, data, operation, safeTxGas, baseGas, gasPrice, …)`.
 
     Calls with a gas refund (gasPrice) are rejected, because the refund pays an address that the relayer chooses.
     """
@@ -197,7 +195,7 @@ def _of_safe(safe: str, data: bytes, logs: Sequence[Log]) -> Execution:
 def _of_multi_send(packed: memoryview) -> Iterator[SignedCall]:
     """Yield the calls of a MultiSend: operation, address, value, length and data of each, without padding."""
     at = 0
-    for _ in range(MOST_CALLS):
+    for _ in range(MAX_CALLS):
         if at == len(packed):
             return
         operation, to = packed[at], packed[at + 1 : at + 21]
@@ -218,10 +216,10 @@ def _of_batch(account: str, data: bytes, logs: Sequence[Log]) -> Execution:
 
 
 def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[Execution]:
-    """Yield what each operation of `handleOps(ops, beneficiary)` executed, with the logs between its bounds.
+    """Yield the calls of each operation of `handleOps(ops, beneficiary)`, with the logs between its bounds.
 
     The EntryPoint logs BeforeExecution after validation, then each operation's logs followed by its
-    UserOperationEvent. If these events don't match the operations in the call exactly, nothing is returned.
+    UserOperationEvent. Raises _Malformed if these events don't match the operations in the call.
     """
     if data[:4] not in _HANDLE_OPS:
         raise _Malformed
@@ -239,7 +237,7 @@ def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[E
     for operation, first, end in zip(operations, bounds, ends, strict=False):
         account = operation.address(0)
         has_succeeded = _succeeded(account, operation.word(1), logs[end])
-        # A paymaster's code runs within the bounds; another operation may change the account's code for this one.
+        # A paymaster's code runs within the bounds, and another operation of the account may change its code.
         is_plain = _is_without_code_of_others(operation, _HANDLE_OPS[data[:4]]) and accounts[account] == 1
         if has_succeeded and is_plain:
             call_data = operation.bytes_at(3)
@@ -248,20 +246,19 @@ def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[E
             except _Malformed:
                 continue
             total += len(calls)
-            if total > MOST_CALLS:
+            if total > MAX_CALLS:
                 raise _Malformed
             yield Execution(account, Way.OPERATION, bytes(call_data[:4]), calls, first, end)
 
 
 def _is_without_code_of_others(operation: _Arguments, paymaster_at: int) -> bool:
-    """Whether the operation has no paymaster and no init code."""
     init_code = bytes(operation.bytes_at(2))
     has_no_code = not init_code or (len(init_code) <= 20 and init_code.rstrip(b"\0") == _MARKER_7702)
     return has_no_code and not operation.bytes_at(paymaster_at)
 
 
 def _succeeded(account: str, nonce: int, event: Log) -> bool:
-    """Whether the event says that this operation succeeded. Raises _Malformed if it is another operation's."""
+    """Return whether this operation succeeded. Raises _Malformed if the event is another operation's."""
     arguments = _Arguments(memoryview(event.data))
     if len(event.topics) != 4 or event.topics[2] != bytes.fromhex(account[2:]).rjust(WORD, b"\0"):
         raise _Malformed
@@ -311,7 +308,7 @@ def _execute_calls(arguments: _Arguments) -> Iterator[SignedCall]:
 
 
 def _execute_by_mode(arguments: _Arguments) -> Iterator[SignedCall]:
-    """Yield the calls of ERC-7579's `execute(mode, executionCalldata)`, of the two modes that revert on failure."""
+    """Yield the calls of ERC-7579's `execute(mode, executionCalldata)`, for the two modes that revert on failure."""
     mode, data = arguments.word(0), arguments.bytes_at(1)
     if mode == 1 << 248:  # a batch
         yield from _execute_calls(_Arguments(data))

@@ -14,15 +14,15 @@ from chains.client import ChainError
 from chains.families.evm.quantities import address, data_bytes, quantity
 
 # More than a block's gas allows on any supported chain; limits memory if a node is faulty.
-MOST_FRAMES = 1_500_000
+MAX_FRAMES = 1_500_000
 LONGEST_SLOT = 160
 _ROOT = "0"
-# Arguments and references are within this many bytes, so no more is kept.
+# Arguments and references are within this many bytes.
 _KEPT_INPUT = 256
-# The memory limit for calls kept whole, per transaction; of further calls, only the beginning is kept.
-_MOST_KEPT_WHOLE = 2 * 1024 * 1024
+# The memory limit for whole inputs, per transaction. Beyond it, only the beginning of an input is kept.
+_MAX_KEPT_WHOLE = 2 * 1024 * 1024
 _MOVING = {"CALL", "CREATE", "CREATE2", "SELFDESTRUCT"}
-_ACTING_FOR_THE_CALLER = {"DELEGATECALL", "CALLCODE"}
+_RUNS_AS_CALLER = {"DELEGATECALL", "CALLCODE"}
 _HARMLESS = {"STATICCALL"}
 
 
@@ -32,10 +32,11 @@ class Untraceable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that took effect: `data` is the beginning of its input, `slot` its place, for those that move value.
+    """A call that took effect. `slot` identifies a call that moves value.
 
-    `data` is the whole input where the call goes to an address in `whole_input_of` (see `read_trace`). `answer` is the
-    beginning of what it returned. `parent` is the place of the enclosing call in `Trace.calls`; the first has none.
+    `data` is the beginning of its input, or the whole input for an address in `whole_input_of` (see `read_trace`).
+    `result` is the beginning of its return value. `parent` is the place of the enclosing call in `Trace.calls`; the
+    first has none.
     """
 
     kind: str
@@ -43,7 +44,7 @@ class Call:
     to: str
     value: int
     data: bytes
-    answer: bytes = b""
+    result: bytes = b""
     slot: str = ""
     parent: int | None = None
 
@@ -62,8 +63,8 @@ class EmittedLog:
 class Trace:
     """The effective calls and logs; the first call is the transaction itself.
 
-    `logs` are in the order in which they were written; None if the node doesn't report them with their position among
-    a frame's calls. `is_whole`: no input that was to be kept whole was too long.
+    `logs` are in order; None if the node doesn't report their position among a frame's calls. `is_whole`: no whole
+    input exceeded the memory limit.
     """
 
     calls: tuple[Call, ...]
@@ -88,7 +89,6 @@ class RawLog:
 
     @classmethod
     def read(cls, raw: Any) -> "RawLog":
-        """Return the log. Raises ChainError."""
         if isinstance(raw, RawLog):
             return raw
         if not isinstance(raw, dict):
@@ -105,12 +105,12 @@ class RawFrame:
     """One frame of the tree. It is small, because a trace may have hundreds of thousands.
 
     `inner` and `logs` have frames and logs, parsed or unparsed. `call` is the place of the CALL that the frame belongs
-    to; it and the fields after it are set during the traversal.
+    to. The traversal sets it and the fields after it.
     """
 
     __slots__ = (
-        "answer", "call", "data", "inner", "is_undone", "kind", "logs", "moves_value", "parent", "seen", "sender", "to",
-        "value", "written",
+        "call", "data", "inner", "is_undone", "kind", "logs", "moves_value", "parent", "result", "seen",
+        "sender", "to", "value", "written",
     )  # fmt: skip
 
     def __init__(self, raw: dict[str, Any], whole_input_of: Collection[str]) -> None:
@@ -132,18 +132,18 @@ class RawFrame:
             self.value = quantity(raw.get("value", "0x0"))
             data = data_bytes(raw.get("input", "0x"))
             self.data = data if self.to in whole_input_of else data[:_KEPT_INPUT]
-            self.answer = data_bytes(raw.get("output", "0x"))[:32]
+            self.result = data_bytes(raw.get("output", "0x"))[:32]
 
 
-def read_trace(answer: Any, whole_input_of: Collection[str] = ()) -> Trace:
+def read_trace(result: Any, whole_input_of: Collection[str] = ()) -> Trace:
     """Return the effective calls of a transaction from its trace.
 
     The whole input of calls to the addresses `whole_input_of` (checksummed) is kept. Raises ChainError for a malformed
     trace, and Untraceable for one that exists but can't be read.
     """
     reader = _Reader(whole_input_of)
-    root = reader.walk(answer)
-    logs = tuple(reader.logs) if reader.tells_logs else None
+    root = reader.walk(result)
+    logs = tuple(reader.logs) if reader.has_ordered_logs else None
     return Trace(tuple(reader.numbered(root)), logs, reader.is_whole)
 
 
@@ -161,19 +161,19 @@ class _Reader:
         self._kept = 0
 
     @property
-    def tells_logs(self) -> bool:
-        """Whether the node reported logs, and the order in which all of them were written."""
+    def has_ordered_logs(self) -> bool:
+        """Whether the node reported logs, and the order of all of them."""
         return self._has_logs and self._has_order
 
-    def walk(self, answer: Any) -> RawFrame | None:
-        """Go through all frames in the order of execution and note the calls and logs that took effect."""
-        root = self._enter(answer, None)
+    def walk(self, result: Any) -> RawFrame | None:
+        """Visit all frames in the order of execution, and collect the calls and logs that took effect."""
+        root = self._enter(result, None)
         stack = [root] if root else []
         while stack:
             frame = stack[-1]
-            at_its_end = frame.seen == len(frame.inner)
-            self._write_logs(frame, at_its_end)
-            if at_its_end:
+            is_finished = frame.seen == len(frame.inner)
+            self._write_logs(frame, is_finished)
+            if is_finished:
                 stack.pop()
                 continue
             child = self._enter(frame.inner[frame.seen], frame)
@@ -184,27 +184,27 @@ class _Reader:
         return root
 
     def numbered(self, root: RawFrame | None) -> Iterator[Call]:
-        """Yield the calls, those that move value with their slots.
+        """Yield the calls, with slots if they move value.
 
-        A slot is the path through the frames that can move value. Others are not counted: nodes differ in which of them
-        they report (such as precompiled contracts), and a transfer must always have the same slot.
+        A slot is the path through the frames that can move value. Other frames don't count, because nodes differ in
+        which of them they report (such as precompiled contracts), and a transfer must always have the same slot.
         """
         slots = dict(_slots(root)) if root and root.moves_value else {}
         for frame in self.frames:
             slot = slots.get(id(frame), "")
             parent = frame.parent.call if frame.parent else None
             yield Call(
-                frame.kind, frame.sender, frame.to, frame.value, frame.data, frame.answer, slot, parent
+                frame.kind, frame.sender, frame.to, frame.value, frame.data, frame.result, slot, parent
             )
 
     def _enter(self, raw: Any, parent: RawFrame | None) -> RawFrame | None:
-        """Return the frame to visit, or None if nothing in it took effect or can move value."""
+        """Return the frame to visit, or None if it took no effect or can't move value."""
         self._count_one()
         frame = raw if isinstance(raw, RawFrame) else self._read(raw)
         if frame.is_undone:
             return None
         frame.parent = parent
-        if frame.kind in _ACTING_FOR_THE_CALLER and parent is not None:
+        if frame.kind in _RUNS_AS_CALLER and parent is not None:
             frame.call = parent.call
         elif frame.kind in _MOVING:
             self._note_call(frame)
@@ -221,7 +221,7 @@ class _Reader:
         frame.call = len(self.frames)
         self.frames.append(frame)
         beyond = max(len(frame.data) - _KEPT_INPUT, 0)
-        if self._kept + beyond > _MOST_KEPT_WHOLE:
+        if self._kept + beyond > _MAX_KEPT_WHOLE:
             frame.data, beyond, self.is_whole = frame.data[:_KEPT_INPUT], 0, False
         self._kept += beyond
         around: RawFrame | None = frame if frame.value and frame.sender != frame.to else None
@@ -229,13 +229,13 @@ class _Reader:
             around.moves_value = True
             around = around.parent
 
-    def _write_logs(self, frame: RawFrame, at_its_end: bool) -> None:
-        """Note the logs that the frame wrote before its next call."""
+    def _write_logs(self, frame: RawFrame, is_finished: bool) -> None:
+        """Collect the logs that the frame wrote before its next call."""
         while frame.written < len(frame.logs):
             log = RawLog.read(frame.logs[frame.written])
             if frame.inner and log.position is None:
                 self._has_order = False
-            if not at_its_end and (log.position or 0) > frame.seen:
+            if not is_finished and (log.position or 0) > frame.seen:
                 return
             self._count_one()
             self._has_logs = True
@@ -244,8 +244,8 @@ class _Reader:
 
     def _count_one(self) -> None:
         self._count += 1
-        if self._count > MOST_FRAMES:
-            raise Untraceable(f"more than {MOST_FRAMES} calls and logs")
+        if self._count > MAX_FRAMES:
+            raise Untraceable(f"more than {MAX_FRAMES} calls and logs")
 
 
 def _slots(root: RawFrame) -> Iterator[tuple[int, str]]:
@@ -262,9 +262,9 @@ def _short(path: str) -> str:
     return path if len(path) <= LONGEST_SLOT else f"{_ROOT}.{hashlib.sha256(path.encode()).hexdigest()}"
 
 
-def _list(answer: Any) -> list[Any]:
-    if answer is None:
+def _list(result: Any) -> list[Any]:
+    if result is None:
         return []
-    if not isinstance(answer, list):
+    if not isinstance(result, list):
         raise ChainError("the node's trace is malformed")
-    return answer
+    return result

@@ -1,9 +1,9 @@
 """Query traces: which nodes support them, which traces are cached, and which must be queried on their own.
 
 - If no node supports traces, the transaction is evaluated from other evidence.
-- If a node fails to answer, the transaction is looked up again later.
-- A trace that exists but can't be read is a separate result: the sender controls a trace's size, and must not be able
-  to choose the rules by it. Such a trace is queried on its own from then on, so that it doesn't delay others.
+- If a node fails, the transaction is looked up again later.
+- A trace that exists but can't be read is a separate result: the sender controls a trace's size, and must not choose
+  the rules with it. From then on, such a trace is queried on its own, so that it doesn't delay others.
 """
 
 import threading
@@ -14,31 +14,31 @@ from dataclasses import dataclass
 
 from chains.client import ChainError
 from chains.families.evm.transactions.trace import Trace
-from chains.families.evm.transactions.trace_answers import (
+from chains.families.evm.transactions.trace_results import (
     UNREADABLE,
     Compact,
     Mined,
     Unable,
     is_able,
-    is_refusal,
     is_too_much,
+    is_unsupported,
     trace_of,
     transactions,
 )
-from chains.rpc.json_rpc import BrokenOff, Call, JsonRpc, TooLarge, Unread
+from chains.rpc.json_rpc import Call, JsonRpc, TooLarge, Truncated, Unread
 
 __all__ = ["Alone", "Mined", "Tracer", "Traces", "traces_of"]
 
-MOST_KEPT = 1000
-MOST_KEPT_CALLS = 200_000  # with their logs, and every 256 bytes of input and of log data
+MAX_KEPT = 1000
+MAX_KEPT_CALLS = 200_000  # with their logs, and every 256 bytes of input and of log data
 _PART_BYTES = 256
-MOST_SUSPECTS = 1000
+MAX_SUSPECTS = 1000
 SUSPECTS_PER_LOOK = 2
 LONGEST_PAUSE_SECONDS = 300.0
 UNABLE_SECONDS = 3600.0
 PRESUMED_UNABLE_AFTER_SECONDS = 600.0
 PRESUMED_UNABLE_AFTER_FAILURES = 5
-# One URL may serve many nodes, of which only some support traces, so one rejection is not enough.
+# One URL may serve many nodes, and only some may support traces, so one rejection is not enough.
 CONFIRMATIONS = 3
 PROBED_SECONDS = 600.0
 UNKNOWN_SECONDS = 30.0
@@ -73,14 +73,14 @@ class Alone:
 class Traces:
     """The result of querying traces; each transaction is in exactly one of the first four fields.
 
-    `missing`: no node has a trace. `unanswered`: no usable answer now. `unreadable`: a trace exists but can't be read
-    (too large, incomplete, unknown kinds of calls), so inner calls can't be proved. `oversized`: unanswered ones that
+    `missing`: no node has a trace. `failed`: no usable response now. `unreadable`: a trace exists but can't be read
+    (too large, incomplete, unknown kinds of calls), so inner calls can't be proved. `oversized`: failed ones that
     must be read on their own because of their size.
     """
 
     by_hash: Mapping[str, Trace]
     missing: frozenset[str]
-    unanswered: frozenset[str]
+    failed: frozenset[str]
     unreadable: frozenset[str] = frozenset()
     oversized: frozenset[str] = frozenset()
 
@@ -88,7 +88,7 @@ class Traces:
 class Tracer:
     """The traces of one node, if it supports them. Results are cached, up to a size limit.
 
-    It has its own connections: a failed trace says nothing about the node's other answers.
+    It has its own connections, because a failed trace doesn't affect the node's health.
     """
 
     def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -102,24 +102,24 @@ class Tracer:
         self._has_traced = False
         self._failures = 0
         self._failing_since: float | None = None
-        self._refusing_since: float | None = None
+        self._unsupported_since: float | None = None
         self._unable_until = 0.0
         self._is_presumed_able = False
-        self._ask_again_at = 0.0
+        self._next_probe_at = 0.0
 
     def traces(
         self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str] = frozenset()
     ) -> dict[str, Trace | None]:
         """Return the traces by transaction hash: None if the node has none, UNREADABLE if it can't be read.
 
-        Transactions without a usable answer are omitted. Uses one batch, plus one request for each transaction that is
-        queried on its own.
+        Transactions without a usable response are omitted. Sends one batch, and one request for each transaction that
+        is queried on its own.
         """
         found: dict[str, Trace | None] = {**self.remembered(wanted, whole_input_of)}
         for part in self._parts([hash_ for hash_ in wanted if hash_ not in found]):
             if self._is_unable:
                 break
-            by_hash = self._ask({hash_: wanted[hash_] for hash_ in part}, whole_input_of)
+            by_hash = self._query({hash_: wanted[hash_] for hash_ in part}, whole_input_of)
             self._keep({hash_: wanted[hash_] for hash_ in part}, by_hash, whole_input_of)
             found |= by_hash
         if self._is_unable:
@@ -129,7 +129,7 @@ class Tracer:
     def trace_alone(
         self, hash_: str, mined: Mined, whole_input_of: frozenset[str], *, is_last_try: bool
     ) -> dict[str, Trace | None]:
-        """Return the trace of one transaction as `traces` does, read as it arrives, however large it is.
+        """Return the trace of one transaction as `traces` does, whatever its size.
 
         On the last try, an incomplete trace counts as unreadable.
         """
@@ -137,43 +137,43 @@ class Tracer:
             return {hash_: None}
         convert = Compact(whole_input_of)
         try:
-            answer = self._node.stream(("debug_traceTransaction", [hash_, _OPTIONS_ALONE]), convert)
+            result = self._node.stream(("debug_traceTransaction", [hash_, _OPTIONS_ALONE]), convert)
             trace: Trace | None = UNREADABLE
-            if not is_too_much(answer):
-                trace = trace_of(answer, mined, whole_input_of, self._has_traced)
+            if not is_too_much(result):
+                trace = trace_of(result, mined, whole_input_of, self._has_traced)
         except TooLarge as error:
-            if isinstance(error, BrokenOff) and not is_last_try:
+            if isinstance(error, Truncated) and not is_last_try:
                 return {}
             trace = UNREADABLE
         except Unable:
-            return {hash_: None} if self._refused() else {}
+            return {hash_: None} if self._confirms_unsupported() else {}
         except ChainError:
             return {}
         self._keep({hash_: mined}, {hash_: trace}, whole_input_of)
         return {hash_: trace}
 
     def is_offered(self) -> bool:
-        """Return whether the node supports traces: known from recent answers, otherwise from one query.
+        """Return whether the node supports traces, by recent results or one query.
 
-        If that is inconclusive, the result is False for a short time.
+        An inconclusive query counts as False for a short time.
         """
         now = self._clock()
         if self._is_unable:
             return False
-        if not self._has_traced and now >= self._ask_again_at:
+        if not self._has_traced and now >= self._next_probe_at:
             self._is_presumed_able, seconds = self._probe()
-            self._ask_again_at = now + seconds
+            self._next_probe_at = now + seconds
         return self._has_traced or self._is_presumed_able
 
     def _probe(self) -> tuple[bool, float]:
-        """Return whether the node has a trace of a recent transaction, and for how many seconds to cache that."""
+        """Return whether the node traces a recent transaction, and for how many seconds to cache the result."""
         try:
-            (answer,) = self._node.batch([self._question()], list)
+            (result,) = self._node.batch([self._call()], list)
         except ChainError:
             return False, UNKNOWN_SECONDS
-        return is_able(answer), PROBED_SECONDS
+        return is_able(result), PROBED_SECONDS
 
-    def _question(self) -> Call:
+    def _call(self) -> Call:
         """Return the call for the trace of a recent transaction. Raises ChainError."""
         hashes = self._node.batch([("eth_getBlockByNumber", ["latest", False])], transactions)
         return "debug_traceTransaction", [hashes[0] if hashes else _NO_HASH, _TOP_OPTIONS]
@@ -197,60 +197,60 @@ class Tracer:
         with self._lock:
             return frozenset(hash_ for hash_ in hashes if hash_ in self._oversized)
 
-    def _ask(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace | None]:
-        questions: list[Call] = [("debug_traceTransaction", [hash_, _OPTIONS]) for hash_ in wanted]
+    def _query(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace | None]:
+        calls: list[Call] = [("debug_traceTransaction", [hash_, _OPTIONS]) for hash_ in wanted]
         by_hash: dict[str, Trace | None] = {}
-        is_any_refused = False
+        is_any_unsupported = False
         try:
-            answers = self._node.batch(questions, list, isolating=True)
+            results = self._node.batch(calls, list, isolating=True)
         except ChainError:
             return self._failed(wanted)
-        unread = {h: answer for h, answer in zip(wanted, answers, strict=True) if isinstance(answer, Unread)}
-        self._note_oversized({hash_ for hash_, answer in unread.items() if answer.may_be_large})
-        for (hash_, mined), answer in zip(wanted.items(), answers, strict=True):
+        unread = {h: result for h, result in zip(wanted, results, strict=True) if isinstance(result, Unread)}
+        self._note_oversized({hash_ for hash_, result in unread.items() if result.may_be_large})
+        for (hash_, mined), result in zip(wanted.items(), results, strict=True):
             try:
-                by_hash[hash_] = trace_of(answer, mined, whole_input_of, self._has_traced)
+                by_hash[hash_] = trace_of(result, mined, whole_input_of, self._has_traced)
             except Unable:
-                is_any_refused = True
+                is_any_unsupported = True
             except ChainError:
-                pass  # it is left out
-        if is_any_refused and not any(by_hash.values()) and self._refused():
+                pass  # omitted from the result
+        if is_any_unsupported and not any(by_hash.values()) and self._confirms_unsupported():
             return dict.fromkeys(wanted)
-        if len(unread) == len(wanted) and not any(answer.may_be_large for answer in unread.values()):
+        if len(unread) == len(wanted) and not any(result.may_be_large for result in unread.values()):
             return self._failed(wanted)
         self._failures, self._failing_since = 0, None
         if any(by_hash.values()):
-            self._has_traced, self._refusing_since = True, None
+            self._has_traced, self._unsupported_since = True, None
         return by_hash
 
-    def _refused(self) -> bool:
-        """Record that the node rejected a trace as unsupported; return whether that is conclusive.
+    def _confirms_unsupported(self) -> bool:
+        """Record that the node rejected a trace as unsupported; return whether the rejection is conclusive.
 
-        It is if the node also rejects the trace of another transaction, over a separate connection. For a node that has
-        returned traces before, it is conclusive only after minutes of rejections.
+        It is conclusive if the node also rejects the trace of another transaction over new connections. A node that has
+        returned traces before must reject them for minutes.
         """
         now = self._clock()
         try:
-            question = self._question()
+            call = self._call()
             for _ in range(CONFIRMATIONS):
                 self._node.disconnect()
-                (answer,) = self._node.batch([question], list)
-                if not is_refusal(answer):
-                    self._refusing_since = None
+                (result,) = self._node.batch([call], list)
+                if not is_unsupported(result):
+                    self._unsupported_since = None
                     return False
         except ChainError:
             return False
-        self._refusing_since = now if self._refusing_since is None else self._refusing_since
-        if self._has_traced and now - self._refusing_since < PRESUMED_UNABLE_AFTER_SECONDS:
+        self._unsupported_since = now if self._unsupported_since is None else self._unsupported_since
+        if self._has_traced and now - self._unsupported_since < PRESUMED_UNABLE_AFTER_SECONDS:
             return False
         self._unable_until = now + UNABLE_SECONDS
-        self._has_traced, self._refusing_since = False, None
+        self._has_traced, self._unsupported_since = False, None
         return True
 
     def _note_oversized(self, hashes: Iterable[str]) -> None:
         with self._lock:
             self._oversized |= dict.fromkeys(hashes)
-            while len(self._oversized) > MOST_SUSPECTS:
+            while len(self._oversized) > MAX_SUSPECTS:
                 self._oversized.popitem(last=False)
 
     def _failed(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
@@ -262,13 +262,12 @@ class Tracer:
         if self._has_traced or not is_for_long or self._failures < PRESUMED_UNABLE_AFTER_FAILURES:
             return {}
         self._failures, self._failing_since = 0, None
-        if self._probe()[0]:  # it fails at these alone
+        if self._probe()[0]:  # the node traces other transactions
             return {}
         self._unable_until = now + UNABLE_SECONDS
         return dict.fromkeys(wanted)
 
     def remembered(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace]:
-        """Return the cached traces among these."""
         found: dict[str, Trace] = {}
         with self._lock:
             for hash_, mined in wanted.items():
@@ -281,7 +280,7 @@ class Tracer:
     def _keep(
         self, wanted: Mapping[str, Mined], by_hash: Mapping[str, Trace | None], whole_input_of: frozenset[str]
     ) -> None:
-        """Cache the received traces, and mark the transactions without an answer as suspects."""
+        """Cache the received traces, and mark the transactions without a response as suspects."""
         now = self._clock()
         with self._lock:
             for hash_, mined in wanted.items():
@@ -294,10 +293,10 @@ class Tracer:
                     self._suspects.pop(hash_, None)
                 else:
                     self._suspect(hash_, now)
-            while len(self._kept) > MOST_KEPT or self._weight > MOST_KEPT_CALLS:
+            while len(self._kept) > MAX_KEPT or self._weight > MAX_KEPT_CALLS:
                 _, forgotten = self._kept.popitem(last=False)
                 self._weight -= _weight(forgotten.trace)
-            while len(self._suspects) > MOST_SUSPECTS:
+            while len(self._suspects) > MAX_SUSPECTS:
                 self._suspects.popitem(last=False)
 
     def _suspect(self, hash_: str, now: float) -> None:
@@ -319,7 +318,7 @@ def traces_of(
     read on its own, regardless of its size.
     """
     by_hash: dict[str, Trace] = {}
-    unanswered: set[str] = set()
+    failed: set[str] = set()
     unreadable: set[str] = set()
     oversized: set[str] = set()
     for tracer in tracers:
@@ -327,30 +326,30 @@ def traces_of(
         if not open_:
             break
         if alone:
-            answers: dict[str, Trace | None] = {**tracer.remembered(open_, whole_input_of)}
-            for hash_ in open_.keys() - answers.keys():
-                answers |= tracer.trace_alone(
+            results: dict[str, Trace | None] = {**tracer.remembered(open_, whole_input_of)}
+            for hash_ in open_.keys() - results.keys():
+                results |= tracer.trace_alone(
                     hash_, open_[hash_], whole_input_of, is_last_try=alone.is_last_try
                 )
         else:
-            answers = tracer.traces(open_, whole_input_of)
-            oversized |= tracer.oversized(open_.keys() - answers.keys())
-        unanswered |= open_.keys() - answers.keys()
-        unreadable |= {hash_ for hash_, trace in answers.items() if trace is UNREADABLE}
-        by_hash |= {h: trace for h, trace in answers.items() if trace is not None and trace is not UNREADABLE}
+            results = tracer.traces(open_, whole_input_of)
+            oversized |= tracer.oversized(open_.keys() - results.keys())
+        failed |= open_.keys() - results.keys()
+        unreadable |= {hash_ for hash_, trace in results.items() if trace is UNREADABLE}
+        by_hash |= {h: trace for h, trace in results.items() if trace is not None and trace is not UNREADABLE}
     unreadable -= by_hash.keys()
-    unanswered -= by_hash.keys() | unreadable
-    missing = wanted.keys() - by_hash.keys() - unanswered - unreadable
+    failed -= by_hash.keys() | unreadable
+    missing = wanted.keys() - by_hash.keys() - failed - unreadable
     return Traces(
         by_hash,
         frozenset(missing),
-        frozenset(unanswered),
+        frozenset(failed),
         frozenset(unreadable),
-        frozenset(oversized & unanswered),
+        frozenset(oversized & failed),
     )
 
 
 def _weight(trace: Trace) -> int:
     logs = trace.logs or ()
-    said = sum(len(call.data) for call in trace.calls) + sum(len(log.data) for log in logs)
-    return 1 + len(trace.calls) + len(logs) + said // _PART_BYTES
+    data_bytes = sum(len(call.data) for call in trace.calls) + sum(len(log.data) for log in logs)
+    return 1 + len(trace.calls) + len(logs) + data_bytes // _PART_BYTES

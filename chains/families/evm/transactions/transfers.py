@@ -1,8 +1,8 @@
-"""The transfers of an EVM transaction, and who may claim them. Pure functions over a node's answers.
+"""Read the transfers of an EVM transaction, and who may claim them, from a node's results.
 
-For a token, only the contract's `Transfer` log counts, never the call data (a contract may move less than requested, or
-nothing). Call data only shows who may claim the log that this call wrote. Native coin leaves no log: beyond the
-transaction's own value, only a trace shows it.
+For a token, only the contract's `Transfer` log counts, because a contract may move less than the call data requests.
+Call data only shows who may claim the log that this call wrote. Native coin leaves no log: beyond the transaction's own
+value, only a trace shows it.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from chains.families.evm.transactions.signed_calls import Execution, Log, Way, e
 from chains.families.evm.transactions.trace import Trace
 
 _NO_MENTIONS = Mentions()
-# Under EIP-7708, this address logs native coin as if it were a token. Here, native coin is counted by its value.
+# Under EIP-7708, this address logs native coin as if it were a token. We count native coin by its value instead.
 SYSTEM_ADDRESS = "0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE"
-# Transactions whose sender is an account that signed them, and that do what they say: EIP-2718's types of Ethereum, and
-# Celo's with a fee in tokens. On some chains a transaction is run by its sender's own code, which may do as it likes.
+# Transactions that their sender signed and that make the call they contain: EIP-2718's types of Ethereum, and Celo's
+# type with a fee in tokens. Other types may run the sender's own code, which may do anything.
 _ORDINARY_TYPES = frozenset({0, 1, 2, 3, 4, 0x7B})
 _PLAIN_GAS = 21_000
-# Less than the cost of the cheapest call that moves value (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
+# Below the cost of the cheapest call that moves value (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
 _IDLE_GAS = 5_000
 
 
@@ -44,11 +44,11 @@ def transfers(
 ) -> tuple[Transfer, ...]:
     """Return every transfer that a successful transaction's receipt, value and trace prove.
 
-    `trace` is complete, or None. `is_trace_unreadable`: a trace exists but can't be read. Then nothing is decoded from
-    the call data instead, and no token transfer can be claimed.
+    `trace` is complete, or None. `is_trace_unreadable`: a trace exists but can't be read. Then the call data is not
+    decoded instead, and no token transfer can be claimed.
 
-    A log's slot is its place in its own receipt. The index in the block would change with a reorganisation, and a
-    transfer must not be counted twice.
+    A log's slot is its place in its own receipt. Its index in the block may change with a reorganisation, and the
+    transfer would count twice.
     """
     logs = logs_of(receipt)
     tokens = token_transfers(logs)
@@ -100,22 +100,22 @@ def unproven(
 ) -> Unproven | None:
     """Return the state to query for a transaction without a trace, or None if no state would help.
 
-    Raises ChainError for a malformed answer.
+    Raises ChainError for a malformed result.
     """
     to, value = transaction.get("to"), quantity(transaction.get("value"))
     if not _is_ordinary(transaction):
         return None
     logs = logs_of(receipt)
-    asked = () if is_trace_unreadable else _claiming(transaction, logs, token_transfers(logs))
+    signed = () if is_trace_unreadable else _claiming(transaction, logs, token_transfers(logs))
     recipient = address(to) if value and to is not None and not _ran_no_code(transaction, receipt) else ""
-    if not asked and not recipient:
+    if not signed and not recipient:
         return None
     return Unproven(
         hash32(transaction.get("hash")),
         address(transaction.get("from")),
         quantity(receipt.get("blockNumber")),
         hash32(receipt.get("blockHash")),
-        asked,
+        signed,
         recipient,
     )
 
@@ -126,7 +126,7 @@ def is_complete_without_trace(
     """Return whether all transfers of a transaction that may have run code are visible without a trace.
 
     They are if the recipient has no code, or if an account of known code executed only transfers of one token, each
-    with a reference. They never are in a bundle, because a call pays its beneficiary.
+    with a reference. In a bundle they are not, because a call pays its beneficiary.
     """
     if not _is_ordinary(transaction):
         return False
@@ -134,13 +134,13 @@ def is_complete_without_trace(
     tokens = token_transfers(logs)
     if evidence.has_code is False:
         return not tokens
-    sender, asked = address(transaction.get("from")), _executions(transaction, logs)
-    claims = binding.by_executions(asked, evidence.known, sender, tokens)
+    sender, signed = address(transaction.get("from")), _executions(transaction, logs)
+    claims = binding.by_executions(signed, evidence.known, sender, tokens)
     return (
         bool(claims)
         and claims.keys() == tokens.keys()
         and all(claim.reference is not None for claim in claims.values())
-        and all(execution.way != Way.OPERATION for execution in asked)
+        and all(execution.way != Way.OPERATION for execution in signed)
         and not quantity(transaction.get("value"))
     )
 
@@ -148,7 +148,7 @@ def is_complete_without_trace(
 def _untraced_claims(
     transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer], evidence: Evidence
 ) -> dict[int, Claim]:
-    """Return the claims of the transaction's own call, and of the accounts whose code is known."""
+    """Return the claims of the accounts whose code is known, or else of the transaction's own call."""
     if not tokens:
         return {}
     sender, to = address(transaction.get("from")), transaction.get("to")
@@ -180,9 +180,9 @@ def _claiming(
 
 
 def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
-    """Whether the transaction is a token's transfer, and the one log of it, from payer to payee, is the token's own.
+    """Return whether the transaction is a token's transfer with one log, from payer to payee, by that token.
 
-    If other tokens moved as well, a hook or the token's own code made calls that only a trace can show.
+    If other tokens moved too, a hook or the token's code made calls that only a trace can show.
     """
     to = transaction.get("to")
     if to is None or quantity(transaction.get("value")):
@@ -207,7 +207,7 @@ def _is_ordinary(transaction: dict[str, Any]) -> bool:
 
 
 def _ran_no_code(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
-    """Whether the gas used is a transaction's base cost (EIP-2028, EIP-7623), so that no code ran."""
+    """Return whether the gas used is a transaction's base cost (EIP-2028, EIP-7623), so that no code ran."""
     if transaction.get("to") is None or not isinstance(receipt.get("gasUsed"), str):
         return False
     data, used = data_bytes(transaction.get("input")), quantity(receipt.get("gasUsed"))
@@ -218,7 +218,7 @@ def _ran_no_code(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
 
 
 def logs_of(receipt: dict[str, Any]) -> list[Log]:
-    """Return the logs of a receipt, in the order in which they were written. Raises ChainError."""
+    """Return the logs of a receipt in order. Raises ChainError."""
     logs = receipt.get("logs")
     if not isinstance(logs, list) or not all(isinstance(log, dict | Log) for log in logs):
         raise ChainError("the node's receipt has no logs")
@@ -226,7 +226,6 @@ def logs_of(receipt: dict[str, Any]) -> list[Log]:
 
 
 def read_log(log: dict[str, Any]) -> Log:
-    """Return a receipt's log. Raises ChainError."""
     topics = log.get("topics")
     if not isinstance(topics, list):
         raise ChainError("the node's log is malformed")
@@ -279,9 +278,8 @@ def _inner_values(trace: Trace, mentions: Mentions) -> tuple[Transfer, ...]:
         moved = Transfer(
             call.slot, "", call.sender, call.to, call.value, within=mentions.around(trace, place)
         )
-        if (
-            call.kind == "CALL"
-        ):  # the remaining balance of a destroyed contract, and the value of a creation, are not
+        # The balance of a destroyed contract and the value of a creation can't be claimed.
+        if call.kind == "CALL":
             moved = _carrying(replace(moved, made_by=call.sender), reference_at(call.data, 0))
         found.append(moved)
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Read one Solana transaction as a node reports it (`getTransaction` in the `json` encoding). Pure.
+"""Parse a Solana transaction from `getTransaction` in the `json` encoding.
 
 Source: Solana's RPC documentation, Transaction Structures.
 """
@@ -10,15 +10,15 @@ from functools import cached_property
 from typing import Any
 
 from chains.client import ChainError
-from chains.families.solana.answers import base58_data, key, listed, mapping, sequence, whole, whole_text
+from chains.families.solana.results import base58_data, key, listed, mapping, sequence, whole, whole_text
 
-MOST_TEXT = 1_700
-"""The base58 text of an instruction's data is at most this long: a whole transaction has 1,232 bytes."""
+MAX_TEXT = 1_700
+"""The maximum length of an instruction's data in base58: a whole transaction has 1,232 bytes."""
 
 
 @dataclass(frozen=True)
 class TokenBalance:
-    """What a token account held at one moment, in base units."""
+    """A token account's balance at one moment, in base units."""
 
     mint: str
     owner: str
@@ -29,9 +29,9 @@ class TokenBalance:
 class Instruction:
     """One instruction. `program` and `accounts` are indices into the transaction's keys.
 
-    `path` is its place: `2` for a top-level instruction, `2.5` for number 5 in the flat list of those that it caused.
-    `top` is the index of the top-level instruction. `height` is the depth of the call where the node reports it: 2 for
-    what a top-level instruction's own program called.
+    `path` is `2` for a top-level instruction, or `2.5` for number 5 in the flat list of its inner instructions. `top`
+    is the index of the top-level instruction. `height` is the depth of the call if the node reports it: 2 for a direct
+    call by the top-level instruction's program.
     """
 
     path: str
@@ -44,13 +44,13 @@ class Instruction:
 
     @cached_property
     def data(self) -> bytes | None:
-        """The instruction's data, or None where it is longer than a transaction or not base58."""
-        return base58_data(self.text) if len(self.text) <= MOST_TEXT else None
+        """The instruction's data; None if it is longer than a transaction or not base58."""
+        return base58_data(self.text) if len(self.text) <= MAX_TEXT else None
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A transaction as the ledger has it. Keys are the static ones, then those loaded from lookup tables."""
+    """A transaction from the ledger. `keys` are the static keys, then those loaded from lookup tables."""
 
     slot: int
     signature: str
@@ -66,21 +66,19 @@ class Entry:
     """Token accounts by the index of their key."""
     instructions: tuple[Instruction, ...]
     has_inner: bool
-    """Whether the node recorded the instructions that programs called."""
+    """Whether the node recorded inner instructions."""
 
     @property
     def fee_payer(self) -> str:
-        """Return who paid the fee: the first key."""
         return self.keys[0]
 
     def program_of(self, instruction: Instruction) -> str:
-        """Return the address of the program that an instruction calls."""
         return self.keys[instruction.program]
 
 
-def read_entry(answer: Any) -> Entry:
-    """Return the transaction that a node reports. Raises ChainError for anything that does not fit together."""
-    fields = mapping(answer)
+def read_entry(result: Any) -> Entry:
+    """Parse the transaction. Raises ChainError if it is malformed or inconsistent."""
+    fields = mapping(result)
     meta, transaction = mapping(fields.get("meta")), mapping(fields.get("transaction"))
     message = mapping(transaction.get("message"))
     static = [key(text) for text in listed(message.get("accountKeys"))]
@@ -109,16 +107,16 @@ def read_entry(answer: Any) -> Entry:
     )
 
 
-def _balances(answer: Any, count: int) -> list[int]:
-    balances = [whole(balance) for balance in listed(answer)]
+def _balances(result: Any, count: int) -> list[int]:
+    balances = [whole(balance) for balance in listed(result)]
     if len(balances) != count:
         raise ChainError("the node's balances do not fit the transaction's accounts")
     return balances
 
 
-def _token_balances(answer: Any, count: int) -> dict[int, TokenBalance]:
+def _token_balances(result: Any, count: int) -> dict[int, TokenBalance]:
     balances: dict[int, TokenBalance] = {}
-    for entry in map(mapping, listed(answer)):
+    for entry in map(mapping, listed(result)):
         index = _index(entry.get("accountIndex"), count)
         if index in balances:
             raise ChainError("the node names an account's token balance twice")
@@ -128,7 +126,7 @@ def _token_balances(answer: Any, count: int) -> dict[int, TokenBalance]:
 
 
 def _plain_keys(header: dict[str, Any], static: int, loaded_writable: int, count: int) -> frozenset[int]:
-    """Return the read-only keys that do not sign: the last of the static ones, and those loaded so."""
+    """Return the read-only keys that don't sign: the last static keys and the last loaded keys."""
     plain = whole(header.get("numReadonlyUnsignedAccounts"))
     if plain + whole(header.get("numRequiredSignatures")) > static:
         raise ChainError("the node's transaction has more signers than accounts")
@@ -136,30 +134,30 @@ def _plain_keys(header: dict[str, Any], static: int, loaded_writable: int, count
 
 
 def _instructions(message: dict[str, Any], meta: dict[str, Any], count: int) -> Iterator[Instruction]:
-    """Yield the message's instructions, each followed by those that its program called."""
+    """Yield the message's instructions, each followed by its inner instructions."""
     instructions = listed(message.get("instructions"))
     inner: dict[int, list[Any]] = defaultdict(list)
     for group in map(mapping, sequence(meta.get("innerInstructions"))):
         inner[_index(group.get("index"), len(instructions))] += listed(group.get("instructions"))
     for place, outer in enumerate(instructions):
         yield _instruction(mapping(outer), count, str(place), place, is_inner=False)
-        for number, answer in enumerate(inner[place]):
-            yield _instruction(mapping(answer), count, f"{place}.{number}", place, is_inner=True)
+        for number, result in enumerate(inner[place]):
+            yield _instruction(mapping(result), count, f"{place}.{number}", place, is_inner=True)
 
 
-def _instruction(answer: dict[str, Any], count: int, path: str, top: int, *, is_inner: bool) -> Instruction:
-    accounts = tuple(_index(account, count) for account in listed(answer.get("accounts")))
-    text, height = answer.get("data"), answer.get("stackHeight")
+def _instruction(result: dict[str, Any], count: int, path: str, top: int, *, is_inner: bool) -> Instruction:
+    accounts = tuple(_index(account, count) for account in listed(result.get("accounts")))
+    text, height = result.get("data"), result.get("stackHeight")
     if not isinstance(text, str):
         raise ChainError("the node's instruction has no data")
-    program = _index(answer.get("programIdIndex"), count)
+    program = _index(result.get("programIdIndex"), count)
     return Instruction(
         path, top, is_inner, None if height is None else whole(height), program, accounts, text
     )
 
 
-def _index(answer: Any, count: int) -> int:
-    index = whole(answer)
+def _index(result: Any, count: int) -> int:
+    index = whole(result)
     if index >= count:
         raise ChainError("the node's transaction names an account that it does not have")
     return index

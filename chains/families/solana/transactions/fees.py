@@ -1,4 +1,4 @@
-"""The transfer fee of a Token-2022 mint at the time a transaction was executed.
+"""Compute the transfer fee of a Token-2022 mint at the time of a transaction.
 
 Balances alone don't show the fee: another transfer in the same transaction could hide it.
 Sources: Token-2022's transfer fee extension (`TransferFeeConfig`, `calculate_epoch_fee`), Solana's epoch schedule.
@@ -13,8 +13,8 @@ from typing import Any
 
 from chains.client import ChainError
 from chains.families.solana.accounts import TOKEN_2022, Account, read_account
-from chains.families.solana.answers import mapping, sequence, sound, value_of, whole
 from chains.families.solana.commitments import CONFIRMED
+from chains.families.solana.results import mapping, result_of, sequence, value_of, whole
 from chains.rpc.json_rpc import Call, JsonRpc
 
 _ALL = 10_000  # basis points
@@ -23,11 +23,11 @@ _TRANSFER_FEE_CONFIG = 1
 _CONFIG_BYTES = 108
 _OLDER_AT = 72
 _RATE_BYTES = 18
-# The extensions of fixed length come before a mint's metadata, and are shorter than this together.
+# Extensions of fixed length come before a mint's metadata, and fit into this many bytes together.
 _MINT_BYTES = 2_048
-_MOST_ACCOUNTS = 100
+_MAX_ACCOUNTS = 100
 _KEPT_SECONDS = 60.0
-_MOST_KEPT = 10_000
+_MAX_KEPT = 10_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,6 @@ class Rate:
     basis_points: int
 
     def of(self, amount: int) -> int:
-        """Return the fee on `amount` base units."""
         return min(-(-amount * self.basis_points // _ALL), self.maximum)
 
 
@@ -78,8 +77,6 @@ class Fees:
 
 @dataclass(frozen=True)
 class EpochSchedule:
-    """The schedule that maps slots to epochs."""
-
     slots: int
     first_slot: int
     first_epoch: int
@@ -100,31 +97,31 @@ class FeeBook:
         self._kept: OrderedDict[tuple[tuple[str, ...], str], tuple[float, MintFee]] = OrderedDict()
         self._schedules: dict[tuple[str, ...], EpochSchedule] = {}
 
-    def ask(
+    def fetch(
         self, node: JsonRpc, mints: Collection[str]
     ) -> tuple[Mapping[str, MintFee], EpochSchedule | None]:
         """Return the fees of these mints and the node's epoch schedule, with at most one round trip for 100 mints.
 
-        Mints whose account the node doesn't return are left out. Raises ChainError if the node doesn't respond.
+        Mints whose account the node doesn't return are omitted. Raises ChainError if the node doesn't respond.
         """
         if not mints:
             return {}, None
         fees, schedule = self._remembered(node, mints)
         unknown = sorted(set(mints) - fees.keys())
-        chunks = [unknown[at : at + _MOST_ACCOUNTS] for at in range(0, len(unknown), _MOST_ACCOUNTS)]
+        chunks = [unknown[at : at + _MAX_ACCOUNTS] for at in range(0, len(unknown), _MAX_ACCOUNTS)]
         options = {"encoding": "base64", "dataSlice": {"offset": 0, "length": _MINT_BYTES}}
         calls: list[Call] = [("getMultipleAccounts", [chunk, {**options, **CONFIRMED}]) for chunk in chunks]
         if schedule is None:
             calls.append(("getEpochSchedule", []))
         if not calls:
             return fees, schedule
-        answers = node.batch(calls, list)
+        results = node.batch(calls, list)
         fetched = {
             mint: fee
-            for chunk, answer in zip(chunks, answers, strict=False)
-            for mint, fee in _fees(chunk, answer)
+            for chunk, result in zip(chunks, results, strict=False)
+            for mint, fee in _fees(chunk, result)
         }
-        schedule = schedule or _schedule(answers[-1])
+        schedule = schedule or _schedule(results[-1])
         self._remember(node, fetched, schedule)
         return {**fees, **fetched}, schedule
 
@@ -145,7 +142,7 @@ class FeeBook:
             for mint, fee in fees.items():
                 self._kept[node.urls, mint] = until, fee
                 self._kept.move_to_end((node.urls, mint))
-            while len(self._kept) > _MOST_KEPT:
+            while len(self._kept) > _MAX_KEPT:
                 self._kept.popitem(last=False)
 
 
@@ -176,11 +173,11 @@ def _rate(data: bytes) -> Rate:
     return Rate(epoch, maximum, points)
 
 
-def _fees(mints: Sequence[str], answer: Any) -> list[tuple[str, MintFee]]:
+def _fees(mints: Sequence[str], result: Any) -> list[tuple[str, MintFee]]:
     try:
-        entries = sequence(value_of(answer))
+        entries = sequence(value_of(result))
         if len(entries) != len(mints):
-            raise ChainError("the node did not answer for every mint")
+            raise ChainError("the node did not return every mint")
     except ChainError:
         return []
     fees = []
@@ -192,9 +189,9 @@ def _fees(mints: Sequence[str], answer: Any) -> list[tuple[str, MintFee]]:
     return fees
 
 
-def _schedule(answer: Any) -> EpochSchedule | None:
+def _schedule(result: Any) -> EpochSchedule | None:
     try:
-        fields = mapping(sound(answer))
+        fields = mapping(result_of(result))
         names = ("slotsPerEpoch", "firstNormalSlot", "firstNormalEpoch")
         slots, first_slot, first_epoch = (whole(fields.get(name)) for name in names)
     except ChainError:

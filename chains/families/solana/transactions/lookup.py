@@ -1,4 +1,4 @@
-"""Ask one Solana node for transactions: their status, the blocks they are in, and what they moved."""
+"""Query one Solana node for transactions: their status, their blocks, and their transfers."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -9,24 +9,24 @@ from typing import Any, TypeVar
 from solana.rpc.commitment import Commitment
 
 from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts
-from chains.families.solana.answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.families.solana.commitments import COMMITMENTS, CONFIRMED, FINALIZED
+from chains.families.solana.results import blockhash, mapping, result_of, sequence, value_of, whole
 from chains.families.solana.transactions import transfers
 from chains.families.solana.transactions.entries import Entry, read_entry
 from chains.families.solana.transactions.fees import EpochSchedule, FeeBook, Fees, MintFee
 from chains.families.solana.transactions.moves import is_crowded
-from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, Why
+from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, UnreadReason
 
 logger = logging.getLogger(__name__)
 
-# Version 0 is the newest that this service reads; it is what makes nodes resolve lookup tables.
+# Version 0 is the newest that this service reads. With it, nodes resolve lookup tables.
 _TRANSACTION = {"encoding": "json", "maxSupportedTransactionVersion": 0, **CONFIRMED}
 _BLOCK = {"transactionDetails": "none", "rewards": False, "maxSupportedTransactionVersion": 0, **CONFIRMED}
-# What a node answers where a transaction's format is newer than that.
+# A node's error code for a transaction in a newer format.
 _NEWER_FORMAT = -32015
-_MOST_STATUSES = 256
+_MAX_STATUSES = 256
 # An oversized transaction has about 1 MB (64 calls of 10 KiB each), and a response may contain 32 MB.
-_MOST_TRANSACTIONS = 25
+_MAX_TRANSACTIONS = 25
 
 _Meaning = TypeVar("_Meaning")
 
@@ -42,18 +42,13 @@ class _Status:
 
 @dataclass(frozen=True)
 class _Unreadable:
-    """A transaction in a format that this service can't read, larger than what the node sends, or with too much in it.
-
-    `sender` is known of the last.
-    """
+    """A transaction that is in a newer format, too large for the node, or has too many moves (then with `sender`)."""
 
     sender: str = ""
 
 
 @dataclass(frozen=True)
-class _Looking:
-    """One look at one node."""
-
+class _Query:
     node: JsonRpc
     mentioning: Collection[str]
     fees: FeeBook
@@ -62,26 +57,26 @@ class _Looking:
 
 def look_up(
     node: JsonRpc,
-    asked: Sequence[str],
+    hashes: Sequence[str],
     *,
     with_finality: bool,
     mentioning: Collection[str] = (),
     fees: FeeBook | None = None,
     failing: Failing | None = None,
 ) -> Snapshot:
-    """Return what one node reports, in one HTTP request for each 25 transactions or so. Raises ChainError.
+    """Return one node's snapshot, with about one HTTP request for 25 transactions. Raises ChainError.
 
-    First how settled each is, then the blocks of the confirmed ones, then what these did. What is only processed, or
-    not in the block that its status names, is reported as not mined. A transaction in a newer format, too large for the
-    node, or with more than 1,000 moves, is not readable. One that the node can't show, or not whole, is left out and
-    `contradicted`: anyone may submit it, so it must not keep the others waiting.
+    It reads the statuses, then the blocks of the confirmed transactions, then their contents. A transaction that is
+    only processed, or not in its status's block, is reported as not mined. A transaction in a newer format, too large
+    for the node, or with more than 1,000 moves is not readable. A transaction that the node can't return in full is
+    omitted and `contradicted`: anyone may submit one, so it must not delay the others.
     """
     tags = [CONFIRMED, FINALIZED] if with_finality else [CONFIRMED]
     calls: list[Call] = [("getSlot", [tag]) for tag in tags]
-    for start in range(0, len(asked), _MOST_STATUSES):
-        part = list(asked[start : start + _MOST_STATUSES])
+    for start in range(0, len(hashes), _MAX_STATUSES):
+        part = list(hashes[start : start + _MAX_STATUSES])
         calls.append(("getSignatureStatuses", [part, {"searchTransactionHistory": True}]))
-    head, statuses = node.batch(calls, lambda answers: _standing(asked, len(tags), answers))
+    head, statuses = node.batch(calls, lambda results: _statuses(hashes, len(tags), results))
     transactions: dict[str, TransactionFacts | None] = {
         name: _not_mined(name) if status else None for name, status in statuses.items()
     }
@@ -91,11 +86,11 @@ def look_up(
         if status and status.commitment != Commitment.PROCESSED
     ]
     blocks = _blocks(node, sorted({status.slot for _, status in settled}))
-    looking = _Looking(node, mentioning, fees or FeeBook(), failing or Failing())
-    settled.sort(key=lambda each: looking.failing.includes(each[0]))
+    query = _Query(node, mentioning, fees or FeeBook(), failing or Failing())
+    settled.sort(key=lambda each: query.failing.includes(each[0]))
     failures: list[ChainError] = []
-    for start in range(0, len(settled), _MOST_TRANSACTIONS):
-        of_part, failed = _settled(looking, settled[start : start + _MOST_TRANSACTIONS], blocks)
+    for start in range(0, len(settled), _MAX_TRANSACTIONS):
+        of_part, failed = _settled(query, settled[start : start + _MAX_TRANSACTIONS], blocks)
         transactions |= of_part
         failures += failed
     if failures and len(failures) == len(settled):
@@ -105,56 +100,56 @@ def look_up(
     return Snapshot(head, shown, unreadable)
 
 
-def _standing(
-    asked: Sequence[str], tags: int, answers: Sequence[Any]
+def _statuses(
+    hashes: Sequence[str], tags: int, results: Sequence[Any]
 ) -> tuple[Head, dict[str, _Status | None]]:
-    slots = [whole(sound(answer)) for answer in answers[:tags]]
-    known = [_status(entry) for answer in answers[tags:] for entry in sequence(value_of(answer))]
-    if len(known) != len(asked):
+    slots = [whole(result_of(result)) for result in results[:tags]]
+    known = [_status(entry) for result in results[tags:] for entry in sequence(value_of(result))]
+    if len(known) != len(hashes):
         raise ChainError("the node left out a transaction's status")
     head = Head(latest=slots[0], finalized=slots[1] if tags > 1 else None)
-    return head, dict(zip(asked, known, strict=True))
+    return head, dict(zip(hashes, known, strict=True))
 
 
-def _status(answer: Any) -> _Status | None:
-    if answer is None:
+def _status(result: Any) -> _Status | None:
+    if result is None:
         return None
-    status = mapping(answer)
+    status = mapping(result)
     commitment = status.get("confirmationStatus")
     if commitment not in COMMITMENTS:
-        raise ChainError("the node's status is none of the known ones")
+        raise ChainError("the node returned an unknown confirmation status")
     if "err" not in status:
         raise ChainError("the node's status lacks the transaction's result")
     return _Status(whole(status.get("slot")), commitment, status["err"] is None)
 
 
 def _blocks(node: JsonRpc, slots: Sequence[int]) -> dict[int, Block]:
-    """Return the blocks in these slots, as far as the node has them at hand."""
+    """Return the blocks in these slots that the node has."""
     if not slots:
         return {}
     calls: list[Call] = []
     for slot in slots:
         calls += [("getBlock", [slot, _BLOCK]), ("getBlockTime", [slot])]
-    answers = node.batch(calls, list)
-    pairs = zip(slots, answers[::2], answers[1::2], strict=True)
-    return {slot: block for slot, *answer in pairs if (block := _usable(_block, slot, *answer)) is not None}
+    results = node.batch(calls, list)
+    pairs = zip(slots, results[::2], results[1::2], strict=True)
+    return {slot: block for slot, *result in pairs if (block := _usable(_block, slot, *result)) is not None}
 
 
 def _settled(
-    looking: _Looking, statuses: Sequence[tuple[str, _Status]], blocks: Mapping[int, Block]
+    query: _Query, statuses: Sequence[tuple[str, _Status]], blocks: Mapping[int, Block]
 ) -> tuple[dict[str, TransactionFacts | None], list[ChainError]]:
-    """Return what the node can show of these transactions, None for what it can't, and the calls' failures."""
+    """Return these transactions (None if the node can't return one), and the calls' failures."""
     calls: list[Call] = [("getTransaction", [name, _TRANSACTION]) for name, _ in statuses]
-    answers = looking.node.batch(calls, list, isolating=True)
-    failures = [a.error for a in answers if isinstance(a, Unread) and a.why is not Why.LARGE]
-    looking.failing.note(
+    results = query.node.batch(calls, list, isolating=True)
+    failures = [a.error for a in results if isinstance(a, Unread) and a.reason is not UnreadReason.LARGE]
+    query.failing.note(
         name
-        for (name, _), answer in zip(statuses, answers, strict=True)
-        if isinstance(answer, Unread) and answer.why is Why.FAILED
+        for (name, _), result in zip(statuses, results, strict=True)
+        if isinstance(result, Unread) and result.reason is UnreadReason.FAILED
     )
     entries = [
-        _usable(_entry, name, status, answer)
-        for (name, status), answer in zip(statuses, answers, strict=True)
+        _usable(_entry, name, status, result)
+        for (name, status), result in zip(statuses, results, strict=True)
     ]
     mints = {
         mint
@@ -162,36 +157,36 @@ def _settled(
         if isinstance(entry, Entry) and entry.succeeded
         for mint in transfers.fee_mints(entry)
     }
-    fees = looking.fees.ask(looking.node, mints)
+    fees = query.fees.fetch(query.node, mints)
     shown = {
         name: None
         if entry is None
-        else _usable(_facts, name, status, entry, blocks.get(status.slot), looking.mentioning, fees)
+        else _usable(_facts, name, status, entry, blocks.get(status.slot), query.mentioning, fees)
         for (name, status), entry in zip(statuses, entries, strict=True)
     }
     return shown, failures
 
 
-def _usable(read: Callable[..., _Meaning], name: str | int, *answers: Any) -> _Meaning | None:
-    """Return what `read` makes of these answers, None where they are no use."""
+def _usable(read: Callable[..., _Meaning], name: str | int, *results: Any) -> _Meaning | None:
+    """Return `read(name, *results)`; None if the results are unusable."""
     try:
-        return read(name, *answers)
+        return read(name, *results)
     except ChainError as error:
-        logger.warning("no usable answer for %s: %s", name, error)
+        logger.warning("no usable response for %s: %s", name, error)
         return None
 
 
-def _entry(name: str, status: _Status, answer: Any) -> Entry | _Unreadable | TransactionFacts:
-    """Return the transaction, or what there is to report without it."""
-    if isinstance(answer, Unread) and answer.why is Why.LARGE:
+def _entry(name: str, status: _Status, result: Any) -> Entry | _Unreadable | TransactionFacts:
+    """Return the transaction, or its facts if it is not readable or not mined."""
+    if isinstance(result, Unread) and result.reason is UnreadReason.LARGE:
         return _Unreadable()
-    if isinstance(answer, RpcFault) and answer.code == _NEWER_FORMAT:
+    if isinstance(result, RpcFault) and result.code == _NEWER_FORMAT:
         return _Unreadable()
-    entry = read_entry(sound(answer))
+    entry = read_entry(result_of(result))
     if entry.signature != name:
-        raise ChainError("the node answered with another transaction")
+        raise ChainError("the node returned another transaction")
     if entry.succeeded != status.succeeded:
-        raise ChainError("the node contradicts itself about whether the transaction succeeded")
+        raise ChainError("the node's status and transaction disagree on success")
     if entry.slot != status.slot:
         return _not_mined(name, entry.fee_payer)
     return _Unreadable(entry.fee_payer) if is_crowded(entry) else entry
@@ -238,7 +233,7 @@ def _facts(
 def _fees_of(entry: Entry, known: Mapping[str, MintFee], schedule: EpochSchedule | None) -> Fees:
     mints = transfers.fee_mints(entry)
     if not mints <= known.keys():
-        raise ChainError("the node does not show the mint of a transfer")
+        raise ChainError("the node does not return the mint of a transfer")
     epoch = schedule.epoch_of(entry.slot) if schedule else None
     return Fees({mint: known[mint] for mint in mints}, epoch)
 
@@ -250,10 +245,10 @@ def _not_mined(name: str, sender: str = "") -> TransactionFacts:
 def _block(slot: int, block: Any, time: Any) -> Block:
     """Return the slot's block.
 
-    The time is getBlockTime's: some nodes' getBlock and getTransaction count it in other units.
+    The time comes from getBlockTime: getBlock and getTransaction of some nodes use other units.
     """
     try:
-        block_time = datetime.fromtimestamp(whole(sound(time)), UTC)
+        block_time = datetime.fromtimestamp(whole(result_of(time)), UTC)
     except (OverflowError, ValueError, OSError) as error:
         raise ChainError("the node's block has an impossible time") from error
-    return Block(slot, blockhash(mapping(sound(block)).get("blockhash")), block_time)
+    return Block(slot, blockhash(mapping(result_of(block)).get("blockhash")), block_time)

@@ -1,4 +1,4 @@
-"""What single instructions of the token programs and the System Program move. Pure.
+"""Decode the moves of single instructions of the token programs and the System Program.
 
 Sources: the instruction layouts of SPL Token, of Token-2022 with its transfer fee extension, and of the System Program.
 """
@@ -11,8 +11,8 @@ from itertools import islice
 from chains.families.solana.accounts import SYSTEM, TOKEN, TOKEN_2022, TOKEN_PROGRAMS
 from chains.families.solana.transactions.entries import Entry, Instruction
 
-MOST_MOVES = 1_000
-"""Of one transaction. Without batches it has at most 64 instructions; batches can make it five thousand moves."""
+MAX_MOVES = 1_000
+"""Per transaction. Without batches it has at most 64 instructions; batches allow five thousand moves."""
 _U64 = 8
 _BATCH = b"\xff"
 
@@ -24,20 +24,20 @@ class Kind(Enum):
     """The token programs' and the System Program's own transfers."""
     MINT = auto()
     CLOSE = auto()
-    """A token account is closed: its lamports go elsewhere."""
+    """A token account is closed, and its lamports move to another account."""
     WITHDRAW = auto()
-    """Lamports leave an account of a token program, which stays."""
+    """Lamports leave an account of a token program, which stays open."""
     FUND = auto()
-    """Lamports for a new account, or out of a nonce account."""
+    """Lamports fund a new account or leave a nonce account."""
 
 
 @dataclass(frozen=True)
 class Move:
     """One credit that an instruction makes. Accounts are indices into the transaction's keys.
 
-    `slot` is unique in the transaction. `source` is None for mints. `amount` is None where the instruction takes all
-    that there is, `fee` where it names no fee. `extra` are the accounts beyond those that the instruction needs.
-    `is_plain` is False for a part of a batch.
+    `slot` is unique in the transaction. `source` is None for mints. `amount` is None if the instruction moves
+    everything, `fee` if it names no fee. `extra` are the accounts beyond those that the instruction needs. `is_plain`
+    is False for a part of a batch.
     """
 
     instruction: Instruction
@@ -55,13 +55,13 @@ class Move:
 
     @property
     def is_native(self) -> bool:
-        """Whether it moves lamports, and not a token."""
+        """Whether it moves lamports instead of a token."""
         return self.program == SYSTEM or self.kind in (Kind.CLOSE, Kind.WITHDRAW)
 
 
 @dataclass(frozen=True)
 class _Shape:
-    """Where an instruction has its accounts and, in its data, its amount and fee."""
+    """The places of an instruction's accounts, and the offsets of its amount and fee."""
 
     kind: Kind
     needed: int
@@ -96,12 +96,12 @@ _SEED_LENGTH_AT = 36
 
 
 def is_crowded(entry: Entry) -> bool:
-    """Whether a transaction that succeeded has more than MOST_MOVES: reading them all would keep others waiting."""
-    return entry.succeeded and any(islice(moves(entry), MOST_MOVES, None))
+    """Return whether a successful transaction has more than MAX_MOVES, which would take too long to read."""
+    return entry.succeeded and any(islice(moves(entry), MAX_MOVES, None))
 
 
 def moves(entry: Entry) -> Iterator[Move]:
-    """Yield what the transaction's instructions move, in the order in which they were executed."""
+    """Yield the moves of the transaction's instructions, in the order of execution."""
     for instruction in entry.instructions:
         program = entry.program_of(instruction)
         data = instruction.data if program in _SHAPES else None
@@ -116,7 +116,7 @@ def moves(entry: Entry) -> Iterator[Move]:
 
 
 def _batched(instruction: Instruction, program: str, data: bytes) -> Iterator[Move]:
-    """Yield the parts of SPL Token's Batch: for each the number of its accounts, the length of its data, its data."""
+    """Yield the parts of SPL Token's Batch: each has the number of its accounts, its data's length, and its data."""
     at, first, number = 1, 0, 0
     while at + 2 <= len(data):
         count, length = data[at], data[at + 1]

@@ -1,8 +1,8 @@
-"""What one Solana transaction moved, instruction by instruction, and who may claim each credit. Pure.
+"""Read the transfers of a Solana transaction, instruction by instruction, and who may claim each credit.
 
-Only a top-level transfer can be claimed by a reference or a proof: a program may be made to forward a stranger's
-accounts, and to complete a stranger's delivery, within the claimant's own transaction. What is claimed is at most what
-that instruction brought and what its account gained.
+A reference or a proof can claim only a top-level transfer: within the claimant's own transaction, a program may forward
+a stranger's accounts or complete a stranger's delivery. A claim is limited to the instruction's amount and to its
+account's gain.
 """
 
 from collections import defaultdict
@@ -29,10 +29,10 @@ _NO_FEES = Fees()
 
 @dataclass(frozen=True)
 class _Credit:
-    """What an instruction brought to an account; `gain` is the account's own gain.
+    """An instruction's credit to an account; `gain` is that account's gain in the whole transaction.
 
-    `cap` is the most that can be claimed of it: never what the recipient gave away in the same transaction, so that its
-    own money can't be sent round beside another's delivery.
+    `cap` is the maximum that can be claimed. It excludes the amounts that the recipient sent away in the same
+    transaction, so that the recipient's own money, sent in a circle, pays nothing.
     """
 
     move: Move
@@ -46,19 +46,19 @@ class _Credit:
 
 @dataclass
 class _Reading:
-    """A transaction while it is read; `lamports` are each key's at that moment, by what instructions moved."""
+    """A transaction while it is read; `lamports` are each key's current balance, as instructions move it."""
 
     entry: Entry
     fees: Fees
     moves: tuple[Move, ...] = field(init=False)
     lamports: list[int] = field(init=False)
     unnamed: list[int] = field(init=False)
-    """By how much each key's lamports rose beyond what instructions moved, or fell (negative)."""
+    """Each key's change in lamports that no instruction explains."""
     executing: Mapping[int, tuple[str, str]] = field(init=False)
     given: Mapping[tuple[str, str], int] = field(init=False)
-    """What each owner gave to others, by token and owner."""
+    """The amounts that each owner sent to others, by token and owner."""
     lost: Mapping[tuple[str, str], int] = field(init=False)
-    """What each owner's token accounts lost that lost anything, by token and owner."""
+    """The sum of the losses of each owner's token accounts, by token and owner."""
 
     def __post_init__(self) -> None:
         self.moves = tuple(moves(self.entry))
@@ -70,9 +70,9 @@ class _Reading:
 
 
 def transfers(entry: Entry, fees: Fees = _NO_FEES, programs: Collection[str] = ()) -> tuple[Transfer, ...]:
-    """Return every credit that an instruction made to an account of another owner, in order, and what none made.
+    """Return each instruction's credit to another owner's account, in order, then the gains without an instruction.
 
-    `fees` has to hold the mints of `fee_mints`. `programs` are those whose mentions enclose transfers.
+    `fees` must have the mints of `fee_mints`. Mentions of `programs` enclose the transfers of their inner instructions.
     """
     reading = _Reading(entry, fees)
     within = {top: (place,) for place, (top, _) in enumerate(_mentioned(entry, programs))}
@@ -84,7 +84,7 @@ def transfers(entry: Entry, fees: Fees = _NO_FEES, programs: Collection[str] = (
 
 
 def fee_mints(entry: Entry) -> set[str]:
-    """Return the mints whose fee has to be known: those of Token-2022 transfers that do not name theirs."""
+    """Return the mints whose fee must be known: those of Token-2022 transfers that name no fee."""
     return {
         mint
         for move in moves(entry)
@@ -96,8 +96,7 @@ def fee_mints(entry: Entry) -> set[str]:
 def mentions(entry: Entry, programs: Collection[str]) -> tuple[Mention, ...]:
     """Return the data of the top-level instructions of these programs, in order. Raises ChainError.
 
-    Inner instructions are left out: the payer signed for none of their data, and any program could be made to repeat
-    another swap's id.
+    Inner instructions are omitted: the payer did not sign their data, and any program could repeat another swap's id.
     """
     return tuple(mention for _, mention in _mentioned(entry, programs))
 
@@ -109,7 +108,7 @@ def _mentioned(entry: Entry, programs: Collection[str]) -> Iterator[tuple[int, M
         if program in programs and not instruction.is_inner:
             data = instruction.data
             if data is None:
-                raise ChainError("the node's instruction has data that no transaction can hold")
+                raise ChainError("the node's instruction has more data than a transaction can hold")
             yield instruction.top, Mention(program, data)
 
 
@@ -133,7 +132,7 @@ def _transfer(reading: _Reading, credit: _Credit, within: tuple[int, ...]) -> Tr
 
 
 def _is_claimable(reading: _Reading, move: Move) -> bool:
-    """Whether the transaction's signers, or the members of a multisig, named this very transfer."""
+    """Return whether the transaction's signers, or the members of a multisig, approved this very transfer."""
     if move.kind is not Kind.TRANSFER or not move.is_plain:
         return False
     if not move.instruction.is_inner:
@@ -145,13 +144,13 @@ def _is_claimable(reading: _Reading, move: Move) -> bool:
 
 
 def _references(entry: Entry, move: Move) -> dict[bytes, None]:
-    """Return the references among the instruction's further accounts, in order, each once."""
+    """Return the references among the instruction's extra accounts, in order, each once."""
     found = (reference_of(entry.keys[index]) for index in move.extra if index in entry.plain_keys)
     return {reference: None for reference in found if reference is not None}
 
 
 def _credits(reading: _Reading) -> Iterator[_Credit]:
-    """Yield what reached accounts of other owners than it came from; nothing for what brought nothing."""
+    """Yield the credits to accounts of another owner, without those of zero."""
     for move in reading.moves:
         amount = _apply(reading.entry, reading.lamports, move)
         credit = (
@@ -168,7 +167,7 @@ def _lamports_before(entry: Entry) -> list[int]:
 
 
 def _unnamed(entry: Entry, moved: Iterable[Move]) -> list[int]:
-    """Return what programs moved by themselves: they need no instruction for lamports of accounts that they own."""
+    """Return each key's change that no instruction explains: programs move the lamports of their accounts freely."""
     lamports = _lamports_before(entry)
     for move in moved:
         _apply(entry, lamports, move)
@@ -176,7 +175,7 @@ def _unnamed(entry: Entry, moved: Iterable[Move]) -> list[int]:
 
 
 def _unnamed_gains(reading: _Reading) -> Iterator[Transfer]:
-    """Yield what reached accounts without an instruction, where all instructions are known; nothing claims it."""
+    """Yield the gains of accounts without an instruction, if all instructions are known. They can't be claimed."""
     entry = reading.entry
     for index, amount in enumerate(reading.unnamed if entry.has_inner else ()):
         gain, owner = _coin_gain(entry, index), entry.keys[index]
@@ -187,7 +186,7 @@ def _unnamed_gains(reading: _Reading) -> Iterator[Transfer]:
 
 
 def _apply(entry: Entry, lamports: list[int], move: Move) -> int:
-    """Follow the lamports that an instruction moves; return its amount, of a closed account all that it held."""
+    """Apply the lamports that an instruction moves; return its amount (a closed account's whole balance)."""
     amount = move.amount
     if amount is None:
         kept = 0 if move.source is None or move.kind is Kind.CLOSE else entry.lamports[move.source][1]
@@ -210,14 +209,14 @@ def _coin_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
     gain = _coin_gain(entry, move.target)
     is_of_system = move.program == SYSTEM
     sender = entry.keys[move.source] if is_of_system else _owner(entry, move.source)
-    # What left the recipient without an instruction may be its own money, which comes back by this one.
+    # Lamports that left the recipient without an instruction may return by this one.
     given = reading.given.get(("", recipient), 0) + max(-reading.unnamed[move.target], 0)
     cap = min(gain, amount - given)
     return _Credit(move, "", sender, recipient, amount, gain, cap)
 
 
 def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
-    """Return what reached a token account that is still there; its owner at the end is the recipient."""
+    """Return the credit to a token account that still exists; its owner at the end is the recipient."""
     entry = reading.entry
     before, after = entry.tokens_before.get(move.target), entry.tokens_after.get(move.target)
     if after is None or move.source == move.target or not _is_of(entry, move, after.mint):
@@ -232,7 +231,7 @@ def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
         after.owner, after.mint, move.program
     )
     given = reading.given.get((after.mint, after.owner), 0)
-    # The recipient's own money, sent round from another of its accounts, pays nothing.
+    # The recipient's own money from another of its accounts pays nothing.
     lost_elsewhere = reading.lost.get((after.mint, after.owner), 0) - (
         _loss(entry, move.target) if is_same else 0
     )
@@ -242,7 +241,7 @@ def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
 
 
 def _given(entry: Entry, moved: Iterable[Move]) -> dict[tuple[str, str], int]:
-    """Return what instructions moved from each owner's accounts to others', by token and owner."""
+    """Return the amounts that instructions moved from each owner to others, by token and owner."""
     given: dict[tuple[str, str], int] = defaultdict(int)
     for move in moved:
         if move.source is None or move.amount is None:
@@ -262,7 +261,7 @@ def _lost(entry: Entry) -> dict[tuple[str, str], int]:
 
 
 def _loss(entry: Entry, account: int) -> int:
-    """Return how much less there is in a token account for who owned it before, 0 where it gained."""
+    """Return how much the previous owner of a token account lost in it."""
     held, left = entry.tokens_before.get(account), entry.tokens_after.get(account)
     if held is None:
         return 0
@@ -271,13 +270,13 @@ def _loss(entry: Entry, account: int) -> int:
 
 
 def _owner(entry: Entry, account: int) -> str:
-    """Return whose token account it was before the transaction, or is since; empty where it came and went within."""
+    """Return the token account's owner before the transaction, or else after it; empty if it existed only within."""
     held = entry.tokens_before.get(account) or entry.tokens_after.get(account)
     return held.owner if held else ""
 
 
 def _is_of(entry: Entry, move: Move, mint: str) -> bool:
-    """Whether tokens of this mint were moved: an account can be closed and opened again for another mint."""
+    """Return whether the move is of this mint: an account can be closed and opened again for another mint."""
     if move.mint is not None:
         return entry.keys[move.mint] == mint
     held = None if move.source is None else entry.tokens_before.get(move.source)
@@ -285,7 +284,7 @@ def _is_of(entry: Entry, move: Move, mint: str) -> bool:
 
 
 def _mint(entry: Entry, move: Move) -> str:
-    """Return the mint of the tokens that are moved, empty where it is unknown."""
+    """Return the mint of the moved tokens; empty if it is unknown."""
     if move.is_native:
         return ""
     if move.mint is not None:

@@ -1,11 +1,11 @@
-"""Wallet programs: programs that execute only what their members approved, in the name of a vault.
+"""Wallet programs: programs that execute only instructions that their members approved, with a vault as signer.
 
-A transfer that such a program itself makes, signed for by the vault, counts like a top-level instruction with the vault
-as its authority. All others forward any accounts they receive, and so do not.
+A transfer by such a program with the vault as its authority counts like a top-level instruction. Other programs forward
+any accounts they receive, so their transfers don't.
 
 Sources: Squads-Protocol/v4, `vault_transaction_execute.rs`, `batch_execute_transaction.rs` and `state/seeds.rs`;
 Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`.
-The first 8 bytes of an Anchor instruction's data are those of SHA-256 over `global:` and its name.
+The first 8 bytes of an Anchor instruction's data are those of the SHA-256 of `global:` and its name.
 """
 
 from collections.abc import Iterator
@@ -19,19 +19,19 @@ from chains.families.solana.transactions.entries import Entry, Instruction
 
 SQUADS_V3 = "SMPLecH534NA9acpos4G6x7uf3LWbCAwZQE9e8ZekMu"
 SQUADS_V4 = "SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf"
-_CALLED_DIRECTLY = 2  # the stack height of what a top-level instruction's program calls
+_CALLED_DIRECTLY = 2  # the stack height of a call by a top-level instruction's program
 _DISCRIMINATOR_BYTES = 8
 _VAULTS = 256
 
 
 def anchor_code(name: str) -> bytes:
-    """Return the bytes that an Anchor program's instruction of this name begins with."""
+    """Return the first bytes of an Anchor instruction's data, by its name."""
     return sha256(f"global:{name}".encode()).digest()[:_DISCRIMINATOR_BYTES]
 
 
 @dataclass(frozen=True)
 class _WalletProgram:
-    """The instructions that execute what was approved; each names the multisig first among its accounts."""
+    """The instructions that execute approved ones; the multisig is their first account."""
 
     codes: frozenset[bytes]
     seed: bytes
@@ -40,7 +40,7 @@ class _WalletProgram:
     after_index: bytes = b""
 
     def seeds(self, multisig: bytes) -> Iterator[list[bytes]]:
-        """Yield the seeds of each of the multisig's vaults. v3's numbers go on, but no more than these are in use."""
+        """Yield the seeds of each of the multisig's vaults. v3 allows more vaults, but they are not in use."""
         for index in range(_VAULTS):
             parts = (self.before_index, index.to_bytes(self.index_bytes, "little"), self.after_index)
             yield [self.seed, multisig, *(part for part in parts if part)]
@@ -63,7 +63,7 @@ _PROGRAMS = {
 
 
 def executing_multisigs(entry: Entry) -> dict[int, tuple[str, str]]:
-    """Return the top-level instructions that execute what was approved: by index, (wallet program, multisig)."""
+    """Return the top-level instructions that execute approved ones: by index, (wallet program, multisig)."""
     executing = {}
     for instruction in entry.instructions:
         program = entry.program_of(instruction)
@@ -76,13 +76,12 @@ def executing_multisigs(entry: Entry) -> dict[int, tuple[str, str]]:
 
 
 def is_called_by_wallet(instruction: Instruction) -> bool:
-    """Whether a top-level instruction's own program made this call, as far as the node reports the depth."""
+    """Return whether a top-level instruction's program made this call; False if the node reports no depth."""
     return instruction.is_inner and instruction.height == _CALLED_DIRECTLY
 
 
 @lru_cache(maxsize=4096)
 def is_vault(program: str, multisig: str, address: str) -> bool:
-    """Whether the address is a vault of this multisig."""
     account = Pubkey.from_string(address)
     if account.is_on_curve():
         return False

@@ -1,7 +1,7 @@
-"""Compare a simulated transaction's effect on a wallet with what it may spend.
+"""Compare a simulated transaction's effect on a wallet with its spending limits.
 
-Pure. The input is every account the transaction can write to, before and after the simulation. This covers all funds
-of the wallet that any call can reach. SOL and wrapped SOL count as one.
+The input is every account that the transaction can write to, before and after the simulation. This covers all funds of
+the wallet that any call can reach. SOL and wrapped SOL count as one.
 """
 
 from collections import Counter

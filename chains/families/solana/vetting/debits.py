@@ -1,9 +1,8 @@
-"""What the instructions of a Solana transaction debit from a wallet, or let others control.
+"""Decode the debits of a Solana transaction's instructions from a wallet, and the rights that they grant.
 
-Pure. A program can do to a wallet only what it was handed the wallet's key for: an instruction that does not name the
-owner takes nothing. What those programs do in calls of their own is not read here; that takes a simulation
-(`chains.families.solana.vetting.balance_changes`). Sources: the System Program, SPL Token, Token-2022 and
-Associated Token Account programs' instructions.
+A program can debit a wallet only if the instruction names the wallet's key. Inner calls need a simulation instead
+(`chains.families.solana.vetting.balance_changes`). Sources: the instructions of the System Program, SPL Token,
+Token-2022 and the Associated Token Account program.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,14 +17,11 @@ MEMO_PROGRAMS = (
     "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr",
     "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",
 )
-"""Programs that only write a text down."""
 _HARMLESS = {COMPUTE_BUDGET, *MEMO_PROGRAMS}
 _AMOUNT_BYTES = 8
 
 
 class DebitKind(StrEnum):
-    """What an instruction does to a wallet."""
-
     LAMPORTS = "lamports"
     TOKENS = "tokens"
     AUTHORITY = "authority"
@@ -36,9 +32,9 @@ class DebitKind(StrEnum):
 class Debit:
     """One debit of a top-level instruction from the wallet, or another effect on it.
 
-    `what` names the instruction for display. `amount` is in base units, None where the instruction names none.
-    `account` is debited and `to` receives it; each is None if a lookup table holds the key or there is none. `mint` is
-    set if the instruction names it. For `UNKNOWN`, only the program is known, which gets the wallet's signature.
+    `what` names the instruction for display. `amount` is in base units, None if the instruction names none. `account`
+    is debited and `to` receives it; each is None if a lookup table has the key or there is none. `mint` is set if the
+    instruction names it. For `UNKNOWN`, only the program is known, and it gets the wallet's signature.
     """
 
     kind: DebitKind
@@ -76,7 +72,7 @@ _SYSTEM: Mapping[int, _Shape] = {
     10: _Shape(_AUTHORITY, "assign_with_seed", account=0),
     11: _Shape(_LAMPORTS, "transfer_with_seed", 4, account=0, to=2),
 }
-# By the first byte, in SPL Token and in Token-2022. None: it takes nothing.
+# By the first byte, in SPL Token and in Token-2022. None: no debit.
 _TOKEN: Mapping[int, _Shape | None] = {
     1: None,  # initialize_account
     3: _Shape(_TOKENS, "transfer", 1, account=0, to=1),
@@ -95,21 +91,21 @@ _TOKEN: Mapping[int, _Shape | None] = {
 _CLOSE_ACCOUNT = 9
 _TRANSFER_WITH_FEE = b"\x1a\x01"
 _WITH_FEE = _Shape(_TOKENS, "transfer_checked_with_fee", 2, account=0, mint=1, to=2)
-# The associated accounts' program: create (which may be written as no data at all) and create_idempotent.
+# The Associated Token Account program: create (also with empty data) and create_idempotent.
 _CREATE_ASSOCIATED = {b"", b"\x00", b"\x01"}
 
 
 def debits(message: SolanaMessage, owner: str) -> list[Debit]:
-    """Return what each instruction takes from `owner`, in order; empty for a transaction that does nothing to it.
+    """Return each instruction's debit from `owner`, in order.
 
-    A transaction that rests on a durable nonce, and so may be sent at any later time, counts as `UNKNOWN`. The deposit
-    for a new associated token account and the network's fee are no debits: see `highest_fee` and the simulation.
+    A durable nonce counts as `UNKNOWN`, because it allows the transaction to be sent at any later time. The deposit for
+    a new associated token account and the network fee are no debits: see `highest_fee` and the simulation.
     """
-    found = (_taking(instruction, owner) for instruction in message.instructions)
-    return [taking for taking in found if taking is not None]
+    found = (_debit(instruction, owner) for instruction in message.instructions)
+    return [debit for debit in found if debit is not None]
 
 
-def _taking(instruction: MessageInstruction, owner: str) -> Debit | None:
+def _debit(instruction: MessageInstruction, owner: str) -> Debit | None:
     if instruction.program == SYSTEM and _number(instruction) == _ADVANCE_NONCE:
         return Debit(DebitKind.UNKNOWN, SYSTEM, "advance_nonce")
     if instruction.program in _HARMLESS or not instruction.names(owner):
@@ -154,7 +150,7 @@ _READERS: Mapping[str, _Reader] = {
 
 
 def _shaped(instruction: MessageInstruction, shape: _Shape | None, *, is_known: bool) -> Debit | None:
-    """Return the taking of this shape, UNKNOWN where the instruction does not fit it."""
+    """Return the debit of this shape; UNKNOWN if the instruction does not match it."""
     if not is_known:
         return Debit(DebitKind.UNKNOWN, instruction.program, "call")
     if shape is None:
@@ -187,5 +183,5 @@ def _created_with_seed(instruction: MessageInstruction) -> Debit:
 
 
 def _number(instruction: MessageInstruction) -> int:
-    """Return the number of a System instruction, -1 where there is none."""
+    """Return the number of a System instruction; -1 if it has none."""
     return int.from_bytes(instruction.data[:4], "little") if len(instruction.data) >= 4 else -1

@@ -1,7 +1,7 @@
-"""Parse a Solana transaction from a third party before a wallet is asked to sign it.
+"""Parse a Solana transaction from a third party before a wallet signs it. Safe for hostile input.
 
-Pure, and safe for hostile input. Sources: Solana's transaction format (legacy and version 0), the Compute Budget
-program. Newer formats are rejected: a transaction that can't be read must not be signed.
+Sources: Solana's transaction format (legacy and version 0), the Compute Budget program. Newer formats are rejected: a
+transaction that can't be read must not be signed.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from solders.transaction import VersionedTransaction
 from chains.client import SolanaInstructions, SolanaTransaction
 from chains.families.solana.accounts import SYSTEM
 
-MOST_BYTES = 1232
+MAX_BYTES = 1232
 """The largest transaction that the network carries."""
 COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111"
 _VERIFIERS = {
@@ -25,7 +25,7 @@ _VERIFIERS = {
     "Secp256r1SigVerify1111111111111111111111111",
 }
 _SIGNATURE_FEE = 5_000
-MOST_UNITS = 1_400_000
+MAX_UNITS = 1_400_000
 """The compute units that any transaction may use."""
 _MICRO = 10**6
 _UNIT_LIMIT, _UNIT_PRICE = 2, 3
@@ -34,7 +34,7 @@ _ADVANCE_NONCE = b"\x04\0\0\0"
 
 @dataclass(frozen=True)
 class AccountUse:
-    """An account as an instruction names it; `key` is None where a lookup table holds it (such a one never signs)."""
+    """An account as an instruction names it; `key` is None if a lookup table has it (then it never signs)."""
 
     key: str | None
     is_signer: bool
@@ -43,20 +43,19 @@ class AccountUse:
 
 @dataclass(frozen=True)
 class MessageInstruction:
-    """One instruction; its program is always in the message itself, never in a lookup table."""
+    """One instruction; its program is never in a lookup table."""
 
     program: str
     accounts: tuple[AccountUse, ...]
     data: bytes
 
     def names(self, key: str) -> bool:
-        """Return whether the instruction passes this account to the program."""
         return any(account.key == key for account in self.accounts)
 
 
 @dataclass(frozen=True)
 class TableUse:
-    """A lookup table that a message loads accounts from, by their places in it."""
+    """A lookup table, and the places of the accounts that a message loads from it."""
 
     table: str
     writable: tuple[int, ...]
@@ -65,27 +64,24 @@ class TableUse:
 
 @dataclass(frozen=True)
 class SolanaMessage:
-    """What a transaction would do, and who has to sign it. `signatures` are those present and right, by signer."""
+    """A transaction's instructions and signers. `signatures` are the signers with a valid signature."""
 
     fee_payer: str
     signers: tuple[str, ...]
     signatures: frozenset[str]
     writable: tuple[str, ...]
-    """The writable accounts that the message itself names."""
+    """The writable accounts, without those in lookup tables."""
     instructions: tuple[MessageInstruction, ...]
     lookup_tables: tuple[TableUse, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Who still has to sign."""
+        """The signers without a signature."""
         return tuple(signer for signer in self.signers if signer not in self.signatures)
 
 
 def read_message(serialized: bytes) -> SolanaMessage:
-    """Return what a serialised transaction says. Raises ValueError for anything malformed, and nothing else.
-
-    A signature that is present but wrong is malformed too.
-    """
+    """Parse a serialised transaction. Raises only ValueError: if it is malformed or has an invalid signature."""
     transaction = _parsed(serialized)
     message = transaction.message
     if not isinstance(message, Message | MessageV0):
@@ -95,7 +91,7 @@ def read_message(serialized: bytes) -> SolanaMessage:
     signing, plain = header.num_required_signatures, header.num_readonly_unsigned_accounts
     fixed_signers = header.num_readonly_signed_accounts
     if not 0 < signing <= count - plain or fixed_signers >= signing or len(set(keys)) != count:
-        raise ValueError("the transaction's accounts do not fit together")
+        raise ValueError("the transaction's header does not match its accounts")
     tables = _tables(message)
     loaded_writable = sum(len(table.writable) for table in tables)
     total = count + loaded_writable + sum(len(table.readonly) for table in tables)
@@ -115,10 +111,7 @@ def read_message(serialized: bytes) -> SolanaMessage:
 
 
 def read_action(action: SolanaTransaction | SolanaInstructions, payer: str) -> SolanaMessage:
-    """Parse an action in either form; `payer` pays the fee of bare instructions.
-
-    Raises ValueError for anything malformed, and nothing else.
-    """
+    """Parse an action in either form; `payer` pays the fee of bare instructions. Raises only ValueError."""
     return (
         read_message(action.serialized)
         if isinstance(action, SolanaTransaction)
@@ -159,16 +152,16 @@ def message_of(action: SolanaInstructions, payer: str) -> SolanaMessage:
 def highest_fee(message: SolanaMessage) -> int:
     """Return the largest possible network fee in lamports: signatures plus compute units.
 
-    Signatures checked by the native verifier programs cost as much as those of the signers.
+    Signatures for the native verifier programs cost the same as those of the signers.
     """
-    signatures, units, price = len(message.signers), MOST_UNITS, 0
+    signatures, units, price = len(message.signers), MAX_UNITS, 0
     for instruction in message.instructions:
         if instruction.program in _VERIFIERS:
             signatures += sum(instruction.data[:1])
         elif instruction.program == COMPUTE_BUDGET and instruction.data:
             value = int.from_bytes(instruction.data[1:], "little")
             if instruction.data[0] == _UNIT_LIMIT:
-                units = min(value, MOST_UNITS)
+                units = min(value, MAX_UNITS)
             elif instruction.data[0] == _UNIT_PRICE:
                 price = value
     return signatures * _SIGNATURE_FEE + -(-units * price // _MICRO)
@@ -213,7 +206,7 @@ def unsigned_copy(serialized: bytes, blockhash: str) -> bytes:
 
 def _parsed(serialized: bytes) -> VersionedTransaction:
     """Parse a transaction. Raises ValueError for any failure in solders, including its panics."""
-    if not 0 < len(serialized) <= MOST_BYTES:
+    if not 0 < len(serialized) <= MAX_BYTES:
         raise ValueError("the transaction is empty or too large")
     try:
         transaction = VersionedTransaction.from_bytes(serialized)
@@ -223,23 +216,23 @@ def _parsed(serialized: bytes) -> VersionedTransaction:
             raise
         raise ValueError("the transaction is malformed") from None
     if not is_whole:
-        raise ValueError("bytes follow the transaction that are no part of it")
+        raise ValueError("the transaction has extra bytes at its end")
     return transaction
 
 
 def _signatures(
     transaction: VersionedTransaction, message: Message | MessageV0, signing: int
 ) -> frozenset[str]:
-    """Return who has signed. Raises ValueError for a signature that is not theirs."""
+    """Return the signers with a signature. Raises ValueError for an invalid signature."""
     if len(transaction.signatures) != signing:
-        raise ValueError("the transaction has another number of signatures than of signers")
+        raise ValueError("the transaction's number of signatures differs from its number of signers")
     signed = to_bytes_versioned(message)
     present = set()
     for key, signature in zip(message.account_keys[:signing], transaction.signatures, strict=True):
         if signature == Signature.default():
             continue
         if not signature.verify(key, signed):
-            raise ValueError("the transaction carries a signature that is not its signer's")
+            raise ValueError("the transaction has an invalid signature")
         present.add(str(key))
     return frozenset(present)
 

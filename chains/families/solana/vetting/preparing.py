@@ -24,16 +24,16 @@ from chains.client import (
     TransferRefused,
 )
 from chains.families.solana.accounts import TOKEN_PROGRAMS, Account, read_account, read_holding
-from chains.families.solana.answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.families.solana.building import budget_for, unit_price
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
+from chains.families.solana.results import blockhash, mapping, result_of, sequence, value_of, whole
 from chains.families.solana.simulation import Simulation, read_simulation
 from chains.families.solana.unsigned_transfers import Budget, unsigned
 from chains.families.solana.vetting.balance_changes import Accounts, excess
 from chains.families.solana.vetting.messages import (
     COMPUTE_BUDGET,
-    MOST_BYTES,
-    MOST_UNITS,
+    MAX_BYTES,
+    MAX_UNITS,
     SolanaMessage,
     highest_fee,
     read_action,
@@ -44,10 +44,10 @@ from chains.families.solana.vetting.messages import (
 from chains.families.solana.vetting.tables import Tables, read_table, writable_accounts
 from chains.rpc.json_rpc import Call, JsonRpc
 
-MOST_FEE = 10_000_000
-"""Lamports (0.01 SOL): what a provider's transaction may offer the network at most."""
-_MOST_ACCOUNTS = 100
-# Compute budget instructions, which are replaced by our own limit and price of compute units.
+MAX_FEE = 10_000_000
+"""The maximum network fee of a provider's transaction, in lamports (0.01 SOL)."""
+_MAX_ACCOUNTS = 100
+# Compute budget instructions. Our own limit and price of compute units replace them.
 _BUDGET_CODES = (b"\x00", b"\x02", b"\x03")
 
 
@@ -58,7 +58,7 @@ class _Wallet:
     coins: int
     tokens: int
     blockhash: str
-    least: int
+    rent_minimum: int
     """The rent-exempt minimum of an account without data, in lamports."""
     tables: Tables
 
@@ -97,8 +97,8 @@ def prepare(
         if isinstance(action, SolanaInstructions):
             action = _without_budget(action)
         message = _require_signable(read_action(action, sender), sender)
-        wallet = _ask(rpc, sender, spending, _table_names(action, message))
-        draft = _drafted(action, message, sender, wallet, Budget(MOST_UNITS, 0))
+        wallet = _read_wallet(rpc, sender, spending, _table_names(action, message))
+        draft = _drafted(action, message, sender, wallet, Budget(MAX_UNITS, 0))
     except ValueError as error:
         raise TransferRefused(Refusal.WOULD_FAIL, note=str(error)) from None
     if not simulate:
@@ -108,10 +108,10 @@ def prepare(
     if isinstance(action, SolanaTransaction):
         return draft.text
     fees = rpc.batch(
-        [("getRecentPrioritizationFees", [list(draft.writable)])], lambda answers: unit_price(answers[0])
+        [("getRecentPrioritizationFees", [list(draft.writable)])], lambda results: unit_price(results[0])
     )
-    budget = budget_for(MOST_UNITS if outcome.units is None else outcome.units, fees)
-    budget = replace(budget, units=min(budget.units, MOST_UNITS))
+    budget = budget_for(MAX_UNITS if outcome.units is None else outcome.units, fees)
+    budget = replace(budget, units=min(budget.units, MAX_UNITS))
     _require_fee(outcome.left + highest_fee(draft.message), wallet, budget.fee)
     return _drafted(action, message, sender, wallet, budget).text
 
@@ -124,7 +124,7 @@ def _require_signable(message: SolanaMessage, sender: str) -> SolanaMessage:
         raise ValueError("the transaction needs a signature other than the wallet's")
     if uses_durable_nonce(message):
         raise ValueError("the transaction uses a durable nonce and never expires")
-    if highest_fee(message) > MOST_FEE:
+    if highest_fee(message) > MAX_FEE:
         raise ValueError("the transaction's network fee is too high")
     return message
 
@@ -135,8 +135,8 @@ def _table_names(action: SolanaTransaction | SolanaInstructions, message: Solana
     return list(dict.fromkeys(use.table for use in message.lookup_tables))
 
 
-def _ask(rpc: JsonRpc, sender: str, spending: Spending, tables: Sequence[str]) -> _Wallet:
-    if len(tables) >= _MOST_ACCOUNTS:
+def _read_wallet(rpc: JsonRpc, sender: str, spending: Spending, tables: Sequence[str]) -> _Wallet:
+    if len(tables) >= _MAX_ACCOUNTS:
         raise ValueError("the transaction names too many lookup tables")
     calls: list[Call] = [
         ("getLatestBlockhash", [CONFIRMED]),
@@ -145,33 +145,33 @@ def _ask(rpc: JsonRpc, sender: str, spending: Spending, tables: Sequence[str]) -
     ]
     if spending.token:
         calls.append(("getTokenAccountsByOwner", [sender, {"mint": spending.token}, ACCOUNTS]))
-    latest, accounts, least, holdings = rpc.batch(
-        calls, lambda answers: _wallet_state(answers, 1 + len(tables))
+    latest, accounts, rent_minimum, holdings = rpc.batch(
+        calls, lambda results: _wallet_state(results, 1 + len(tables))
     )
     own = accounts[0]
     return _Wallet(
         coins=own.lamports if own else 0,
         tokens=holdings,
         blockhash=latest,
-        least=least,
+        rent_minimum=rent_minimum,
         tables={name: read_table(table) for name, table in zip(tables, accounts[1:], strict=True)},
     )
 
 
-def _wallet_state(answers: Sequence[Any], wanted: int) -> tuple[str, list[Account | None], int, int]:
-    latest, stored, least, *held = answers
-    holdings = [read_holding(entry) for answer in held for entry in sequence(value_of(answer))]
+def _wallet_state(results: Sequence[Any], count: int) -> tuple[str, list[Account | None], int, int]:
+    latest, stored, rent_minimum, *held = results
+    holdings = [read_holding(entry) for result in held for entry in sequence(value_of(result))]
     return (
         blockhash(mapping(value_of(latest)).get("blockhash")),
-        _accounts(stored, wanted),
-        whole(sound(least)),
+        _accounts(stored, count),
+        whole(result_of(rent_minimum)),
         sum(holding.amount for holding in holdings if not holding.is_frozen),
     )
 
 
-def _accounts(answer: Any, wanted: int) -> list[Account | None]:
-    accounts = [read_account(account) for account in sequence(value_of(answer))]
-    if len(accounts) != wanted:
+def _accounts(result: Any, count: int) -> list[Account | None]:
+    accounts = [read_account(account) for account in sequence(value_of(result))]
+    if len(accounts) != count:
         raise ChainError("the node did not return every account")
     return accounts
 
@@ -190,8 +190,8 @@ def _drafted(
         serialized = action.serialized
     else:
         serialized = unsigned_copy(action.serialized, wallet.blockhash)
-    says = read_message(serialized)
-    return _Draft(serialized, says, writable_accounts(says, wallet.tables))
+    parsed = read_message(serialized)
+    return _Draft(serialized, parsed, writable_accounts(parsed, wallet.tables))
 
 
 def _without_budget(action: SolanaInstructions) -> SolanaInstructions:
@@ -220,7 +220,7 @@ def _compiled(action: SolanaInstructions, sender: str, wallet: _Wallet, budget: 
         compiled = base64.b64decode(unsigned(sender, instructions, budget, wallet.blockhash, tables))
     except CompileError as error:
         raise ValueError(f"the instructions do not fit a transaction: {error}") from None
-    if len(compiled) > MOST_BYTES:
+    if len(compiled) > MAX_BYTES:
         raise ValueError("the instructions do not fit a transaction")
     return compiled
 
@@ -235,35 +235,35 @@ def _simulated(rpc: JsonRpc, draft: _Draft, sender: str, spending: Spending, wal
     """Simulate the draft. Raises TransferRefused if it fails or exceeds `spending`."""
     before = _before(rpc, draft.writable)
     # Only token accounts, new accounts and the wallet matter; others may be large.
-    asked = [key for key in draft.writable if key == sender or _may_be_the_senders(before[key])]
+    addresses = [key for key in draft.writable if key == sender or _may_be_the_senders(before[key])]
     options = {
         "encoding": "base64",
         "sigVerify": False,
         "replaceRecentBlockhash": not draft.message.signatures,
-        "accounts": {"encoding": "base64", "addresses": asked},
+        "accounts": {"encoding": "base64", "addresses": addresses},
         **CONFIRMED,
     }
     call: Call = ("simulateTransaction", [draft.text, options])
-    simulation = rpc.batch([call], lambda answers: read_simulation(answers[0], asked_back=len(asked)))
+    simulation = rpc.batch([call], lambda results: read_simulation(results[0], account_count=len(addresses)))
     fee = highest_fee(draft.message)
     if simulation.error is not None:
         raise _refusal(simulation, wallet, spending, fee)
-    after = dict(zip(asked, simulation.accounts, strict=True))
-    beyond = excess(sender, {key: before[key] for key in asked}, after, spending=spending, fee=fee)
+    after = dict(zip(addresses, simulation.accounts, strict=True))
+    beyond = excess(sender, {key: before[key] for key in addresses}, after, spending=spending, fee=fee)
     if beyond is not None:
-        raise TransferRefused(Refusal.WOULD_FAIL, note=f"the transaction was refused: {beyond}")
+        raise TransferRefused(Refusal.WOULD_FAIL, note=f"the transaction was rejected: {beyond}")
     own = after[sender]
     return _Outcome(simulation.units, own.lamports if own else 0)
 
 
 def _before(rpc: JsonRpc, keys: Sequence[str]) -> Accounts:
-    chunks = [keys[start : start + _MOST_ACCOUNTS] for start in range(0, len(keys), _MOST_ACCOUNTS)]
+    chunks = [keys[start : start + _MAX_ACCOUNTS] for start in range(0, len(keys), _MAX_ACCOUNTS)]
     calls: list[Call] = [("getMultipleAccounts", [list(chunk), ACCOUNTS]) for chunk in chunks]
 
-    def read(answers: Sequence[Any]) -> dict[str, Account | None]:
+    def read(results: Sequence[Any]) -> dict[str, Account | None]:
         accounts: dict[str, Account | None] = {}
-        for chunk, answer in zip(chunks, answers, strict=True):
-            accounts |= zip(chunk, _accounts(answer, len(chunk)), strict=True)
+        for chunk, result in zip(chunks, results, strict=True):
+            accounts |= zip(chunk, _accounts(result, len(chunk)), strict=True)
         return accounts
 
     return rpc.batch(calls, read)
@@ -276,16 +276,16 @@ def _may_be_the_senders(account: Account | None) -> bool:
 def _refusal(simulation: Simulation, wallet: _Wallet, spending: Spending, fee: int) -> TransferRefused:
     """Return why the simulation failed: too few lamports, or the program's error."""
     needed = spending.extra_native + fee + (0 if spending.token else spending.amount)
-    if simulation.lacking:
-        return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=simulation.lacking)
+    if simulation.shortfall:
+        return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=simulation.shortfall)
     if simulation.payer_cannot_pay or wallet.coins < needed:
-        missing = max(needed + wallet.least - wallet.coins, 1)
+        missing = max(needed + wallet.rent_minimum - wallet.coins, 1)
         return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)
     return TransferRefused(Refusal.WOULD_FAIL, note=simulation.note)
 
 
 def _require_fee(left: int, wallet: _Wallet, fee: int) -> None:
-    """Raise TransferRefused unless the remaining lamports pay for the compute units, which the simulation left out."""
+    """Raise TransferRefused unless the remaining lamports pay for compute units; the simulation charges none."""
     rest = left - fee
-    if rest != 0 and rest < wallet.least:
-        raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=wallet.least - rest)
+    if rest != 0 and rest < wallet.rent_minimum:
+        raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=wallet.rent_minimum - rest)

@@ -139,7 +139,7 @@ def test_an_offer_that_no_longer_holds_is_shown_anew_before_anything_is_signed(
 
 @ON_DESKTOP
 def test_who_is_too_fast_is_told_so_in_words_for_people(page: Page, request_there: dict[str, Any]) -> None:
-    error = {"code": "rate_limited", "message": "Too many calls; wait 30 s before the next."}
+    error = {"code": "rate_limited", "message": "Too many calls. Try again in 30 s."}
     refused = {"status": 429, "headers": {"Retry-After": "30"}, "json": {"error": error}}
     page.route("**/build-transaction", lambda route: route.fulfill(**refused), times=1)
     panel = connect_demo_wallet(page, request_there)

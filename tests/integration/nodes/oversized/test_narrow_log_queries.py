@@ -174,7 +174,7 @@ def test_the_range_ends_where_the_caller_says(
 def test_more_than_enough_transactions_are_left_for_the_next_search(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chains.families.evm.search.discovery.MOST_TRANSACTIONS", 3)
+    monkeypatch.setattr("chains.families.evm.search.discovery.MAX_TRANSACTIONS", 3)
     start = head(local_chain) + 1
     sent = [
         local_chain.transfer(local_chain.usdc, local_chain.recipient, 5, tail=REFERENCE) for _ in range(10)
@@ -215,7 +215,7 @@ def test_a_node_that_failed_many_tries_grows_to_its_full_size_soon_after_one_try
     size = Adaptive(1000)
     while size.size > 1:
         size.failed(size.size)
-    while size._needed < Adaptive.MOST_SUCCESSES:
+    while size._needed < Adaptive.MAX_SUCCESSES:
         for _ in range(size._needed):
             size.worked(size.size)
         size.failed(size.size)
@@ -223,4 +223,4 @@ def test_a_node_that_failed_many_tries_grows_to_its_full_size_soon_after_one_try
     while size.size < 1000:
         size.worked(size.size)
         successes += 1
-    assert successes < Adaptive.MOST_SUCCESSES + 20 * Adaptive.FIRST_SUCCESSES
+    assert successes < Adaptive.MAX_SUCCESSES + 20 * Adaptive.FIRST_SUCCESSES

@@ -8,7 +8,7 @@ import pytest
 
 from chains.client import Block, Mention, Snapshot, TransactionFacts, Watch
 from chains.families.evm.client import EvmClient
-from chains.families.evm.transactions import oversized, trace_answers
+from chains.families.evm.transactions import oversized, trace_results
 from chains.models import Chain, Token
 from chains.rpc import json_rpc, transport
 from merchants.models import Merchant
@@ -193,7 +193,7 @@ def test_a_trace_that_exists_and_is_too_large_is_not_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Who sends the transaction must not choose by its size which rules apply to it."""
-    monkeypatch.setattr(trace_answers, "MOST_FRAMES", 100)
+    monkeypatch.setattr(trace_results, "MAX_FRAMES", 100)
     oversized = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     [node] = nodes_of(1)
     facts = only(until_read(client_for([node]), oversized), oversized)

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from chains.client import Watch
-from chains.families.solana.answers import base58_data
 from chains.families.solana.client import SolanaClient
 from chains.families.solana.discovery import pays
+from chains.families.solana.results import base58_data
 from chains.families.solana.transactions.entries import read_entry
-from chains.families.solana.transactions.moves import MOST_MOVES, is_crowded
+from chains.families.solana.transactions.moves import MAX_MOVES, is_crowded
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
@@ -67,7 +67,7 @@ def test_a_transaction_with_thousands_of_moves_is_not_verifiable_and_keeps_no_ot
 
 
 def test_the_limit_is_a_thousand_moves_of_a_transaction_that_succeeded() -> None:
-    assert not is_crowded(read_entry(crowded(20, MOST_MOVES // 20)))
+    assert not is_crowded(read_entry(crowded(20, MAX_MOVES // 20)))
     answer = crowded(13, 77)
     assert is_crowded(read_entry(answer))
     answer["meta"]["err"] = {"InstructionError": [0, "Custom"]}

@@ -125,7 +125,7 @@ def test_it_is_refused(
     action, before = whole(instructions, scene.wallet), scene.state()
     notes = [refusal(client, scene, made) for made in (action, bare(instructions))]
     assert notes[0] == notes[1]
-    assert notes[0].startswith("the transaction was refused: it would")
+    assert notes[0].startswith("the transaction was rejected: it would")
     kinds = [taking.kind for taking in debits(read_message(action.serialized), str(scene.owner))]
     assert kinds == ["tokens", DRAINERS[drain]]
     assert scene.state() == before

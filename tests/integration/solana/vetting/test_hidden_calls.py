@@ -79,7 +79,7 @@ def test_it_is_refused(client: ChainClient, scene: Scene, hidden: Callable[[Scen
         with pytest.raises(TransferRefused) as error:
             client.prepare(made, sender=str(scene.owner), spending=Spending(scene.ledger.usdc, PRICE))
         assert error.value.refusal == Refusal.WOULD_FAIL
-        assert error.value.note.startswith("the transaction was refused: it would")
+        assert error.value.note.startswith("the transaction was rejected: it would")
     assert scene.state() == before
 
     scene.ledger.send([call], scene.ledger.key, scene.wallet)

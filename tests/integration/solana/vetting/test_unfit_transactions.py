@@ -26,7 +26,7 @@ from chains.client import (
 )
 from chains.families.solana.vetting.debits import Debit, DebitKind, debits
 from chains.families.solana.vetting.messages import read_action
-from chains.families.solana.vetting.preparing import MOST_FEE
+from chains.families.solana.vetting.preparing import MAX_FEE
 from demo.solana import ledger as node_of
 from tests.support.solana.accounts import open_account
 from tests.support.solana.actions import bare, make_table, whole
@@ -150,8 +150,8 @@ def test_an_absurd_fee(client: ChainClient, scene: Scene) -> None:
         offer = [set_compute_unit_limit(10**6), set_compute_unit_price(lamports - 5_000)]
         return whole([*offer, *scene.honest()], scene.wallet)
 
-    assert "fee" in refusal(client, scene, paying(MOST_FEE + 1))
-    assert prepare(client, scene, paying(MOST_FEE))
+    assert "fee" in refusal(client, scene, paying(MAX_FEE + 1))
+    assert prepare(client, scene, paying(MAX_FEE))
 
 
 def test_a_durable_nonce(client: ChainClient, scene: Scene) -> None:

@@ -104,11 +104,11 @@ def test_trace_that_fills_a_block_is_read() -> None:
 def test_trace_that_is_too_wide_or_unknown_is_unreadable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trace_reading, "MOST_FRAMES", 1000)
+    monkeypatch.setattr(trace_reading, "MAX_FRAMES", 1000)
     with pytest.raises(Untraceable):
-        read_trace(frame(A, B, calls=[frame(B, C, 1)] * trace_reading.MOST_FRAMES))
+        read_trace(frame(A, B, calls=[frame(B, C, 1)] * trace_reading.MAX_FRAMES))
     with pytest.raises(Untraceable):
-        read_trace(frame(A, B, logs=[log(A, B, 1)] * trace_reading.MOST_FRAMES))
+        read_trace(frame(A, B, logs=[log(A, B, 1)] * trace_reading.MAX_FRAMES))
     with pytest.raises(Untraceable):
         read_trace(frame(A, B, calls=[{**frame(B, C, 1), "type": "AUTHCALL"}]))
 
@@ -455,7 +455,7 @@ def test_long_calls_do_not_hide_other_payments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whoever relays a signed payment can put any number of such calls before it."""
-    monkeypatch.setattr(trace_reading, "_MOST_KEPT_WHOLE", 2000)
+    monkeypatch.setattr(trace_reading, "_MAX_KEPT_WHOLE", 2000)
     long = [frame(B, C, 0, "0x" + "ab" * 1000)] * 5
     payment, callback = frame(B, A, 7, "0x" + REFERENCE.hex()), frame(B, A, 8)
     calls = [*long, payment, {**frame(B, C, 0), "calls": [callback]}]

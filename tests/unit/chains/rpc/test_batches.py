@@ -8,9 +8,9 @@ import pytest
 
 from chains.client import ChainError
 from chains.rpc import batches
-from chains.rpc.batches import Batches, Unread, Why
+from chains.rpc.batches import Batches, Unread, UnreadReason
 from chains.rpc.nodes import FIRST_LIMIT_SECONDS, Limiting, Node
-from chains.rpc.transport import Call, Refused, RpcFault, Silent, TooLarge
+from chains.rpc.transport import Call, NoResponse, Rejected, RpcFault, TooLarge
 
 SIZES = {"plain": 10, "oversized": 10_000}
 ROOM = 1000
@@ -34,13 +34,13 @@ class Scripted:
         self._lock = threading.Lock()
 
     def ask(self, calls: Sequence[Call], *, isolating: bool = True, at_once: int = 100) -> list[Any]:
-        def send(part: Sequence[Call], most_bytes: int) -> list[Any]:
+        def send(part: Sequence[Call], max_bytes: int) -> list[Any]:
             with self._lock:
                 self.asked.append(len(part))
-            return self._answer(part, most_bytes)
+            return self._answer(part, max_bytes)
 
         batches = Batches(
-            self.node, send, lambda: self._is_alive, self._clock, most_bytes=ROOM, isolating=isolating
+            self.node, send, lambda: self._is_alive, self._clock, max_bytes=ROOM, isolating=isolating
         )
         return batches.results(calls, at_once)
 
@@ -61,15 +61,15 @@ def by_size(part: Sequence[Call], room: int) -> list[Any]:
     return echo(part)
 
 
-def whys(results: Sequence[Any]) -> dict[int, Why]:
-    return {place: result.why for place, result in enumerate(results) if isinstance(result, Unread)}
+def whys(results: Sequence[Any]) -> dict[int, UnreadReason]:
+    return {place: result.reason for place, result in enumerate(results) if isinstance(result, Unread)}
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 10, 50, 99])
 def test_every_limit_is_found_and_kept_to(limit: int) -> None:
     def answer(part: Sequence[Call], _: int) -> list[Any]:
         if len(part) > limit:
-            raise Refused("too many")
+            raise Rejected("too many")
         return echo(part)
 
     scripted = Scripted(answer)
@@ -85,7 +85,7 @@ def test_every_limit_is_found_and_kept_to(limit: int) -> None:
 def test_a_large_answer_is_found_and_the_others_are_read(place: int) -> None:
     scripted = Scripted(by_size)
     results = scripted.ask(calls(200, oversized=place))
-    assert whys(results) == {place: Why.LARGE}
+    assert whys(results) == {place: UnreadReason.LARGE}
     assert [result for result in results if not isinstance(result, Unread)] == [
         n for n in range(200) if n != place
     ]
@@ -97,11 +97,11 @@ def test_a_large_answer_is_found_and_the_others_are_read(place: int) -> None:
 def test_a_call_that_fails_by_itself_is_no_limit(place: int) -> None:
     def answer(part: Sequence[Call], _: int) -> list[Any]:
         if any(name == "bad" for name, _ in part):
-            raise Refused("HTTP 500")
+            raise Rejected("HTTP 500")
         return echo(part)
 
     scripted = Scripted(answer)
-    assert whys(scripted.ask(calls(200, bad=place))) == {place: Why.FAILED}
+    assert whys(scripted.ask(calls(200, bad=place))) == {place: UnreadReason.FAILED}
     assert scripted.node.batch_limit(0.0) is None
     assert len(scripted.asked) < 40
 
@@ -115,10 +115,12 @@ def test_what_the_node_itself_calls_too_large_is_asked_for_alone() -> None:
         cut = next((place for place, (name, _) in enumerate(part) if name == "oversized"), len(part))
         return [*echo(part[:cut]), *[fault] * (len(part) - cut)]
 
-    assert whys(Scripted(answer).ask(calls(20, oversized=5))) == {5: Why.LARGE}
+    assert whys(Scripted(answer).ask(calls(20, oversized=5))) == {5: UnreadReason.LARGE}
 
 
-@pytest.mark.parametrize("error", [Refused("HTTP 500"), Silent("no answer"), TooLarge("100 MB of blanks")])
+@pytest.mark.parametrize(
+    "error", [Rejected("HTTP 500"), NoResponse("no answer"), TooLarge("100 MB of blanks")]
+)
 @pytest.mark.parametrize("isolating", [True, False])
 def test_a_node_that_is_down_is_asked_once(error: ChainError, isolating: bool) -> None:
     def answer(part: Sequence[Call], _: int) -> list[Any]:
@@ -132,14 +134,14 @@ def test_a_node_that_is_down_is_asked_once(error: ChainError, isolating: bool) -
 
 def test_a_node_that_fails_every_call_is_given_up_soon() -> None:
     def answer(part: Sequence[Call], _: int) -> list[Any]:
-        raise Refused("HTTP 500")
+        raise Rejected("HTTP 500")
 
     scripted = Scripted(answer)
     results = scripted.ask(calls(100))
-    assert sorted(why.name for why in whys(results).values()) == ["FAILED"] * 3 + ["UNASKED"] * 97
+    assert sorted(reason.name for reason in whys(results).values()) == ["FAILED"] * 3 + ["SKIPPED"] * 97
     assert len(scripted.asked) < 40
     assert scripted.node.batch_limit(0.0) is None
-    with pytest.raises(Refused):
+    with pytest.raises(Rejected):
         scripted.ask(calls(100), isolating=False)
 
 
@@ -168,7 +170,7 @@ def test_what_is_not_found_in_time_to_be_too_large_is_left_to_be_read_alone(
         scripted.ask(calls(10, oversized=3))
     results = scripted.ask(calls(150, oversized=120))
     assert set(whys(results)) == set(range(100, 150))
-    assert set(whys(results).values()) == {Why.BESIDE_LARGE}, "which one it is, is not known"
+    assert set(whys(results).values()) == {UnreadReason.BESIDE_LARGE}, "which one it is, is not known"
 
 
 def test_a_plain_batch_is_halved_for_size_and_its_single_failure_raised() -> None:
@@ -184,7 +186,7 @@ def test_a_limit_that_proved_to_be_gone_leaves_no_longer_pause_for_the_next_one(
 
     def answer(part: Sequence[Call], _: int) -> list[Any]:
         if refuses and len(part) > 1:
-            raise Refused("HTTP 500")
+            raise Rejected("HTTP 500")
         return echo(part)
 
     scripted = Scripted(answer, clock=lambda: now)
@@ -224,4 +226,4 @@ def test_a_node_that_is_out_of_time_or_quota_does_not_call_its_answer_too_large(
 )
 def test_a_node_that_names_its_answers_size_calls_it_too_large(message: str) -> None:
     scripted = Scripted(lambda part, _: [RpcFault(-32000, message) for _ in part])
-    assert set(whys(scripted.ask(calls(2))).values()) == {Why.LARGE}
+    assert set(whys(scripted.ask(calls(2))).values()) == {UnreadReason.LARGE}

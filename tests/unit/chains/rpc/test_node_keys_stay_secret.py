@@ -18,8 +18,8 @@ KEY = "k3y-0f-th3-n0de"
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_rpc, "READ_SECONDS", 0.2)
-    monkeypatch.setattr(json_rpc, "WHOLE_ANSWER_SECONDS", 0.3)
-    monkeypatch.setattr(json_rpc, "MAX_ANSWER_BYTES", 64 * 1024)
+    monkeypatch.setattr(json_rpc, "RESPONSE_SECONDS", 0.3)
+    monkeypatch.setattr(json_rpc, "MAX_RESPONSE_BYTES", 64 * 1024)
 
 
 def broken_headers(exchange: Exchange) -> None:
@@ -58,4 +58,4 @@ def told(url: str, caplog: pytest.LogCaptureFixture) -> None:
         EvmClient([url], 31337).look_up(["0x" + "ab" * 32], with_finality=False)
     seen = "".join(traceback.format_exception(failed.value)) + repr(failed.value) + caplog.text
     assert KEY not in seen
-    assert "gave no usable answer" in caplog.text
+    assert "sent no usable response" in caplog.text

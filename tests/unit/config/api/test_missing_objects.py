@@ -97,7 +97,7 @@ def test_malformed_id_is_not_repeated(key: str, things: dict[str, str]) -> None:
         assert hostile not in response.content.decode()
 
 
-UNKNOWN = "There is nothing at this path. /api/docs lists all paths; none ends in a slash."
+UNKNOWN = "Unknown path. /api/docs lists all paths; none ends in a slash."
 
 
 def test_a_route_that_does_not_exist_is_named(key: str, things: dict[str, str]) -> None:

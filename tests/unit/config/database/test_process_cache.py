@@ -82,7 +82,7 @@ def test_what_was_read_before_a_change_is_not_kept_after_it(keeping: None) -> No
 
 
 def test_at_most_so_many_are_kept(keeping: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_cache, "MOST_KEPT", 2)
+    monkeypatch.setattr(process_cache, "MAX_KEPT", 2)
     counted = Counted()
     for key in "abcabc":
         counted.cache.get(key)

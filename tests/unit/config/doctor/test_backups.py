@@ -12,7 +12,7 @@ from config.doctor.finding import Level
 def test_missing_backup_folder_is_reported_without_failure(settings: Settings) -> None:
     settings.BACKUP_FOLDER = ""
     finding = backups.check_folder()
-    assert (finding.level, finding.summary) == (Level.OK, "not checked, since BACKUP_FOLDER is not set")
+    assert (finding.level, finding.summary) == (Level.OK, "not checked, because BACKUP_FOLDER is not set")
 
 
 def test_a_folder_that_is_not_there_is_named(settings: Settings, tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_a_folder_that_is_not_there_is_named(settings: Settings, tmp_path: Path)
 def test_what_is_no_complete_backup_does_not_count(settings: Settings, tmp_path: Path, name: str) -> None:
     settings.BACKUP_FOLDER = str(tmp_path)
     (tmp_path / name).write_bytes(b"age-encryption.org/v1")
-    assert backups.check_folder().summary == f"{tmp_path} holds none"
+    assert backups.check_folder().summary == f"{tmp_path} has no backup"
 
 
 @pytest.mark.parametrize("name", ["quittance-1.dump.age", "base-1.tar.age"])
@@ -37,6 +37,6 @@ def test_dumps_and_base_backups_count_unless_they_are_empty(
 ) -> None:
     settings.BACKUP_FOLDER = str(tmp_path)
     (tmp_path / name).touch()
-    assert backups.check_folder().summary == f"{tmp_path} holds none"
+    assert backups.check_folder().summary == f"{tmp_path} has no backup"
     (tmp_path / name).write_bytes(b"age-encryption.org/v1")
     assert backups.check_folder().level is Level.OK

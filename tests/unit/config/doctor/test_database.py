@@ -123,16 +123,16 @@ def test_a_table_of_dead_rows_is_named() -> None:
             session.execute("DELETE FROM full_of_dead_rows")
             session.execute("SELECT pg_stat_force_next_flush()")
             session.execute("SELECT 1")
-            summaries = found(database.check_dead_rows(fewest=400), Level.WARNING)
+            summaries = found(database.check_dead_rows(minimum=400), Level.WARNING)
         finally:
             session.execute("DROP TABLE full_of_dead_rows")
     # More than other tests leave in one table.
-    assert "dead rows: full_of_dead_rows has 50,000 of them, more than living ones" in summaries
+    assert "dead rows: full_of_dead_rows has 50,000, more than live rows" in summaries
 
 
 def test_connections_that_run_out_are_named() -> None:
-    assert database.check_connections(most_percent=100).level is Level.OK
-    assert database.check_connections(most_percent=0).level is Level.WARNING
+    assert database.check_connections(max_percent=100).level is Level.OK
+    assert database.check_connections(max_percent=0).level is Level.WARNING
 
 
 def test_notifications_that_go_elsewhere_are_named(settings: Settings) -> None:

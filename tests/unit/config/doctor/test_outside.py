@@ -65,30 +65,30 @@ def test_a_proxy_that_does_as_documented_has_nothing_wrong(served: Start) -> Non
 def test_a_certificate_that_ends_soon_is_named(served: Start) -> None:
     served(days=10.5)
     (summary,) = found(outside.check(), Level.WARNING)
-    assert summary == "BASE_URL certificate: the certificate ends in 10 days"
+    assert summary == "BASE_URL certificate: the certificate expires in 10 days"
 
 
 def test_a_certificate_that_browsers_refuse_is_named(served: Start) -> None:
     served(is_trusted=False)
     (summary,) = found(outside.check(), Level.FAILED)
-    assert "the certificate is not accepted" in summary
+    assert "the certificate is invalid" in summary
 
 
 def test_a_proxy_that_believes_the_clients_address_is_named(served: Start) -> None:
     served(passing_on)
     (summary,) = found(outside.check(), Level.FAILED)
-    assert "clients can invent their address" in summary
+    assert "clients can forge their address" in summary
 
 
 def test_a_proxy_that_does_not_say_https_is_named(served: Start) -> None:
     served(without_scheme)
-    assert any("https is taken for http" in each for each in found(outside.check(), Level.FAILED))
+    assert any("the service takes https for http" in each for each in found(outside.check(), Level.FAILED))
 
 
 def test_a_proxy_that_the_service_does_not_trust_is_named(served: Start) -> None:
     served(proxies=0)
     summaries = found(outside.check(), Level.FAILED)
-    assert any("https is taken for http" in each for each in summaries)
+    assert any("the service takes https for http" in each for each in summaries)
     assert any("TRUSTED_PROXIES is 0 behind a proxy" in each for each in summaries)
 
 
@@ -102,7 +102,7 @@ def test_a_host_that_is_not_allowed_is_named(served: Start, settings: Settings) 
 def test_a_missing_hsts_header_is_named(served: Start) -> None:
     served(hsts="")
     (summary,) = found(outside.check(), Level.WARNING)
-    assert "not bound to https" in summary
+    assert "enforce https" in summary
 
 
 def test_streams_that_end_at_web_are_named(served: Start, settings: Settings) -> None:
@@ -113,14 +113,14 @@ def test_streams_that_end_at_web_are_named(served: Start, settings: Settings) ->
         "EVENTS_URL": "warning",
     }
     (summary,) = found(outside.check(), Level.WARNING)
-    assert summary.endswith("leads streams to web, so checkouts poll")
+    assert summary.endswith("routes streams to web, so checkouts poll")
 
 
 def test_another_deployment_at_the_address_is_named(settings: Settings) -> None:
     with scripted(lambda exchange: exchange.reply({"status": "ok"})) as other:
         settings.BASE_URL = settings.CHECKOUT_URL = other.url
         (summary,) = found(outside.check(), Level.FAILED)
-    assert "but not for this deployment" in summary
+    assert "but from another deployment" in summary
 
 
 def test_an_address_that_leads_nowhere_is_named(settings: Settings) -> None:

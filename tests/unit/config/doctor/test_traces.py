@@ -26,7 +26,7 @@ def test_a_collector_that_refuses_the_key_is_named_without_it(settings: Settings
         settings.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url
         (finding,) = traces.check()
     assert finding.level is Level.WARNING
-    assert finding.summary.endswith("answers 401: traces are lost")
+    assert finding.summary.endswith("returns 401: traces are lost")
     assert KEY not in finding.summary + finding.advice
 
 
@@ -34,7 +34,7 @@ def test_a_collector_that_can_not_be_reached_is_named(settings: Settings) -> Non
     settings.OTEL_EXPORTER_OTLP_ENDPOINT = "http://127.0.0.1:1"
     (finding,) = traces.check()
     assert finding.level is Level.WARNING
-    assert "can't be reached" in finding.summary
+    assert "this machine can't reach" in finding.summary
 
 
 def test_without_a_collector_there_is_nothing_to_check(settings: Settings) -> None:

@@ -30,11 +30,11 @@ MALFORMED = {
     "a name of two lines": (SOUND.replace("Acme Bridge", "Acme\\nBridge"), "name contains a line break"),
     "no URL": (SOUND.replace("https://api.acme.example", "acme"), "api_url "),
     "a URL with a key": (SOUND.replace("acme.example", "acme.example/?key=1"), "api_url "),
-    "an unknown entry": (SOUND.replace("api_url", "url"), '"url" is not one of its entries'),
+    "an unknown entry": (SOUND.replace("api_url", "url"), '"url" is an unknown entry'),
     "no quotas": (SOUND.partition("[quote_limit]")[0], "quote_limit is missing"),
     "a quota that is no rate": (SOUND.replace("5/minute", "many"), "without_key is not a rate"),
     "no quota": (SOUND.replace("5/minute", "off"), "without_key is not a rate"),
-    "a quota too many": (SOUND.replace("with_key", "on_sundays"), '"on_sundays" is not one of its entries'),
+    "a quota too many": (SOUND.replace("with_key", "on_sundays"), '"on_sundays" is an unknown entry'),
     "settings that are no list": (
         SOUND.partition("[[settings]]")[0] + '[settings]\nname = "TIER"\n',
         "settings is not a list of tables",
@@ -92,4 +92,4 @@ def test_the_start_ends_with_one_line_and_no_traceback(
     assert stopped.value.code == start.EXIT_CODE
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("acme/provider.toml: is not TOML")
-    assert line.endswith("it should be a file as docs/adding-a-provider.md describes it")
+    assert line.endswith("it should be a file in the format of docs/adding-a-provider.md")

@@ -14,7 +14,7 @@ from gunicorn.http.errors import (
     UnsupportedTransferCoding,
 )
 
-from config.server.arriving import MOST_BODY_BYTES, MOST_HEAD_BYTES, REQUEST_SECONDS, Arriving
+from config.server.arriving import MAX_BODY_BYTES, MAX_HEAD_BYTES, REQUEST_SECONDS, Arriving
 
 POST = b"POST /api/x HTTP/1.1\r\nHost: testserver\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nHost: testserver\r\n\r\n"
@@ -128,18 +128,18 @@ def test_a_head_without_an_end_is_refused(arriving: Arriving, piece: bytes) -> N
     is_ready, count = arriving.receive(POST), 0
     while not is_ready:
         count += len(piece)
-        assert count <= MOST_HEAD_BYTES, "it would be received for ever"
+        assert count <= MAX_HEAD_BYTES, "it would be received for ever"
         is_ready = arriving.receive(piece)
     with pytest.raises(LimitRequestHeaders):
         next(arriving)
 
 
 def test_of_a_body_that_declares_too_much_nothing_is_awaited(arriving: Arriving) -> None:
-    declared = f"Content-Length: {MOST_BODY_BYTES + 1}\r\n\r\n".encode()
+    declared = f"Content-Length: {MAX_BODY_BYTES + 1}\r\n\r\n".encode()
     assert arriving.receive(POST + declared + b"{")
     request: Any = next(arriving)
     assert request.should_close()
-    assert dict(request.headers)["CONTENT-LENGTH"] == str(MOST_BODY_BYTES + 1), (
+    assert dict(request.headers)["CONTENT-LENGTH"] == str(MAX_BODY_BYTES + 1), (
         "by which the service refuses it"
     )
     assert not arriving.finish_body()
@@ -149,12 +149,12 @@ def test_of_a_chunked_body_that_is_too_long_no_more_is_kept(arriving: Arriving) 
     is_ready, count = arriving.receive(POST + b"Transfer-Encoding: chunked\r\n\r\n"), 0
     while not is_ready:
         count += 1
-        assert arriving.held_bytes <= MOST_BODY_BYTES
+        assert arriving.held_bytes <= MAX_BODY_BYTES
         is_ready = arriving.receive(b"1000\r\n" + b" " * 4096 + b"\r\n")
-    assert count == MOST_BODY_BYTES // 4096 + 1
+    assert count == MAX_BODY_BYTES // 4096 + 1
     request: Any = next(arriving)
     assert request.should_close()
-    assert int(dict(request.headers)["CONTENT-LENGTH"]) > MOST_BODY_BYTES
+    assert int(dict(request.headers)["CONTENT-LENGTH"]) > MAX_BODY_BYTES
 
 
 def test_a_client_that_waits_to_be_asked_is_asked_once(

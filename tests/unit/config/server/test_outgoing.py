@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from config.server.outgoing import MOST_KEPT_BYTES, Outgoing
+from config.server.outgoing import MAX_KEPT_BYTES, Outgoing
 
 PIECE = bytes(range(256)) * 128
 
@@ -31,10 +31,10 @@ def received(client: socket.socket, count: int) -> bytes:
 def test_what_fits_is_kept_and_sent_in_order(ends: tuple[socket.socket, socket.socket]) -> None:
     server, client = ends
     outgoing = Outgoing(server)
-    pieces = MOST_KEPT_BYTES // len(PIECE) - 1
+    pieces = MAX_KEPT_BYTES // len(PIECE) - 1
     for _ in range(pieces):
         outgoing.sendall(PIECE)
-    assert len(outgoing.rest) > MOST_KEPT_BYTES // 2
+    assert len(outgoing.rest) > MAX_KEPT_BYTES // 2
     assert outgoing.send_rest() == 0
     count, data = pieces * len(PIECE), b""
     while len(data) < count:
@@ -46,11 +46,11 @@ def test_what_fits_is_kept_and_sent_in_order(ends: tuple[socket.socket, socket.s
 
 def test_beyond_the_limit_the_thread_waits_for_the_client(ends: tuple[socket.socket, socket.socket]) -> None:
     server, client = ends
-    outgoing, body = Outgoing(server), PIECE * (2 * MOST_KEPT_BYTES // len(PIECE))
+    outgoing, body = Outgoing(server), PIECE * (2 * MAX_KEPT_BYTES // len(PIECE))
     with ThreadPoolExecutor(1) as reader:
         read = reader.submit(received, client, len(body))
         outgoing.sendall(body)
-        assert 0 < len(outgoing.rest) <= MOST_KEPT_BYTES
+        assert 0 < len(outgoing.rest) <= MAX_KEPT_BYTES
         while outgoing.rest:
             select.select([], [server], [], 30)
             outgoing.send_rest()

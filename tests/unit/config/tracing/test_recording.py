@@ -13,7 +13,7 @@ from psycopg import sql
 from chains.models import Token
 from config.database.compiled_query import run
 from config.tracing import recording
-from config.tracing.recording import MOST_STATEMENTS, Work, describe, traced
+from config.tracing.recording import MAX_STATEMENTS, Work, describe, traced
 from merchants.models import ApiKey, Merchant
 from tests.processes import REPOSITORY, environment
 
@@ -115,9 +115,9 @@ def test_a_statement_that_fails_has_the_name_of_its_error_alone(works: list[Work
 @pytest.mark.django_db
 def test_of_very_many_statements_the_rest_is_counted(works: list[Work]) -> None:
     with traced("a batch"), connection.cursor() as cursor:
-        for _ in range(MOST_STATEMENTS + 5):
+        for _ in range(MAX_STATEMENTS + 5):
             cursor.execute("SELECT 1")
-    assert (len(works[0].statements), works[0].statements_left_out) == (MOST_STATEMENTS, 5)
+    assert (len(works[0].statements), works[0].statements_left_out) == (MAX_STATEMENTS, 5)
 
 
 def test_a_call_is_named_by_its_route_and_holds_no_part_of_its_address(

@@ -113,7 +113,7 @@ def test_without_redis_each_process_keeps_the_shares(monkeypatch: pytest.MonkeyP
         spend_quote("lifi", quote(CUSTOMER))
     finally:
         rate_limits._in_redis.cache_clear()
-        rate_limits._redis.answered()
+        rate_limits._redis.responded()
 
 
 def test_a_circuit_lets_through_until_three_failures_in_a_row() -> None:

@@ -25,7 +25,7 @@ def fresh(settings: object) -> Iterator[None]:
     def forget() -> None:
         rate_limits._in_redis.cache_clear()
         rate_limits._in_this_process.cache_clear()
-        rate_limits._redis.answered()
+        rate_limits._redis.responded()
 
     forget()
     yield

@@ -11,7 +11,7 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 
 from config.api.limits import waiting
-from config.api.limits.waiting import MOST_FOR_ONE_PARTY, MOST_WAITING, AnsweringMiddleware, Busy, waiting_for
+from config.api.limits.waiting import MAX_FOR_ONE_PARTY, MAX_WAITING, AnsweringMiddleware, Busy, waiting_for
 from tests.processes import REPOSITORY, eventually
 
 PATIENCE = 30.0
@@ -62,15 +62,15 @@ def test_threads_are_left_for_calls_that_need_no_one_outside() -> None:
     (threads,) = re.findall(
         r"^threads = (\d+)$", (REPOSITORY / "config" / "gunicorn.py").read_text(), re.MULTILINE
     )
-    assert MOST_FOR_ONE_PARTY < MOST_WAITING <= int(threads) - 4
+    assert MAX_FOR_ONE_PARTY < MAX_WAITING <= int(threads) - 4
 
 
 def test_one_party_takes_no_more_than_its_part(callers: Callers) -> None:
-    for _ in range(MOST_FOR_ONE_PARTY):
+    for _ in range(MAX_FOR_ONE_PARTY):
         callers.call("a node that hangs", queues=False)
     for _ in range(20):
         assert callers.is_refused("a node that hangs")
-    for _ in range(MOST_WAITING - MOST_FOR_ONE_PARTY):
+    for _ in range(MAX_WAITING - MAX_FOR_ONE_PARTY):
         assert not callers.call("another node", queues=False).done()
     assert callers.is_refused("one more node")
 
@@ -100,7 +100,7 @@ def test_once_a_turn_did_not_come_no_one_queues_for_a_while(
     monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 10 * PATIENCE)
     for _ in range(3):
         assert callers.is_refused("a node", at_once=1, queues=True), "and at once"
-    for number in range(MOST_WAITING - 1):  # rejected threads are no longer counted
+    for number in range(MAX_WAITING - 1):  # rejected threads are no longer counted
         assert not callers.call(f"node {number}", queues=False).done()
     assert not hanging.done()
 
@@ -135,7 +135,7 @@ def test_a_wait_within_a_wait_counts_once(callers: Callers) -> None:
 
 def test_threads_outside_requests_are_not_counted(callers: Callers) -> None:
     with ExitStack() as waits:
-        for _ in range(2 * MOST_WAITING):
+        for _ in range(2 * MAX_WAITING):
             waits.enter_context(waiting_for("a node", at_once=1, queues=False))
         callers.call("a node", at_once=1, queues=False)
         assert callers.is_refused("a node", at_once=1)

@@ -11,7 +11,7 @@ from chains.models import Chain
 from checkout.fan_out import ask_all
 from config.api.errors import ApiError
 from config.api.limits import waiting
-from config.api.limits.waiting import MOST_WAITING, AnsweringMiddleware
+from config.api.limits.waiting import MAX_WAITING, AnsweringMiddleware
 from merchants.models import Merchant
 from payments.prices import asking
 from payments.providers.base import ProviderDown
@@ -30,7 +30,7 @@ DEAD = "http://127.0.0.1:9"
 def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As many threads wait as may."""
     monkeypatch.setattr(waiting, "_threads", threads := waiting._Threads())
-    for number in range(MOST_WAITING):
+    for number in range(MAX_WAITING):
         threads.enter(f"node {number}", 1, queues=False)
     return
 
@@ -73,7 +73,7 @@ def test_rates_are_what_the_sources_said_last(exchanges: Exchanges, monkeypatch:
     first = asking.observations({"USDC"})
     assert first["USDC"]
     monkeypatch.setattr(asking, "SHARED_SECONDS", -1.0)
-    monkeypatch.setattr(waiting, "MOST_WAITING", 0)
+    monkeypatch.setattr(waiting, "MAX_WAITING", 0)
     asked = len(exchanges.asked)
     assert answering(lambda: asking.observations({"USDC", "EUR"})) == {"USDC": first["USDC"], "EUR": []}
     assert len(exchanges.asked) == asked

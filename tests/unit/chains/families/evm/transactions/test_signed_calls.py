@@ -18,7 +18,7 @@ from chains.families.evm.transactions.evidence import Evidence
 from chains.families.evm.transactions.signed_calls import (
     BEFORE_EXECUTION,
     EXECUTION_SUCCESS,
-    MOST_CALLS,
+    MAX_CALLS,
     SAFE_TRANSACTION,
     USER_OPERATION_EVENT,
     Log,
@@ -298,8 +298,8 @@ def account(number: int) -> str:
 
 
 def test_many_pointers_to_the_same_bytes_cost_little() -> None:
-    ends = [ended(account(0)), *[ended(account(1))] * (MOST_CALLS - 1)]
+    ends = [ended(account(0)), *[ended(account(1))] * (MAX_CALLS - 1)]
     assert read(ENTRY_POINT, pointing(30), BEGUN, *ends[:30]) == [PAID] * 30
     started = time.process_time()
-    assert read(ENTRY_POINT, pointing(MOST_CALLS), BEGUN, *ends) == [PAID] * MOST_CALLS
+    assert read(ENTRY_POINT, pointing(MAX_CALLS), BEGUN, *ends) == [PAID] * MAX_CALLS
     assert time.process_time() - started < 2

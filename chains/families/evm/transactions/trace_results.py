@@ -1,4 +1,4 @@
-"""Classify a node's answer to a trace query: a trace, an unreadable one, none, or no answer."""
+"""Classify a node's response to a trace query: a trace, an unreadable trace, no trace, or a failure."""
 
 import re
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from typing import Any
 
 from chains.client import ChainError
 from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity
+from chains.families.evm.transactions import binding
 from chains.families.evm.transactions.trace import (
-    MOST_FRAMES,
+    MAX_FRAMES,
     RawFrame,
     RawLog,
     Trace,
@@ -15,7 +16,7 @@ from chains.families.evm.transactions.trace import (
     read_trace,
 )
 from chains.families.evm.transactions.transfers import logs_of, token_transfers
-from chains.rpc.json_rpc import RpcFault, TooLarge, sound
+from chains.rpc.json_rpc import RpcFault, TooLarge, result_of
 
 _METHOD_NOT_FOUND = -32601
 _METHOD_NOT_SUPPORTED = -32004
@@ -51,19 +52,19 @@ class Unable(Exception):
     """The node doesn't support traces."""
 
 
-def trace_of(answer: Any, mined: Mined, whole_input_of: frozenset[str], has_traced: bool) -> Trace | None:
+def trace_of(result: Any, mined: Mined, whole_input_of: frozenset[str], has_traced: bool) -> Trace | None:
     """Return the trace, None if the node has none, or UNREADABLE.
 
-    Raises Unable if the node doesn't support traces, and ChainError without a usable answer.
+    Raises Unable if the node doesn't support traces, and ChainError without a usable response.
     """
-    if isinstance(answer, RpcFault):
-        if _is_no_method(answer) or (not has_traced and is_refusal(answer)):
+    if isinstance(result, RpcFault):
+        if _is_no_method(result) or (not has_traced and is_unsupported(result)):
             raise Unable
-        if _IS_LOST.search(answer.message):
+        if _IS_LOST.search(result.message):
             return None
-        raise ChainError(f"the node could not trace: {answer.message}")
+        raise ChainError(f"the node could not trace: {result.message}")
     try:
-        trace = read_trace(answer, whole_input_of)
+        trace = read_trace(result, whole_input_of)
     except Untraceable:
         return UNREADABLE
     if not _is_of(trace, mined.transaction):
@@ -71,22 +72,22 @@ def trace_of(answer: Any, mined: Mined, whole_input_of: frozenset[str], has_trac
     return trace if _shows_transfers(trace, mined.receipt) else UNREADABLE
 
 
-def is_too_much(answer: Any) -> bool:
-    """Return whether the node gave up on a trace that was queried on its own."""
-    return isinstance(answer, RpcFault) and bool(_IS_TOO_MUCH.search(answer.message))
+def is_too_much(result: Any) -> bool:
+    """Return whether the trace exceeded the node's own limits."""
+    return isinstance(result, RpcFault) and bool(_IS_TOO_MUCH.search(result.message))
 
 
-def is_able(answer: Any) -> bool:
-    """Return whether the answer is a trace, or the error that there is no such transaction."""
-    if isinstance(answer, RpcFault):
-        return bool(_IS_NO_TRANSACTION.search(answer.message))
-    return isinstance(answer, dict)
+def is_able(result: Any) -> bool:
+    """Return whether the response is a trace, or the error that there is no such transaction."""
+    if isinstance(result, RpcFault):
+        return bool(_IS_NO_TRANSACTION.search(result.message))
+    return isinstance(result, dict)
 
 
-def is_refusal(answer: Any) -> bool:
+def is_unsupported(result: Any) -> bool:
     """Return whether the node doesn't support traces."""
-    return isinstance(answer, RpcFault) and (
-        _is_no_method(answer) or bool(_IS_NOT_OFFERED.search(answer.message))
+    return isinstance(result, RpcFault) and (
+        _is_no_method(result) or bool(_IS_NOT_OFFERED.search(result.message))
     )
 
 
@@ -94,9 +95,8 @@ def _is_no_method(fault: RpcFault) -> bool:
     return fault.code in (_METHOD_NOT_FOUND, _METHOD_NOT_SUPPORTED)
 
 
-def transactions(answers: list[Any]) -> list[str]:
-    """Return the hashes of the transactions in a block."""
-    transactions = json_object(sound(answers[0])).get("transactions")
+def transactions(results: list[Any]) -> list[str]:
+    transactions = json_object(result_of(results[0])).get("transactions")
     if not isinstance(transactions, list):
         raise ChainError("the node's block has no list of transactions")
     return [hash32(transaction) for transaction in transactions]
@@ -111,36 +111,19 @@ class Compact:
 
     def __call__(self, part: dict[str, Any]) -> Any:
         self._count += 1
-        if self._count > MOST_FRAMES:
-            raise TooLarge(f"more than {MOST_FRAMES} calls and logs")
+        if self._count > MAX_FRAMES:
+            raise TooLarge(f"more than {MAX_FRAMES} calls and logs")
         if "topics" in part:
             return RawLog.read(part)
         return RawFrame(part, self._whole_input_of) if "type" in part else part
 
 
 def _shows_transfers(trace: Trace, receipt: dict[str, Any]) -> bool:
-    """Whether the trace has every log of each token that moved, with the call that wrote it.
-
-    Otherwise it is incomplete and proves nothing by omission. Some chains add system logs to receipts, so the logs are
-    compared per contract.
-    """
     logs = logs_of(receipt)
-    tokens = {transfer.token for transfer in token_transfers(logs).values()}
-    if not tokens:
-        return True
-    if trace.logs is None:
-        return False
-    written: dict[str, list[tuple[tuple[bytes, ...], bytes]]] = {token: [] for token in tokens}
-    traced: dict[str, list[tuple[tuple[bytes, ...], bytes]]] = {token: [] for token in tokens}
-    for kept, those in ((written, logs), (traced, trace.logs)):
-        for log in those:
-            if log.address in tokens:
-                kept[log.address].append((log.topics, log.data))
-    return written == traced
+    return binding.is_complete(token_transfers(logs), logs, trace)
 
 
 def _is_of(trace: Trace, transaction: dict[str, Any]) -> bool:
-    """Whether the trace starts with this transaction."""
     if not trace.calls:
         return False
     call, to = trace.calls[0], transaction.get("to")
