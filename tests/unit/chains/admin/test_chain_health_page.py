@@ -40,7 +40,7 @@ def test_chain_page_shows_block_lag_and_last_node_probe(admin_client: Client, ch
     ]
     write_status(chain, nodes, timezone.now())
     listed = page_of(admin_client, "chains/chain")
-    for part in ("impaired", "1,234,567", "2 of 4 answer", "67 blocks behind at most", "1 of 2"):
+    for part in ("impaired", "1,234,567", "2 of 4 respond", "67 blocks behind at most", "1 of 2"):
         assert part in listed, part
     page = page_of(admin_client, "chains/chain", chain.pk)
     for part in (
