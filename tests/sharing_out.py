@@ -56,7 +56,6 @@ _SECONDS = {
     "tests/browser/portal/test_reference_page.py": 26.0,
     "tests/browser/wallets/test_refunds.py": 25.0,
     "tests/integration/payments/refunds/test_creating_refunds.py": 24.0,
-    "tests/integration/nodes/oversized/test_oversized_payments_by_each_kind_of_node.py": 21.0,
     "tests/integration/swaps/test_worker.py": 19.0,
     "tests/integration/properties/test_refund_histories.py": 19.0,
     "tests/integration/payments/test_against_a_model.py": 18.0,
