@@ -57,21 +57,6 @@ def test_script_pays_from_the_route_to_the_completion(
     assert [payment["status"] for payment in after["payments"]] == ["completed"]
 
 
-def test_reference_follows_the_arguments_directly(
-    public: Api, checkout: Checkout, local_chain: LocalChain
-) -> None:
-    from payments.models import PaymentRequest
-
-    order = checkout()
-    reference = bytes(PaymentRequest.objects.get(pk=order["id"]).reference).hex()
-    route = route_for(public, order, local_chain.payer)
-    data = public.post("/api/public/build-transaction", {"route_id": route["id"]}).json()["transaction"][
-        "data"
-    ]
-    recipient = local_chain.recipient[2:].lower().rjust(64, "0")
-    assert data == f"0xa9059cbb{recipient}{10_500_000:064x}{reference}"
-
-
 def test_transaction_has_exactly_the_remaining_amount(
     public: Api, checkout: Checkout, local_chain: LocalChain
 ) -> None:

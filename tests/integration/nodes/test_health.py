@@ -38,12 +38,6 @@ def test_health_lists_nodes_in_catalogue_order_with_their_state(
     assert KEY not in repr(health)
 
 
-def test_reading_the_health_queries_no_node(nodes_of: Nodes, time: NodeTime) -> None:
-    (node,) = nodes_of(1)
-    EvmClient([node.url], 31337, clock=time).health()
-    assert node.round_trips == 0
-
-
 def test_health_keeps_the_last_error_and_when_the_state_began(nodes_of: Nodes, time: NodeTime) -> None:
     (node,) = nodes_of(1)
     client = EvmClient([node.url], 31337, clock=time)

@@ -61,13 +61,6 @@ def test_dump_is_encrypted_and_has_every_table(tmp_path: Path, key: Path) -> Non
         assert f"TABLE DATA public {table} " in listed
 
 
-def test_failed_dump_leaves_no_complete_file(tmp_path: Path, key: Path) -> None:
-    folder = tmp_path / "backups"
-    done = back_up(folder, key, DATABASE_URL="postgresql://127.0.0.1:1/nowhere")
-    assert done.returncode != 0
-    assert [file.name for file in folder.iterdir() if not file.name.endswith(".part")] == []
-
-
 def test_failed_repeated_dump_leaves_no_complete_file(tmp_path: Path, key: Path) -> None:
     folder = tmp_path / "backups"
     nowhere = settings(folder, key, DATABASE_URL="postgresql://127.0.0.1:1/nowhere")

@@ -37,19 +37,6 @@ def test_public_clusters_are_known_by_their_genesis_hash(local_ledger: LocalLedg
             assert SolanaClient([node.url], 7, "local").chain_id() == number
 
 
-def test_node_that_changes_its_cluster_is_rejected(
-    local_ledger: LocalLedger,
-) -> None:
-    signature = local_ledger.send(local_ledger.coin_move(new_address(), 10**9))
-    with proxying(local_ledger.url) as node:
-        node.break_with(forged("getGenesisHash", lambda _: DEVNET_GENESIS))
-        client = SolanaClient([node.url], DEVNET, "devnet")
-        assert client.look_up([signature], with_finality=True).transactions[signature]
-        node.heal()
-        with pytest.raises(ChainError):
-            client.look_up([signature], with_finality=True)
-
-
 def test_catalogue_of_the_local_world_matches_its_chain(
     local_ledger: LocalLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:

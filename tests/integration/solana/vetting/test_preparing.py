@@ -132,28 +132,6 @@ def test_transaction_signed_by_others_keeps_its_bytes(
     assert rejection(client, stale, wallet, token="", amount=SOL // 10).refusal == Refusal.WOULD_FAIL
 
 
-def test_sol_is_wrapped_spent_and_unwrapped(
-    client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
-) -> None:
-    _make_wrapped_sol(local_ledger)
-    own, recipient = token_account(str(wallet.pubkey()), WRAPPED_SOL), new_address()
-    program, mint = TOKEN_PROGRAM_ID, Pubkey.from_string(WRAPPED_SOL)
-    moves = [
-        spl.create_idempotent_associated_token_account(wallet.pubkey(), wallet.pubkey(), mint, program),
-        transfer(TransferParams(from_pubkey=wallet.pubkey(), to_pubkey=own, lamports=SOL // 5)),
-        spl.sync_native(SyncNativeParams(program_id=program, account=own)),
-        *local_ledger.token_move(recipient, SOL // 10, sender=wallet, token=WRAPPED_SOL, decimals=9),
-        spl.close_account(
-            CloseAccountParams(program_id=program, account=own, dest=wallet.pubkey(), owner=wallet.pubkey())
-        ),
-    ]
-    built = prepared(client, whole(moves, wallet), wallet, token="", amount=SOL // 10)
-    local_ledger.sign_and_send(built, wallet)
-    assert local_ledger.token_balance(recipient, WRAPPED_SOL) == SOL // 10
-    beyond = rejection(client, whole(moves, wallet), wallet, token="", amount=SOL // 10 - 1)
-    assert "lamports" in beyond.note
-
-
 def test_route_shaped_like_a_real_one_is_prepared(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:

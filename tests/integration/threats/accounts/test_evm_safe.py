@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from chains.models import Token
 from payments.models import ConsumedTransfer, PaymentRequest
 from tests.support.threats.evm_world import (
     UNPROVED,
@@ -58,10 +57,3 @@ def test_bytes_that_the_owners_did_not_sign_bind_nothing(
     else:
         sent = safe.send(safe.execution(world.chain.usdc, data, signature_tail=reference(thief)))
     assert refusal(thief, sent) in (UNPROVED if not either_node else ("transaction_not_bound",))
-
-
-def test_native_coin_of_a_safe_is_found_in_the_trace(world: World, ask: Ask, ether: Token) -> None:
-    request, safe = ask("0.01", ether), world.safe()
-    sent = safe.send(safe.execution(request.recipient_address, reference(request), value=10**16))
-    assert is_paid(request, sent)
-    assert ConsumedTransfer.objects.get().slot == "0.0.0"  # through the proxy's code, then the call

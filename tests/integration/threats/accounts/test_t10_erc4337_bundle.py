@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from chains.models import Token
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.support.threats.evm_world import (
     UNPROVED,
@@ -116,12 +115,6 @@ def test_unknown_entry_point_needs_a_trace(world: World, ask: Ask, either_node: 
         assert is_paid(request, sent)
     else:
         assert refusal(request, sent) in UNPROVED
-
-
-def test_native_coin_of_an_operation_is_in_the_trace(world: World, ask: Ask, ether: Token) -> None:
-    request = ask("0.01", ether)
-    operation = world.account().operation(execute(request.recipient_address, 10**16, reference(request)))
-    assert is_paid(request, bundled(world, operation))
 
 
 def test_hash_of_a_user_operation_is_no_transaction(world: World, ask: Ask) -> None:
