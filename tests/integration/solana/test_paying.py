@@ -10,7 +10,6 @@ from tests.conftest import Api
 from tests.support.payments.world import Clock, look_until_decided, make_request, submit
 from tests.support.solana.ledger import LocalLedger
 from tests.support.solana.world import built_for
-from tests.verifying import discover_due
 
 Status = PaymentRequest.Status
 

@@ -18,7 +18,6 @@ from tests.support.nodes.fixtures import NodeTime
 from tests.support.nodes.networks import client_of, nodes_before
 from tests.support.nodes.oversized import Shouter
 from tests.support.payments.world import Clock, look, make_request, pay, submit
-from tests.verifying import check_finality
 
 Nodes = Callable[[int], list[FaultProxy]]
 Clients = Callable[[list[FaultProxy]], EvmClient]
