@@ -1,4 +1,4 @@
-"""The service, whose process can be killed after it has answered a call, before anybody hears the answer."""
+"""The service, whose process can be killed after a call, before its response is sent."""
 
 import os
 import signal
@@ -9,8 +9,8 @@ from config.wsgi import application as service
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Answer, or die with the answer on the lips."""
-    answer: Iterable[bytes] = service(environ, start_response)
-    if environ.get("HTTP_X_DIE") == "before the answer is sent":
+    """Return the response, or kill the process before it is sent."""
+    response: Iterable[bytes] = service(environ, start_response)
+    if environ.get("HTTP_X_DIE") == "before the response is sent":
         os.kill(os.getpid(), signal.SIGKILL)
-    return answer
+    return response

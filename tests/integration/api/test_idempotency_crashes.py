@@ -1,4 +1,4 @@
-"""kill -9 of the web process between effect and answer, or before the effect: the call sent again is done once."""
+"""The web process is killed before or after its commit: the repeated call creates one request."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -68,7 +68,7 @@ def stuck() -> AbstractContextManager[threading.Event]:
 
 
 def is_stuck() -> bool:
-    """Whether somebody waits for the lock on the history."""
+    """Return whether a call waits for the lock on the history."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'payments_transition'::regclass"
@@ -76,10 +76,10 @@ def is_stuck() -> bool:
         return cursor.fetchone() == (1,)
 
 
-def test_killed_between_commit_and_answer(server: Server, order: Order) -> None:
+def test_retry_after_a_kill_past_the_commit_is_replayed(server: Server, order: Order) -> None:
     body = order()
     with pytest.raises(requests.ConnectionError):
-        server.post(CREATE, body, **{"X-Die": "before the answer is sent"})
+        server.post(CREATE, body, **{"X-Die": "before the response is sent"})
     created = PaymentRequest.objects.get()
     eventually(server._is_up, "a new worker answered")
     again = server.post(CREATE, body)
@@ -89,7 +89,7 @@ def test_killed_between_commit_and_answer(server: Server, order: Order) -> None:
     assert PaymentRequest.objects.count() == Transition.objects.count() == 1
 
 
-def test_the_connection_breaks_before_the_commit(
+def test_connection_lost_before_the_commit_frees_the_key(
     api_key: tuple[Any, str], order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def break_the_connection(*_: object, **__: object) -> None:
@@ -107,7 +107,9 @@ def test_the_connection_breaks_before_the_commit(
     assert PaymentRequest.objects.count() == 1
 
 
-def test_killed_before_the_commit(server: Server, order: Order, api_key: tuple[Any, str]) -> None:
+def test_retry_after_a_kill_before_the_commit_creates_once(
+    server: Server, order: Order, api_key: tuple[Any, str]
+) -> None:
     body = order()
     failures: list[Exception] = []
 

@@ -34,7 +34,7 @@ def test_two_hundred_equal_creates_make_one_request(
     assert running <= {"idempotency_key_in_use"}
 
 
-def test_a_key_whose_call_died_is_taken_over_once(
+def test_key_of_a_dead_call_is_taken_over_once(
     api_key: tuple[Any, str], order: Callable[..., dict[str, Any]]
 ) -> None:
     body = order()
@@ -50,7 +50,7 @@ def test_a_key_whose_call_died_is_taken_over_once(
     assert sum(a.status_code == 201 and "Idempotent-Replayed" not in a for a in answers) == 1
 
 
-def test_fifty_equal_cancels_write_one_line_of_history(
+def test_fifty_equal_cancels_write_one_transition(
     api_key: tuple[Any, str], order: Callable[..., dict[str, Any]]
 ) -> None:
     id_ = Api(api_key[1]).post(CREATE, order()).json()["id"]

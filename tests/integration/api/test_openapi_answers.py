@@ -1,4 +1,4 @@
-"""What the API really answers, held against its own description: no field more, none less, each of the right kind."""
+"""Every response of the API has exactly the fields and types of its description."""
 
 import copy
 import json
@@ -65,7 +65,7 @@ def check(schema: dict[str, Any], value: Any) -> None:
 
 
 class Described:
-    """Calls operations, and has each answer checked against what is said of it."""
+    """Checks each response against the description of its operation."""
 
     def __init__(self) -> None:
         self.seen: set[tuple[str, str]] = set()
@@ -87,7 +87,7 @@ class Described:
         return body
 
 
-def test_each_call_answers_exactly_what_is_described(
+def test_each_response_matches_its_description(
     api: Api,
     public: Api,
     api_key: tuple[ApiKey, str],
@@ -97,72 +97,76 @@ def test_each_call_answers_exactly_what_is_described(
     order: Order,
     local_chain: LocalChain,
 ) -> None:
-    answer = Described()
+    described = Described()
     there = prepare(api_key[1], merchant, usdc, order)
     one, many = f"/api/payment-requests/{there.request}", "/api/payment-requests"
     shown = f"/api/public/payment-requests/{there.request}"
 
-    answer("chains.list", public.get("/api/public/chains"))
-    answer("tokens.list", public.get(f"/api/public/chains/{there.chain}/tokens"))
-    answer("currencies.list", public.get("/api/public/currencies"))
+    described("chains.list", public.get("/api/public/chains"))
+    described("tokens.list", public.get(f"/api/public/chains/{there.chain}/tokens"))
+    described("currencies.list", public.get("/api/public/currencies"))
 
-    answer("payment_requests.create", api.post(many, order(redirect_url="https://shop.example/ok")))
-    assert len(answer("payment_requests.list", api.get(many))["data"]) == 3
-    answer("payment_requests.retrieve", api.get(one))
-    assert len(answer("payments.list", api.get(f"{one}/payments"))["data"]) == 1
+    described("payment_requests.create", api.post(many, order(redirect_url="https://shop.example/ok")))
+    assert len(described("payment_requests.list", api.get(many))["data"]) == 3
+    described("payment_requests.retrieve", api.get(one))
+    assert len(described("payments.list", api.get(f"{one}/payments"))["data"]) == 1
     found = {"transaction_hash": "0x" + "5e" * 32, "chain_id": there.chain}
-    answer("payments.submit", api.post(f"{one}/payments", found))
-    answer("payments.submit", api.post(f"{one}/payments", found))
+    described("payments.submit", api.post(f"{one}/payments", found))
+    described("payments.submit", api.post(f"{one}/payments", found))
     Payment.objects.filter(transaction_hash=found["transaction_hash"]).update(
         status="failed", failure_code="transaction_not_found", next_check_at=None
     )
     payment = f"{one}/payments/{there.payment}"
-    answer("payments.accept", api.post(f"{payment}/accept", {"reason": "The customer showed us."}))
-    answer("payments.accept", api.post(f"{payment}/accept", {"reason": "Once more, which is one too many."}))
+    described("payments.accept", api.post(f"{payment}/accept", {"reason": "The customer showed us."}))
+    described(
+        "payments.accept", api.post(f"{payment}/accept", {"reason": "Once more, which is one too many."})
+    )
     lost = {"status": "failed", "failure_code": "transaction_not_found", "next_check_at": None}
     Payment.objects.filter(pk=there.payment).update(**lost)
-    answer("payments.retry", api.post(f"{payment}/retry"))
+    described("payments.retry", api.post(f"{payment}/retry"))
     Payment.objects.filter(pk=there.payment).update(**lost)
-    answer("payment_requests.cancel", api.post(f"{one}/cancel"))
+    described("payment_requests.cancel", api.post(f"{one}/cancel"))
 
-    # Native coin, by a request without references: the one way that asks for everything there is on the checkout.
-    plain = answer(
+    # Native coin, by a request without references: this way uses every call of the checkout.
+    plain = described(
         "payment_requests.create", api.post(many, order(token_id=ether.id, amount="0.01", references=False))
     )
     shown = f"/api/public/payment-requests/{plain['shortcode']}"
     fresh = public.get(shown)
-    answer("checkout.retrieve", fresh)
-    answer("checkout.retrieve", public.get(shown, **{"If-None-Match": fresh["ETag"]}))
+    described("checkout.retrieve", fresh)
+    described("checkout.retrieve", public.get(shown, **{"If-None-Match": fresh["ETag"]}))
     wallet = {"wallet_address": local_chain.payer, "chain_id": there.chain}
-    offered = answer("checkout.list_routes", public.post(f"{shown}/routes", {**wallet, "token_id": ether.id}))
-    assert answer("checkout.list_routes", public.post(f"{shown}/routes", {**wallet, "token_id": usdc.id}))[
+    offered = described(
+        "checkout.list_routes", public.post(f"{shown}/routes", {**wallet, "token_id": ether.id})
+    )
+    assert described("checkout.list_routes", public.post(f"{shown}/routes", {**wallet, "token_id": usdc.id}))[
         "reason"
     ]
     question = {"wallet_address": local_chain.payer}
-    assert answer("checkout.essential_balances", public.post(f"{shown}/balances/essential", question))[
+    assert described("checkout.essential_balances", public.post(f"{shown}/balances/essential", question))[
         "balances"
     ]
-    assert answer(
+    assert described(
         "checkout.discover_wallet_tokens", public.post("/api/public/discover-wallet-tokens", question)
     )["tokens"]
     route = offered["routes"][0]["id"]
-    approval = answer(
+    approval = described(
         "checkout.check_approval", public.post("/api/public/check-approval", {"route_id": route})
     )
     assert not approval["approval_required"]
-    built = answer(
+    built = described(
         "checkout.build_transaction", public.post("/api/public/build-transaction", {"route_id": route})
     )
     signature = sign(local_chain, built["payer_proof"]["message"])
     proof = {"route_id": route, "wallet_address": local_chain.payer, "signature": signature}
-    answer("checkout.prove_payer", public.post(f"{shown}/payer-proof", proof))
+    described("checkout.prove_payer", public.post(f"{shown}/payer-proof", proof))
     sent = {"transaction_hash": local_chain.send(built["transaction"]), "chain_id": there.chain}
-    answer("checkout.submit_payment", public.post(f"{shown}/payments", sent))
-    answer("checkout.submit_payment", public.post(f"{shown}/payments", sent))
+    described("checkout.submit_payment", public.post(f"{shown}/payments", sent))
+    described("checkout.submit_payment", public.post(f"{shown}/payments", sent))
     verify_due()
-    paid = answer("payment_requests.retrieve", api.get(f"{many}/{plain['id']}"))
+    paid = described("payment_requests.retrieve", api.get(f"{many}/{plain['id']}"))
     assert (paid["status"], paid["payments"][0]["bound_by"]) == ("completed", "payer")
-    assert answer("checkout.retrieve", public.get(shown))["is_final"]
+    assert described("checkout.retrieve", public.get(shown))["is_final"]
 
     for outcome in (
         "underpaid",
@@ -176,40 +180,40 @@ def test_each_call_answers_exactly_what_is_described(
     ):
         created = api.post(many, order()).json()
         simulated = api.post(f"/api/test/payment-requests/{created['id']}/simulate", {"outcome": outcome})
-        answer("sandbox.simulate", simulated)
+        described("sandbox.simulate", simulated)
 
     refunds = f"{many}/{plain['id']}/refunds"
-    waiting = answer("refunds.create", api.post(refunds, {"amount": "0.004"}))
+    waiting = described("refunds.create", api.post(refunds, {"amount": "0.004"}))
     assert waiting["status"] == "requires_address"
-    refund = answer("refunds.create", api.post(refunds, {"recipient_address": REFUNDED}))
+    refund = described("refunds.create", api.post(refunds, {"recipient_address": REFUNDED}))
     elsewhere = {"recipient_address": local_chain.payer}
     waiting_at = f"/api/refunds/{waiting['id']}"
-    assert answer("refunds.change_address", api.post(f"{waiting_at}/address", elsewhere))["refund_url"]
+    assert described("refunds.change_address", api.post(f"{waiting_at}/address", elsewhere))["refund_url"]
     at = f"/api/refunds/{refund['id']}"
-    to_sign = answer("refunds.build", api.post(f"{at}/build", {"wallet_address": local_chain.payer}))
+    to_sign = described("refunds.build", api.post(f"{at}/build", {"wallet_address": local_chain.payer}))
     hash_ = local_chain.send(to_sign["transaction"])
-    answer("refunds.submit", api.post(f"{at}/submit", {"transaction_hash": hash_}))
+    described("refunds.submit", api.post(f"{at}/submit", {"transaction_hash": hash_}))
     verify_due()
-    assert answer("refunds.retrieve", api.get(at))["status"] == "completed"
-    answer("refunds.cancel", api.post(f"/api/refunds/{waiting['id']}/cancel"))
-    assert answer("refunds.list", api.get("/api/refunds"))["data"]
-    assert answer("refunds.list_of_request", api.get(refunds))["data"]
-    assert answer("payment_requests.retrieve", api.get(f"{many}/{plain['id']}"))["refunds"]
+    assert described("refunds.retrieve", api.get(at))["status"] == "completed"
+    described("refunds.cancel", api.post(f"/api/refunds/{waiting['id']}/cancel"))
+    assert described("refunds.list", api.get("/api/refunds"))["data"]
+    assert described("refunds.list_of_request", api.get(refunds))["data"]
+    assert described("payment_requests.retrieve", api.get(f"{many}/{plain['id']}"))["refunds"]
 
-    answer("webhooks.retrieve", api.get("/api/webhooks"))
+    described("webhooks.retrieve", api.get("/api/webhooks"))
     everything = {"url": f"http://127.0.0.1:{free_port()}/", "enabled_events": EventType.values}
-    answer("webhooks.update", api.put("/api/webhooks", {**everything, "rotate_secret": True}))
-    answer("webhooks.test", api.post("/api/webhooks/test", {}))
-    answer("webhook_deliveries.list", api.get("/api/webhooks/deliveries"))
+    described("webhooks.update", api.put("/api/webhooks", {**everything, "rotate_secret": True}))
+    described("webhooks.test", api.post("/api/webhooks/test", {}))
+    described("webhook_deliveries.list", api.get("/api/webhooks/deliveries"))
     delivery = f"/api/webhooks/deliveries/{there.delivery}"
-    assert answer("webhook_deliveries.retrieve", api.get(delivery))["attempts"]
-    answer("webhook_deliveries.redeliver", api.post(f"{delivery}/redeliver"))
+    assert described("webhook_deliveries.retrieve", api.get(delivery))["attempts"]
+    described("webhook_deliveries.redeliver", api.post(f"{delivery}/redeliver"))
     since = {"since": "2026-01-01T00:00:00Z"}
-    answer("webhook_deliveries.redeliver_failed", api.post("/api/webhooks/deliveries/redeliver", since))
+    described("webhook_deliveries.redeliver_failed", api.post("/api/webhooks/deliveries/redeliver", since))
 
-    events = answer("events.list", api.get("/api/events?limit=100"))["data"]
+    events = described("events.list", api.get("/api/events?limit=100"))["data"]
     assert {"payment.succeeded", "payment.failed", "payment.expired"} <= {event["type"] for event in events}
-    answer("events.retrieve", api.get(f"/api/events/{there.event}"))
+    described("events.retrieve", api.get(f"/api/events/{there.event}"))
 
     successes = {
         (name, status)
@@ -218,45 +222,45 @@ def test_each_call_answers_exactly_what_is_described(
         if status < "400"
     }
     # The stream is served by a process of its own (tests/integration/checkout/streams).
-    assert successes - answer.seen == {("checkout.events", "200")}
+    assert successes - described.seen == {("checkout.events", "200")}
 
 
-def test_refusals_are_described_too(
+def test_error_responses_match_their_description(
     api: Api, public: Api, merchant: Merchant, order: Order, chain: Any
 ) -> None:
-    answer = Described()
+    described = Described()
     many = "/api/payment-requests"
-    answer("payment_requests.create", api.post(many, {"amount": 1.5, "colour": "red"}))
-    answer("payment_requests.create", api.call("POST", many, b"{"))
-    answer("payment_requests.create", api.call("POST", many, b'"' + b"x" * 70_000 + b'"'))
-    answer("payment_requests.create", public.post(many, order()))
+    described("payment_requests.create", api.post(many, {"amount": 1.5, "colour": "red"}))
+    described("payment_requests.create", api.call("POST", many, b"{"))
+    described("payment_requests.create", api.call("POST", many, b'"' + b"x" * 70_000 + b'"'))
+    described("payment_requests.create", public.post(many, order()))
     weak = Api(issue_key(merchant=merchant, permissions=[], name="weak")[1])
-    answer("payment_requests.create", weak.post(many, order()))
-    answer("webhooks.retrieve", weak.get("/api/webhooks"))
-    answer("webhooks.test", api.post("/api/webhooks/test", {}))
-    answer("payment_requests.list", api.get(f"{many}?limit=0&color=red"))
-    answer("payment_requests.retrieve", api.get(f"{many}/unknown"))
-    answer("checkout.retrieve", public.get("/api/public/payment-requests/unknown"))
+    described("payment_requests.create", weak.post(many, order()))
+    described("webhooks.retrieve", weak.get("/api/webhooks"))
+    described("webhooks.test", api.post("/api/webhooks/test", {}))
+    described("payment_requests.list", api.get(f"{many}?limit=0&color=red"))
+    described("payment_requests.retrieve", api.get(f"{many}/unknown"))
+    described("checkout.retrieve", public.get("/api/public/payment-requests/unknown"))
     created = api.post(many, order()).json()
     api.post(f"{many}/{created['id']}/cancel")
     simulated = f"/api/test/payment-requests/{created['id']}/simulate"
-    answer("sandbox.simulate", api.post(simulated, {"outcome": "expired"}))
-    assert {status for _, status in answer.seen} == {"400", "401", "403", "404", "409", "413"}
+    described("sandbox.simulate", api.post(simulated, {"outcome": "expired"}))
+    assert {status for _, status in described.seen} == {"400", "401", "403", "404", "409", "413"}
 
 
-def test_metadata_whose_value_is_empty_is_given_back_as_described(api: Api, order: Order) -> None:
+def test_empty_metadata_value_is_returned_as_described(api: Api, order: Order) -> None:
     created = Described()(
         "payment_requests.create", api.post("/api/payment-requests", order(metadata={"note": ""}))
     )
     assert created["metadata"] == {"note": ""}
 
 
-def test_before_any_configuration_the_webhooks_are_null_as_described(api: Api) -> None:
+def test_webhooks_without_configuration_are_null(api: Api) -> None:
     Described()("webhooks.retrieve", api.get("/api/webhooks"))
 
 
 @pytest.mark.parametrize("type_", EventType)
-def test_the_sample_of_each_event_is_as_described(type_: EventType) -> None:
+def test_sample_of_each_event_matches_its_description(type_: EventType) -> None:
     envelope = {
         "id": "evt_" + "1" * 24,
         "type": type_.value,

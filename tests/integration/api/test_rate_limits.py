@@ -41,7 +41,7 @@ def request_id(api: Api, order: Order, limits: Any) -> str:
     return created
 
 
-def assert_refused(response: Any) -> None:
+def assert_rate_limited(response: Any) -> None:
     assert response.status_code == 429
     error = error_of(response)
     assert (error["type"], error["code"]) == ("rate_limit_error", "rate_limited")
@@ -52,34 +52,21 @@ def assert_refused(response: Any) -> None:
 # --- by key ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_key_is_refused_beyond_its_limit(api: Api, order: Order) -> None:
+def test_key_beyond_its_limit_is_rejected(api: Api, order: Order) -> None:
     assert [api.get("/api/webhooks").status_code for _ in range(3)] == [200] * 3
-    assert_refused(api.post(CREATE, order()))
+    assert_rate_limited(api.post(CREATE, order()))
     assert nothing_stored()
 
 
-def test_each_key_has_a_count_of_its_own(api: Api, merchant: Merchant) -> None:
-    for _ in range(4):
-        response = api.get("/api/webhooks")
-    assert_refused(response)
-    second = Api(issue_key(merchant=merchant, permissions=["manage_webhooks"])[1])
-    assert second.get("/api/webhooks").status_code == 200
-
-
-def test_what_a_key_may_not_do_counts_as_well(merchant: Merchant) -> None:
+def test_forbidden_calls_count_toward_the_limit(merchant: Merchant) -> None:
     weak = Api(issue_key(merchant=merchant, permissions=["create_payments"])[1])
     assert [weak.get("/api/webhooks").status_code for _ in range(4)] == [403] * 3 + [429]
 
 
-def test_off_refuses_nobody(api: Api, limits: Any) -> None:
-    limits.RATE_LIMIT_API = None
-    assert {api.get("/api/webhooks").status_code for _ in range(20)} == {200}
-
-
-def test_a_refused_call_claims_no_idempotency_key(api: Api, order: Order, limits: Any) -> None:
+def test_rejected_call_claims_no_idempotency_key(api: Api, order: Order, limits: Any) -> None:
     for _ in range(3):
         api.get("/api/webhooks")
-    assert_refused(api.post(CREATE, order(), **{"Idempotency-Key": "order-1001"}))
+    assert_rate_limited(api.post(CREATE, order(), **{"Idempotency-Key": "order-1001"}))
     limits.RATE_LIMIT_API = None
     assert api.post(CREATE, order(), **{"Idempotency-Key": "order-1001"}).status_code == 201
 
@@ -90,61 +77,61 @@ def test_a_refused_call_claims_no_idempotency_key(api: Api, order: Order, limits
 def test_public_calls_count_by_request_and_address(public: Api, request_id: str) -> None:
     path = f"/api/public/payment-requests/{request_id}"
     assert [public.get(path).status_code for _ in range(3)] == [200] * 3
-    refused = public.get(path)
-    assert_refused(refused)
-    assert refused["Access-Control-Allow-Origin"] == "*", "the page that asked can read why"
-    assert "Retry-After" in refused["Access-Control-Expose-Headers"]
+    rejected = public.get(path)
+    assert_rate_limited(rejected)
+    assert rejected["Access-Control-Allow-Origin"] == "*", "the calling page can read the reason"
+    assert "Retry-After" in rejected["Access-Control-Expose-Headers"]
 
 
 def test_calls_without_a_request_count_together(public: Api) -> None:
     paths = ["/api/public/chains", "/api/public/nothing-here", "/api/public/chains"]
     assert [public.get(path).status_code for path in paths] == [200, 404, 200]
-    assert_refused(public.get("/api/public/chains"))
+    assert_rate_limited(public.get("/api/public/chains"))
 
 
-def test_one_address_gets_ten_times_the_limit_over_all_requests(public: Api) -> None:
+def test_one_address_gets_ten_times_the_limit_in_total(public: Api) -> None:
     unknown = [f"/api/public/payment-requests/unknown-{number}" for number in range(31)]
     assert [public.get(path).status_code for path in unknown] == [404] * 30 + [429]
 
 
-def test_a_preflight_is_not_counted(public: Api) -> None:
+def test_preflight_request_is_not_counted(public: Api) -> None:
     for _ in range(5):
-        asked = public.call("OPTIONS", "/api/public/chains", **{"Access-Control-Request-Method": "GET"})
-        assert asked.status_code == 204
+        queried = public.call("OPTIONS", "/api/public/chains", **{"Access-Control-Request-Method": "GET"})
+        assert queried.status_code == 204
     assert public.get("/api/public/chains").status_code == 200
 
 
-def test_the_page_says_it_in_words(public: Api, request_id: str) -> None:
+def test_rate_limited_page_explains_the_wait(public: Api, request_id: str) -> None:
     code = PaymentRequest.objects.get().shortcode
     assert [public.get(f"/pay/{code}").status_code for _ in range(3)] == [200] * 3
-    refused = public.get(f"/pay/{code}")
-    assert refused.status_code == 429
-    assert refused["Content-Type"].startswith("text/html")
-    assert "One moment, please" in refused.content.decode()
-    assert f"{refused['Retry-After']} second" in refused.content.decode()
-    assert "default-src 'none'" in refused["Content-Security-Policy"]
+    rejected = public.get(f"/pay/{code}")
+    assert rejected.status_code == 429
+    assert rejected["Content-Type"].startswith("text/html")
+    assert "One moment, please" in rejected.content.decode()
+    assert f"{rejected['Retry-After']} second" in rejected.content.decode()
+    assert "default-src 'none'" in rejected["Content-Security-Policy"]
 
 
-def test_keyed_calls_do_not_count_as_public_ones(api: Api, public: Api, limits: Any) -> None:
+def test_keyed_calls_do_not_count_as_public_calls(api: Api, public: Api, limits: Any) -> None:
     limits.RATE_LIMIT_API = None
     for _ in range(5):
         api.get("/api/webhooks")
     assert public.get("/api/public/chains").status_code == 200
 
 
-def test_a_hash_is_taken_in_from_whoever_polled_too_much(
+def test_hash_is_accepted_from_a_rate_limited_address(
     public: Api, request_id: str, usdc: Any, limits: Any
 ) -> None:
     for _ in range(4):
-        refused = public.get(f"/api/public/payment-requests/{request_id}")
-    assert_refused(refused)
+        rejected = public.get(f"/api/public/payment-requests/{request_id}")
+    assert_rate_limited(rejected)
     sent = {"transaction_hash": "0x" + "1" * 64, "chain_id": usdc.chain_id}
     path = f"/api/public/payment-requests/{request_id}/payments"
     assert [public.post(path, sent).status_code for _ in range(5)] == [201, 200, 200, 200, 200]
     assert Payment.objects.count() == 1
 
 
-def test_whoever_fails_to_authenticate_is_told_to_wait(public: Api, api: Api, limits: Any) -> None:
+def test_failed_authentications_are_rate_limited(public: Api, api: Api, limits: Any) -> None:
     limits.RATE_LIMIT_API = None
     wrong = Api("quitt_" + "0" * 40)
     seen = [public.get("/api/webhooks"), wrong.get("/api/webhooks"), wrong.post(CREATE, {})]
@@ -153,8 +140,8 @@ def test_whoever_fails_to_authenticate_is_told_to_wait(public: Api, api: Api, li
         "api_key_invalid",
         "api_key_invalid",
     ]
-    assert_refused(wrong.get("/api/webhooks"))
-    assert_refused(public.get("/api/webhooks"))
+    assert_rate_limited(wrong.get("/api/webhooks"))
+    assert_rate_limited(public.get("/api/webhooks"))
     assert api.get("/api/webhooks").status_code == 200, "a good key from the same address is not held up"
 
 
@@ -213,12 +200,12 @@ def test_each_expensive_call_counts_by_request_and_address(
     seen = [post_from("192.0.2.1", address, body).status_code for _ in range(3)]
     assert 429 not in seen
     assert not [status for status in seen if status >= 500]
-    assert_refused(post_from("192.0.2.1", address, body))
+    assert_rate_limited(post_from("192.0.2.1", address, body))
     assert post_from("192.0.2.2", address, body).status_code != 429
 
 
 @pytest.mark.parametrize("path", expensive_paths())
-def test_invalid_input_and_unknown_ids_cost_nothing(
+def test_invalid_input_and_unknown_ids_are_not_counted(
     path: str, request_id: str, route_id: str, local_chain: Any
 ) -> None:
     body = valid_body(path, PaymentRequest.objects.get(), route_id, local_chain.payer)
@@ -238,9 +225,7 @@ def test_invalid_input_and_unknown_ids_cost_nothing(
     assert post_from("192.0.2.1", address, body).status_code != 429
 
 
-def test_a_binding_that_does_not_fit_costs_nothing(
-    public: Api, request_id: str, route_id: str, limits: Any
-) -> None:
+def test_invalid_binding_is_not_counted(public: Api, request_id: str, route_id: str, limits: Any) -> None:
     PaymentRequest.objects.update(references=False)
     wrong = {"route_id": route_id, "binding": "reference"}
     seen = [public.post("/api/public/build-transaction", wrong) for _ in range(5)]
@@ -251,7 +236,7 @@ def test_a_binding_that_does_not_fit_costs_nothing(
 def test_twenty_empty_calls_leave_the_request_payable(
     request_id: str, route_id: str, local_chain: Any
 ) -> None:
-    """One visitor's calls, be they empty, full or over the limit, are never another's."""
+    """Calls of one address, whether empty, valid or over the limit, never count for another."""
     address = ROUTES.format(request_id)
     body = valid_body(address, PaymentRequest.objects.get(), route_id, local_chain.payer)
     for sent in ({}, body):
@@ -261,23 +246,14 @@ def test_twenty_empty_calls_leave_the_request_payable(
     assert post_from("192.0.2.2", address, body).status_code == 200
 
 
-def test_addresses_of_one_64_share_one_count(request_id: str, route_id: str, local_chain: Any) -> None:
-    address = ROUTES.format(request_id)
-    body = valid_body(address, PaymentRequest.objects.get(), route_id, local_chain.payer)
-    ips = ["2001:db8:1:2::1", "2001:db8:1:2:3::4", "2001:db8:1:2:ffff:ffff:ffff:ffff"]
-    assert [post_from(ip, address, body).status_code for ip in ips] == [200] * 3
-    assert_refused(post_from("2001:db8:1:2::99", address, body))
-    assert post_from("2001:db8:1:3::1", address, body).status_code == 200
-
-
-def test_a_listed_tokens_decimals_are_read_only_after_the_count(
+def test_decimals_of_a_listed_token_are_read_after_the_count(
     request_id: str, route_id: str, local_chain: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A token that no catalogue has costs a call to a node before it is known to be usable."""
-    asked: list[str] = []
+    queried: list[str] = []
 
     def metadata(self: Any, tokens: Any) -> Any:
-        asked.extend(tokens)
+        queried.extend(tokens)
         raise ChainError("no node for this test")
 
     stranger = "0x" + "ab" * 20
@@ -287,10 +263,10 @@ def test_a_listed_tokens_decimals_are_read_only_after_the_count(
     body = {"wallet_address": local_chain.payer, "chain_id": local_chain.chain_id, "token_address": stranger}
     address = ROUTES.format(request_id)
     assert [post_from("192.0.2.1", address, body).status_code for _ in range(5)] == [503] * 3 + [429] * 2
-    assert len(asked) == 3
+    assert len(queried) == 3
 
 
-def test_the_expensive_ones_share_one_count_and_both_names_of_a_request_do(
+def test_expensive_calls_share_one_count(
     public: Api, request_id: str, route_id: str, local_chain: Any
 ) -> None:
     request = PaymentRequest.objects.get()
@@ -298,36 +274,10 @@ def test_the_expensive_ones_share_one_count_and_both_names_of_a_request_do(
     assert public.post(ROUTES.format(request_id), body).status_code == 200
     assert public.post(ROUTES.format(request.shortcode), body).status_code == 200
     public.post("/api/public/build-transaction", {"route_id": route_id})
-    assert_refused(public.post(ROUTES.format(request.shortcode), body))
+    assert_rate_limited(public.post(ROUTES.format(request.shortcode), body))
 
 
-def test_what_is_expensive_is_counted_by_this_process_when_redis_is_gone(
-    public: Api, request_id: str, route_id: str, local_chain: Any, limits: Any
-) -> None:
-    from config.api.limits import rate_limits
-
-    limits.RATE_LIMIT_PUBLIC = parse("3/hour")
-    limits.REDIS_URL = "redis://127.0.0.1:1/0"
-    rate_limits._in_redis.cache_clear()
-    try:
-        request = PaymentRequest.objects.get()
-        body = {
-            "wallet_address": local_chain.payer,
-            "chain_id": request.chain_id,
-            "token_id": request.token_id,
-        }
-        seen = [public.post(ROUTES.format(request_id), body) for _ in range(4)]
-        assert [response.status_code for response in seen[:3]] == [200] * 3
-        assert_refused(seen[3])
-        status = [public.get(f"/api/public/payment-requests/{request_id}").status_code for _ in range(6)]
-        assert status == [200] * 6, "what is cheap goes through"
-    finally:
-        rate_limits._in_redis.cache_clear()
-        rate_limits._in_this_process.cache_clear()
-        rate_limits._redis.responded()
-
-
-def test_the_walk_knows_the_paths() -> None:
+def test_expensive_paths_are_found_in_the_urls() -> None:
     assert {
         "/api/public/payment-requests/<str:id>/routes",
         "/api/public/payment-requests/<str:id>/payer-proof",

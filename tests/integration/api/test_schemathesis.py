@@ -59,7 +59,7 @@ def _name(path: str, variable: str, there: Objects) -> Any:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_running_service_answers_as_it_describes_itself(
+def test_running_service_matches_its_description(
     tmp_path: Path,
     api_key: tuple[ApiKey, str],
     merchant: Merchant,

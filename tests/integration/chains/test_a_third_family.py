@@ -60,10 +60,10 @@ def entry(**different: Any) -> dict[str, Any]:
     return chain(**{**of_moon, **different})
 
 
-def order(asked: Token, **different: Any) -> dict[str, Any]:
+def order(token_: Token, **different: Any) -> dict[str, Any]:
     good = {
         "amount": "12.34567891",
-        "token_id": asked.pk,
+        "token_id": token_.pk,
         "chain_id": CHAIN_ID,
         "recipient_address": RECIPIENT,
     }
@@ -74,13 +74,11 @@ def order(asked: Token, **different: Any) -> dict[str, Any]:
 def created(api: Api, coin: Token) -> dict[str, Any]:
     response = api.post("/api/payment-requests", order(coin))
     assert response.status_code == 201, response.content
-    answer: dict[str, Any] = response.json()
-    return answer
+    response: dict[str, Any] = response.json()
+    return response
 
 
-def test_a_request_is_created_with_the_familys_own_decimals_and_addresses(
-    api: Api, created: dict[str, Any]
-) -> None:
+def test_request_has_the_decimals_of_the_new_family(api: Api, created: dict[str, Any]) -> None:
     assert created["amount"] == {"raw": "1234567891", "formatted": "12.34567891", "decimals": 8}
     assert created["recipient_address"] == RECIPIENT
     assert api.get(f"/api/payment-requests/{created['id']}").json()["chain_id"] == CHAIN_ID
@@ -96,7 +94,7 @@ def test_a_request_is_created_with_the_familys_own_decimals_and_addresses(
         ({"amount": "0.123456789"}, "amount_too_precise", "LUNE has 8 decimals"),
     ],
 )
-def test_what_the_family_does_not_allow_is_refused_in_its_own_words(
+def test_input_that_the_family_rejects_names_the_family(
     api: Api, coin: Token, different: dict[str, Any], code: str, message: str
 ) -> None:
     response = api.post("/api/payment-requests", order(coin, **different))
@@ -107,7 +105,7 @@ def test_what_the_family_does_not_allow_is_refused_in_its_own_words(
     assert not PaymentRequest.objects.exists()
 
 
-def test_the_public_api_and_the_pages_show_it(public: Api, created: dict[str, Any]) -> None:
+def test_public_api_and_pages_show_the_new_family(public: Api, created: dict[str, Any]) -> None:
     listed = public.get("/api/public/chains").json()
     assert listed == [{"id": CHAIN_ID, "name": "Sea of Tranquility", "chain_type": "moon", "is_active": True}]
     shown = public.get(f"/api/public/payment-requests/{created['id']}").json()
@@ -123,11 +121,11 @@ def test_the_public_api_and_the_pages_show_it(public: Api, created: dict[str, An
         assert of_others not in by_hand.partition("<main")[2].partition("</main>")[0]
 
 
-def test_there_are_no_routes_and_the_answer_says_what_to_do(public: Api, created: dict[str, Any]) -> None:
+def test_family_without_wallets_has_no_route_and_a_reason(public: Api, created: dict[str, Any]) -> None:
     body = {"wallet_address": WALLET, "chain_id": CHAIN_ID, "token_id": created["token"]["id"]}
-    answer = public.post(f"/api/public/payment-requests/{created['id']}/routes", body)
-    assert answer.status_code == 200
-    assert answer.json() == {
+    response = public.post(f"/api/public/payment-requests/{created['id']}/routes", body)
+    assert response.status_code == 200
+    assert response.json() == {
         "routes": [],
         "reason": {
             "code": "no_route",
@@ -141,39 +139,37 @@ def test_there_are_no_routes_and_the_answer_says_what_to_do(public: Api, created
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (400, "address_invalid")
 
 
-def test_no_provider_is_asked_for_a_coin_that_it_has_no_name_for(
+def test_provider_without_the_coin_is_not_queried(
     public: Api, created: dict[str, Any], settings: Any
 ) -> None:
     settings.ROUTING_PROVIDERS = ["lifi"]
-    settings.LIFI_API_URL = "http://127.0.0.1:9"  # where no answer comes from
+    settings.LIFI_API_URL = "http://127.0.0.1:9"  # where no response comes from
     base = Chain.objects.create(
         id=8453, name="Base", chain_type="evm", native_symbol="ETH", routers={"lifi": [EVM_WALLET]}
     )
     ether = Token.objects.create(chain=base, symbol="ETH", name="Ether", decimals=18, contract_address="")
     body = {"wallet_address": EVM_WALLET, "chain_id": base.pk, "token_id": ether.pk}
-    answer = public.post(f"/api/public/payment-requests/{created['id']}/routes", body)
-    assert answer.status_code == 200, answer.content
-    assert answer.json()["routes"] == []
-    assert "to LUNE on Sea of Tranquility" in answer.json()["reason"]["message"]
+    response = public.post(f"/api/public/payment-requests/{created['id']}/routes", body)
+    assert response.status_code == 200, response.content
+    assert response.json()["routes"] == []
+    assert "to LUNE on Sea of Tranquility" in response.json()["reason"]["message"]
 
 
-def test_transactions_are_taken_in_the_familys_spelling_alone(api: Api, created: dict[str, Any]) -> None:
+def test_hashes_are_accepted_in_the_familys_spelling(api: Api, created: dict[str, Any]) -> None:
     path = f"/api/payment-requests/{created['id']}/payments"
-    refused = api.post(path, {"transaction_hash": "0x" + "5e" * 32, "chain_id": CHAIN_ID})
-    assert refused.status_code == 400
-    assert refused.json()["error"]["message"].startswith("This should be a Moon transaction")
+    rejected = api.post(path, {"transaction_hash": "0x" + "5e" * 32, "chain_id": CHAIN_ID})
+    assert rejected.status_code == 400
+    assert rejected.json()["error"]["message"].startswith("This should be a Moon transaction")
     assert not Payment.objects.exists()
     taken = api.post(path, {"transaction_hash": HASH.upper(), "chain_id": CHAIN_ID})
     assert taken.status_code in (200, 201, 202), taken.content
     assert Payment.objects.get().transaction_hash == HASH
 
 
-def test_the_sandbox_pays_it_and_the_receipt_has_the_familys_reference(
-    api: Api, public: Api, created: dict[str, Any]
-) -> None:
-    answer = api.post(f"/api/test/payment-requests/{created['id']}/simulate", {"outcome": "paid"})
-    assert answer.status_code == 200, answer.content
-    (payment,) = answer.json()["payments"]
+def test_sandbox_payment_has_the_familys_reference(api: Api, public: Api, created: dict[str, Any]) -> None:
+    response = api.post(f"/api/test/payment-requests/{created['id']}/simulate", {"outcome": "paid"})
+    assert response.status_code == 200, response.content
+    (payment,) = response.json()["payments"]
     assert payment["from_address"] == "moon1" + "0" * 30
     assert payment["transaction_hash"].startswith("m" + b"sandbox-payment-".hex())
     receipt = public.get(f"/pay/{created['shortcode']}/receipt").content.decode()
@@ -181,7 +177,7 @@ def test_the_sandbox_pays_it_and_the_receipt_has_the_familys_reference(
     assert "memo-" + reference.hex() in receipt
 
 
-def test_its_addresses_are_recognised_wherever_no_chain_is_named(merchant: Merchant, coin: Token) -> None:
+def test_addresses_of_the_family_are_recognised(merchant: Merchant, coin: Token) -> None:
     assert [read_address(text)[0].key for text in (RECIPIENT, EVM_WALLET)] == ["moon", "evm"]
     allow_recipients(merchant, [parse_recipient(WALLET)], request=None)
     assert str(AllowedRecipient.objects.get()) == f"Moon {WALLET}"
@@ -195,7 +191,7 @@ def test_its_addresses_are_recognised_wherever_no_chain_is_named(merchant: Merch
         ({"routers": {"lifi": [EVM_WALLET]}}, "This should be a Moon address"),
     ],
 )
-def test_a_catalogue_that_the_family_does_not_allow_is_refused(
+def test_catalogue_that_the_family_rejects_is_not_loaded(
     db: None, moon: None, tmp_path: Path, different: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(CommandError, match=message):
@@ -203,13 +199,13 @@ def test_a_catalogue_that_the_family_does_not_allow_is_refused(
     assert everything() == []
 
 
-def test_a_family_without_a_client_can_not_be_verified(db: None, moon: None, tmp_path: Path) -> None:
+def test_family_without_a_client_can_not_be_verified(db: None, moon: None, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="Moon nodes can't be asked yet"):
         load(write(tmp_path, [entry()]), "--verify")
     assert everything() == []
 
 
-def test_a_chain_whose_folder_is_gone_is_not_on_offer_and_becomes_no_other_family(
+def test_chain_without_its_family_folder_is_unavailable(
     api: Api, coin: Token, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = [folder for folder in chains.families.__path__ if folder != str(FOLDER)]
@@ -228,7 +224,7 @@ def test_a_chain_whose_folder_is_gone_is_not_on_offer_and_becomes_no_other_famil
 
 
 @pytest.mark.parametrize("key", ["moon", "dust"])
-def test_a_folder_without_a_sound_family_is_refused_at_once(
+def test_folder_without_a_valid_family_raises_import_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     """`moon` gives a family of another name, `dust` none."""
@@ -242,7 +238,7 @@ def test_a_folder_without_a_sound_family_is_refused_at_once(
         families()
 
 
-def test_every_family_names_messages_that_the_checkout_has(moon: None) -> None:
+def test_messages_of_every_family_exist_in_the_checkout(moon: None) -> None:
     messages = read_messages(ENGLISH)
     for family in families().values():
         words = vars(family.wording).values()

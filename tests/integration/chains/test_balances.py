@@ -35,7 +35,6 @@ ODD = {
     "nothing at all": ("60205ff3", 0),
     "nothing, after calls of itself without end": ("5f5f5f5f305afa 60205ff3", 0),
 }
-Place = Callable[[str], str]
 
 
 def strangers(count: int) -> list[str]:
@@ -72,14 +71,14 @@ def true(local_chain: LocalChain) -> dict[str, int]:
 
 
 def warm(node: FaultProxy) -> EvmClient:
-    """Return a client that has asked which chain the node serves, and is known to have asked nothing else."""
+    """Return a client that has checked the chain of the node, with its calls forgotten."""
     client = EvmClient([node.url], 31337)
     client.chain_id()
     node.asked.clear()
     return client
 
 
-def test_ordinary_tokens_and_the_native_coin(
+def test_balances_of_tokens_and_the_native_coin(
     local_chain: LocalChain, client: EvmClient, true: dict[str, int]
 ) -> None:
     assert client.balances(local_chain.payer, list(true)) == true
@@ -88,39 +87,31 @@ def test_ordinary_tokens_and_the_native_coin(
     }
     assert client.balances(local_chain.payer, [""]) == {"": true[""]}
     assert client.balances(local_chain.payer, []) == {}
-    nobody = strangers(1)[0]
-    assert client.balances(nobody, ["", local_chain.usdc]) == {"": 0, local_chain.usdc: 0}
+    stranger = strangers(1)[0]
+    assert client.balances(stranger, ["", local_chain.usdc]) == {"": 0, local_chain.usdc: 0}
 
 
-def test_a_token_named_twice_is_told_once(
-    local_chain: LocalChain, client: EvmClient, true: dict[str, int]
-) -> None:
-    assert client.balances(local_chain.payer, [*true, *true]) == true
-
-
-@pytest.mark.parametrize(
-    "nonsense", ["0x", "0x1234", "0x" + "1" * 39, "0x" + "1" * 42, "0x" + "g" * 40, "1" * 40]
-)
-def test_what_is_no_address_is_left_out_and_shifts_nothing(
+@pytest.mark.parametrize("nonsense", ["0x1234", "0x" + "g" * 40])
+def test_malformed_and_repeated_addresses_shift_nothing(
     local_chain: LocalChain, client: EvmClient, true: dict[str, int], nonsense: str
 ) -> None:
-    assert client.balances(local_chain.payer, [nonsense, *true, nonsense]) == true
+    assert client.balances(local_chain.payer, [nonsense, *true, *true, nonsense]) == true
 
 
-def test_a_thousand_tokens_are_one_request(local_chain: LocalChain, true: dict[str, int]) -> None:
+def test_thousand_tokens_are_read_in_one_request(local_chain: LocalChain, true: dict[str, int]) -> None:
     with proxying(local_chain.url) as node:
         client = warm(node)
         assert client.balances(local_chain.payer, ["", *strangers(997), *list(true)[1:]]) == true
         assert node.asked == [["eth_getBalance", "eth_call", "eth_call"]]
 
 
-def test_no_part_is_too_large_for_any_chain(local_chain: LocalChain) -> None:
+def test_each_part_fits_the_code_size_limits(local_chain: LocalChain) -> None:
     part = strangers(balances.MAX_IN_A_PART)
     assert len(balances.creation_code(local_chain.payer, part)) <= 49_152
     assert 1 + 33 * len(part) <= 24_576
 
 
-def test_hostile_contracts_spoil_themselves_alone(
+def test_hostile_contracts_affect_only_themselves(
     local_chain: LocalChain, hostile: list[str], odd: dict[str, int], true: dict[str, int]
 ) -> None:
     among = [token for pair in zip(hostile, strangers(len(hostile)), strict=True) for token in pair]
@@ -130,7 +121,7 @@ def test_hostile_contracts_spoil_themselves_alone(
         assert node.round_trips == 1
 
 
-def test_hundreds_that_burn_all_their_gas_hide_no_token_behind_them(
+def test_contracts_that_burn_all_gas_hide_no_other_token(
     local_chain: LocalChain, true: dict[str, int]
 ) -> None:
     burners = [place(local_chain, HOSTILE["an endless loop"], number) for number in range(2000, 2400)]
@@ -140,10 +131,10 @@ def test_hundreds_that_burn_all_their_gas_hide_no_token_behind_them(
         assert 1 < node.round_trips <= MOST_ROUND_TRIPS
 
 
-def refusing(chain: LocalChain, code: int, message: str) -> Callable[[Exchange], None]:
+def rejecting(chain: LocalChain, code: int, message: str) -> Callable[[Exchange], None]:
     """Return a node that runs no creation code, and all else."""
 
-    def answer(exchange: Exchange) -> None:
+    def reply(exchange: Exchange) -> None:
         fault = {"code": code, "message": message}
         exchange.reply(
             [
@@ -154,7 +145,7 @@ def refusing(chain: LocalChain, code: int, message: str) -> Callable[[Exchange],
             ]
         )
 
-    return answer
+    return reply
 
 
 def _result(chain: LocalChain, question: dict[str, Any]) -> Any:
@@ -164,12 +155,12 @@ def _result(chain: LocalChain, question: dict[str, Any]) -> Any:
         return "0x"
 
 
-@pytest.mark.parametrize("code", [-32000, -32602, -32603, 3])
-def test_a_node_that_runs_no_creation_code_is_asked_for_one_after_the_other(
+@pytest.mark.parametrize("code", [-32000, 3])
+def test_node_without_creation_code_gets_single_calls(
     local_chain: LocalChain, hostile: list[str], odd: dict[str, int], true: dict[str, int], code: int
 ) -> None:
     passed = [token for token in hostile if token != hostile[list(HOSTILE).index("a write")]]
-    with serving(refusing(local_chain, code, "to is required")) as node:
+    with serving(rejecting(local_chain, code, "to is required")) as node:
         client = EvmClient([node.url], 31337)
         asked = [*passed, *strangers(5), *odd, *true]
         assert client.balances(local_chain.payer, asked) == {**true, **odd}
@@ -179,7 +170,7 @@ def test_a_node_that_runs_no_creation_code_is_asked_for_one_after_the_other(
 def lying(lie: Any) -> fault_proxy.Fault:
     """The truth, but for what creation code returns."""
 
-    def answer(exchange: fault_proxy.Exchange) -> None:
+    def reply(exchange: fault_proxy.Exchange) -> None:
         exchange.reply(
             [
                 {**a, "result": lie} if q["method"] == "eth_call" and "to" not in q["params"][0] else a
@@ -187,10 +178,10 @@ def lying(lie: Any) -> fault_proxy.Fault:
             ]
         )
 
-    return answer
+    return reply
 
 
-def test_that_too_takes_few_requests_for_a_thousand(local_chain: LocalChain, true: dict[str, int]) -> None:
+def test_single_calls_for_thousand_tokens_are_batched(local_chain: LocalChain, true: dict[str, int]) -> None:
     with proxying(local_chain.url) as node:
         node.break_with(fault_proxy.refuse_creation)
         client = warm(node)
@@ -198,10 +189,8 @@ def test_that_too_takes_few_requests_for_a_thousand(local_chain: LocalChain, tru
         assert node.round_trips == MOST_ROUND_TRIPS
 
 
-def test_a_node_that_limits_our_rate_is_not_asked_for_more(
-    local_chain: LocalChain, true: dict[str, int]
-) -> None:
-    with serving(refusing(local_chain, -32005, "limit exceeded")) as node:
+def test_rate_limited_node_gets_no_single_calls(local_chain: LocalChain, true: dict[str, int]) -> None:
+    with serving(rejecting(local_chain, -32005, "limit exceeded")) as node:
         with pytest.raises(ChainError, match="limit exceeded"):
             EvmClient([node.url], 31337).balances(local_chain.payer, list(true))
         assert len(payment_questions(node)) == 1
@@ -216,15 +205,12 @@ SOUND = "01" + "00" * 31 + "2a"
     "lie",
     [
         "0x",
-        "0x01" + SOUND,
         "0x00" + SOUND[2:],
-        "0x00" + 4 * SOUND,
         "0x00" + SOUND + "01",
-        "0x00" + "02" + SOUND[2:],
     ],
-    ids=range(6),
+    ids=range(3),
 )
-def test_an_answer_of_another_shape_is_not_read_as_balances(
+def test_result_of_another_shape_falls_back_to_calls(
     local_chain: LocalChain, true: dict[str, int], lie: str
 ) -> None:
     with proxying(local_chain.url) as node:
@@ -232,10 +218,8 @@ def test_an_answer_of_another_shape_is_not_read_as_balances(
         assert EvmClient([node.url], 31337).balances(local_chain.payer, list(true)) == true
 
 
-@pytest.mark.parametrize("lie", ["garbage", "0x0", None, 7, {}], ids=range(5))
-def test_an_answer_that_makes_no_sense_is_none(
-    local_chain: LocalChain, true: dict[str, int], lie: Any
-) -> None:
+@pytest.mark.parametrize("lie", ["garbage", None], ids=range(2))
+def test_malformed_result_raises_chain_error(local_chain: LocalChain, true: dict[str, int], lie: Any) -> None:
     with proxying(local_chain.url) as node:
         node.break_with(lying(lie))
         client = EvmClient([node.url], 31337)
@@ -246,24 +230,12 @@ def test_an_answer_that_makes_no_sense_is_none(
         assert both.balances(local_chain.payer, list(true)) == true
 
 
-def test_a_node_that_answers_nothing_sound_gives_way_to_the_next(
-    local_chain: LocalChain, true: dict[str, int]
-) -> None:
-    with proxying(local_chain.url) as node:
-        for fault in (fault_proxy.null, fault_proxy.html, fault_proxy.server_error, fault_proxy.wrong_id):
-            node.break_with(fault)
-            with pytest.raises(ChainError):
-                EvmClient([node.url], 31337).balances(local_chain.payer, list(true))
-            both = EvmClient([node.url, local_chain.url], 31337)
-            assert both.balances(local_chain.payer, list(true)) == true
-
-
-def test_an_allowance_is_what_the_token_says(local_chain: LocalChain, client: EvmClient) -> None:
+def test_allowance_is_read_from_the_token(local_chain: LocalChain, client: EvmClient) -> None:
     spender = strangers(1)[0]
     assert client.allowance(local_chain.usdc, local_chain.payer, spender) == 0
     data = calls.encode_approval(spender, 12_345)
     deploy.send(local_chain.url, local_chain.payer_key, to=local_chain.usdc, data=data)
     assert client.allowance(local_chain.usdc, local_chain.payer, spender) == 12_345
-    assert client.allowance("", local_chain.payer, spender) == LARGEST, "native coin needs nobody's leave"
+    assert client.allowance("", local_chain.payer, spender) == LARGEST, "native coin needs no approval"
     with pytest.raises(ChainError):
         client.allowance(spender, local_chain.payer, spender)

@@ -1,4 +1,4 @@
-"""How chains do is asked by a task and kept: pages read what was kept, and ask no node."""
+"""A task checks how chains do and stores it; pages read what is stored, and query no node."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ def health(chain: Chain, at: datetime = NOON) -> Health:
     return evaluate(chain, ChainStatus.objects.filter(chain=chain).first(), at)
 
 
-def test_each_node_is_asked_for_its_head_and_its_host_alone_is_kept(
+def test_status_has_head_and_host_of_each_node(
     chain: Chain, nodes: list[FaultProxy], local_chain: LocalChain
 ) -> None:
     assert health(chain) is Health.UNKNOWN
@@ -50,9 +50,7 @@ def test_each_node_is_asked_for_its_head_and_its_host_alone_is_kept(
     assert health(chain) is Health.WORKING
 
 
-def test_a_chain_is_impaired_while_enough_nodes_answer_and_down_when_fewer_do(
-    chain: Chain, nodes: list[FaultProxy]
-) -> None:
+def test_chain_is_impaired_with_a_quorum_and_down_without(chain: Chain, nodes: list[FaultProxy]) -> None:
     nodes[0].break_with(fault_proxy.server_error)
     look(nodes)
     assert health(chain) is Health.IMPAIRED
@@ -63,7 +61,7 @@ def test_a_chain_is_impaired_while_enough_nodes_answer_and_down_when_fewer_do(
     assert health(chain) is Health.DOWN
 
 
-def test_a_chain_without_a_new_block_for_long_stands_still(chain: Chain, nodes: list[FaultProxy]) -> None:
+def test_chain_without_a_new_block_is_stalled(chain: Chain, nodes: list[FaultProxy]) -> None:
     look(nodes)
     later = NOON + longest_pause(chain) + timedelta(seconds=1)
     look(nodes, later)
@@ -71,7 +69,7 @@ def test_a_chain_without_a_new_block_for_long_stands_still(chain: Chain, nodes: 
     assert health(chain, later) is Health.STALLED
 
 
-def test_a_node_far_behind_the_others_lags_and_one_far_ahead_is_not_believed(
+def test_node_behind_lags_and_one_ahead_is_ignored(
     chain: Chain, nodes: list[FaultProxy], local_chain: LocalChain
 ) -> None:
     height = int(local_chain.rpc("eth_blockNumber"), 16)
@@ -91,6 +89,6 @@ def test_a_node_far_behind_the_others_lags_and_one_far_ahead_is_not_believed(
     assert health(chain) is Health.IMPAIRED
 
 
-def test_what_no_worker_has_looked_at_lately_is_unknown(chain: Chain, nodes: list[FaultProxy]) -> None:
+def test_chain_without_a_recent_check_is_unknown(chain: Chain, nodes: list[FaultProxy]) -> None:
     look(nodes)
     assert health(chain, NOON + STALE_AFTER + timedelta(seconds=1)) is Health.UNKNOWN

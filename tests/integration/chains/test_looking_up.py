@@ -1,7 +1,6 @@
 """What the client reports of transactions is what the chain has now: in few requests, and no block taken back."""
 
 import pytest
-from eth_account import Account
 
 from chains.client import Block, ChainError
 from chains.families.evm.client import EvmClient
@@ -12,7 +11,7 @@ from tests.support.chains.mining import mined as in_a_block
 UNKNOWN = "0x" + "ab" * 32
 
 
-def test_mined_and_unknown_transactions_in_one_look(local_chain: LocalChain, client: EvmClient) -> None:
+def test_mined_and_unknown_transactions_in_one_lookup(local_chain: LocalChain, client: EvmClient) -> None:
     mined = in_a_block(
         local_chain, local_chain.transfer(local_chain.usdc, local_chain.recipient, 5_000_000, tail=b"r" * 16)
     )
@@ -30,13 +29,7 @@ def test_mined_and_unknown_transactions_in_one_look(local_chain: LocalChain, cli
     assert (snapshot.head.safe, snapshot.head.finalized) == (None, None)
 
 
-def test_looking_for_nothing_still_tells_the_head(local_chain: LocalChain, client: EvmClient) -> None:
-    snapshot = client.look_up([], with_finality=False)
-    assert snapshot.transactions == {}
-    assert snapshot.head.latest == int(local_chain.rpc("eth_blockNumber"), 16)
-
-
-def test_safe_and_finalized_trail_the_head(own_chain: LocalChain) -> None:
+def test_safe_and_finalized_blocks_trail_the_head(own_chain: LocalChain) -> None:
     own_chain.mine(10)
     head = EvmClient([own_chain.url], own_chain.chain_id).look_up([], with_finality=True).head
     assert head.safe is not None
@@ -44,7 +37,7 @@ def test_safe_and_finalized_trail_the_head(own_chain: LocalChain) -> None:
     assert head.finalized < head.safe < head.latest
 
 
-def test_a_tag_that_the_node_does_not_know_is_unknown_and_not_guessed(local_chain: LocalChain) -> None:
+def test_block_tag_unknown_to_the_node_stays_unknown(local_chain: LocalChain) -> None:
     def old_node(exchange: Exchange) -> None:
         answers = []
         for question in exchange.questions:
@@ -62,7 +55,7 @@ def test_a_tag_that_the_node_does_not_know_is_unknown_and_not_guessed(local_chai
     assert head.latest > 0
 
 
-def test_a_pending_transaction_is_known_and_proves_nothing(own_chain: LocalChain) -> None:
+def test_pending_transaction_is_known_and_proves_nothing(own_chain: LocalChain) -> None:
     client = EvmClient([own_chain.url], own_chain.chain_id)
     own_chain.rpc("evm_setAutomine", False)
     try:
@@ -85,7 +78,7 @@ def test_a_pending_transaction_is_known_and_proves_nothing(own_chain: LocalChain
         own_chain.rpc("evm_setAutomine", True)
 
 
-def test_a_hundred_transactions_cost_three_requests(own_chain: LocalChain) -> None:
+def test_hundred_transactions_take_three_requests(own_chain: LocalChain) -> None:
     own_chain.rpc("evm_setAutomine", False)
     try:
         hashes = [own_chain.transfer(own_chain.usdc, own_chain.recipient, units) for units in range(1, 101)]
@@ -103,32 +96,7 @@ def test_a_hundred_transactions_cost_three_requests(own_chain: LocalChain) -> No
     assert [fact.transfers[0].amount for fact in facts if fact] == list(range(1, 101))
 
 
-def test_a_reverted_transaction_moved_nothing(local_chain: LocalChain, client: EvmClient) -> None:
-    stranger = Account.create()
-    local_chain.rpc("anvil_setBalance", stranger.address, hex(10**18))
-    reverted = in_a_block(
-        local_chain,
-        local_chain.transfer(local_chain.usdc, local_chain.recipient, 10**6, key=stranger.key.hex()),
-    )
-    facts = client.look_up([reverted], with_finality=False).transactions[reverted]
-    assert facts is not None
-    assert facts.block is not None
-    assert (facts.succeeded, facts.transfers) == (False, ())
-
-
-def test_a_block_that_was_taken_back_leaves_its_transaction_unmined(own_chain: LocalChain) -> None:
-    client = EvmClient([own_chain.url], own_chain.chain_id)
-    own_chain.mine(2)
-    taken_back = in_a_block(own_chain, own_chain.transfer(own_chain.usdc, own_chain.recipient, 7))
-    before = client.look_up([taken_back], with_finality=False).transactions[taken_back]
-    assert before is not None
-    assert before.block is not None
-    own_chain.reorganise()
-    after = client.look_up([taken_back], with_finality=False).transactions[taken_back]
-    assert after is None or (after.block is None and after.transfers == ())
-
-
-def test_a_block_that_is_taken_back_between_the_two_questions_is_not_believed(own_chain: LocalChain) -> None:
+def test_block_reorganised_between_two_queries_is_discarded(own_chain: LocalChain) -> None:
     own_chain.mine(2)
     mined = in_a_block(own_chain, own_chain.transfer(own_chain.usdc, own_chain.recipient, 7))
 
@@ -147,7 +115,7 @@ def test_a_block_that_is_taken_back_between_the_two_questions_is_not_believed(ow
     assert (facts.block, facts.succeeded, facts.transfers) == (None, False, ())
 
 
-def test_a_receipt_of_another_transaction_is_no_answer(local_chain: LocalChain) -> None:
+def test_receipt_of_another_transaction_is_rejected(local_chain: LocalChain) -> None:
     asked = in_a_block(local_chain, local_chain.transfer(local_chain.usdc, local_chain.recipient, 1))
     other = in_a_block(local_chain, local_chain.transfer(local_chain.usdc, local_chain.recipient, 10**12))
 

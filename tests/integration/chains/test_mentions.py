@@ -1,4 +1,4 @@
-"""What contracts were told by the very call that the payer signed, or have logged: no id is looked for elsewhere."""
+"""The calls and logs of the requested contracts are in the facts of a transaction."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,13 +23,13 @@ RUN = "run((address,uint256,bytes,bool)[])"
 
 @pytest.fixture(scope="module")
 def batch(local_chain: LocalChain) -> str:
-    """A contract that makes the calls that it is told to."""
+    """A contract that makes any calls for its caller."""
     return deploy.deploy_contract(local_chain.url, "BatchPayer", key=local_chain.payer_key)
 
 
 @pytest.fixture(scope="module")
 def crier(local_chain: LocalChain) -> str:
-    """A contract that logs the first 32 bytes that it is told, under one topic (it has no other purpose)."""
+    """A contract that logs the first 32 bytes of its input, under one topic (it has no other purpose)."""
     address = "0xC0DE000000000000000000000000000000000c1E"
     local_chain.rpc("anvil_setCode", address, "0x5f355f52607760205fa100")
     return deploy.to_checksum_address(address)
@@ -62,16 +62,16 @@ def facts_of(client: EvmClient, sent: str, *mentioning: str) -> TransactionFacts
     return facts
 
 
-def test_the_call_that_the_payer_signed_and_the_log_of_it(client: EvmClient, call: Call, crier: str) -> None:
+def test_signed_call_and_its_log_are_mentioned(client: EvmClient, call: Call, crier: str) -> None:
     data = ID + b" and more"
     sent = call(crier, data)
-    told = Mention(crier, data)
+    called = Mention(crier, data)
     logged = Mention(crier, (0x77).to_bytes(32) + ID, is_log=True)
-    assert facts_of(client, sent, crier).mentions == (told, logged)
-    assert facts_of(client, sent, crier.lower(), crier).mentions == (told, logged), "however it is spelled"
+    assert facts_of(client, sent, crier).mentions == (called, logged)
+    assert facts_of(client, sent, crier.lower(), crier).mentions == (called, logged), "however it is spelled"
 
 
-def test_nothing_is_mentioned_unasked(
+def test_other_contracts_are_not_mentioned(
     client: EvmClient, local_chain: LocalChain, call: Call, crier: str
 ) -> None:
     sent = call(crier, ID)
@@ -79,9 +79,7 @@ def test_nothing_is_mentioned_unasked(
     assert facts_of(client, sent, local_chain.usdc).mentions == ()
 
 
-def test_an_inner_call_and_its_log_are_both_mentioned(
-    client: EvmClient, call: Call, crier: str, batch: str
-) -> None:
+def test_inner_call_and_its_log_are_mentioned(client: EvmClient, call: Call, crier: str, batch: str) -> None:
     """What the call enclosed is the swap's; a smart wallet's own swap is an inner call."""
     sent = call(batch, running((crier, 0, ID)))
     logged = Mention(crier, (0x77).to_bytes(32) + ID, is_log=True)
@@ -89,7 +87,7 @@ def test_an_inner_call_and_its_log_are_both_mentioned(
     assert [mention.is_log for mention in facts_of(client, sent, batch).mentions] == [False]
 
 
-def test_each_log_of_each_contract_in_the_order_of_the_receipt(
+def test_logs_are_mentioned_in_the_order_of_the_receipt(
     client: EvmClient, local_chain: LocalChain, call: Call, crier: str, batch: str
 ) -> None:
     deploy.mint(local_chain.url, local_chain.usdc, batch, 1, key=local_chain.payer_key)
@@ -109,7 +107,7 @@ def test_each_log_of_each_contract_in_the_order_of_the_receipt(
     assert [transfer.amount for transfer in facts.transfers] == [1], "what it asks for changes nothing else"
 
 
-def test_a_failed_call_is_told_and_has_no_logs(
+def test_failed_call_is_mentioned_without_logs(
     client: EvmClient, local_chain: LocalChain, call: Call, batch: str, crier: str
 ) -> None:
     data = running((crier, 0, ID), (local_chain.usdc, 0, b"none of its functions"))
@@ -119,7 +117,7 @@ def test_a_failed_call_is_told_and_has_no_logs(
     assert facts.mentions == (Mention(batch, data),)
 
 
-def test_what_is_not_mined_mentions_its_own_call(
+def test_unmined_transaction_mentions_its_own_call(
     client: EvmClient, local_chain: LocalChain, crier: str
 ) -> None:
     local_chain.rpc("evm_setAutomine", False)
@@ -134,9 +132,7 @@ def test_what_is_not_mined_mentions_its_own_call(
         local_chain.mine()
 
 
-def test_a_contract_that_was_made_is_none_that_was_called(
-    client: EvmClient, local_chain: LocalChain, crier: str
-) -> None:
+def test_created_contract_is_not_mentioned(client: EvmClient, local_chain: LocalChain, crier: str) -> None:
     unsigned = {**local_chain.unsigned_transfer("", crier, 0, gas=100_000), "data": "0x00"}
     del unsigned["to"]
     sent = mined(local_chain, local_chain.send(unsigned))
@@ -157,9 +153,7 @@ def client_of(chain: LocalChain, nodes: list[FaultProxy]) -> EvmClient:
     return EvmClient([node.url for node in nodes], chain.chain_id)
 
 
-def test_of_three_nodes_one_alone_puts_no_id_into_a_log(
-    local_chain: LocalChain, call: Call, crier: str
-) -> None:
+def test_log_of_one_node_of_three_is_not_mentioned(local_chain: LocalChain, call: Call, crier: str) -> None:
     sent = call(crier, ID)
     with nodes_before(local_chain, 3) as nodes:
         nodes[0].break_with(with_a_log_more(crier))
@@ -167,38 +161,3 @@ def test_of_three_nodes_one_alone_puts_no_id_into_a_log(
         mentions = facts_of(client, sent, crier).mentions
         assert [mention.data[-32:] for mention in mentions] == [ID, ID]
         assert [node.state.value for node in client.health()] == ["contradicted", "answering", "answering"]
-
-
-def test_nor_is_it_read_in_what_the_payer_signed(local_chain: LocalChain, call: Call, crier: str) -> None:
-    sent = call(crier, ID)
-    with nodes_before(local_chain, 3) as nodes:
-        forged = fault_proxy.forged(
-            "eth_getTransactionByHash", lambda told: {**told, "input": "0x" + "66" * 32}
-        )
-        nodes[0].break_with(forged)
-        assert facts_of(client_of(local_chain, nodes), sent, crier).mentions[0].data == ID
-
-
-def test_where_no_two_nodes_agree_nothing_is_mentioned(
-    local_chain: LocalChain, call: Call, crier: str
-) -> None:
-    sent = call(crier, ID)
-    with nodes_before(local_chain, 3) as nodes:
-        nodes[0].break_with(with_a_log_more(crier))
-        nodes[1].break_with(fault_proxy.forgetful)
-        snapshot = client_of(local_chain, nodes).look_up([sent], with_finality=False, mentioning=[crier])
-    facts = snapshot.transactions[sent]
-    assert snapshot.contradicted == {sent}
-    assert facts is not None
-    assert (facts.block, facts.transfers, facts.mentions) == (None, (), ())
-
-
-def test_a_node_that_cannot_trace_and_one_that_can_agree_on_mentions(
-    local_chain: LocalChain, call: Call, crier: str
-) -> None:
-    sent = call(crier, ID)
-    with nodes_before(local_chain, 3) as nodes:
-        nodes[2].break_with(fault_proxy.forgetful)
-        nodes[0].break_with(fault_proxy.lacking("debug_traceTransaction"))
-        facts = facts_of(client_of(local_chain, nodes), sent, crier)
-    assert [mention.data[-32:] for mention in facts.mentions] == [ID, ID]

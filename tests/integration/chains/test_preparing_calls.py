@@ -1,4 +1,4 @@
-"""A call that somebody else made is handed out only if the wallet can make it and it takes no more than was agreed."""
+"""A call of a provider is prepared only if the wallet can make it and it takes no more than agreed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def data_of(signature: str, *arguments: Any) -> bytes:
 
 @pytest.fixture(scope="module")
 def router(local_chain: LocalChain) -> str:
-    """A contract that takes what it is told to."""
+    """A contract that takes any tokens it is called for."""
     return deploy.deploy_contract(local_chain.url, "Router", key=local_chain.payer_key)
 
 
@@ -61,7 +61,7 @@ def spending(local_chain: LocalChain) -> Spending:
     return Spending(local_chain.usdc, AMOUNT)
 
 
-def refusal(client: EvmClient, call: EvmCall, wallet: str, spending: Spending) -> TransferRefused:
+def rejection(client: EvmClient, call: EvmCall, wallet: str, spending: Spending) -> TransferRefused:
     with pytest.raises(TransferRefused) as refused:
         client.prepare(call, sender=wallet, spending=spending)
     return refused.value
@@ -70,7 +70,7 @@ def refusal(client: EvmClient, call: EvmCall, wallet: str, spending: Spending) -
 Paying = Callable[..., EvmCall]
 
 
-def test_the_call_comes_back_to_the_byte_with_gas_and_fees_of_our_own(
+def test_call_is_unchanged_and_gets_our_gas_and_fees(
     client: EvmClient, local_chain: LocalChain, router: str, wallet: str, paying: Paying, spending: Spending
 ) -> None:
     transaction = client.prepare(paying(), sender=wallet, spending=spending)
@@ -86,7 +86,7 @@ def test_the_call_comes_back_to_the_byte_with_gas_and_fees_of_our_own(
     assert int(transaction["gas"], 16) == estimate * 125 // 100
 
 
-def test_it_needs_two_round_trips(
+def test_preparing_takes_two_round_trips(
     local_chain: LocalChain, wallet: str, paying: Paying, spending: Spending
 ) -> None:
     with proxying(local_chain.url) as node:
@@ -106,7 +106,7 @@ def test_it_needs_two_round_trips(
         ]
 
 
-def test_advised_gas_counts_where_it_is_more_within_reason(
+def test_advised_gas_counts_if_it_is_reasonably_higher(
     client: EvmClient, wallet: str, paying: Paying, spending: Spending
 ) -> None:
     def gas(advised: int | None) -> int:
@@ -119,27 +119,27 @@ def test_advised_gas_counts_where_it_is_more_within_reason(
     assert abs(gas(29_000_000) - 3 * estimate) < 10, "nobody makes the wallet hold back a whole block's gas"
 
 
-def test_a_wallet_short_of_the_token(
+def test_too_few_tokens_are_insufficient_funds(
     client: EvmClient, local_chain: LocalChain, wallet: str, paying: Paying
 ) -> None:
-    refused = refusal(client, paying(AMOUNT + 7), wallet, Spending(local_chain.usdc, AMOUNT + 7))
+    refused = rejection(client, paying(AMOUNT + 7), wallet, Spending(local_chain.usdc, AMOUNT + 7))
     assert (refused.refusal, refused.missing) == (Refusal.INSUFFICIENT_FUNDS, 7)
 
 
-def test_a_wallet_short_of_the_coin_that_it_is_to_spend(
+def test_too_little_coin_is_insufficient_funds(
     client: EvmClient, local_chain: LocalChain, wallet: str
 ) -> None:
     call = EvmCall(local_chain.recipient, b"", value=2 * 10**18)
-    refused = refusal(client, call, wallet, Spending("", 2 * 10**18))
+    refused = rejection(client, call, wallet, Spending("", 2 * 10**18))
     assert (refused.refusal, refused.missing) == (Refusal.INSUFFICIENT_FUNDS, 10**18)
 
 
-def test_a_wallet_that_can_spend_but_not_pay_the_bridges_fee_besides(
+def test_missing_bridge_fee_is_insufficient_gas(
     client: EvmClient, local_chain: LocalChain, wallet: str
 ) -> None:
     """The fee in native coin is no part of what is spent: what lacks is coin for fees."""
     call = EvmCall(local_chain.recipient, b"", value=2 * 10**18)
-    refused = refusal(client, call, wallet, Spending("", 10**18, extra_native=10**18))
+    refused = rejection(client, call, wallet, Spending("", 10**18, extra_native=10**18))
     assert refused.refusal == Refusal.INSUFFICIENT_GAS
     assert refused.missing > 10**18
     local_chain.rpc("anvil_setBalance", wallet, hex(10**18 + refused.missing + 10**14))
@@ -147,25 +147,25 @@ def test_a_wallet_that_can_spend_but_not_pay_the_bridges_fee_besides(
     assert client.prepare(call, sender=wallet, spending=spending)["value"] == hex(2 * 10**18)
 
 
-def test_a_wallet_with_the_token_and_no_gas(
+def test_tokens_without_gas_are_insufficient_gas(
     client: EvmClient, local_chain: LocalChain, wallet: str, paying: Paying, spending: Spending
 ) -> None:
     local_chain.rpc("anvil_setBalance", wallet, "0x1")
-    refused = refusal(client, paying(), wallet, spending)
+    refused = rejection(client, paying(), wallet, spending)
     assert refused.refusal == Refusal.INSUFFICIENT_GAS
     local_chain.rpc("anvil_setBalance", wallet, hex(1 + refused.missing + 10**14))
     assert client.prepare(paying(), sender=wallet, spending=spending)
 
 
-def test_a_call_that_would_revert(
+def test_call_that_would_revert_is_rejected(
     client: EvmClient, local_chain: LocalChain, router: str, wallet: str, spending: Spending
 ) -> None:
-    refused = refusal(client, EvmCall(router, b"none of these"), wallet, spending)
+    refused = rejection(client, EvmCall(router, b"none of these"), wallet, spending)
     assert refused.refusal == Refusal.WOULD_FAIL
     assert refused.note
 
 
-def test_a_call_whose_value_is_not_what_is_to_be_spent_is_our_own_mistake(
+def test_call_with_another_value_raises_value_error(
     client: EvmClient, local_chain: LocalChain, wallet: str, paying: Paying, spending: Spending
 ) -> None:
     for call, other in (
@@ -180,7 +180,7 @@ def test_a_call_whose_value_is_not_what_is_to_be_spent_is_our_own_mistake(
         client.prepare(SolanaTransaction(b""), sender=wallet, spending=spending)
 
 
-def test_without_a_simulation_nothing_is_refused_and_the_advised_gas_stands(
+def test_call_without_simulation_keeps_the_advised_gas(
     client: EvmClient, local_chain: LocalChain, wallet: str, paying: Paying
 ) -> None:
     local_chain.rpc("anvil_setBalance", wallet, "0x0")
@@ -196,25 +196,25 @@ def test_without_a_simulation_nothing_is_refused_and_the_advised_gas_stands(
     assert whole_block["gas"] == local_chain.rpc("eth_getBlockByNumber", "latest", False)["gasLimit"]
 
 
-def test_a_call_that_takes_more_of_the_token_than_agreed(
+def test_call_that_takes_more_tokens_is_rejected(
     client: EvmClient,
     local_chain: LocalChain,
     wallet: str,
     paying: Paying,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    refused = refusal(client, paying(), wallet, Spending(local_chain.usdc, AMOUNT - 1))
+    refused = rejection(client, paying(), wallet, Spending(local_chain.usdc, AMOUNT - 1))
     assert refused.refusal == Refusal.WOULD_FAIL
     assert f"{AMOUNT} base units" in refused.note
     assert refused.note in caplog.text, "the operator is told; the customer only that it would fail"
     assert local_chain.token_balance(local_chain.usdc, wallet) == AMOUNT
 
 
-def test_a_call_that_takes_another_token_as_well(
+def test_call_that_takes_another_token_is_rejected(
     client: EvmClient, local_chain: LocalChain, wallet: str, paying: Paying
 ) -> None:
     """The wallet once let the router move its DAI; this payment is in native coin."""
-    refused = refusal(client, paying(1, token=local_chain.dai), wallet, Spending("", 0))
+    refused = rejection(client, paying(1, token=local_chain.dai), wallet, Spending("", 0))
     assert refused.refusal == Refusal.WOULD_FAIL
     assert local_chain.dai in refused.note
 
@@ -224,7 +224,7 @@ def batch(local_chain: LocalChain) -> str:
     return deploy.deploy_contract(local_chain.url, "BatchPayer", key=local_chain.payer_key)
 
 
-def test_what_the_call_brings_back_is_set_off(
+def test_returned_tokens_are_deducted(
     client: EvmClient, local_chain: LocalChain, wallet: str, router: str, batch: str
 ) -> None:
     """It takes 500 and returns 400 in the same transaction: 100 are spent."""
@@ -236,7 +236,7 @@ def test_what_the_call_brings_back_is_set_off(
     )
     call = EvmCall(batch, data)
     assert client.prepare(call, sender=wallet, spending=Spending(local_chain.usdc, 100))["to"] == batch
-    assert refusal(client, call, wallet, Spending(local_chain.usdc, 99)).refusal == Refusal.WOULD_FAIL
+    assert rejection(client, call, wallet, Spending(local_chain.usdc, 99)).refusal == Refusal.WOULD_FAIL
 
 
 APPROVAL = keccak(text="Approval(address,address,uint256)").hex()
@@ -246,7 +246,7 @@ def logging_approval(chain: LocalChain, address: str, owner: str, spender: str, 
     """Put code at `address` that logs an approval; return a contract to call that calls it."""
     words = [hex(amount)[2:].rjust(64, "0"), spender[2:].rjust(64, "0"), owner[2:].rjust(64, "0")]
     push = [f"7f{word}" for word in words]
-    # MSTORE(0, amount); LOG3(0, 32, topic, owner, spender). Asked for an allowance it answers 100.
+    # MSTORE(0, amount); LOG3(0, 32, topic, owner, spender). Its allowance is 100.
     asked = "5f3560e01c63dd62ed3e14"
     code = asked + "60XX57" + push[0] + "5f52" + push[1] + push[2] + "7f" + APPROVAL + "60205fa300"
     place = len(bytes.fromhex(code.replace("XX", "00")))
@@ -257,12 +257,12 @@ def logging_approval(chain: LocalChain, address: str, owner: str, spender: str, 
     return caller
 
 
-def test_a_call_that_lets_somebody_move_more_than_before(
+def test_call_that_raises_an_allowance_is_rejected(
     client: EvmClient, local_chain: LocalChain, wallet: str
 ) -> None:
     token, nothing = "0x" + "70" * 19 + "01", Spending("", 0)
     caller = logging_approval(local_chain, token, wallet, local_chain.recipient, 101)
-    refused = refusal(client, EvmCall(caller, b""), wallet, nothing)
+    refused = rejection(client, EvmCall(caller, b""), wallet, nothing)
     assert refused.refusal == Refusal.WOULD_FAIL
     assert local_chain.recipient in refused.note
     logging_approval(local_chain, token, wallet, local_chain.recipient, 100)
@@ -273,7 +273,7 @@ def test_a_call_that_lets_somebody_move_more_than_before(
     assert client.prepare(EvmCall(caller, b""), sender=wallet, spending=nothing), "another wallet's"
 
 
-def test_an_approval_that_the_wallet_gives_itself_is_prepared(
+def test_approval_of_the_wallet_itself_is_prepared(
     client: EvmClient, local_chain: LocalChain, wallet: str
 ) -> None:
     call = EvmCall(local_chain.usdc, encode_approval(local_chain.recipient, AMOUNT))
@@ -284,7 +284,7 @@ def test_an_approval_that_the_wallet_gives_itself_is_prepared(
 @pytest.mark.parametrize(
     "lie", [None, [], [{}], [{"calls": [{"status": "0x1"}]}], [{"calls": [{}, {}]}]], ids=range(5)
 )
-def test_a_node_whose_simulation_makes_no_sense_stops_nobody(
+def test_malformed_simulation_stops_no_payment(
     local_chain: LocalChain, wallet: str, paying: Paying, spending: Spending, lie: Any
 ) -> None:
     with proxying(local_chain.url) as node:
@@ -294,7 +294,7 @@ def test_a_node_whose_simulation_makes_no_sense_stops_nobody(
         assert client.health()[0].state == "answering"
 
 
-def test_a_node_without_simulations_is_not_asked_again(
+def test_node_without_simulations_is_queried_once(
     local_chain: LocalChain, wallet: str, paying: Paying, spending: Spending
 ) -> None:
     asked: list[str] = []
@@ -314,7 +314,7 @@ def test_a_node_without_simulations_is_not_asked_again(
     assert asked.count("eth_simulateV1") == 1
 
 
-def test_a_node_that_cannot_estimate_says_nothing_about_the_call(
+def test_failed_estimate_raises_chain_error(
     local_chain: LocalChain, wallet: str, paying: Paying, spending: Spending
 ) -> None:
     def limited(exchange: Exchange) -> None:

@@ -1,4 +1,4 @@
-"""`load_catalogue --verify` believes the chain, not the file: what disagrees is refused, and nothing is changed."""
+"""`load_catalogue --verify` rejects a file that differs from the chain, and changes nothing."""
 
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,12 @@ def entry(local: LocalChain, tokens: list[dict[str, Any]] | None = None, **diffe
     )
 
 
-def test_what_the_chain_confirms_is_loaded(tmp_path: Path, local_chain: LocalChain) -> None:
+def test_catalogue_confirmed_by_the_chain_is_loaded(tmp_path: Path, local_chain: LocalChain) -> None:
     assert load(write(tmp_path, [entry(local_chain)]), "--verify") == "1 chains and 3 tokens loaded.\n"
     assert Token.objects.count() == 3
 
 
-def test_a_chain_of_native_coin_alone_is_verified_too(tmp_path: Path, local_chain: LocalChain) -> None:
+def test_chain_with_only_a_native_coin_is_verified(tmp_path: Path, local_chain: LocalChain) -> None:
     load(
         write(tmp_path, [entry(local_chain, [token(symbol="ETH", decimals=18, contract_address="")])]),
         "--verify",
@@ -45,7 +45,7 @@ def test_a_chain_of_native_coin_alone_is_verified_too(tmp_path: Path, local_chai
     assert Token.objects.count() == 1
 
 
-def refused(directory: Path, *chains: dict[str, Any]) -> str:
+def rejection(directory: Path, *chains: dict[str, Any]) -> str:
     with pytest.raises(CommandError) as said:
         load(write(directory, list(chains)), "--verify")
     assert not Chain.objects.exists()
@@ -65,57 +65,57 @@ def refused(directory: Path, *chains: dict[str, Any]) -> str:
         ({"is_active": False, "decimals": 8}, "has decimals 6, but the file has 8"),
     ],
 )
-def test_a_token_that_disagrees_is_refused(
+def test_token_that_differs_on_chain_is_rejected(
     tmp_path: Path, local_chain: LocalChain, different: dict[str, Any], says: str
 ) -> None:
     tokens = [token(**{"contract_address": local_chain.usdc, **different})]
-    assert says in refused(tmp_path, entry(local_chain, tokens))
+    assert says in rejection(tmp_path, entry(local_chain, tokens))
 
 
-def test_a_node_of_another_chain_is_refused(
+def test_node_of_another_chain_is_rejected(
     tmp_path: Path, local_chain: LocalChain, own_chain: LocalChain
 ) -> None:
-    assert "a different chain" in refused(tmp_path, entry(local_chain, rpc_urls=[own_chain.url]))
+    assert "a different chain" in rejection(tmp_path, entry(local_chain, rpc_urls=[own_chain.url]))
 
 
-def test_every_node_is_asked_and_not_the_first_that_answers(
+def test_every_node_of_a_chain_is_verified(
     tmp_path: Path, local_chain: LocalChain, own_chain: LocalChain
 ) -> None:
-    assert "a different chain" in refused(
+    assert "a different chain" in rejection(
         tmp_path, entry(local_chain, rpc_urls=[local_chain.url, own_chain.url])
     )
     dead = f"http://127.0.0.1:{free_port()}/"
-    assert "could not be reached" in refused(tmp_path, entry(local_chain, rpc_urls=[local_chain.url, dead]))
+    assert "could not be reached" in rejection(tmp_path, entry(local_chain, rpc_urls=[local_chain.url, dead]))
 
 
-def test_a_dead_node_is_refused_without_showing_its_key(tmp_path: Path, local_chain: LocalChain) -> None:
-    said = refused(tmp_path, entry(local_chain, rpc_urls=[f"http://127.0.0.1:{free_port()}/v2/s3cretkey"]))
+def test_dead_node_is_rejected_without_showing_its_key(tmp_path: Path, local_chain: LocalChain) -> None:
+    said = rejection(tmp_path, entry(local_chain, rpc_urls=[f"http://127.0.0.1:{free_port()}/v2/s3cretkey"]))
     assert "could not be reached" in said
     assert "s3cretkey" not in said
 
 
-def test_a_chain_without_a_node_is_not_verified(
+def test_chain_without_a_node_is_not_verified(
     tmp_path: Path, local_chain: LocalChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NO_SUCH_RPC_URL", raising=False)
-    assert "no node is configured" in refused(tmp_path, entry(local_chain, rpc_urls=["env:NO_SUCH_RPC_URL"]))
+    assert "no node is configured" in rejection(
+        tmp_path, entry(local_chain, rpc_urls=["env:NO_SUCH_RPC_URL"])
+    )
 
 
-def test_one_bad_chain_keeps_the_good_ones_out_as_well(
+def test_one_bad_chain_keeps_the_others_out(
     tmp_path: Path, local_chain: LocalChain, own_chain: LocalChain
 ) -> None:
     wrong = entry(own_chain, [token(contract_address=own_chain.usdc, decimals=7)])
-    refused(tmp_path, entry(local_chain), wrong)
+    rejection(tmp_path, entry(local_chain), wrong)
 
 
-def test_a_node_that_answers_nonsense_is_refused(tmp_path: Path, local_chain: LocalChain) -> None:
+def test_node_with_malformed_results_is_rejected(tmp_path: Path, local_chain: LocalChain) -> None:
     with serving(lambda exchange: exchange.results(*["0x" for _ in exchange.questions])) as node:
-        refused(tmp_path, entry(local_chain, rpc_urls=[node.url]))
+        rejection(tmp_path, entry(local_chain, rpc_urls=[node.url]))
 
 
-def test_an_inactive_chain_is_not_asked_and_the_command_says_so(
-    tmp_path: Path, local_chain: LocalChain
-) -> None:
+def test_inactive_chain_is_skipped_with_a_note(tmp_path: Path, local_chain: LocalChain) -> None:
     solana = chain(
         id=1151111081099710, name="Solana", chain_type="solana", is_active=False,
         confirmations="finalized", routers={},

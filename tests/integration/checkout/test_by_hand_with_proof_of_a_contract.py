@@ -21,7 +21,7 @@ def pay(safe: Safe, chain: LocalChain) -> str:
     return safe.send(safe.execution(chain.usdc, transfer_data(chain.recipient, AMOUNT)))
 
 
-def test_a_safe_signs_by_its_owner_and_what_it_sends_is_credited_at_once(
+def test_safe_signs_by_its_owner_and_its_payment_is_credited(
     checkout: Checkout, world: World, local_chain: LocalChain
 ) -> None:
     browser, safe = Bare(checkout()), world.look_alike_safe()
@@ -32,7 +32,7 @@ def test_a_safe_signs_by_its_owner_and_what_it_sends_is_credited_at_once(
     assert (payment.status, payment.bound_by) == (Payment.Status.COMPLETED, "payer")
 
 
-def test_somebody_elses_signature_is_not_the_safes(
+def test_signature_of_another_key_is_not_the_safes(
     checkout: Checkout, world: World, local_chain: LocalChain
 ) -> None:
     browser, safe = Bare(checkout()), world.look_alike_safe()
@@ -44,7 +44,7 @@ def test_somebody_elses_signature_is_not_the_safes(
     assert not PayerProof.objects.exists()
 
 
-def test_what_the_owner_sends_is_not_what_the_safe_sends(
+def test_transfer_of_the_owner_is_not_the_safes(
     checkout: Checkout, world: World, local_chain: LocalChain
 ) -> None:
     browser, safe = Bare(checkout()), world.look_alike_safe()

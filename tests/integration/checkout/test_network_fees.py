@@ -20,9 +20,8 @@ def _nothing_cached() -> None:
     cache.clear()
 
 
-@pytest.mark.usefixtures("each_kind")
 @pytest.mark.parametrize("coin", ["usdc", "ether"])
-def test_the_estimate_is_near_to_what_the_payment_then_costs(
+def test_estimated_fee_is_close_to_the_real_one(
     public: Api, checkout: Checkout, local_chain: LocalChain, request: pytest.FixtureRequest, coin: str
 ) -> None:
     token: Token = request.getfixturevalue(coin)
@@ -34,7 +33,7 @@ def test_the_estimate_is_near_to_what_the_payment_then_costs(
     assert paid / 2 < int(route["gas"]["amount"]["raw"]) < paid * 2
 
 
-def test_without_a_node_the_route_is_offered_and_the_fee_left_to_the_wallet(
+def test_route_without_a_node_has_no_estimated_fee(
     public: Api, checkout: Checkout, local_chain: LocalChain
 ) -> None:
     order = checkout()
@@ -43,17 +42,17 @@ def test_without_a_node_the_route_is_offered_and_the_fee_left_to_the_wallet(
     assert (route["type"], route["gas"]["amount"], route["gas"]["usd"]) == ("direct", None, None)
 
 
-def test_a_node_is_asked_once_for_many_routes(usdc: Token) -> None:
-    asked = []
+def test_fee_is_read_once_for_many_routes(usdc: Token) -> None:
+    queried = []
 
     class Node:
         def usual_fee(self, token: str) -> int:
-            asked.append(token)
+            queried.append(token)
             return 7
 
     assert [usual_fee(usdc, client=lambda _: Node()) for _ in range(3)] == [7, 7, 7]  # type: ignore[arg-type, return-value]
-    assert asked == [usdc.contract_address]
+    assert queried == [usdc.contract_address]
 
 
-def test_on_solana_it_is_the_fee_of_one_signature(solana_usdc: Token) -> None:
+def test_solana_fee_is_that_of_one_signature(solana_usdc: Token) -> None:
     assert usual_fee(solana_usdc) == 5_000

@@ -22,7 +22,7 @@ def route_for(public: Api, request: dict[str, Any], wallet: str, **different: An
 
 
 @pytest.mark.parametrize("coin", ["usdc", "ether"])
-def test_from_the_route_to_the_paid_request(
+def test_script_pays_from_the_route_to_the_completion(
     public: Api, checkout: Checkout, local_chain: LocalChain, request: pytest.FixtureRequest, coin: str
 ) -> None:
     token: Token = request.getfixturevalue(coin)
@@ -57,22 +57,9 @@ def test_from_the_route_to_the_paid_request(
     assert [payment["status"] for payment in after["payments"]] == ["completed"]
 
 
-def test_the_reference_stands_directly_after_the_arguments(
+def test_transaction_has_exactly_the_remaining_amount(
     public: Api, checkout: Checkout, local_chain: LocalChain
 ) -> None:
-    from payments.models import PaymentRequest
-
-    order = checkout()
-    reference = bytes(PaymentRequest.objects.get(pk=order["id"]).reference).hex()
-    route = route_for(public, order, local_chain.payer)
-    data = public.post("/api/public/build-transaction", {"route_id": route["id"]}).json()["transaction"][
-        "data"
-    ]
-    recipient = local_chain.recipient[2:].lower().rjust(64, "0")
-    assert data == f"0xa9059cbb{recipient}{10_500_000:064x}{reference}"
-
-
-def test_it_asks_for_exactly_what_remains(public: Api, checkout: Checkout, local_chain: LocalChain) -> None:
     from payments.models import PaymentRequest
 
     order = checkout(amount="10")

@@ -39,7 +39,7 @@ def routes(public: Api, order: dict[str, Any], wallet: str = ACCOUNT) -> list[di
 
 @pytest.mark.usefixtures("without_traces")
 @pytest.mark.parametrize("code", [CONTRACT, "0xef0100" + "5a" * 20], ids=["contract", "delegated"])
-def test_an_account_with_code_is_warned_where_no_node_traces(
+def test_account_with_code_is_warned_if_untraced(
     public: Api, checkout: Checkout, set_code: Callable[[str], None], code: str
 ) -> None:
     set_code(code)
@@ -50,14 +50,14 @@ def test_an_account_with_code_is_warned_where_no_node_traces(
 
 
 @pytest.mark.usefixtures("without_traces")
-def test_a_plain_account_is_not_warned(
+def test_account_without_code_is_not_warned(
     public: Api, checkout: Checkout, set_code: Callable[[str], None]
 ) -> None:
     set_code("0x")
     assert [route["warnings"] for route in routes(public, checkout())] == [[]]
 
 
-def test_nobody_is_warned_where_a_node_traces(
+def test_account_with_code_is_not_warned_if_traced(
     public: Api, checkout: Checkout, set_code: Callable[[str], None], local_chain: LocalChain
 ) -> None:
     local_chain.transfer("", local_chain.recipient, 1)
@@ -65,13 +65,11 @@ def test_nobody_is_warned_where_a_node_traces(
     assert [route["warnings"] for route in routes(public, checkout())] == [[]]
 
 
-def test_a_chain_that_gives_no_answer_still_has_its_direct_route(
-    public: Api, checkout: Checkout, chain: Chain
-) -> None:
+def test_direct_route_is_offered_without_a_node(public: Api, checkout: Checkout, chain: Chain) -> None:
     order = checkout()
     Chain.objects.filter(pk=chain.pk).update(rpc_urls=["http://127.0.0.1:1"])
     assert [(route["type"], route["warnings"]) for route in routes(public, order)] == [("direct", [])]
 
 
-def test_solana_shows_all_instructions(solana: Chain, local_ledger: LocalLedger) -> None:
+def test_solana_accounts_are_never_unverifiable(solana: Chain, local_ledger: LocalLedger) -> None:
     assert not get_client(solana).may_be_unverifiable(local_ledger.payer)

@@ -1,4 +1,4 @@
-"""A Solana wallet scans the page's code and pays; nobody submits anything, and the page shows it by itself."""
+"""A Solana wallet scans the code on the page and pays; discovery finds the payment without a submitted hash."""
 
 import html
 import re
@@ -30,24 +30,24 @@ def scanned(page: str) -> tuple[str, dict[str, str]]:
 
 
 def pay_as_a_wallet(ledger: LocalLedger, page: str) -> str:
-    """Pay what the link asks for, by the rules of Solana Pay; return the final transaction's signature."""
-    recipient, asked = scanned(page)
-    is_token = "spl-token" in asked
-    whole, _, fraction = asked["amount"].partition(".")
+    """Pay the amount of the link, by the rules of Solana Pay; return the final transaction's signature."""
+    recipient, parameters = scanned(page)
+    is_token = "spl-token" in parameters
+    whole, _, fraction = parameters["amount"].partition(".")
     units = int(whole + fraction.ljust(6 if is_token else 9, "0"))
     moves = (
-        ledger.token_move(recipient, units, token=asked["spl-token"])
+        ledger.token_move(recipient, units, token=parameters["spl-token"])
         if is_token
         else ledger.coin_move(recipient, units)
     )
     last = moves[-1]
-    reference = AccountMeta(Pubkey.from_string(asked["reference"]), is_signer=False, is_writable=False)
+    reference = AccountMeta(Pubkey.from_string(parameters["reference"]), is_signer=False, is_writable=False)
     with_reference = Instruction(last.program_id, last.data, [*last.accounts, reference])
     return ledger.finalize(ledger.send([*moves[:-1], with_reference]))
 
 
 @pytest.mark.parametrize(("coin", "amount"), [("solana_usdc", "10.5"), ("sol", "0.25")])
-def test_it_is_found_by_its_reference_and_completes_the_request(
+def test_scanned_payment_is_found_by_its_reference(
     public: Api,
     merchant: Merchant,
     local_ledger: LocalLedger,
@@ -82,7 +82,7 @@ def test_it_is_found_by_its_reference_and_completes_the_request(
         assert shown in receipt
 
 
-def test_the_rest_is_asked_for_after_a_part(
+def test_link_has_the_rest_after_a_part(
     public: Api, merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
     order = make_request(merchant, solana_usdc, "10", new_address())
@@ -93,7 +93,7 @@ def test_the_rest_is_asked_for_after_a_part(
     assert scanned(page)[1]["amount"] == "7"
 
 
-def test_what_nobody_was_shown_is_not_looked_for(
+def test_link_that_was_never_shown_is_not_searched(
     public: Api, merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
     order = make_request(merchant, solana_usdc, "10", new_address())
@@ -110,7 +110,7 @@ def test_what_nobody_was_shown_is_not_looked_for(
 
 
 @pytest.mark.parametrize("change", [{"status": "expired"}, {"status": "cancelled"}, {"references": False}])
-def test_no_code_that_would_bind_nothing(
+def test_page_has_no_code_that_would_bind_nothing(
     public: Api, merchant: Merchant, solana_usdc: Token, change: dict[str, Any]
 ) -> None:
     order = make_request(merchant, solana_usdc, "10", new_address())
@@ -122,11 +122,3 @@ def test_no_code_that_would_bind_nothing(
         by_hand = public.get(f"/pay/{order.shortcode}/by-hand").content.decode()
         assert "reference" not in scanned(by_hand)[1]
         assert by_hand.index("It is credited when Alice&#x27;s Bakery accepts it") < by_hand.index("solana:")
-
-
-def test_the_page_can_be_kept_still(public: Api, merchant: Merchant, solana_usdc: Token) -> None:
-    order = make_request(merchant, solana_usdc, "10", new_address())
-    still = page_of(public, order, "?still")
-    assert '<meta http-equiv="refresh"' not in still
-    assert "Refresh" in still
-    assert scanned(still) == scanned(page_of(public, order))

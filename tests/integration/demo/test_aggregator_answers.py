@@ -1,4 +1,4 @@
-"""The aggregator answers in the shapes of LI.FI's interface document: in each field that the product reads."""
+"""The responses of the aggregator match LI.FI's documentation in each field that the product reads."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -140,19 +140,19 @@ def misfits(value: Any, shape: Any, where: str = "") -> list[str]:
     ]
 
 
-def test_chains_are_as_documented(aggregator: Aggregator) -> None:
+def test_listed_chains_match_the_documentation(aggregator: Aggregator) -> None:
     answer = ask(aggregator, "/chains", chainTypes="EVM,SVM").json()
     assert misfits(answer, {"chains": several(CHAIN)}) == []
     for chain in answer["chains"]:
         assert chain["chainType"] != "EVM" or misfits(chain, {"diamondAddress": address}) == []
 
 
-def test_without_kinds_of_chains_there_are_evm_chains_alone(aggregator: Aggregator) -> None:
+def test_only_evm_chains_are_listed_by_default(aggregator: Aggregator) -> None:
     kinds = {chain["chainType"] for chain in ask(aggregator, "/chains").json()["chains"]}
     assert kinds == {"EVM"}
 
 
-def test_tokens_are_as_documented(aggregator: Aggregator, local_chain: LocalChain) -> None:
+def test_listed_tokens_match_the_documentation(aggregator: Aggregator, local_chain: LocalChain) -> None:
     answer = ask(aggregator, "/tokens", chains=str(local_chain.chain_id)).json()
     assert list(answer["tokens"]) == [str(local_chain.chain_id)]
     assert misfits(answer["tokens"], {str(local_chain.chain_id): several(TOKEN)}) == []
@@ -161,21 +161,23 @@ def test_tokens_are_as_documented(aggregator: Aggregator, local_chain: LocalChai
 
 
 @pytest.mark.parametrize("target", [31337, 31338], ids=["one-chain", "two-chains"])
-def test_a_quote_is_as_documented(aggregator: Aggregator, local_chain: LocalChain, target: int) -> None:
+def test_quote_matches_the_documentation(
+    aggregator: Aggregator, local_chain: LocalChain, target: int
+) -> None:
     answer = ask_for_quote(aggregator, local_chain, toChain=target)
     assert misfits(answer.json(), {**STEP, "transactionRequest": CALL}) == []
     estimate = answer.json()["estimate"]
     assert int(estimate["toAmount"]) >= int(estimate["toAmountMin"]) >= 12_500_000
 
 
-def test_a_quote_by_input_takes_that_input(aggregator: Aggregator, local_chain: LocalChain) -> None:
+def test_quote_by_input_has_that_input(aggregator: Aggregator, local_chain: LocalChain) -> None:
     answer = ask_for_quote(aggregator, local_chain, "/quote", fromAmount=10**16).json()
     assert misfits(answer, {**STEP, "transactionRequest": CALL}) == []
     assert answer["action"]["fromAmount"] == str(10**16)
 
 
 @pytest.mark.skipif(not surfnet.is_offered(), reason="Surfnet has no build for this machine.")
-def test_a_quote_from_solana_holds_a_transaction_and_nothing_else(
+def test_quote_from_solana_has_only_a_transaction(
     aggregator: Aggregator, local_chain: LocalChain, request: pytest.FixtureRequest
 ) -> None:
     payer = request.getfixturevalue("local_ledger").payer
@@ -187,9 +189,7 @@ def test_a_quote_from_solana_holds_a_transaction_and_nothing_else(
     assert len(answer.json()["transactionRequest"]) == 1
 
 
-def test_a_status_is_as_documented_before_and_after_the_delivery(
-    aggregator: Aggregator, local_chain: LocalChain
-) -> None:
+def test_status_matches_the_documentation(aggregator: Aggregator, local_chain: LocalChain) -> None:
     aggregator.set(delivery="none")
     request = ask_for_quote(aggregator, local_chain).json()["transactionRequest"]
     sent = send(local_chain, request)
@@ -204,7 +204,7 @@ def test_a_status_is_as_documented_before_and_after_the_delivery(
     assert (done["status"], done["substatus"]) == ("DONE", "COMPLETED")
 
 
-def test_the_explorer_tells_a_swap_in_words(aggregator: Aggregator, local_chain: LocalChain) -> None:
+def test_explorer_shows_a_swap_in_words(aggregator: Aggregator, local_chain: LocalChain) -> None:
     sent = pay(local_chain, ask_for_quote(aggregator, local_chain).json())
     delivery = aggregator.delivered(sent).delivery
     assert delivery is not None
@@ -214,7 +214,7 @@ def test_the_explorer_tells_a_swap_in_words(aggregator: Aggregator, local_chain:
     assert delivery.hash in page
 
 
-def test_answers_carry_an_id_and_the_rate_limit(aggregator: Aggregator) -> None:
+def test_responses_have_an_id_and_the_rate_limit(aggregator: Aggregator) -> None:
     headers = ask(aggregator, "/chains").headers
     assert text(headers["x-lifi-requestid"])
     for name in ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"):
@@ -232,7 +232,7 @@ def test_answers_carry_an_id_and_the_rate_limit(aggregator: Aggregator) -> None:
         ({"toAddress": "nobody"}, 400, 1011),
     ],
 )
-def test_refusals_are_as_documented(
+def test_errors_match_the_documentation(
     aggregator: Aggregator, local_chain: LocalChain, different: dict[str, Any], status: int, code: int
 ) -> None:
     answer = ask_for_quote(aggregator, local_chain, **different)
@@ -241,6 +241,6 @@ def test_refusals_are_as_documented(
     assert answer.json()["code"] == code
 
 
-def test_an_unknown_transaction_is_not_found(aggregator: Aggregator) -> None:
+def test_unknown_transaction_is_not_found(aggregator: Aggregator) -> None:
     answer = ask(aggregator, "/status", txHash="0x" + "12" * 32)
     assert (answer.status_code, answer.json()["code"]) == (404, 1003)

@@ -41,7 +41,7 @@ def seen(chain: Chain, feeds: list[dict[str, Any]]) -> dict[str, Fraction]:
     return {pair: each.value for pair, each in pairs.items() if each is not None}
 
 
-def test_the_feeds_say_what_the_switches_demand(
+def test_local_feeds_follow_their_switches(
     chain: Chain, feeds: list[dict[str, Any]], local_chain: LocalChain
 ) -> None:
     assert {feed["pair"].partition("/")[0]: feed["address"] for feed in feeds} == FEEDS

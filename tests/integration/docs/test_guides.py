@@ -63,7 +63,7 @@ def test_the_first_payment_is_created_paid_and_read_back(
     assert [event["data"]["object"]["reference"] for event in events["data"]] == ["order-1001"]
 
 
-def test_the_sample_of_the_prices_page_asks_for_euros(
+def test_sample_of_the_prices_page_creates_a_euro_request(
     live_server: LiveServer, api_key: tuple[ApiKey, str], usdc: Token, exchanges: Exchanges
 ) -> None:
     creating, listing = samples(PRICES, "bash")
@@ -74,7 +74,7 @@ def test_the_sample_of_the_prices_page_asks_for_euros(
     assert {each["code"]: each["is_available"] for each in currencies}["EUR"] is True
 
 
-def test_the_sample_of_the_refunds_page_asks_for_a_part_back(
+def test_sample_of_the_refunds_page_refunds_a_part(
     live_server: LiveServer, api_key: tuple[ApiKey, str], local_usdc: Token, settings: Any
 ) -> None:
     settings.ENVIRONMENT = "staging"
@@ -89,7 +89,7 @@ def test_the_sample_of_the_refunds_page_asks_for_a_part_back(
     assert (changed["id"], changed["status"]) == (refund["id"], "ready")
 
 
-def test_the_sample_of_the_first_page_asks_for_a_payment(
+def test_sample_of_the_first_page_creates_a_request(
     live_server: LiveServer, api_key: tuple[ApiKey, str], local_usdc: Token
 ) -> None:
     (program,) = samples(HOME, "bash")

@@ -68,7 +68,7 @@ def test_each_call_of_the_api_has_its_samples_in_three_languages(site: Path) -> 
             assert " ".join(source.split()) in shown, (name, sample["label"])
 
 
-def test_search_covers_pages_sections_of_the_readme_and_the_reference(site: Path) -> None:
+def test_search_covers_pages_readme_and_reference(site: Path) -> None:
     found = {
         each["location"] for each in json.loads((site / "search" / "search_index.json").read_text())["docs"]
     }

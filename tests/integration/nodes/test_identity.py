@@ -1,4 +1,4 @@
-"""Which chain a node serves is asked before it is believed, after each failure, every five minutes and at each look."""
+"""The chain ID of a node is checked before its results count, after a failure, every five minutes and per lookup."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ def identities(node: FaultProxy) -> int:
     return node.asked.count(["eth_chainId"])
 
 
-def test_it_is_asked_once_while_all_is_well_and_again_after_five_minutes(
+def test_chain_id_is_queried_once_in_five_minutes(
     nodes_of: Nodes, client_for: Clients, time: NodeTime
 ) -> None:
     (node,) = nodes_of(1)
@@ -33,7 +33,7 @@ def test_it_is_asked_once_while_all_is_well_and_again_after_five_minutes(
     assert identities(node) == 2
 
 
-def test_it_is_asked_again_after_a_failure(nodes_of: Nodes, client_for: Clients) -> None:
+def test_chain_id_is_queried_again_after_a_failure(nodes_of: Nodes, client_for: Clients) -> None:
     (node,) = nodes_of(1)
     client = client_for([node])
     client.transaction_counts([SENDER])
@@ -45,7 +45,7 @@ def test_it_is_asked_again_after_a_failure(nodes_of: Nodes, client_for: Clients)
     assert identities(node) == 2
 
 
-def test_an_address_that_comes_to_stand_for_another_chain_is_found_out_at_the_next_look(
+def test_url_that_changes_its_chain_is_rejected_at_next_lookup(
     nodes_of: Nodes, client_for: Clients, other_local_chain: LocalChain
 ) -> None:
     nodes = nodes_of(2)

@@ -1,4 +1,4 @@
-"""A node that limits our rate is left alone for as long as it says, and the payment waits no shorter."""
+"""A node that limits our rate is not queried before its Retry-After, and the payment waits as long."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ Nodes = Callable[[int], list[FaultProxy]]
 Clients = Callable[[list[FaultProxy]], EvmClient]
 
 
-def test_the_only_node_is_left_alone_for_as_long_as_it_asked(
+def test_rate_limited_node_is_not_queried_during_retry_after(
     nodes_of: Nodes, client_for: Clients, time: NodeTime
 ) -> None:
     (node,) = nodes_of(1)
@@ -38,7 +38,9 @@ def test_the_only_node_is_left_alone_for_as_long_as_it_asked(
     assert client.chain_id() == 31337
 
 
-def test_the_others_are_asked_meanwhile(nodes_of: Nodes, client_for: Clients, time: NodeTime) -> None:
+def test_other_nodes_are_used_during_retry_after(
+    nodes_of: Nodes, client_for: Clients, time: NodeTime
+) -> None:
     nodes = nodes_of(2)
     client = client_for(nodes)
     nodes[0].break_with(fault_proxy.limiting(60))
@@ -49,7 +51,7 @@ def test_the_others_are_asked_meanwhile(nodes_of: Nodes, client_for: Clients, ti
     assert client.health()[0].state == "limiting"
 
 
-def test_a_node_that_asks_for_a_day_is_asked_again_after_a_quarter_of_an_hour(
+def test_retry_after_of_a_day_is_capped_at_15_minutes(
     nodes_of: Nodes, client_for: Clients, time: NodeTime
 ) -> None:
     (node,) = nodes_of(1)
@@ -65,9 +67,7 @@ def test_a_node_that_asks_for_a_day_is_asked_again_after_a_quarter_of_an_hour(
     assert client.chain_id() == 31337
 
 
-def test_a_node_that_only_failed_is_asked_again_where_there_is_no_other(
-    nodes_of: Nodes, client_for: Clients
-) -> None:
+def test_only_node_is_queried_again_right_after_a_failure(nodes_of: Nodes, client_for: Clients) -> None:
     (node,) = nodes_of(1)
     client = client_for([node])
     node.break_with(fault_proxy.server_error)
@@ -77,7 +77,7 @@ def test_a_node_that_only_failed_is_asked_again_where_there_is_no_other(
     assert client.chain_id() == 31337
 
 
-def test_a_limited_payment_uses_no_retry_and_comes_back_when_the_node_allows(
+def test_rate_limit_uses_no_retry_and_delays_the_payment(
     nodes_of: Nodes,
     client_for: Clients,
     time: NodeTime,

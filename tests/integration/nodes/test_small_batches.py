@@ -1,4 +1,4 @@
-"""A node that limits the size of batches is a healthy node: no payment fails of it, and soon it costs nothing."""
+"""A node that limits the size of batches counts as healthy, and no payment fails because of it."""
 
 import threading
 from collections.abc import Callable
@@ -6,17 +6,15 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from chains.client import ChainClient, ChainError
+from chains.client import ChainClient
 from chains.families import get_client
 from chains.families.evm.client import EvmClient
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import DiscoveryCursor, Payment, PaymentRequest
-from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, FaultProxy, proxying
 from tests.support.nodes.crowds import crowd, pay_all
-from tests.support.nodes.fixtures import NodeTime
 from tests.support.nodes.limits import REFUSALS, free_plan, helius, small_batches
 from tests.support.nodes.networks import client_of, nodes_before
 from tests.support.payments.world import Clock, look, make_request, submit
@@ -46,18 +44,17 @@ def found_in_all(clock: Clock, wanted: int, client: Callable[[Chain], ChainClien
     return Payment.objects.count() - before
 
 
-def refused(node: FaultProxy, most: int) -> int:
+def oversized_batches(node: FaultProxy, most: int) -> int:
     return sum(len(methods) > most for methods in node.asked)
 
 
-@pytest.mark.parametrize("most", [1, 3])
-@pytest.mark.parametrize("refusal", REFUSALS)
-def test_refused_batches_are_repeated_in_smaller_ones_and_the_limit_is_remembered(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, refusal: str, most: int
+@pytest.mark.parametrize("rejection", REFUSALS)
+def test_rejected_batches_are_split_and_the_limit_remembered(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, rejection: str
 ) -> None:
     [node] = nodes_of(1)
     hashes = transfers(local_chain, 12)
-    node.break_with(small_batches(most, REFUSALS[refusal]))
+    node.break_with(small_batches(3, REFUSALS[rejection]))
     client = client_for([node])
     for _ in range(2):
         found = client.look_up(hashes, with_finality=True)
@@ -67,12 +64,12 @@ def test_refused_batches_are_repeated_in_smaller_ones_and_the_limit_is_remembere
     assert client.health()[0].last_error == ""
     node.asked.clear()
     client.look_up(hashes, with_finality=True)
-    assert refused(node, most) == 0
+    assert oversized_batches(node, 3) == 0
     # 24 calls for the transactions, and the chain id, three tags and twelve blocks.
-    assert node.round_trips == -(-24 // most) + -(-16 // most)
+    assert node.round_trips == 24 // 3 + -(-16 // 3)
 
 
-def test_small_batches_are_sent_at_the_same_time_but_no_more_than_eight(
+def test_small_batches_are_sent_eight_at_a_time(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain
 ) -> None:
     [node] = nodes_of(1)
@@ -105,118 +102,44 @@ class Gate:
             self.now -= 1
 
 
-def test_a_passing_refusal_is_forgotten_after_a_while(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, time: NodeTime
-) -> None:
-    [node] = nodes_of(1)
-    hashes = transfers(local_chain, 10)
-    client = client_for([node])
-    node.break_with(small_batches(1))
-    client.look_up(hashes, with_finality=False)
-    node.heal()
-    time.now += 3600
-    node.asked.clear()
-    client.look_up(hashes, with_finality=False)
-    assert max(len(methods) for methods in node.asked) == 20
-
-
-@pytest.mark.parametrize(
-    "fault", [fault_proxy.server_error, fault_proxy.wrong_id, fault_proxy.html], ids=range(3)
-)
-def test_a_node_that_is_down_is_not_asked_call_by_call(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, fault: fault_proxy.Fault
-) -> None:
-    [node] = nodes_of(1)
-    hashes = transfers(local_chain, 10)
-    client = client_for([node])
-    client.chain_id()
-    node.break_with(fault)
-    node.asked.clear()
-    with pytest.raises(ChainError):
-        client.look_up(hashes, with_finality=False)
-    assert node.round_trips <= 2
-    assert client.health()[0].state == "failing"
-
-
-def test_a_node_that_fails_one_method_is_given_up_after_a_few_calls(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain
-) -> None:
-    [node] = nodes_of(1)
-    hashes = transfers(local_chain, 40)
-    client = client_for([node])
-    node.break_with(fault_proxy.server_error, "eth_getTransactionReceipt")
-    with pytest.raises(ChainError):
-        client.look_up(hashes, with_finality=False)
-    assert node.round_trips < 40
-
-
-def test_a_call_that_the_node_fails_by_itself_costs_the_others_nothing(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain
-) -> None:
-    """Nor is it taken for a limit of the batches' size."""
-    [node] = nodes_of(1)
-    hashes = transfers(local_chain, 20)
-    bad = hashes[7]
-
-    def fail(exchange: Exchange) -> None:
-        receipts = [q["params"][0] for q in exchange.questions if q["method"] == "eth_getTransactionReceipt"]
-        if bad in receipts:
-            exchange.send(500, b"")
-        else:
-            exchange.reply(exchange.truth())
-
-    node.break_with(fail)
-    client = client_for([node])
-    found = client.look_up(hashes, with_finality=False)
-    assert found.contradicted == {bad}
-    assert all(facts and facts.block for hash_, facts in found.transactions.items() if hash_ != bad)
-    assert client.health()[0].state == "answering"
-    node.asked.clear()
-    client.look_up(hashes, with_finality=False)
-    assert max(len(methods) for methods in node.asked) == 39
-
-
-@pytest.mark.parametrize("most", [1, 3])
-def test_fifty_payments_in_flight_complete_through_a_free_plan(
-    merchant: Merchant, usdc: Token, ether: Token, chain: Chain, local_chain: LocalChain, most: int
+def test_submitted_payments_complete_through_a_free_plan(
+    merchant: Merchant, usdc: Token, ether: Token, chain: Chain, local_chain: LocalChain
 ) -> None:
     clock = Clock()
-    payments = crowd(merchant, usdc, local_chain, 40) + crowd(merchant, ether, local_chain, 10)
+    payments = crowd(merchant, usdc, local_chain, 16) + crowd(merchant, ether, local_chain, 4)
     with nodes_before(local_chain, 1) as [node]:
-        node.break_with(free_plan(most, 10))
+        node.break_with(free_plan(1, 10))
         client = client_of([node], chain.id, clock)
-        assert look(clock, lambda _: client) == 50
+        assert look(clock, lambda _: client) == 20
         assert client.health()[0].state == "answering"
-    assert Payment.objects.filter(status=Payment.Status.COMPLETED, attempts=0).count() == len(payments) == 50
-    assert PaymentRequest.objects.filter(status="completed").count() == 50
+    assert Payment.objects.filter(status=Payment.Status.COMPLETED, attempts=0).count() == len(payments) == 20
+    assert PaymentRequest.objects.filter(status="completed").count() == 20
 
 
-@pytest.mark.parametrize("most", [1, 3])
-def test_fifty_payments_that_nobody_submitted_are_found_and_complete_through_a_free_plan(
-    merchant: Merchant, usdc: Token, chain: Chain, local_chain: LocalChain, most: int
+def test_unsubmitted_payments_complete_through_a_free_plan(
+    merchant: Merchant, usdc: Token, chain: Chain, local_chain: LocalChain
 ) -> None:
     clock = Clock()
     DiscoveryCursor.objects.create(chain=chain, next_block=int(local_chain.rpc("eth_blockNumber"), 16) + 1)
-    requests = [make_request(merchant, usdc, "1", local_chain.recipient) for _ in range(50)]
+    requests = [make_request(merchant, usdc, "1", local_chain.recipient) for _ in range(20)]
     PaymentRequest.objects.update(link_shown_at=clock())
     sent = pay_all(local_chain, requests)
     with nodes_before(local_chain, 1) as [node]:
-        node.break_with(free_plan(most, 10))
+        node.break_with(free_plan(1, 10))
         client = client_of([node], chain.id, clock)
-        assert found_in_all(clock, 50, lambda _: client) == 50
+        assert found_in_all(clock, 20, lambda _: client) == 20
         assert set(Payment.objects.values_list("transaction_hash", flat=True)) == set(sent)
-        assert look(clock, lambda _: client) == 50
+        assert look(clock, lambda _: client) == 20
         assert client.health()[0].state == "answering"
-    assert PaymentRequest.objects.filter(status="completed", amount_paid=1_000_000).count() == 50
+    assert PaymentRequest.objects.filter(status="completed", amount_paid=1_000_000).count() == 20
 
 
-@pytest.mark.parametrize("most", [1, 3])
-def test_fifty_payments_on_solana_complete_through_a_node_of_small_batches(
-    merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger, most: int
+def test_solana_payments_complete_through_single_calls(
+    merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
-    """Half of them are submitted, and the others found."""
+    """Half of them are submitted; discovery finds the others."""
     recipient = new_address()
-    requests = [make_request(merchant, solana_usdc, "1", recipient) for _ in range(50)]
+    requests = [make_request(merchant, solana_usdc, "1", recipient) for _ in range(20)]
     PaymentRequest.objects.update(link_shown_at=timezone.now())
     signatures = [
         local_ledger.send(local_ledger.token_move(recipient, 1_000_000, bytes(request.reference)))
@@ -224,22 +147,22 @@ def test_fifty_payments_on_solana_complete_through_a_node_of_small_batches(
     ]
     for signature in signatures:
         local_ledger.finalize(signature)
-    for request, signature in zip(requests[:25], signatures[:25], strict=True):
+    for request, signature in zip(requests[:10], signatures[:10], strict=True):
         submit(request, signature)
     with proxying(local_ledger.url) as node:
-        node.break_with(small_batches(most, helius))
+        node.break_with(small_batches(1, helius))
         solana.rpc_urls = [node.url]
         solana.save()
         clock = Clock()
-        assert found_in_all(clock, 25) == 25
+        assert found_in_all(clock, 10) == 10
         for _ in range(20):
             look(clock)
-            if Payment.objects.filter(status=Payment.Status.COMPLETED).count() == 50:
+            if Payment.objects.filter(status=Payment.Status.COMPLETED).count() == 20:
                 break
             clock.forward(seconds=2)
         assert get_client(solana).health()[0].state == "answering"
-        assert refused(node, most) > 0
+        assert oversized_batches(node, 1) > 0
     assert set(Payment.objects.values_list("transaction_hash", "status")) == {
         (signature, "completed") for signature in signatures
     }
-    assert PaymentRequest.objects.filter(status="completed", amount_paid=1_000_000).count() == 50
+    assert PaymentRequest.objects.filter(status="completed", amount_paid=1_000_000).count() == 20

@@ -1,4 +1,4 @@
-"""Threads share a client: its nodes fail and recover under them, and none ever gets a wrong answer."""
+"""Threads share a client while its nodes fail and recover, and none gets a wrong result."""
 
 import threading
 from collections.abc import Callable
@@ -16,7 +16,7 @@ LOOKS = 10
 FAULTS = (fault_proxy.server_error, fault_proxy.wrong_id, fault_proxy.reset, fault_proxy.forgetful)
 
 
-def test_twelve_threads_look_while_nodes_come_and_go(
+def test_threads_share_a_client_while_nodes_come_and_go(
     nodes_of: Callable[[int], list[FaultProxy]],
     client_for: Callable[[list[FaultProxy]], EvmClient],
     local_chain: LocalChain,

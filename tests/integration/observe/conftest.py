@@ -83,10 +83,8 @@ def deployment(transactional_db: None, tmp_path: Path) -> Iterator[Deployment]:
         web = Process(tmp_path / "web.log", "gunicorn", "--config", "config/gunicorn.py", **environment)
         made.processes = {"web": web, "worker": worker(tmp_path / "worker.log", **environment)}
         try:
-            eventually(lambda: _answers(f"{made.url}/healthz"), "the web process answered")
-            eventually(
-                lambda: _answers(f"http://127.0.0.1:{made.worker_port}/nothing"), "the worker answered"
-            )
+            eventually(lambda: _is_up(f"{made.url}/healthz"), "the web process is up")
+            eventually(lambda: _is_up(f"http://127.0.0.1:{made.worker_port}/nothing"), "the worker is up")
             yield made
         finally:
             collector.goes_on.set()
@@ -94,7 +92,7 @@ def deployment(transactional_db: None, tmp_path: Path) -> Iterator[Deployment]:
                 process.kill()
 
 
-def _answers(url: str) -> bool:
+def _is_up(url: str) -> bool:
     try:
         return requests.get(url, timeout=5).status_code in (200, 404)
     except requests.RequestException:

@@ -67,7 +67,7 @@ def during(healthy: None, tmp_path: Path) -> Callable[[Callable[[], None]], set[
 During = Callable[[Callable[[], None]], set[str]]
 
 
-def test_the_rules_pass_their_own_tests() -> None:
+def test_alert_rules_pass_their_own_tests() -> None:
     done = promtool.run("test", "rules", "alerts.test.yml")
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -82,11 +82,11 @@ def test_no_alert_fires_while_all_is_well(
     assert during(work) == set()
 
 
-def test_a_worker_that_died(during: During) -> None:
+def test_dead_worker_fires_workers_stopped(during: During) -> None:
     assert during(lambda: cache.clear()) == {"WorkersStopped"}
 
 
-def test_a_payment_that_no_worker_checks(during: During, merchant: Merchant, usdc: Token) -> None:
+def test_unchecked_payment_fires_verification_late(during: During, merchant: Merchant, usdc: Token) -> None:
     def leave() -> None:
         request = make_request(merchant, usdc, "10", RECIPIENT)
         due = timezone.now() - timedelta(minutes=5)
@@ -97,7 +97,7 @@ def test_a_payment_that_no_worker_checks(during: During, merchant: Merchant, usd
     assert during(leave) == {"VerificationLate"}
 
 
-def test_a_request_that_no_worker_expires(during: During, merchant: Merchant, usdc: Token) -> None:
+def test_unexpired_request_fires_expiry_late(during: During, merchant: Merchant, usdc: Token) -> None:
     def leave() -> None:
         make_request(merchant, usdc, "10", RECIPIENT)
         PaymentRequest.objects.update(expiry_check_at=timezone.now() - timedelta(minutes=10))
@@ -105,7 +105,7 @@ def test_a_request_that_no_worker_expires(during: During, merchant: Merchant, us
     assert during(leave) == {"ExpiryLate"}
 
 
-def test_a_delivery_that_no_worker_makes(
+def test_waiting_delivery_fires_deliveries_late(
     during: During, api: Api, order: Callable[..., dict[str, Any]]
 ) -> None:
     api.put("/api/webhooks", {"url": f"http://127.0.0.1:{free_port()}/"})
@@ -118,7 +118,7 @@ def test_a_delivery_that_no_worker_makes(
     assert during(leave) == {"DeliveriesLate"}
 
 
-def test_attempts_that_start_late(
+def test_late_attempts_fire_attempts_late(
     during: During, api: Api, merchant: Merchant, order: Callable[..., dict[str, Any]]
 ) -> None:
     with running_receiver() as receiver:
@@ -133,7 +133,7 @@ def test_attempts_that_start_late(
         assert during(deliver) == {"AttemptsLate"}
 
 
-def test_calls_that_fail(
+def test_failing_calls_fire_their_alerts(
     during: During, api: Api, order: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any, **__: Any) -> None:
@@ -147,7 +147,7 @@ def test_calls_that_fail(
     assert during(call) == {"CreationFails", "ServerErrors"}
 
 
-def test_calls_that_are_slow(
+def test_slow_calls_fire_creation_slow(
     during: During, api: Api, order: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = views.create_request
@@ -164,7 +164,7 @@ def test_calls_that_are_slow(
     assert during(call) == {"CreationSlow"}
 
 
-def test_a_chain_whose_nodes_are_gone(during: During, chain: Chain) -> None:
+def test_chain_without_nodes_fires_chain_down(during: During, chain: Chain) -> None:
     def cut() -> None:
         Chain.objects.filter(pk=chain.pk).update(rpc_urls=[f"http://127.0.0.1:{free_port()}"])
         check_chains()
@@ -172,7 +172,7 @@ def test_a_chain_whose_nodes_are_gone(during: During, chain: Chain) -> None:
     assert during(cut) == {"ChainDown"}
 
 
-def test_a_chain_of_whose_three_nodes_one_responds(
+def test_chain_without_a_quorum_fires_chain_down(
     during: During, chain: Chain, local_chain: LocalChain
 ) -> None:
     def cut() -> None:
@@ -183,25 +183,25 @@ def test_a_chain_of_whose_three_nodes_one_responds(
     assert during(cut) == {"ChainDown"}
 
 
-def test_a_kill_switch_that_stays_off(during: During) -> None:
+def test_kill_switch_fires_switched_off(during: During) -> None:
     assert during(lambda: switch_off("swaps", reason="", request=None) and None) == {"SwitchedOff"}
 
 
-def test_a_chain_without_a_new_block(during: During) -> None:
+def test_chain_without_a_new_block_fires_chain_stuck(during: During) -> None:
     def stall() -> None:
         ChainStatus.objects.update(head_since=timezone.now() - timedelta(minutes=10))
 
     assert during(stall) == {"ChainStuck"}
 
 
-def test_nodes_that_no_worker_checks(during: During) -> None:
+def test_unchecked_nodes_fire_chain_unchecked(during: During) -> None:
     def leave() -> None:
         ChainStatus.objects.update(looked_at=timezone.now() - timedelta(minutes=10))
 
     assert during(leave) >= {"ChainUnchecked"}
 
 
-def test_a_node_of_another_chain(during: During, chain: Chain, local_chain: LocalChain) -> None:
+def test_node_of_another_chain_fires_an_alert(during: During, chain: Chain, local_chain: LocalChain) -> None:
     def swap() -> None:
         other = Chain.objects.create(
             id=chain.pk + 1,
@@ -216,7 +216,7 @@ def test_a_node_of_another_chain(during: During, chain: Chain, local_chain: Loca
     assert during(swap) >= {"NodeContradicted"}
 
 
-def test_a_search_that_is_behind(during: During, chain: Chain, merchant: Merchant) -> None:
+def test_late_search_fires_discovery_late(during: During, chain: Chain, merchant: Merchant) -> None:
     def leave() -> None:
         DiscoveryCursor.objects.create(chain=chain, watches=3)
         long_ago = timezone.now() - timedelta(minutes=10)
@@ -227,7 +227,7 @@ def test_a_search_that_is_behind(during: During, chain: Chain, merchant: Merchan
     assert during(leave) == {"DiscoveryLate"}
 
 
-def test_an_endpoint_that_the_service_disabled(during: During, merchant: Merchant) -> None:
+def test_disabled_endpoint_fires_endpoint_disabled(during: During, merchant: Merchant) -> None:
     def disable() -> None:
         configure(merchant, Change(url="http://127.0.0.1:9/"))
         Endpoint.objects.update(is_enabled=False, disabled_reason="too many failures")
@@ -235,7 +235,7 @@ def test_an_endpoint_that_the_service_disabled(during: During, merchant: Merchan
     assert during(disable) == {"EndpointDisabled"}
 
 
-def test_tasks_that_fail(during: During) -> None:
+def test_failing_tasks_fire_tasks_fail(during: During) -> None:
     import config.observe.tasks  # noqa: F401 - counts tasks, as in a worker
 
     @app.task(name="tests.fails")  # type: ignore[untyped-decorator]
@@ -246,7 +246,7 @@ def test_tasks_that_fail(during: During) -> None:
     assert b'quittance_tasks_total{state="FAILURE",task="tests.fails"}' in worker_metrics()
 
 
-def test_payments_that_fail(during: During, merchant: Merchant, usdc: Token) -> None:
+def test_failing_payments_fire_payments_fail(during: During, merchant: Merchant, usdc: Token) -> None:
     def fail() -> None:
         for number in range(3):
             request = make_request(merchant, usdc, "10", RECIPIENT)
@@ -281,7 +281,7 @@ SUFFIXES = ("_bucket", "_count", "_sum", "_total", "_created")
 
 
 @pytest.mark.parametrize("file", ["alerts.yml", "dashboard.json"])
-def test_each_metric_that_a_file_names_is_in_the_output(file: str, healthy: None) -> None:
+def test_each_named_metric_is_in_the_output(file: str, healthy: None) -> None:
     import config.observe.tasks  # noqa: F401 - counts tasks, as in a worker
 
     text = metrics() + worker_metrics().decode()
@@ -293,7 +293,7 @@ def test_each_metric_that_a_file_names_is_in_the_output(file: str, healthy: None
         assert plain & returned, name
 
 
-def test_the_dashboard_asks_only_for_recorded_rules_that_exist() -> None:
+def test_dashboard_queries_only_existing_rules() -> None:
     recorded = set(re.findall(r"record: (\S+)", (FOLDER / "alerts.yml").read_text()))
     text = (FOLDER / "dashboard.json").read_text()
     assert set(re.findall(r"quittance:\w+:\w+", text)) <= recorded

@@ -25,7 +25,7 @@ def _lines(log: str) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def test_a_payment_can_be_followed_from_the_call_to_the_webhook_by_its_ids(
+def test_json_logs_follow_a_payment_by_its_ids(
     deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
 ) -> None:
     token = base_usdc()
@@ -55,16 +55,7 @@ def test_a_payment_can_be_followed_from_the_call_to_the_webhook_by_its_ids(
     text = deployment.metrics()
     assert re.search(r'quittance_webhook_attempts_total\{outcome="delivered"\} 1\.0', text)
     assert re.search(r"quittance_webhook_lateness_seconds_count 1\.0", text)
-
-
-def test_every_line_that_web_writes_is_json(
-    deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
-) -> None:
-    Shop(deployment.url, api_key[1]).call("GET", "/api/webhooks")
-    eventually(lambda: "GET /api/webhooks" in deployment.logs["web"], "the call was logged")
-    lines = deployment.logs["web"].splitlines()
-    assert len(lines) >= 3
-    for line in lines:
+    for line in deployment.logs["web"].splitlines():
         assert {"time", "level", "logger", "message", "process"} <= json.loads(line).keys()
 
 
@@ -80,7 +71,7 @@ def _broken_table() -> Iterator[None]:
             cursor.execute("ALTER TABLE webhooks_endpoint_elsewhere RENAME TO webhooks_endpoint")
 
 
-def test_no_secret_reaches_a_log_a_metric_an_error_page_sentry_or_a_trace(
+def test_no_secret_reaches_a_log_metric_page_error_or_trace(
     deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
 ) -> None:
     token = base_usdc()

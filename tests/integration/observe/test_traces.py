@@ -20,7 +20,7 @@ WEBHOOK_HEADERS = {
 }  # fmt: skip
 
 
-def test_a_payment_is_one_trace_through_web_database_worker_and_webhook(
+def test_payment_is_one_trace_that_ends_with_the_process(
     deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
 ) -> None:
     token = base_usdc()
@@ -67,9 +67,14 @@ def test_a_payment_is_one_trace_through_web_database_worker_and_webhook(
     ]
     assert {line["trace_id"] for line in moves} == {trace_id}
     assert call.span_id in {line["span_id"] for line in moves}
+    # A process that is stopped sends its last spans.
+    last = shop.call("POST", "/api/payment-requests", order(token)).json()
+    deployment.processes["web"].ask_to_stop()
+    assert deployment.processes["web"].wait(30) == 0
+    assert deployment.collector.trace(f"{trace_id_of(last['id']):032x}")
 
 
-def test_a_collector_that_hangs_delays_no_call_and_no_end(
+def test_hanging_collector_delays_no_call_and_no_exit(
     deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
 ) -> None:
     deployment.collector.goes_on.clear()
@@ -92,13 +97,3 @@ def test_a_collector_that_hangs_delays_no_call_and_no_end(
     for name, process in deployment.processes.items():
         # Bounded by the flush; without it, the exporter would wait for its own time limit.
         assert process.wait(FLUSH_SECONDS + 20) == 0, name
-
-
-def test_what_was_done_last_is_sent_when_a_process_is_asked_to_stop(
-    deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
-) -> None:
-    shop = Shop(deployment.url, api_key[1])
-    created = shop.call("POST", "/api/payment-requests", order(base_usdc())).json()
-    deployment.processes["web"].ask_to_stop()
-    assert deployment.processes["web"].wait(30) == 0
-    assert deployment.collector.trace(f"{trace_id_of(created['id']):032x}")

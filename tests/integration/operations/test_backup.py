@@ -42,7 +42,7 @@ def back_up(folder: Path, key: Path, **more: str) -> subprocess.CompletedProcess
     return subprocess.run([str(SCRIPT)], env=settings(folder, key, **more), capture_output=True, text=True)
 
 
-def test_a_dump_is_encrypted_and_holds_every_table(tmp_path: Path, key: Path) -> None:
+def test_dump_is_encrypted_and_has_every_table(tmp_path: Path, key: Path) -> None:
     folder = tmp_path / "backups"
     assert back_up(folder, key).returncode == 0
     (file,) = folder.iterdir()
@@ -61,14 +61,7 @@ def test_a_dump_is_encrypted_and_holds_every_table(tmp_path: Path, key: Path) ->
         assert f"TABLE DATA public {table} " in listed
 
 
-def test_a_dump_that_fails_leaves_nothing_that_looks_complete(tmp_path: Path, key: Path) -> None:
-    folder = tmp_path / "backups"
-    done = back_up(folder, key, DATABASE_URL="postgresql://127.0.0.1:1/nowhere")
-    assert done.returncode != 0
-    assert [file.name for file in folder.iterdir() if not file.name.endswith(".part")] == []
-
-
-def test_nor_does_one_that_fails_between_others(tmp_path: Path, key: Path) -> None:
+def test_failed_repeated_dump_leaves_no_complete_file(tmp_path: Path, key: Path) -> None:
     folder = tmp_path / "backups"
     nowhere = settings(folder, key, DATABASE_URL="postgresql://127.0.0.1:1/nowhere")
     repeating = subprocess.Popen(
@@ -89,7 +82,7 @@ def test_nor_does_one_that_fails_between_others(tmp_path: Path, key: Path) -> No
     assert [file.name for file in folder.iterdir() if not file.name.endswith(".part")] == []
 
 
-def test_only_old_dumps_are_removed(tmp_path: Path, key: Path) -> None:
+def test_only_dumps_older_than_the_limit_are_removed(tmp_path: Path, key: Path) -> None:
     folder = tmp_path / "backups"
     folder.mkdir()
     for days in (1, 40):
@@ -103,7 +96,7 @@ def test_only_old_dumps_are_removed(tmp_path: Path, key: Path) -> None:
     assert "quittance-40-days-old.dump.age" not in names
 
 
-def test_the_password_is_no_argument_of_a_command(tmp_path: Path, key: Path) -> None:
+def test_password_is_no_argument_of_pg_dump(tmp_path: Path, key: Path) -> None:
     seen, programs = tmp_path / "seen", tmp_path / "bin"
     programs.mkdir()
     (programs / "pg_dump").write_text(f'#!/bin/sh\necho "$PGPASSWORD|$*" >{seen}\n')
@@ -121,9 +114,7 @@ def test_the_password_is_no_argument_of_a_command(tmp_path: Path, key: Path) -> 
     assert "word" not in arguments
 
 
-def test_doctor_sees_what_the_script_leaves_and_how_old_it_is(
-    tmp_path: Path, key: Path, settings: Settings
-) -> None:
+def test_doctor_reports_the_age_of_the_newest_dump(tmp_path: Path, key: Path, settings: Settings) -> None:
     folder = tmp_path / "backups"
     settings.BACKUP_FOLDER = str(folder)
     assert back_up(folder, key).returncode == 0
@@ -136,9 +127,7 @@ def test_doctor_sees_what_the_script_leaves_and_how_old_it_is(
         assert (finding.level, finding.summary) == (level, f"the newest is {hours} h old")
 
 
-def test_doctor_does_not_take_a_dump_that_failed_for_one(
-    tmp_path: Path, key: Path, settings: Settings
-) -> None:
+def test_doctor_ignores_a_failed_dump(tmp_path: Path, key: Path, settings: Settings) -> None:
     folder = tmp_path / "backups"
     settings.BACKUP_FOLDER = str(folder)
     assert back_up(folder, key, DATABASE_URL="postgresql://127.0.0.1:1/nowhere").returncode != 0

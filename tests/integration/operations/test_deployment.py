@@ -56,13 +56,13 @@ _PARTITIONS = (
 
 
 def _lagging(exchange: Exchange) -> None:
-    """Answer as a node that has fallen 50 blocks behind."""
+    """Return what a node 50 blocks behind returns."""
     exchange.reply(
         [
-            {**answer, "result": hex(int(answer["result"], 16) - 50)}
-            if asked["method"] == "eth_blockNumber"
-            else answer
-            for asked, answer in zip(exchange.questions, exchange.truth(), strict=True)
+            {**response, "result": hex(int(response["result"], 16) - 50)}
+            if call["method"] == "eth_blockNumber"
+            else response
+            for call, response in zip(exchange.questions, exchange.truth(), strict=True)
         ]
     )
 
@@ -70,8 +70,8 @@ def _lagging(exchange: Exchange) -> None:
 def _of_another_chain(exchange: Exchange) -> None:
     exchange.reply(
         [
-            {**answer, "result": hex(424242)} if asked["method"] == "eth_chainId" else answer
-            for asked, answer in zip(exchange.questions, exchange.truth(), strict=True)
+            {**response, "result": hex(424242)} if call["method"] == "eth_chainId" else response
+            for call, response in zip(exchange.questions, exchange.truth(), strict=True)
         ]
     )
 
@@ -106,7 +106,7 @@ def wrong(findings: list[Found]) -> dict[str, dict[str, str]]:
     return bad
 
 
-def test_setup_prepares_what_the_image_holds_and_doctor_names_the_processes_to_start(
+def test_setup_prepares_the_image_and_doctor_names_next_steps(
     deployment: Deployment,
 ) -> None:
     done = deployment.set_up
@@ -120,7 +120,7 @@ def test_setup_prepares_what_the_image_holds_and_doctor_names_the_processes_to_s
     assert "4 failed" in report
 
 
-def test_a_payment_completes_and_its_signed_webhook_arrives(deployment: Deployment, shop: Crowd) -> None:
+def test_payment_completes_and_its_signed_webhook_arrives(deployment: Deployment, shop: Crowd) -> None:
     hook = {"url": deployment.receiver.url}
     headers = {"X-API-Key": deployment.key}
     configured = requests.put(f"{deployment.url}/api/webhooks", json=hook, headers=headers, timeout=30)
@@ -136,18 +136,18 @@ def test_a_payment_completes_and_its_signed_webhook_arrives(deployment: Deployme
     assert (paid["status"], paid["amount_paid"]["raw"]) == ("completed", str(UNITS))
 
 
-def test_prometheus_reads_web_beside_the_proxy(deployment: Deployment, shop: Crowd) -> None:
+def test_prometheus_reads_metrics_beside_the_proxy(deployment: Deployment, shop: Crowd) -> None:
     headers = {"Authorization": f"Bearer {deployment.settings['METRICS_TOKEN']}", "Host": "web:8000"}
-    answer = requests.get(f"{deployment.web_url}/metrics", headers=headers, timeout=30, allow_redirects=False)
-    assert answer.status_code == 200
-    assert "quittance_worker_heartbeat_age_seconds " in answer.text
+    response = requests.get(
+        f"{deployment.web_url}/metrics", headers=headers, timeout=30, allow_redirects=False
+    )
+    assert response.status_code == 200
+    assert "quittance_worker_heartbeat_age_seconds " in response.text
     del headers["Authorization"]
     assert requests.get(f"{deployment.web_url}/metrics", headers=headers, timeout=30).status_code == 404
 
 
-def test_no_process_logs_an_error_where_only_temporary_files_can_be_written(
-    deployment: Deployment, shop: Crowd
-) -> None:
+def test_read_only_file_system_causes_no_logged_error(deployment: Deployment, shop: Crowd) -> None:
     logs = {name: (deployment.logs / f"{name}.log").read_text() for name in PROCESSES}
     assert "Booting worker" in logs["web"]
     assert "startup complete" in logs["events"]
@@ -156,12 +156,7 @@ def test_no_process_logs_an_error_where_only_temporary_files_can_be_written(
     assert [line for line in errors if not line.endswith("/readyz")] == []  # before a worker had started
 
 
-def test_doctor_warns_of_what_only_a_test_allows(deployment: Deployment, shop: Crowd) -> None:
-    code, findings = deployment.doctor()
-    assert (code, wrong(findings)) == (0, ALLOWED)
-
-
-def test_doctor_names_what_an_operator_left_out(deployment: Deployment, shop: Crowd) -> None:
+def test_doctor_names_missing_settings_and_static_files(deployment: Deployment, shop: Crowd) -> None:
     manifest = deployment.folder / "staticfiles/staticfiles.json"
     kept = manifest.rename(manifest.with_suffix(".kept"))
     try:
@@ -172,7 +167,7 @@ def test_doctor_names_what_an_operator_left_out(deployment: Deployment, shop: Cr
     assert (code, wrong(findings)) == (0, {"settings": {**ALLOWED["settings"], **left_out}})
 
 
-def test_doctor_names_each_thing_that_breaks(deployment: Deployment, shop: Crowd) -> None:
+def test_doctor_names_each_broken_part(deployment: Deployment, shop: Crowd) -> None:
     deployment.chain.mine(60)
     # Without workers, nothing repairs what is late.
     deployment.stop_processes("worker 1", "worker 2", "events")
@@ -207,7 +202,7 @@ def test_doctor_names_each_thing_that_breaks(deployment: Deployment, shop: Crowd
     }
 
 
-def test_doctor_names_servers_that_are_gone_and_goes_on(deployment: Deployment, shop: Crowd) -> None:
+def test_doctor_names_stopped_servers_and_continues(deployment: Deployment, shop: Crowd) -> None:
     deployment.stop_processes("beat")
     redis.Redis.from_url(deployment.redis.url).flushdb()  # beat's last sign of life
     deployment.redis.stop()
@@ -226,6 +221,6 @@ def test_doctor_names_servers_that_are_gone_and_goes_on(deployment: Deployment, 
     assert {each["check"] for each in findings} == set(settings.DOCTOR_CHECKS)
 
 
-def test_doctor_names_settings_with_which_nothing_else_can_be_checked(deployment: Deployment) -> None:
+def test_doctor_stops_at_invalid_settings(deployment: Deployment) -> None:
     code, findings = deployment.doctor(LOG_LEVEL="LOUD", SECRET_KEY="short")
     assert (code, wrong(findings)) == (2, {"settings": {"LOG_LEVEL": "failed", "SECRET_KEY": "failed"}})

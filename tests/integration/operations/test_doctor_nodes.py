@@ -1,4 +1,4 @@
-"""Doctor asks each node for as much as verification asks for, and names what it can't do."""
+"""Doctor queries each node for as much as verification needs, and names what it can't do."""
 
 from collections.abc import Iterator
 
@@ -26,13 +26,13 @@ def node(chain: Chain, local_chain: LocalChain) -> Iterator[FaultProxy]:
 NAME = "Local Chain, 127.0.0.1"
 
 
-def test_a_node_without_limits_has_nothing_wrong(node: FaultProxy) -> None:
+def test_node_without_limits_has_no_warning(node: FaultProxy) -> None:
     (summary,) = found(doctor.check(), Level.OK)
     assert summary.startswith(f"{NAME}: block ")
     assert summary.endswith("history from the first block, traces")
 
 
-def test_the_limits_of_a_free_plan_are_found(node: FaultProxy, local_chain: LocalChain) -> None:
+def test_doctor_finds_the_limits_of_a_free_plan(node: FaultProxy, local_chain: LocalChain) -> None:
     local_chain.mine(20)
     node.break_with(free_plan(1, 10))
     (summary,) = found(doctor.check(), Level.OK)
@@ -41,7 +41,7 @@ def test_the_limits_of_a_free_plan_are_found(node: FaultProxy, local_chain: Loca
     assert "no traces" in summary
 
 
-def test_a_node_with_neither_traces_nor_old_state_is_named(node: FaultProxy, local_chain: LocalChain) -> None:
+def test_node_without_traces_and_old_state_is_named(node: FaultProxy, local_chain: LocalChain) -> None:
     local_chain.mine(200)
 
     def pruned(exchange: Exchange) -> None:
@@ -62,7 +62,7 @@ def test_a_node_with_neither_traces_nor_old_state_is_named(node: FaultProxy, loc
     assert "neither traces nor keeps more than 0 blocks of state" in summary
 
 
-def test_a_node_of_another_chain_is_named(
+def test_doctor_names_a_node_of_another_chain(
     chain: Chain, local_chain: LocalChain, other_local_chain: LocalChain
 ) -> None:
     chain.rpc_urls = [other_local_chain.url]
@@ -73,7 +73,7 @@ def test_a_node_of_another_chain_is_named(
     assert "correct its URL" in finding.advice
 
 
-def test_a_node_that_is_down_and_a_chain_without_nodes_are_named(
+def test_dead_node_and_chain_without_nodes_are_named(
     node: FaultProxy, chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain.rpc_urls = ["http://127.0.0.1:1", node.url]
@@ -87,7 +87,7 @@ def test_a_node_that_is_down_and_a_chain_without_nodes_are_named(
     assert finding.advice.startswith("Set NO_SUCH_RPC_URL ")
 
 
-def test_a_node_that_lags_is_named(node: FaultProxy, chain: Chain, local_chain: LocalChain) -> None:
+def test_doctor_names_a_node_that_lags(node: FaultProxy, chain: Chain, local_chain: LocalChain) -> None:
     local_chain.mine(60)
     chain.rpc_urls = [local_chain.url, node.url]
     chain.save()
@@ -107,10 +107,10 @@ def test_a_node_that_lags_is_named(node: FaultProxy, chain: Chain, local_chain: 
     assert "50 blocks behind" in summary
 
 
-def test_a_catalogue_without_chains_is_named(db: None) -> None:
+def test_doctor_names_a_catalogue_without_chains(db: None) -> None:
     (finding,) = doctor.check()
     assert (finding.subject, finding.level) == ("catalogue", Level.FAILED)
 
 
-def test_the_nodes_of_solana_are_asked_too(solana: Chain) -> None:
+def test_doctor_checks_the_nodes_of_solana(solana: Chain) -> None:
     assert set(levels(doctor.check()).values()) == {"ok"}

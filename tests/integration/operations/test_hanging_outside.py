@@ -28,13 +28,13 @@ Order = Callable[..., dict[str, Any]]
 Call = Callable[[], requests.Response]
 
 MANY = 20  # more than the 16 threads of the one process
-PATIENCE = 4.0  # far more than an answer takes on a busy machine, far less than what hangs is waited for
+PATIENCE = 4.0  # far more than a response takes on a busy machine, far less than the time-outs of what hangs
 SLOW = 60.0
 
 
 @dataclass
 class Silent:
-    """A server that takes every connection and answers none, until it is closed."""
+    """A server that accepts every connection and sends nothing, until it is closed."""
 
     server: socket.socket
 
@@ -58,12 +58,12 @@ def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> 
         running.process.kill()
 
 
-def answers_while_many_wait(slow: Call, fast: dict[str, Call], silent: Silent) -> list[requests.Response]:
-    """Have each fast call answered at once while many slow ones wait; return the answers of these."""
+def call_while_many_wait(slow: Call, fast: dict[str, Call], silent: Silent) -> list[requests.Response]:
+    """Check that fast calls respond while many slow ones wait; return the responses of the slow ones."""
     with ThreadPoolExecutor(MANY) as callers:
         waiting = [callers.submit(slow) for _ in range(MANY)]
         try:
-            # Those that are refused have their answers once the others hold all that they may.
+            # The rejected ones have their responses once the others hold all waiting places.
             eventually(
                 lambda: sum(each.done() for each in waiting) >= MANY - MAX_WAITING, "some were refused"
             )
@@ -92,12 +92,12 @@ def fast(service: Service, api_key: tuple[ApiKey, str], order: Order) -> dict[st
     }
 
 
-def test_test_events_to_a_receiver_that_hangs(
+def test_hanging_receiver_of_test_events_delays_no_other_call(
     api: Api, service: Service, api_key: tuple[ApiKey, str], fast: dict[str, Call], silent: Silent
 ) -> None:
     api.put("/api/webhooks", {"url": silent.url})
     headers = {"X-API-Key": api_key[1]}
-    sent = answers_while_many_wait(
+    sent = call_while_many_wait(
         lambda: requests.post(service.url + "/api/webhooks/test", json={}, headers=headers, timeout=SLOW),
         fast,
         silent,
@@ -108,7 +108,7 @@ def test_test_events_to_a_receiver_that_hangs(
     assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)
 
 
-def test_transactions_built_for_a_chain_whose_node_hangs(
+def test_hanging_node_delays_no_other_call(
     service: Service, fast: dict[str, Call], usdc: Token, silent: Silent
 ) -> None:
     request = PaymentRequest.objects.get()
@@ -121,7 +121,7 @@ def test_transactions_built_for_a_chain_whose_node_hangs(
         expires_at=timezone.now() + timedelta(minutes=5),
     )
     Chain.objects.filter(pk=request.chain_id).update(rpc_urls=[silent.url])
-    built = answers_while_many_wait(
+    built = call_while_many_wait(
         lambda: requests.post(
             service.url + "/api/public/build-transaction", json={"route_id": route.id}, timeout=SLOW
         ),

@@ -27,11 +27,11 @@ def off(name: str) -> None:
     Switch.objects.create(name=name, actor="olga", reason="an incident")
 
 
-def assert_stopped(answer: Any, code: str) -> None:
-    error = answer.json()["error"]
-    assert (answer.status_code, error["code"], error["type"]) == (503, code, "upstream_error")
+def assert_stopped(response: Any, code: str) -> None:
+    error = response.json()["error"]
+    assert (response.status_code, error["code"], error["type"]) == (503, code, "upstream_error")
     assert "switched off" in error["message"]
-    assert answer["Retry-After"] == str(RETRY_AFTER_SECONDS)
+    assert response["Retry-After"] == str(RETRY_AFTER_SECONDS)
 
 
 @pytest.fixture(params=["chain", "token"])
@@ -40,7 +40,7 @@ def name(request: pytest.FixtureRequest, usdc: Token) -> str:
     return f"chain:{usdc.chain_id}" if request.param == "chain" else f"token:{usdc.pk}"
 
 
-def test_no_request_is_created_and_none_is_listed(
+def test_switch_stops_new_requests_and_hides_the_chain(
     api: Api, public: Api, order: Order, name: str, usdc: Token
 ) -> None:
     off(name)
@@ -51,7 +51,8 @@ def test_no_request_is_created_and_none_is_listed(
     assert public.get(f"/api/public/chains/{usdc.chain_id}/tokens").json() == []
 
 
-def test_a_keyed_create_that_was_stopped_works_with_its_key_later(api: Api, order: Order, name: str) -> None:
+@pytest.mark.parametrize("name", ["token"], indirect=True)
+def test_stopped_create_works_with_its_key_later(api: Api, order: Order, name: str) -> None:
     off(name)
     headers = {"Idempotency-Key": "order-1"}
     assert_stopped(api.post("/api/payment-requests", order(), **headers), "service_unavailable")
@@ -59,16 +60,17 @@ def test_a_keyed_create_that_was_stopped_works_with_its_key_later(api: Api, orde
     assert api.post("/api/payment-requests", order(), **headers).status_code == 201
 
 
-def test_an_open_request_offers_no_route_and_no_transaction(
+@pytest.mark.parametrize("name", ["token"], indirect=True)
+def test_switch_stops_routes_of_an_open_request(
     api: Api, public: Api, order: Order, name: str, usdc: Token, local_chain: Any
 ) -> None:
     created = api.post("/api/payment-requests", order()).json()
     page = f"/api/public/payment-requests/{created['id']}"
-    asked = {"wallet_address": local_chain.payer, "chain_id": usdc.chain_id, "token_id": usdc.pk}
-    (route,) = public.post(f"{page}/routes", asked).json()["routes"]
+    wallet_and_token = {"wallet_address": local_chain.payer, "chain_id": usdc.chain_id, "token_id": usdc.pk}
+    (route,) = public.post(f"{page}/routes", wallet_and_token).json()["routes"]
     etag = public.get(page)["ETag"]
     off(name)
-    assert_stopped(public.post(f"{page}/routes", asked), "service_unavailable")
+    assert_stopped(public.post(f"{page}/routes", wallet_and_token), "service_unavailable")
     assert_stopped(
         public.post("/api/public/build-transaction", {"route_id": route["id"]}), "service_unavailable"
     )
@@ -84,7 +86,8 @@ def test_an_open_request_offers_no_route_and_no_transaction(
     )
 
 
-def test_a_payment_under_way_is_completed(
+@pytest.mark.parametrize("name", ["token"], indirect=True)
+def test_payment_under_way_completes_despite_a_switch(
     request_for: Callable[..., PaymentRequest], paying: Callable[..., str], name: str
 ) -> None:
     request = request_for("10.5")
@@ -95,9 +98,7 @@ def test_a_payment_under_way_is_completed(
     assert (payment.status, request.status) == (Payment.Status.COMPLETED, "completed")
 
 
-def test_swaps_stop_while_the_requested_token_is_paid_as_ever(
-    swap_world: SwapWorld, new_customer: NewCustomer
-) -> None:
+def test_swap_switch_keeps_direct_payments(swap_world: SwapWorld, new_customer: NewCustomer) -> None:
     requested = swap_world.token(swap_world.second_row, "USDC")
     customer, other = new_customer(requested), swap_world.token(swap_world.first_row, "ETH")
     route = customer.routes(other)[0]
@@ -111,16 +112,7 @@ def test_swaps_stop_while_the_requested_token_is_paid_as_ever(
     assert customer.routes(requested)[0]["type"] == "direct"
 
 
-def test_a_token_that_is_switched_off_can_not_be_swapped_from(
-    swap_world: SwapWorld, new_customer: NewCustomer
-) -> None:
-    customer = new_customer(swap_world.token(swap_world.second_row, "USDC"))
-    other = swap_world.token(swap_world.first_row, "ETH")
-    off(f"chain:{other.chain_id}")
-    assert_stopped(customer.ask_routes(other), "service_unavailable")
-
-
-def test_a_switch_thrown_while_the_provider_thinks_stops_its_offer(
+def test_switch_during_a_provider_call_stops_its_offer(
     swap_world: SwapWorld, new_customer: NewCustomer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from payments.routes import routes
@@ -138,7 +130,9 @@ def test_a_switch_thrown_while_the_provider_thinks_stops_its_offer(
     assert_stopped(customer.build(route), "routing_unavailable")
 
 
-def test_a_swap_under_way_is_followed_and_completed(swap_world: SwapWorld, new_customer: NewCustomer) -> None:
+def test_swap_under_way_completes_despite_the_switch(
+    swap_world: SwapWorld, new_customer: NewCustomer
+) -> None:
     customer = new_customer(swap_world.token(swap_world.second_row, "USDC"))
     payment_id, sent = pay_by_swap(swap_world, customer, swap_world.token(swap_world.first_row, "ETH"))
     off("swaps")
@@ -146,7 +140,7 @@ def test_a_swap_under_way_is_followed_and_completed(swap_world: SwapWorld, new_c
     assert follow_until_decided(payment_id, Clock()).status == Payment.Status.COMPLETED
 
 
-def test_prices_stop_and_amounts_go_on(
+def test_price_switch_keeps_requests_with_an_amount(
     api: Api, order: Order, exchanges: Exchanges, merchant: Merchant
 ) -> None:
     off("prices")
@@ -157,7 +151,7 @@ def test_prices_stop_and_amounts_go_on(
     assert api.post("/api/payment-requests", order()).status_code == 201
 
 
-def test_payments_completed_meanwhile_are_valued_later(
+def test_payments_are_valued_after_the_price_switch(
     request_for: Callable[..., PaymentRequest], paying: Callable[..., str], exchanges: Exchanges
 ) -> None:
     request = request_for("10.5")
@@ -170,9 +164,7 @@ def test_payments_completed_meanwhile_are_valued_later(
     assert payment.value is not None
 
 
-def test_no_page_is_framed_while_embedding_is_off(
-    api: Api, public: Api, order: Order, merchant: Merchant
-) -> None:
+def test_embedding_switch_forbids_frames(api: Api, public: Api, order: Order, merchant: Merchant) -> None:
     merchant.embed_origins = ["https://shop.example"]
     merchant.save()
     code = api.post("/api/payment-requests", order()).json()["shortcode"]
@@ -185,7 +177,7 @@ def test_no_page_is_framed_while_embedding_is_off(
     assert b"shop.example" not in page.content
 
 
-def test_no_refund_is_created_or_signed_by_any_way_and_one_that_was_sent_is_completed(
+def test_refund_switch_stops_new_refunds_and_completes_sent(
     api: Api, public: Api, request_for: Callable[..., PaymentRequest], local_chain: LocalChain, usdc: Token
 ) -> None:
     paid = request_for()
@@ -194,15 +186,15 @@ def test_no_refund_is_created_or_signed_by_any_way_and_one_that_was_sent_is_comp
     made = api.post(path, {"recipient_address": CUSTOMER, "amount": "1"}).json()
     carrier = PaymentRequest.objects.get(is_refund=True)
     wallet = {"wallet_address": local_chain.payer}
-    asked = {**wallet, "chain_id": usdc.chain_id, "token_id": usdc.pk}
+    wallet_and_token = {**wallet, "chain_id": usdc.chain_id, "token_id": usdc.pk}
     routes = f"/api/public/payment-requests/{carrier.shortcode}/routes"
-    (route,) = public.post(routes, asked).json()["routes"]
+    (route,) = public.post(routes, wallet_and_token).json()["routes"]
     sent = local_chain.send(api.post(f"/api/refunds/{made['id']}/build", wallet).json()["transaction"])
 
     off("refunds")
     assert_stopped(api.post(path, {"amount": "1"}), "service_unavailable")
     assert_stopped(api.post(f"/api/refunds/{made['id']}/build", wallet), "service_unavailable")
-    assert_stopped(public.post(routes, asked), "service_unavailable")
+    assert_stopped(public.post(routes, wallet_and_token), "service_unavailable")
     built = public.post("/api/public/build-transaction", {"route_id": route["id"]})
     assert_stopped(built, "service_unavailable")
     page = public.get(f"/api/public/payment-requests/{carrier.shortcode}").json()

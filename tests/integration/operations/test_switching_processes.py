@@ -19,7 +19,7 @@ from tests.processes import REPOSITORY, Process, environment, eventually
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SECONDS = 1.0
-_ENOUGH = 40  # calls on new connections, so that each of the four processes has answered some
+_ENOUGH = 40  # calls on new connections, so that each of the four processes gets some
 
 
 class Deployment:
@@ -34,10 +34,10 @@ class Deployment:
             f"{url}/api/payment-requests", json=self._body, headers=headers, timeout=20
         ).status_code
 
-    def every_answer(self) -> set[int]:
+    def every_status(self) -> set[int]:
         return {self.create(self.urls[number % 2]) for number in range(_ENOUGH)}
 
-    def last_answer_of(self, status: int, until: float) -> float:
+    def last_status(self, status: int, until: float) -> float:
         """Call until then; return when the last call with this status began, or 0."""
         last = 0.0
         while time.monotonic() < until:
@@ -87,14 +87,14 @@ def switch(*arguments: str) -> float:
 
 
 def test_no_process_creates_a_request_a_second_after_the_command(deployment: Deployment) -> None:
-    assert deployment.every_answer() == {201}
+    assert deployment.every_status() == {201}
     chain = f"chain:{PaymentRequest.objects.earliest('created_at').chain_id}"
     switched_at = switch("off", chain, "--reason", "an incident")
-    last_created = deployment.last_answer_of(201, switched_at + 2 * SECONDS)
+    last_created = deployment.last_status(201, switched_at + 2 * SECONDS)
     assert last_created - switched_at < SECONDS
     stored = PaymentRequest.objects.count()
-    assert deployment.every_answer() == {503}
+    assert deployment.every_status() == {503}
     assert PaymentRequest.objects.count() == stored
     switched_at = switch("on", chain)
-    assert deployment.last_answer_of(503, switched_at + 2 * SECONDS) - switched_at < SECONDS
-    assert deployment.every_answer() == {201}
+    assert deployment.last_status(503, switched_at + 2 * SECONDS) - switched_at < SECONDS
+    assert deployment.every_status() == {201}

@@ -44,7 +44,7 @@ def through(wire: Wire) -> "psycopg.Connection[Any]":
     return psycopg.connect(**{**connection.get_connection_params(), **place})
 
 
-def test_its_statement_fails_and_the_locks_of_its_transaction_are_freed(database: str, wire: Wire) -> None:
+def test_vanished_connection_fails_and_frees_its_locks(database: str, wire: Wire) -> None:
     ours = through(wire)
     ours.execute("UPDATE books SET credited = 1")
     assert wire.vanish() == 1

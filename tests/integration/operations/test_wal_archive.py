@@ -93,7 +93,7 @@ def orders(url: str) -> list[str]:
         return [name for (name,) in database.execute("SELECT name FROM orders ORDER BY name").fetchall()]
 
 
-def test_a_moment_between_two_commits_is_restored_from_what_was_archived(tmp_path: Path) -> None:
+def test_archive_restores_a_moment_between_two_commits(tmp_path: Path) -> None:
     recipe = Recipe(tmp_path)
     postgres.start(tmp_path / "pg").stop()
     recipe.configure(tmp_path / "pg/cluster", recipe.archiving)

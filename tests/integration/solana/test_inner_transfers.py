@@ -1,6 +1,5 @@
-"""A transfer that a program makes within its own instruction is reported, and no reference or proof claims it."""
+"""Only a read-only key on the transfer itself is a reference, and missing inner instructions decide nothing."""
 
-import copy
 import os
 from typing import Any
 
@@ -26,38 +25,23 @@ def reference() -> bytes:
 
 
 @pytest.fixture
-def answer(local_ledger: LocalLedger, reference: bytes) -> dict[str, Any]:
-    """A token payment with a reference, as the node tells it: first the account is made, then the money moves."""
+def transaction(local_ledger: LocalLedger, reference: bytes) -> dict[str, Any]:
+    """A token payment with a reference: the first instruction creates the account, the second pays."""
     signature = local_ledger.send(local_ledger.token_move(new_address(), 5, reference))
     return dict(local_ledger.rpc("getTransaction", signature, OPTIONS))
 
 
-def moved(answer: dict[str, Any]) -> Transfer:
-    [transfer] = [transfer for transfer in transfers(read_entry(answer)) if transfer.token]
+def moved(transaction: dict[str, Any]) -> Transfer:
+    [transfer] = [transfer for transfer in transfers(read_entry(transaction)) if transfer.token]
     assert transfer.amount == 5
     return transfer
 
 
-def found(answer: dict[str, Any]) -> tuple[bytes, ...]:
-    return moved(answer).references
+def found(transaction: dict[str, Any]) -> tuple[bytes, ...]:
+    return moved(transaction).references
 
 
-def test_a_transfer_inside_another_instruction_is_reported_and_claimed_by_no_one(
-    answer: dict[str, Any], reference: bytes, local_ledger: LocalLedger
-) -> None:
-    outer = moved(answer)
-    assert (outer.slot, outer.references, outer.claimable) == ("1", (reference,), 5)
-    assert outer.made_by == outer.sender == local_ledger.payer
-    inside = copy.deepcopy(answer)
-    transfer = inside["transaction"]["message"]["instructions"].pop()
-    inside["meta"]["innerInstructions"][0]["instructions"].append({**transfer, "stackHeight": 2})
-    inner = moved(inside)
-    assert inner.slot == f"0.{len(inside['meta']['innerInstructions'][0]['instructions']) - 1}"
-    assert (inner.references, inner.claimable, inner.made_by) == ((), 0, "")
-    assert (inner.sender, inner.gain, inner.account) == (local_ledger.payer, 5, outer.account)
-
-
-def test_money_in_inner_instructions_that_the_node_does_not_record_is_not_verifiable(
+def test_missing_inner_instructions_are_not_verifiable(
     solana: Chain, merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
     recipient = str(local_ledger.new_wallet(usdc=3).pubkey())
@@ -78,43 +62,21 @@ def test_money_in_inner_instructions_that_the_node_does_not_record_is_not_verifi
     assert ConsumedTransfer.objects.count() == 0
 
 
-def test_a_reference_on_another_instruction_does_not_count(answer: dict[str, Any]) -> None:
-    create, transfer = answer["transaction"]["message"]["instructions"]
+def test_reference_on_another_instruction_is_ignored(transaction: dict[str, Any]) -> None:
+    create, transfer = transaction["transaction"]["message"]["instructions"]
     create["accounts"].append(transfer["accounts"].pop())
-    assert found(answer) == ()
+    assert found(transaction) == ()
 
 
 @pytest.mark.parametrize("header", ["numReadonlyUnsignedAccounts", "numRequiredSignatures"])
-def test_a_key_that_signs_or_can_be_written_to_is_no_reference(
-    answer: dict[str, Any], reference: bytes, header: str
+def test_signing_or_writable_key_is_no_reference(
+    transaction: dict[str, Any], reference: bytes, header: str
 ) -> None:
-    message = answer["transaction"]["message"]
+    message = transaction["transaction"]["message"]
     place = message["accountKeys"].index(reference_key(reference))
     if header == "numRequiredSignatures":
         message["header"][header] = place + 1
         message["header"]["numReadonlyUnsignedAccounts"] = len(message["accountKeys"]) - place - 1
     else:
         message["header"][header] = len(message["accountKeys"]) - place - 1
-    assert found(answer) == ()
-
-
-def test_the_last_owner_is_the_recipient_and_claims_nothing_of_anothers_account(
-    answer: dict[str, Any],
-) -> None:
-    heir = new_address()
-    [receiving] = [
-        balance
-        for balance in answer["meta"]["postTokenBalances"]
-        if balance["uiTokenAmount"]["amount"] == "5"
-    ]
-    receiving["owner"] = heir
-    assert (moved(answer).recipient, moved(answer).claimable) == (heir, 0)
-
-
-def test_the_sender_is_the_owner_of_the_account_that_was_taken_from(answer: dict[str, Any]) -> None:
-    [paying] = [
-        balance for balance in answer["meta"]["preTokenBalances"] if balance["uiTokenAmount"]["amount"] != "0"
-    ]
-    other = {**paying, "accountIndex": 0, "owner": new_address()}
-    answer["meta"]["preTokenBalances"].append(other)
-    assert moved(answer).sender == paying["owner"]
+    assert found(transaction) == ()

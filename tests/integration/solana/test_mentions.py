@@ -1,4 +1,4 @@
-"""What a program was told by the transaction itself is among the facts, where it was asked for."""
+"""The facts of a transaction contain the top-level calls of the requested programs."""
 
 import copy
 from typing import Any
@@ -18,7 +18,7 @@ TRANSFER_CHECKED = 12
 OPTIONS = {"encoding": "json", "maxSupportedTransactionVersion": 0, "commitment": "confirmed"}
 
 
-def told(chain: Chain, signature: str, *programs: str) -> tuple[Mention, ...]:
+def mentions_of(chain: Chain, signature: str, *programs: str) -> tuple[Mention, ...]:
     snapshot = get_client(chain).look_up([signature], with_finality=True, mentioning=programs)
     facts = snapshot.transactions[signature]
     assert facts is not None
@@ -26,39 +26,40 @@ def told(chain: Chain, signature: str, *programs: str) -> tuple[Mention, ...]:
     return facts.mentions
 
 
-def test_a_programs_instructions_are_told_in_order(solana: Chain, local_ledger: LocalLedger) -> None:
+def test_instructions_of_a_program_are_returned_in_order(solana: Chain, local_ledger: LocalLedger) -> None:
     moves = local_ledger.token_move(new_address(), 5)
     signature = local_ledger.send([memo("one id"), *moves, memo("another id")])
-    assert told(solana, signature, ROUTER) == (Mention(ROUTER, b"one id"), Mention(ROUTER, b"another id"))
-    assert told(solana, signature) == ()
-    assert told(solana, signature, new_address()) == ()
+    assert mentions_of(solana, signature, ROUTER) == (
+        Mention(ROUTER, b"one id"),
+        Mention(ROUTER, b"another id"),
+    )
+    assert mentions_of(solana, signature) == ()
+    assert mentions_of(solana, signature, new_address()) == ()
 
 
-def test_what_one_program_tells_another_is_not_the_payers_word(
-    solana: Chain, local_ledger: LocalLedger
-) -> None:
+def test_inner_call_of_a_program_is_no_mention(solana: Chain, local_ledger: LocalLedger) -> None:
     signature = local_ledger.send(local_ledger.token_move(new_address(), 5))
-    answer = local_ledger.rpc("getTransaction", signature, OPTIONS)
-    assert answer["meta"]["innerInstructions"]  # the account is made by calls to the token program
-    [said] = told(solana, signature, str(TOKEN_PROGRAM_ID))
+    transaction = local_ledger.rpc("getTransaction", signature, OPTIONS)
+    assert transaction["meta"]["innerInstructions"]  # the account is made by calls to the token program
+    [said] = mentions_of(solana, signature, str(TOKEN_PROGRAM_ID))
     assert said.data[0] == TRANSFER_CHECKED
-    [made] = told(solana, signature, str(ASSOCIATED_TOKEN_PROGRAM_ID))
+    [made] = mentions_of(solana, signature, str(ASSOCIATED_TOKEN_PROGRAM_ID))
     assert made.data == b"\x01"
 
 
-def test_data_that_no_transaction_can_hold_are_no_answer(local_ledger: LocalLedger) -> None:
+def test_impossible_instruction_data_is_malformed(local_ledger: LocalLedger) -> None:
     signature = local_ledger.send([memo("id")])
-    answer = local_ledger.rpc("getTransaction", signature, OPTIONS)
-    assert mentions(read_entry(answer), {ROUTER}) == (Mention(ROUTER, b"id"),)
+    transaction = local_ledger.rpc("getTransaction", signature, OPTIONS)
+    assert mentions(read_entry(transaction), {ROUTER}) == (Mention(ROUTER, b"id"),)
     for junk in ("0", "l", "é", "2" * 1_701):
-        changed: Any = copy.deepcopy(answer)
+        changed: Any = copy.deepcopy(transaction)
         changed["transaction"]["message"]["instructions"][0]["data"] = junk
         with pytest.raises(ChainError):
             mentions(read_entry(changed), {ROUTER})
         assert mentions(read_entry(changed), set()) == ()
 
 
-def test_a_failed_transaction_tells_what_it_was_for(solana: Chain, local_ledger: LocalLedger) -> None:
+def test_failed_transaction_has_its_mentions(solana: Chain, local_ledger: LocalLedger) -> None:
     too_much = local_ledger.token_move(new_address(), 10**18)
     signature = local_ledger.send_failing([memo("an id"), *too_much])
-    assert told(solana, signature, ROUTER) == (Mention(ROUTER, b"an id"),)
+    assert mentions_of(solana, signature, ROUTER) == (Mention(ROUTER, b"an id"),)

@@ -1,10 +1,10 @@
-"""T-05: what was taken back, at the top or inside, credits nothing; nor does a token that only says no."""
+"""What is reverted, at the top or inside, credits nothing; nor does a transfer that returns false."""
 
 from collections.abc import Callable
 
 from chains.models import Chain, Token
 from payments.models import PaymentRequest
-from tests.support.threats.evm_world import USDC_UNIT, World, call_data, is_paid, refusal, transfer_data
+from tests.support.threats.evm_world import USDC_UNIT, World, call_data, refusal, transfer_data
 
 pytest_plugins = ["tests.support.threats.evm_fixtures"]
 Ask = Callable[..., PaymentRequest]
@@ -13,7 +13,7 @@ CALLS = "((address,uint256,bytes,bool)[])"
 WEI = 10**16
 
 
-def test_a_transaction_that_reverted_at_the_top(world: World, ask: Ask, either_node: bool) -> None:
+def test_reverted_transaction_pays_nothing(world: World, ask: Ask) -> None:
     request = ask()
     payer = world.stranger()
     beyond = transfer_data(request.recipient_address, 10**15, bytes(request.reference))
@@ -22,7 +22,7 @@ def test_a_transaction_that_reverted_at_the_top(world: World, ask: Ask, either_n
     assert refusal(request, sent) == "transaction_reverted"
 
 
-def test_a_token_transfer_that_was_taken_back_inside(world: World, ask: Ask, either_node: bool) -> None:
+def test_token_transfer_reverted_inside_pays_nothing(world: World, ask: Ask) -> None:
     request = ask()
     batch = world.deploy("BatchPayer")
     world.fund(batch)
@@ -33,7 +33,7 @@ def test_a_token_transfer_that_was_taken_back_inside(world: World, ask: Ask, eit
     assert refusal(request, sent) == "wrong_amount"
 
 
-def test_native_coin_that_was_taken_back_inside(world: World, ask: Ask, ether: Token) -> None:
+def test_native_coin_reverted_inside_pays_nothing(world: World, ask: Ask, ether: Token) -> None:
     """The call that moves the coin succeeds, and the one around it fails: in a trace it has no error of its own."""
     request = ask("0.01", ether)
     batch = world.deploy("BatchPayer")
@@ -47,20 +47,7 @@ def test_native_coin_that_was_taken_back_inside(world: World, ask: Ask, ether: T
     assert refusal(request, sent) == "wrong_amount"
 
 
-def test_beside_what_was_taken_back_what_stands_counts(world: World, ask: Ask, ether: Token) -> None:
-    request = ask("0.01", ether)
-    batch = world.deploy("BatchPayer")
-    world.fund(batch)
-    pay = (request.recipient_address, WEI, bytes(request.reference), False)
-    taken_back = call_data(f"runAndRevert{CALLS}", [pay])
-    sent = world.call(batch, call_data(f"run{CALLS}", [(batch, 0, taken_back, True), pay]))
-    assert is_paid(request, sent)
-    assert request.amount_paid == WEI
-
-
-def test_a_token_that_says_no_without_reverting(
-    world: World, ask: Ask, chain: Chain, either_node: bool
-) -> None:
+def test_transfer_that_returns_false_pays_nothing(world: World, ask: Ask, chain: Chain) -> None:
     address = world.token("FalseToken")
     token = Token.objects.create(
         chain=chain, symbol="NO", name="No Coin", decimals=6, contract_address=address

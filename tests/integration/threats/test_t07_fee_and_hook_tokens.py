@@ -1,4 +1,4 @@
-"""T-07: of a token that takes a fee what arrived counts; one that calls back in mid-transfer counts nothing twice."""
+"""With fee tokens the amount that arrives counts; a token that calls back in a transfer counts nothing twice."""
 
 from collections.abc import Callable
 
@@ -38,23 +38,17 @@ def mint(world: World, token: Token, to: str, amount: int) -> None:
 
 
 @pytest.mark.parametrize("token", ["FeeToken"], indirect=True)
-@pytest.mark.parametrize("through", ["directly", "by a Safe"])
-def test_a_fee_leaves_the_request_partly_paid(
-    world: World, ask: Ask, token: Token, either_node: bool, through: str
+def test_transfer_fee_leaves_the_request_partly_paid(
+    world: World, ask: Ask, token: Token, either_node: bool
 ) -> None:
     request, safe = ask("100", token), world.safe()
     data = transfer_data(request.recipient_address, AMOUNT, bytes(request.reference))
-    if through == "directly":
-        mint(world, token, world.chain.payer, AMOUNT)
-        sent = world.call(token.contract_address, data)
-    else:
-        mint(world, token, safe.address, AMOUNT)
-        sent = safe.send(safe.execution(token.contract_address, data))
-        if (
-            not either_node
-        ):  # the log's amount is not the call's: only a trace shows that it is the call's log
-            assert refusal(request, sent) in UNPROVED
-            return
+    mint(world, token, safe.address, AMOUNT)
+    sent = safe.send(safe.execution(token.contract_address, data))
+    if not either_node:
+        # The amount of the log is not that of the call: only a trace shows that the call logged it.
+        assert refusal(request, sent) in UNPROVED
+        return
     payment = decide(request, sent)
     request.refresh_from_db()
     assert (payment.status, payment.amount_received) == ("completed", 99 * USDC_UNIT)
@@ -62,7 +56,7 @@ def test_a_fee_leaves_the_request_partly_paid(
 
 
 @pytest.mark.parametrize("token", ["FeeToken"], indirect=True)
-def test_two_fees_in_one_transaction_are_told_apart_by_the_trace_alone(
+def test_two_fees_in_one_transaction_need_a_trace(
     world: World, ask: Ask, token: Token, either_node: bool
 ) -> None:
     """The calls name 100 and 99, the logs 99 and 98.01: by the amounts one log seems to be the other's call's."""
@@ -86,27 +80,26 @@ def test_two_fees_in_one_transaction_are_told_apart_by_the_trace_alone(
 
 
 @pytest.mark.parametrize("token", ["HookToken"], indirect=True)
-@pytest.mark.parametrize("units", [0, 1])
-def test_a_transfer_within_a_transfer_is_not_bound_by_the_outer_reference(
-    world: World, ask: Ask, token: Token, either_node: bool, units: int
+def test_transfer_within_a_transfer_has_its_own_reference(
+    world: World, ask: Ask, token: Token, either_node: bool
 ) -> None:
     """The thief's transfer of next to nothing carries his reference; its hook has a victim's signed payment made."""
     thief, victim, key = ask("100", token), world.safe(), world.stranger()
     recipient, contract = thief.recipient_address, token.contract_address
     mint(world, token, victim.address, AMOUNT)
-    world.call(contract, call_data("mint(address,uint256)", Account.from_key(key).address, units), key=key)
+    world.call(contract, call_data("mint(address,uint256)", Account.from_key(key).address, 1), key=key)
     signed = victim.execution(contract, transfer_data(recipient, AMOUNT))
     world.call(contract, call_data("setHook(address,bytes)", victim.address, signed), key=key)
-    sent = world.call(contract, transfer_data(recipient, units, bytes(thief.reference)), key=key)
+    sent = world.call(contract, transfer_data(recipient, 1, bytes(thief.reference)), key=key)
     assert world.succeeded(sent)
     assert world.chain.token_balance(contract, recipient) >= AMOUNT
     decide(thief, sent)
     thief.refresh_from_db()
-    assert thief.amount_paid <= units
+    assert thief.amount_paid <= 1
 
 
 @pytest.mark.parametrize("token", ["HookToken"], indirect=True)
-def test_a_payment_made_within_a_transfer_counts_once(world: World, ask: Ask, token: Token) -> None:
+def test_payment_within_a_transfer_counts_once(world: World, ask: Ask, token: Token) -> None:
     payers, safe, key = ask("100", token), world.safe(), world.stranger()
     contract = token.contract_address
     mint(world, token, safe.address, AMOUNT)
@@ -121,20 +114,15 @@ def test_a_payment_made_within_a_transfer_counts_once(world: World, ask: Ask, to
 
 
 @pytest.mark.parametrize("token", ["ArrivalFeeToken"], indirect=True)
-@pytest.mark.parametrize("through", ["directly", "by a Safe"])
-def test_a_fee_that_is_taken_on_arrival_is_not_credited(
-    world: World, ask: Ask, token: Token, either_node: bool, through: str
+def test_fee_taken_on_arrival_is_not_credited(
+    world: World, ask: Ask, token: Token, either_node: bool
 ) -> None:
     """The token logs the whole transfer, and a fee of the recipient's in the same call."""
-    request, safe = ask("100", token), world.safe()
+    request = ask("100", token)
     before = world.chain.token_balance(token.contract_address, request.recipient_address)
     data = transfer_data(request.recipient_address, AMOUNT, bytes(request.reference))
-    if through == "directly":
-        mint(world, token, world.chain.payer, AMOUNT)
-        sent = world.call(token.contract_address, data)
-    else:
-        mint(world, token, safe.address, AMOUNT)
-        sent = safe.send(safe.execution(token.contract_address, data))
+    mint(world, token, world.chain.payer, AMOUNT)
+    sent = world.call(token.contract_address, data)
     gained = world.chain.token_balance(token.contract_address, request.recipient_address) - before
     assert gained == 99 * USDC_UNIT
     if not either_node:
@@ -147,7 +135,7 @@ def test_a_fee_that_is_taken_on_arrival_is_not_credited(
 
 
 @pytest.mark.parametrize("token", ["ArrivalFeeToken"], indirect=True)
-def test_two_payments_with_a_fee_on_arrival_count_both(world: World, ask: Ask, token: Token) -> None:
+def test_two_payments_with_a_fee_on_arrival_both_count(world: World, ask: Ask, token: Token) -> None:
     """A fee is no money that the recipient sent out before the second one."""
     first, second, safe = ask("100", token), ask("50", token), world.safe()
     mint(world, token, safe.address, 2 * AMOUNT)
@@ -165,9 +153,7 @@ def test_two_payments_with_a_fee_on_arrival_count_both(world: World, ask: Ask, t
 
 
 @pytest.mark.parametrize("token", ["SharesToken"], indirect=True)
-def test_of_a_token_that_keeps_shares_the_logged_amount_counts(
-    world: World, ask: Ask, token: Token, either_node: bool
-) -> None:
+def test_logged_amount_of_a_shares_token_counts(world: World, ask: Ask, token: Token) -> None:
     """Rounding leaves less than one unit of it at the sender, which no log shows."""
     request, contract = ask("100", token), token.contract_address
     mint(world, token, world.chain.payer, AMOUNT)

@@ -1,4 +1,4 @@
-"""T-08: a "USDC" of 18 decimals paid in units of six is a million-millionth of the sum, and counts as that."""
+"""A payment in units of 6 decimals counts as that in a token of 18."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from tests.chain import LocalChain
 from tests.support.payments.world import Clock, look_until_decided, pay, submit
 
 
-def test_units_are_the_contracts_own(
+def test_amount_counts_in_the_decimals_of_the_token(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain, chain: Chain
 ) -> None:
     address = deploy.deploy_token(local_chain.url, name="Binance-Peg USD Coin", symbol="USDC", decimals=18)

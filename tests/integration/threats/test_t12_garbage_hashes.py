@@ -1,4 +1,4 @@
-"""T-12: made-up hashes, however many, cost no more looks than the few payments that may be open at once."""
+"""Invented hashes cost no more lookups than the few payments that may be open at once."""
 
 import secrets
 from collections.abc import Callable, Collection, Sequence
@@ -12,11 +12,11 @@ from payments.models import Payment, PaymentRequest
 from payments.submission.hashes import MAX_OPEN_PAYMENTS
 from tests.support.payments.world import Clock, look, submit
 
-HASHES = 100
+HASHES = 30
 
 
 class Counting:
-    """The chain's client, counting the transactions that it is asked for."""
+    """The client of the chain, which counts the queried transactions."""
 
     def __init__(self, chain: Chain) -> None:
         self.asked = 0
@@ -29,7 +29,9 @@ class Counting:
         return self._client.look_up(hashes, with_finality=with_finality, mentioning=mentioning)
 
 
-def test_a_hundred_random_hashes(request_for: Callable[..., PaymentRequest], chain: Chain) -> None:
+def test_random_hashes_cost_a_bounded_number_of_lookups(
+    request_for: Callable[..., PaymentRequest], chain: Chain
+) -> None:
     request, clock, client = request_for(), Clock(), Counting(chain)
     codes = []
 

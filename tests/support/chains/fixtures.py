@@ -1,10 +1,9 @@
-"""A chain of its own for the tests that rewrite history, and odd tokens on the shared one."""
+"""A chain of its own for the tests that rewrite history."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from demo.contracts import deploy
 from demo.services import anvil
 from tests.chain import LocalChain
 
@@ -29,23 +28,3 @@ def reorganised_chain() -> Iterator[LocalChain]:
         yield own
     finally:
         running.stop()
-
-
-@pytest.fixture(scope="session")
-def fee_token(local_chain: LocalChain) -> str:
-    """A token that keeps 1 % of each transfer; the payer has some."""
-    return _token(local_chain, "FeeToken", "FEE")
-
-
-@pytest.fixture(scope="session")
-def look_alike(local_chain: LocalChain) -> str:
-    """A token that calls itself USDC and is not."""
-    return _token(local_chain, "TestToken", "USDC")
-
-
-def _token(chain: LocalChain, artifact: str, symbol: str) -> str:
-    token = deploy.deploy_token(
-        chain.url, artifact=artifact, name="USD Coin", symbol=symbol, decimals=6, deployer_key=chain.payer_key
-    )
-    deploy.mint(chain.url, token, chain.payer, 10**12, key=chain.payer_key)
-    return token

@@ -1,8 +1,7 @@
-"""Many payments at once, each mined in a block of its own and waiting for its first look."""
+"""Many payments, each mined in a block of its own and waiting for its first check."""
 
 from collections.abc import Sequence
 
-import requests
 from eth_account import Account
 
 from chains.models import Token
@@ -12,11 +11,9 @@ from tests.chain import LocalChain
 from tests.processes import eventually
 from tests.support.payments.world import make_request, submit, unsigned
 
-BATCH = 100
-
 
 def crowd(merchant: Merchant, token: Token, chain: LocalChain, count: int) -> list[Payment]:
-    """Make, pay and submit `count` requests of 1 token each; return the payments, none of them looked at."""
+    """Make, pay and submit `count` requests of 1 token each; return the payments, still unchecked."""
     wanted = [make_request(merchant, token, "1", chain.recipient) for _ in range(count)]
     hashes = pay_all(chain, wanted)
     return [submit(request, sent) for request, sent in zip(wanted, hashes, strict=True)]
@@ -30,28 +27,11 @@ def pay_all(chain: LocalChain, wanted: Sequence[PaymentRequest]) -> list[str]:
         return int(chain.rpc("eth_getTransactionCount", account.address, "pending"), 16)
 
     nonce = next_nonce()
-    calls = [
-        {
-            "jsonrpc": "2.0",
-            "id": number,
-            "method": "eth_sendRawTransaction",
-            "params": [
-                "0x"
-                + bytes(
-                    account.sign_transaction(
-                        {**unsigned(chain, request), "nonce": nonce + number}
-                    ).raw_transaction
-                ).hex()
-            ],
-        }
-        for number, request in enumerate(wanted)
-    ]
-    hashes: dict[int, str] = {}
-    for start in range(0, len(calls), BATCH):
-        answers = requests.post(chain.url, json=calls[start : start + BATCH], timeout=60).json()
-        refused = [answer["error"] for answer in answers if "error" in answer]
-        assert not refused, refused[0]
-        hashes |= {answer["id"]: answer["result"] for answer in answers}
+    hashes = []
+    # One after the other: of a batch with nonces in any order, anvil now and then leaves some unmined.
+    for number, request in enumerate(wanted):
+        signed = account.sign_transaction({**unsigned(chain, request), "nonce": nonce + number})
+        hashes.append(str(chain.rpc("eth_sendRawTransaction", "0x" + bytes(signed.raw_transaction).hex())))
     # For a moment anvil counts a transaction neither as waiting nor as mined; the next sender would use its nonce.
     eventually(lambda: next_nonce() == nonce + len(wanted), "the node counted all payments")
-    return [hashes[number] for number in range(len(calls))]
+    return hashes

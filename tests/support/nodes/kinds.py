@@ -53,23 +53,16 @@ def free(exchange: Exchange) -> None:
     limited(1, free_plan(1, 10))(exchange)
 
 
-WITH_TRACES = Kind("with traces", (None,))
-WITHOUT_TRACES = Kind("without traces", (without_traces,), traces=False)
-SMALL_BATCHES = Kind("small batches and answers", (limited(3),))
-SINGLE_CALLS = Kind("single calls without traces", (free,), traces=False)
-THREE = Kind("agreement of three", (None, None, None))
-THREE_UNLIKE = Kind(
-    "agreement of three unlike nodes",
-    (without_traces, limited(3), free),
-    traces=False,
+# One kind for each path of the code: a trace, no trace and all limits of a free plan, and agreement of unlike nodes.
+# Each limit by itself is tested in tests/integration/nodes.
+KINDS = (
+    Kind("with traces", (None,)),
+    Kind("single calls without traces", (free,), traces=False),
+    Kind("agreement of three unlike nodes", (limited(3), free, without_traces), traces=False),
 )
-KINDS = (WITH_TRACES, WITHOUT_TRACES, SMALL_BATCHES, SINGLE_CALLS, THREE, THREE_UNLIKE)
-# Solana has no traces.
+# Solana has no traces, and most of its tests have one node without limits.
 LEDGER_KINDS = (
-    Kind("one node", (None,)),
-    Kind("small batches and answers", (limited(3),)),
     Kind("single calls", (limited(1),)),
-    Kind("agreement of three", (None, None, None)),
     Kind("agreement of three unlike nodes", (limited(1), None, limited(3))),
 )
 

@@ -27,9 +27,9 @@ class Events:
         self.url = f"http://127.0.0.1:{port}"
         command = ("uvicorn", "config.server.asgi:application", "--port", str(port), "--no-proxy-headers")
         self.process = Process(log, *command, "--timeout-graceful-shutdown", "3", **settings)
-        eventually(self._answers, "the events process answers")
+        eventually(self._is_up, "the events process is up")
 
-    def _answers(self) -> bool:
+    def _is_up(self) -> bool:
         try:
             return requests.get(f"{self.url}/healthz", timeout=5).ok
         except requests.ConnectionError:
@@ -52,7 +52,7 @@ def request_made(checkout: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     return checkout()
 
 
-def test_a_stream_begins_with_the_details_and_goes_on_with_each_change(
+def test_stream_sends_the_details_and_each_change(
     events: Events, request_made: dict[str, Any], api: Api, public: Api
 ) -> None:
     stream = events.stream(request_made)
@@ -71,7 +71,7 @@ def test_a_stream_begins_with_the_details_and_goes_on_with_each_change(
     stream.wait_for_end()
 
 
-def test_a_submitted_hash_shows_at_once_to_all_who_watch(
+def test_submitted_hash_is_pushed_to_every_stream(
     events: Events, request_made: dict[str, Any], public: Api, chain: Any
 ) -> None:
     watching = [events.stream(request_made) for _ in range(3)]
@@ -85,9 +85,7 @@ def test_a_submitted_hash_shows_at_once_to_all_who_watch(
         stream.close()
 
 
-def test_a_change_that_was_not_announced_is_found_by_comparing(
-    events: Events, request_made: dict[str, Any]
-) -> None:
+def test_change_without_a_notification_is_found(events: Events, request_made: dict[str, Any]) -> None:
     stream = events.stream(request_made)
     stream.next()
     PaymentRequest.objects.filter(pk=request_made["id"]).update(description="Two loaves")
@@ -95,7 +93,7 @@ def test_a_change_that_was_not_announced_is_found_by_comparing(
     stream.close()
 
 
-def test_a_browser_that_comes_back_hears_of_what_it_missed_and_no_more(
+def test_reconnected_browser_gets_only_what_it_missed(
     events: Events, request_made: dict[str, Any], api: Api
 ) -> None:
     first = events.stream(request_made)
@@ -137,7 +135,7 @@ def test_browser_that_reconnects_gets_a_late_payment(
     again.close()
 
 
-def test_streams_outlive_the_database_connection_on_which_changes_are_announced(
+def test_streams_survive_the_loss_of_the_listener_connection(
     events: Events, request_made: dict[str, Any], api: Api
 ) -> None:
     stream = events.stream(request_made)
@@ -153,43 +151,45 @@ def test_streams_outlive_the_database_connection_on_which_changes_are_announced(
     stream.wait_for_end()
 
 
-def test_more_streams_than_allowed_are_refused_until_one_ends(
-    tmp_path: Path, request_made: dict[str, Any]
-) -> None:
+def test_streams_above_the_maximum_are_rejected(tmp_path: Path, request_made: dict[str, Any]) -> None:
     events = Events(tmp_path / "events.log", EVENT_STREAMS_MAX="2")
     try:
         streams = [events.stream(request_made) for _ in range(2)]
-        refused = events.stream(request_made).response
-        error = refused.json()["error"]
-        assert (refused.status_code, error["code"]) == (503, "service_unavailable")
-        assert refused.headers["X-Request-Id"] == error["request_id"]
-        assert int(refused.headers["Retry-After"]) > 0
+        rejected = events.stream(request_made).response
+        error = rejected.json()["error"]
+        assert (rejected.status_code, error["code"]) == (503, "service_unavailable")
+        assert rejected.headers["X-Request-Id"] == error["request_id"]
+        assert int(rejected.headers["Retry-After"]) > 0
         streams[0].close()
         eventually(lambda: events.stream(request_made).response.ok, "there is room for another")
     finally:
         events.process.kill()
 
 
-def test_opening_streams_counts_toward_the_limit_of_public_calls(
-    tmp_path: Path, request_made: dict[str, Any]
-) -> None:
+def test_streams_are_rate_limited_and_end_at_sigterm(tmp_path: Path, request_made: dict[str, Any]) -> None:
     events = Events(tmp_path / "events.log", RATE_LIMIT_PUBLIC="2/hour")
     try:
-        answers = [events.stream(request_made).response for _ in range(3)]
-        assert [answer.status_code for answer in answers] == [200, 200, 429]
-        assert answers[-1].json()["error"]["code"] == "rate_limited"
-        assert int(answers[-1].headers["Retry-After"]) > 0
+        streams = [events.stream(request_made) for _ in range(3)]
+        assert [stream.response.status_code for stream in streams] == [200, 200, 429]
+        rejected = streams.pop().response
+        assert rejected.json()["error"]["code"] == "rate_limited"
+        assert int(rejected.headers["Retry-After"]) > 0
+        for stream in streams:
+            stream.next()
+        events.process.ask_to_stop()
+        events.process.wait(30)
+        for stream in streams:
+            stream.wait_for_end()
     finally:
         events.process.kill()
 
 
-@pytest.mark.parametrize("name", ["unknown", "0199aaaa-0000-7000-8000-000000000000", "a" * 64])
-def test_there_is_no_stream_of_what_does_not_exist(events: Events, name: str) -> None:
-    answer = requests.get(f"{events.url}/api/public/payment-requests/{name}/events", timeout=10)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "resource_missing")
+def test_stream_of_an_unknown_request_is_404(events: Events) -> None:
+    response = requests.get(f"{events.url}/api/public/payment-requests/unknown/events", timeout=10)
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "resource_missing")
 
 
-def test_the_process_serves_nothing_else(events: Events, api_key: tuple[ApiKey, str]) -> None:
+def test_events_process_serves_only_streams(events: Events, api_key: tuple[ApiKey, str]) -> None:
     for path in (
         "/",
         "/api/payment-requests",
@@ -197,36 +197,22 @@ def test_the_process_serves_nothing_else(events: Events, api_key: tuple[ApiKey, 
         "/api/public/chains",
         "/api/public/payment-requests/x",
     ):
-        answer = requests.get(f"{events.url}{path}", headers={"X-API-Key": api_key[1]}, timeout=10)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "resource_missing")
+        response = requests.get(f"{events.url}{path}", headers={"X-API-Key": api_key[1]}, timeout=10)
+        assert (response.status_code, response.json()["error"]["code"]) == (404, "resource_missing")
     path = "/api/public/payment-requests/x/events"
-    answer = requests.post(f"{events.url}{path}", timeout=10)
-    assert answer.json()["error"]["code"] == "method_not_allowed"
-    assert answer.headers["Allow"] == "GET, OPTIONS"
+    response = requests.post(f"{events.url}{path}", timeout=10)
+    assert response.json()["error"]["code"] == "method_not_allowed"
+    assert response.headers["Allow"] == "GET, OPTIONS"
 
 
-def test_a_stream_has_the_callers_request_id_and_scripts_may_send_it(
-    events: Events, request_made: dict[str, Any]
-) -> None:
+def test_stream_has_the_request_id_of_the_caller(events: Events, request_made: dict[str, Any]) -> None:
     stream = events.stream(request_made, **{"X-Request-Id": "shop-7"})
     assert stream.response.headers["X-Request-Id"] == "shop-7"
     stream.close()
     url = f"{events.url}/api/public/payment-requests/x/events"
-    refused = requests.get(url, headers={"X-Request-Id": "shop-8"}, timeout=10)
-    assert refused.json()["error"]["request_id"] == refused.headers["X-Request-Id"] == "shop-8"
+    rejected = requests.get(url, headers={"X-Request-Id": "shop-8"}, timeout=10)
+    assert rejected.json()["error"]["request_id"] == rejected.headers["X-Request-Id"] == "shop-8"
     strange = requests.get(url, headers={"X-Request-Id": "a b"}, timeout=10)
     assert strange.headers["X-Request-Id"].startswith("req_")
     preflight = requests.options(url, headers={"Access-Control-Request-Method": "GET"}, timeout=10)
     assert "X-Request-Id" in preflight.headers["Access-Control-Allow-Headers"]
-
-
-def test_sigterm_ends_the_streams(tmp_path: Path, request_made: dict[str, Any]) -> None:
-    events = Events(tmp_path / "events.log")
-    try:
-        stream = events.stream(request_made)
-        stream.next()
-        events.process.ask_to_stop()
-        events.process.wait(30)
-        stream.wait_for_end()
-    finally:
-        events.process.kill()

@@ -31,7 +31,7 @@ def delivering(program: Program) -> str:
     return program.ended_well()
 
 
-def test_its_own_tests_pass(package: Path) -> None:
+def test_own_tests_of_the_client_pass(package: Path) -> None:
     files = sorted(str(file) for file in (package / "test").glob("*.test.mjs"))
     assert len(files) >= 5
     done = subprocess.run(
@@ -45,12 +45,12 @@ def test_its_own_tests_pass(package: Path) -> None:
     assert re.search(r"^# pass [1-9]", done.stdout, re.MULTILINE), done.stdout
 
 
-def test_all_that_it_can_do_is_done_against_the_running_service(run: Run) -> None:
+def test_every_call_works_against_the_running_service(run: Run) -> None:
     program = run((Path(__file__).parent / "walk.mjs").read_text())
     assert delivering(program) == "walked\n"
 
 
-def test_the_samples_of_its_page_ask_for_a_payment_try_it_and_are_told(
+def test_samples_of_the_page_create_and_receive_a_payment(
     run: Run, shop: dict[str, str], api_key: tuple[ApiKey, str]
 ) -> None:
     ask, receive, try_it = samples(README, "js")

@@ -1,4 +1,4 @@
-"""A node that does not send an answer of some size says so in its own way: the transaction behind it is set apart."""
+"""A transaction whose response exceeds the limit of a node is isolated, however the node reports the limit."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from chains.families.evm.client import EvmClient
 from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, Fault, FaultProxy
 from tests.processes import eventually
-from tests.support.nodes.limits import TOO_LARGE, by_one_error, by_words, small_answers
+from tests.support.nodes.limits import TOO_LARGE, small_answers
 from tests.support.nodes.oversized import Shouter
 
 Nodes = Callable[[int], list[FaultProxy]]
@@ -25,27 +25,27 @@ def oversized(local_chain: LocalChain) -> str:
     return Shouter.place(local_chain).pay(400, local_chain.recipient, 5, REFERENCE)
 
 
-def answered(client: EvmClient, hashes: list[str]) -> Snapshot:
-    """Look until there is an answer for each."""
+def until_read(client: EvmClient, hashes: list[str]) -> Snapshot:
+    """Look up until every transaction is read."""
     last: list[Snapshot] = []
 
-    def is_answered() -> bool:
+    def is_read() -> bool:
         last[:] = [client.look_up(hashes, with_finality=True)]
         return not last[0].contradicted
 
-    eventually(is_answered, "every transaction was answered for", 60)
+    eventually(is_read, "every transaction was until_read for", 60)
     return last[0]
 
 
 @pytest.mark.parametrize("refuse", TOO_LARGE, ids=lambda refuse: refuse.__name__)
-def test_the_transaction_is_not_readable_and_the_others_are(
+def test_unsent_transaction_is_unreadable_and_others_are_read(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, oversized: str, refuse: Fault
 ) -> None:
     plain = [local_chain.transfer(local_chain.usdc, local_chain.recipient, 1) for _ in range(6)]
     [node] = nodes_of(1)
     node.break_with(small_answers(MOST_BYTES, refuse))
     client = client_for([node])
-    snapshot = answered(client, [*plain[:3], oversized, *plain[3:]])
+    snapshot = until_read(client, [*plain[:3], oversized, *plain[3:]])
     facts = snapshot.transactions[oversized]
     assert facts is not None
     assert facts.block is not None
@@ -55,34 +55,20 @@ def test_the_transaction_is_not_readable_and_the_others_are(
     assert (health.state, health.last_error) == ("answering", "")
 
 
-def test_what_one_node_does_not_send_another_does(
+def test_unsent_transaction_is_read_from_another_node(
     nodes_of: Nodes, client_for: Clients, oversized: str
 ) -> None:
     limited, other = nodes_of(2)
     limited.break_with(small_answers(MOST_BYTES))
     client = client_for([limited, other])
-    facts = answered(client, [oversized]).transactions[oversized]
+    facts = until_read(client, [oversized]).transactions[oversized]
     assert facts is not None
     assert facts.is_readable
     assert [transfer.references for transfer in facts.transfers] == [(REFERENCE,)]
     assert [health.state for health in client.health()] == ["answering", "answering"]
 
 
-@pytest.mark.parametrize("refuse", [by_words, by_one_error])
-def test_it_is_not_taken_for_a_limit_of_the_batches_size(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, oversized: str, refuse: Fault
-) -> None:
-    plain = [local_chain.transfer(local_chain.usdc, local_chain.recipient, 1) for _ in range(10)]
-    [node] = nodes_of(1)
-    node.break_with(small_answers(MOST_BYTES, refuse))
-    client = client_for([node])
-    answered(client, [*plain, oversized])
-    node.asked.clear()
-    client.look_up([*plain, oversized], with_finality=False)
-    assert max(len(methods) for methods in node.asked) == 21, "all transactions, and the receipts but one"
-
-
-def test_a_page_of_a_gateway_whose_node_is_down_makes_nothing_unreadable(
+def test_gateway_error_page_makes_no_transaction_unreadable(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, oversized: str
 ) -> None:
     [node] = nodes_of(1)
@@ -92,7 +78,7 @@ def test_a_page_of_a_gateway_whose_node_is_down_makes_nothing_unreadable(
         exchange.send(502, page, Content_Type="text/html")
 
     client = client_for([node])
-    answered(client, [oversized])
+    until_read(client, [oversized])
     client._oversized[node.url]._read.clear()
     node.break_with(down, RECEIPT)
     for _ in range(3):
@@ -103,6 +89,6 @@ def test_a_page_of_a_gateway_whose_node_is_down_makes_nothing_unreadable(
         assert snapshot.contradicted == {oversized}
     node.heal()
     client = client_for([node])
-    facts = answered(client, [oversized]).transactions[oversized]
+    facts = until_read(client, [oversized]).transactions[oversized]
     assert facts is not None
     assert facts.is_readable

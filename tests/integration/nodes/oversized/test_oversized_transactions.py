@@ -1,12 +1,10 @@
-"""What one transaction contains never hides another: a receipt or trace too large for its company is read alone."""
+"""A receipt or trace that is too large for a batch is read alone, and delays no other payment."""
 
-import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import pytest
 
-from chains.client import Block, Mention, Snapshot, TransactionFacts, Watch
+from chains.client import Snapshot, TransactionFacts, Watch
 from chains.families.evm.client import EvmClient
 from chains.families.evm.transactions import oversized, trace_results
 from chains.models import Chain, Token
@@ -17,11 +15,9 @@ from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, FaultProxy
 from tests.processes import eventually
 from tests.support.nodes.fixtures import NodeTime
-from tests.support.nodes.limits import call_by_call, untraced
 from tests.support.nodes.networks import client_of, nodes_before
 from tests.support.nodes.oversized import Shouter
 from tests.support.payments.world import Clock, look, make_request, pay, submit
-from tests.verifying import check_finality
 
 Nodes = Callable[[int], list[FaultProxy]]
 Clients = Callable[[list[FaultProxy]], EvmClient]
@@ -35,20 +31,20 @@ def shouter(local_chain: LocalChain) -> Shouter:
 
 
 @pytest.fixture
-def small_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer of 64 kB is as much as is read of transactions together: about 160 logs."""
+def small_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limit the response to a batch to 64 kB: about 160 logs."""
     monkeypatch.setattr(json_rpc, "MAX_ORDINARY_BYTES", 64 * 1024)
 
 
 def until_read(client: EvmClient, *hashes: str, **more: bool) -> Snapshot:
-    """Look until there is an answer for each."""
+    """Look up until every transaction is read."""
     last: list[Snapshot] = []
 
-    def is_answered() -> bool:
+    def is_read() -> bool:
         last[:] = [client.look_up(hashes, with_finality=False)]
         return not last[0].contradicted
 
-    eventually(is_answered, "every transaction was read", 60)
+    eventually(is_read, "every transaction was read", 60)
     return last[0]
 
 
@@ -58,21 +54,21 @@ def only(snapshot: Snapshot, hash_: str) -> TransactionFacts:
     return facts
 
 
-def asked_together(node: FaultProxy, hash_: str) -> int:
-    """Return how often the receipt was asked for in a batch with others."""
+def batched_receipts(node: FaultProxy, hash_: str) -> int:
+    """Return how often the receipt was queried in a batch with others."""
     return sum(
         isinstance(body, list) and any(q["method"] == RECEIPT and q["params"] == [hash_] for q in body)
         for body in node.bodies
     )
 
 
-@pytest.mark.usefixtures("small_answers")
-def test_thirty_payments_with_three_oversized_ones_among_them_all_complete(
+@pytest.mark.usefixtures("small_responses")
+def test_oversized_payments_and_those_beside_them_complete(
     merchant: Merchant, usdc: Token, chain: Chain, local_chain: LocalChain, shouter: Shouter
 ) -> None:
     clock = Clock()
-    requests = [make_request(merchant, usdc, "1", local_chain.recipient) for _ in range(30)]
-    oversized = requests[::10]
+    requests = [make_request(merchant, usdc, "1", local_chain.recipient) for _ in range(12)]
+    oversized = requests[::4]
     payments = {}
     for request in requests:
         if request in oversized:
@@ -91,14 +87,14 @@ def test_thirty_payments_with_three_oversized_ones_among_them_all_complete(
         def all_are_completed() -> bool:
             clock.forward(seconds=30)
             look(clock, lambda _: client)
-            return Payment.objects.filter(status="completed").count() == 30
+            return Payment.objects.filter(status="completed").count() == 12
 
         eventually(all_are_completed, "the oversized ones completed too", 60)
         assert client.health()[0].state == "answering"
     assert not Payment.objects.exclude(attempts=0).exists()
 
 
-def test_a_transaction_of_36_000_logs_is_read_whole_by_its_receipt_and_trace(
+def test_transaction_of_36_000_logs_is_read_completely(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
     sent = shouter.pay(36_000, local_chain.recipient, 5, REFERENCE)
@@ -116,8 +112,8 @@ def test_a_transaction_of_36_000_logs_is_read_whole_by_its_receipt_and_trace(
     assert client.health()[0].state == "answering"
 
 
-@pytest.mark.usefixtures("small_answers")
-def test_oversized_hashes_are_remembered_and_asked_for_alone(
+@pytest.mark.usefixtures("small_responses")
+def test_oversized_hashes_are_remembered_and_read_alone(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
     oversized = [shouter.pay(300, local_chain.recipient, 5, REFERENCE) for _ in range(3)]
@@ -130,12 +126,12 @@ def test_oversized_hashes_are_remembered_and_asked_for_alone(
     snapshot = client.look_up([*plain, *oversized], with_finality=False)
     assert all(only(snapshot, hash_).transfers for hash_ in [*oversized, *plain])
     assert not snapshot.contradicted
-    assert not any(asked_together(node, hash_) for hash_ in oversized)
+    assert not any(batched_receipts(node, hash_) for hash_ in oversized)
     assert node.round_trips == 2, "what was read once is not read again while its block is the same"
 
 
-@pytest.mark.usefixtures("small_answers")
-def test_the_others_do_not_wait_while_a_oversized_one_is_read(
+@pytest.mark.usefixtures("small_responses")
+def test_others_do_not_wait_while_an_oversized_one_is_read(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
     shout = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
@@ -151,18 +147,8 @@ def test_the_others_do_not_wait_while_a_oversized_one_is_read(
     assert only(until_read(client, shout, plain), shout).transfers
 
 
-@pytest.mark.usefixtures("small_answers")
-def test_each_oversized_one_has_its_turn(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
-) -> None:
-    oversized = [shouter.pay(300, local_chain.recipient, number, REFERENCE) for number in range(1, 11)]
-    [node] = nodes_of(1)
-    snapshot = until_read(client_for([node]), *oversized)
-    assert [only(snapshot, hash_).transfers[0].amount for hash_ in oversized] == list(range(1, 11))
-
-
-@pytest.mark.usefixtures("small_answers")
-def test_what_is_too_large_even_alone_is_not_readable_and_says_its_block(
+@pytest.mark.usefixtures("small_responses")
+def test_transaction_too_large_alone_is_unreadable_in_its_block(
     nodes_of: Nodes,
     client_for: Clients,
     local_chain: LocalChain,
@@ -184,15 +170,15 @@ def test_what_is_too_large_even_alone_is_not_readable_and_says_its_block(
     assert client.health()[0].state == "answering"
 
 
-@pytest.mark.usefixtures("small_answers")
-def test_a_trace_that_exists_and_is_too_large_is_not_missing(
+@pytest.mark.usefixtures("small_responses")
+def test_trace_that_is_too_large_is_not_treated_as_missing(
     nodes_of: Nodes,
     client_for: Clients,
     local_chain: LocalChain,
     shouter: Shouter,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Who sends the transaction must not choose by its size which rules apply to it."""
+    """The sender must not choose the rules by the size of the transaction."""
     monkeypatch.setattr(trace_results, "MAX_FRAMES", 100)
     oversized = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     [node] = nodes_of(1)
@@ -202,19 +188,8 @@ def test_a_trace_that_exists_and_is_too_large_is_not_missing(
     assert (transfer.amount, transfer.references, transfer.made_by) == (5, (), "")
 
 
-def test_a_node_without_traces_reads_a_oversized_one_as_any_other(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
-) -> None:
-    oversized = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
-    [node] = nodes_of(1)
-    node.break_with(call_by_call(untraced))
-    facts = only(until_read(client_for([node]), oversized), oversized)
-    assert (facts.is_readable, facts.is_complete) == (True, False)
-    assert facts.transfers[0].amount == 5
-
-
-@pytest.mark.usefixtures("small_answers")
-def test_nodes_agree_on_a_oversized_transaction_as_on_any_other(
+@pytest.mark.usefixtures("small_responses")
+def test_three_nodes_agree_on_an_oversized_transaction(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
     oversized = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
@@ -227,8 +202,8 @@ def test_nodes_agree_on_a_oversized_transaction_as_on_any_other(
     assert {health.state for health in client.health()} <= {"answering", "unasked"}
 
 
-@pytest.mark.usefixtures("small_answers")
-def test_after_a_reorganisation_it_is_read_again(own_chain: LocalChain) -> None:
+@pytest.mark.usefixtures("small_responses")
+def test_oversized_transaction_is_read_again_after_a_reorg(own_chain: LocalChain) -> None:
     shouter = Shouter.place(own_chain)
     oversized = shouter.pay(300, own_chain.recipient, 5, REFERENCE)
     client = EvmClient([own_chain.url], own_chain.chain_id)
@@ -251,35 +226,8 @@ def only_unmined(snapshot: Snapshot, hash_: str) -> bool:
     return facts is None or facts.block is None
 
 
-@pytest.mark.usefixtures("small_answers")
-def test_a_receipt_that_fails_even_alone_is_asked_for_again_later_and_later(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
-) -> None:
-    oversized = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
-    plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
-    [node] = nodes_of(1)
-
-    def cut(exchange: Exchange) -> None:
-        if node.asked[-1] == [RECEIPT]:
-            exchange.send(200, b'{"jsonrpc": "2.0", "id": 1, "result": {"logs": [')
-        else:
-            exchange.reply(exchange.truth())
-
-    client = client_for([node])
-    until_read(client, oversized, plain)
-    node.break_with(cut)
-    reader = client._oversized[node.url]
-    reader._read.clear()
-    for _ in range(5):
-        snapshot = client.look_up([oversized, plain], with_finality=False)
-        assert snapshot.contradicted == {oversized}
-        assert only(snapshot, plain).block is not None
-    eventually(lambda: not reader._waiting, "the reading ended", 30)
-    assert client.health()[0].state == "answering"
-
-
-@pytest.mark.usefixtures("small_answers")
-def test_what_breaks_off_is_tried_again_before_it_counts_as_unreadable(
+@pytest.mark.usefixtures("small_responses")
+def test_interrupted_read_is_retried_before_it_is_unreadable(
     nodes_of: Nodes,
     client_for: Clients,
     local_chain: LocalChain,
@@ -306,19 +254,19 @@ def test_what_breaks_off_is_tried_again_before_it_counts_as_unreadable(
     plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
     looks: list[Snapshot] = []
 
-    def is_answered() -> bool:
+    def is_read() -> bool:
         time.now += 30
         looks.append(client.look_up([oversized, plain], with_finality=False))
         return not looks[-1].contradicted
 
-    eventually(is_answered, "it was given up", 60)
+    eventually(is_read, "it was given up", 60)
     assert len(receipts) == 3
     assert not only(looks[-1], oversized).is_readable
     assert all(only(snapshot, plain).is_readable for snapshot in looks)
 
 
-@pytest.mark.usefixtures("small_answers")
-def test_discovery_moves_on_past_oversized_strangers_without_asking_for_their_receipts(
+@pytest.mark.usefixtures("small_responses")
+def test_discovery_skips_receipts_of_oversized_strangers(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
     start = int(local_chain.rpc("eth_blockNumber"), 16)
@@ -338,70 +286,3 @@ def test_discovery_moves_on_past_oversized_strangers_without_asking_for_their_re
         if q["method"] == RECEIPT
     ]
     assert not set(strangers) & set(asked)
-
-
-@pytest.mark.usefixtures("small_answers")
-def test_the_finality_of_others_is_not_held_up_by_a_oversized_payment(
-    merchant: Merchant, usdc: Token, chain: Chain, local_chain: LocalChain, shouter: Shouter
-) -> None:
-    clock = Clock()
-    requests = [make_request(merchant, usdc, "1", local_chain.recipient) for _ in range(4)]
-    sent = [pay(local_chain, request) for request in requests[:3]]
-    sent.append(shouter.pay(400, local_chain.recipient, 1_000_000, bytes(requests[3].reference)))
-    for request, hash_ in zip(requests, sent, strict=True):
-        submit(request, hash_)
-    with nodes_before(local_chain, 1) as [node]:
-        client = client_of([node], chain.id, clock)
-
-        def all_are_completed() -> bool:
-            clock.forward(seconds=30)
-            look(clock, lambda _: client)
-            return Payment.objects.filter(status="completed").count() == 4
-
-        eventually(all_are_completed, "all payments completed", 60)
-        local_chain.mine(200)
-        fresh = client_of([node], chain.id, clock)
-
-        def all_are_final() -> bool:
-            clock.forward(minutes=3)
-            check_finality(client=lambda _: fresh, now=clock)
-            return not Payment.objects.filter(finality_check_at__isnull=False).exists()
-
-        clock.forward(minutes=3)
-        check_finality(client=lambda _: fresh, now=clock)
-        waiting = Payment.objects.filter(finality_check_at__isnull=False)
-        assert set(waiting.values_list("transaction_hash", flat=True)) <= {sent[3]}
-        eventually(all_are_final, "the oversized one is final too", 60)
-    assert not Payment.objects.filter(reorged=True).exists()
-
-
-def test_one_oversized_transaction_is_read_at_a_time() -> None:
-    running: list[int] = [0, 0]
-    lock = threading.Lock()
-
-    def read(hash_: str, failures: int) -> None:
-        with lock:
-            running[0] += 1
-            running[1] = max(running)
-        with lock:
-            running[0] -= 1
-
-    readers = [oversized.OversizedReader() for _ in range(3)]
-    for reader in readers:
-        reader.facts({f"0x{n}": "0xb" for n in range(20)}, (), read, is_waiting=False)
-    eventually(lambda: not any(reader._waiting for reader in readers), "all were read", 30)
-    assert running[1] == 1
-
-
-def test_what_is_kept_is_bounded_by_what_it_says_and_not_only_by_its_parts() -> None:
-    long = Mention("0xRouter", bytes(2**20))
-
-    def read(hash_: str, failures: int) -> TransactionFacts:
-        block = Block(1, "0xb", datetime(2026, 1, 1, tzinfo=UTC))
-        return TransactionFacts(hash_, "0xS", failures, block, True, (), mentions=(long,) * 8)
-
-    reader = oversized.OversizedReader()
-    for n in range(20):
-        assert reader.facts({f"0x{n}": "0xb"}, (), read, is_waiting=True)
-    kept = sum(len(mention.data) for facts in reader._read.values() for mention in facts.mentions)
-    assert 0 < kept <= 64 * 2**20

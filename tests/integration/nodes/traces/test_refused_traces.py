@@ -1,4 +1,4 @@
-"""One refusal of a trace is not the node's word that it has none: behind one address may be many nodes."""
+"""One rejected trace does not turn tracing off: many nodes may be behind one URL."""
 
 from collections.abc import Callable
 from itertools import count
@@ -18,21 +18,21 @@ TRACE = "debug_traceTransaction"
 
 
 def called(chain: LocalChain) -> str:
-    """Return a mined transaction that is judged by its trace."""
+    """Return a mined transaction that needs its trace."""
     return mined(chain, chain.transfer("", chain.usdc, 0, tail=bytes.fromhex("095ea7b3") + bytes(64)))
 
 
-def refusing(*hashes: str) -> fault_proxy.Fault:
-    """Refuse the traces of these alone."""
+def rejecting(*hashes: str) -> fault_proxy.Fault:
+    """Reject only the traces of these."""
 
-    def refuse(question: Json, truth: Json) -> Json | None:
+    def reject(question: Json, truth: Json) -> Json | None:
         return untraced(question, truth) if question["params"][0] in hashes else None
 
-    return call_by_call(lambda q, a: refuse(q, a) if q["method"] == TRACE else None)
+    return call_by_call(lambda q, a: reject(q, a) if q["method"] == TRACE else None)
 
 
-def told(client: EvmClient, *hashes: str) -> dict[str, bool | None]:
-    """Return of which transactions all is known, and of which it is not; None for those without an answer."""
+def completeness(client: EvmClient, *hashes: str) -> dict[str, bool | None]:
+    """Return whether the facts of each transaction are complete; None if it could not be read."""
     found = client.look_up(hashes, with_finality=False)
     return {
         hash_: None if hash_ in found.contradicted or facts is None else facts.is_complete
@@ -40,36 +40,36 @@ def told(client: EvmClient, *hashes: str) -> dict[str, bool | None]:
     }
 
 
-def test_a_trace_that_is_refused_beside_others_concerns_its_own_transaction_alone(
+def test_rejected_trace_affects_only_its_own_transaction(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, time: NodeTime
 ) -> None:
     [node] = nodes_of(1)
     refused, other, later = (called(local_chain) for _ in range(3))
-    node.break_with(refusing(refused))
+    node.break_with(rejecting(refused))
     client = client_for([node])
-    assert told(client, refused, other) == {refused: None, other: True}
-    assert told(client, refused) == {refused: None}
-    assert told(client, later) == {later: True}
+    assert completeness(client, refused, other) == {refused: None, other: True}
+    assert completeness(client, refused) == {refused: None}
+    assert completeness(client, later) == {later: True}
     node.heal()
     time.now += tracing.LONGEST_PAUSE_SECONDS
-    assert told(client, refused) == {refused: True}
+    assert completeness(client, refused) == {refused: True}
 
 
-def test_a_stranger_whose_trace_is_refused_takes_no_traces_from_the_others(
+def test_rejected_trace_of_a_stranger_keeps_tracing_on(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, time: NodeTime
 ) -> None:
     """Alone in its look, at a node that has not traced yet, and for however long it is looked at."""
     [node] = nodes_of(1)
     strangers, other = called(local_chain), called(local_chain)
-    node.break_with(refusing(strangers))
+    node.break_with(rejecting(strangers))
     client = client_for([node])
     for _ in range(10):
-        assert told(client, strangers) == {strangers: None}
+        assert completeness(client, strangers) == {strangers: None}
         time.now += tracing.PRESUMED_UNABLE_AFTER_SECONDS
-    assert told(client, other) == {other: True}
+    assert completeness(client, other) == {other: True}
 
 
-def test_a_node_of_which_one_member_in_four_does_not_trace_is_asked_again(
+def test_trace_is_retried_if_one_backend_in_four_rejects_it(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, time: NodeTime
 ) -> None:
     [node] = nodes_of(1)
@@ -85,42 +85,42 @@ def test_a_node_of_which_one_member_in_four_does_not_trace_is_asked_again(
         hash_ = called(local_chain)
         answers = []
         for _ in range(3):
-            answers.append(told(client, hash_)[hash_])
+            answers.append(completeness(client, hash_)[hash_])
             time.now += 30
         assert answers[-1] is True
         assert False not in answers, "nothing is decided without the trace"
 
 
-def test_a_node_that_no_longer_traces_is_believed_after_some_minutes(
+def test_node_that_stops_tracing_is_untraced_after_minutes(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, time: NodeTime
 ) -> None:
     [node] = nodes_of(1)
     before, after = called(local_chain), called(local_chain)
     client = client_for([node])
-    assert told(client, before) == {before: True}
+    assert completeness(client, before) == {before: True}
     node.break_with(call_by_call(untraced))
-    assert told(client, after) == {after: None}
+    assert completeness(client, after) == {after: None}
     time.now += tracing.PRESUMED_UNABLE_AFTER_SECONDS
-    assert told(client, after) == {after: False}
+    assert completeness(client, after) == {after: False}
     node.heal()
     time.now += tracing.UNABLE_SECONDS
-    assert told(client, after) == {after: True}
+    assert completeness(client, after) == {after: True}
 
 
-def test_a_node_that_never_traced_is_believed_at_once(
+def test_node_that_never_traced_is_untraced_at_once(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain
 ) -> None:
     [node] = nodes_of(1)
     hash_ = called(local_chain)
     node.break_with(call_by_call(untraced))
     client = client_for([node])
-    assert told(client, hash_) == {hash_: False}
+    assert completeness(client, hash_) == {hash_: False}
     asked = sum(methods.count(TRACE) for methods in node.asked)
-    assert told(client, called(local_chain)).popitem()[1] is False
+    assert completeness(client, called(local_chain)).popitem()[1] is False
     assert sum(methods.count(TRACE) for methods in node.asked) == asked
 
 
-def test_a_stranger_at_whose_trace_the_node_fails_for_long_takes_no_traces_from_the_others(
+def test_failing_trace_of_a_stranger_keeps_tracing_on(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, time: NodeTime
 ) -> None:
     [node] = nodes_of(1)
@@ -133,6 +133,6 @@ def test_a_stranger_at_whose_trace_the_node_fails_for_long_takes_no_traces_from_
     node.break_with(fail)
     client = client_for([node])
     for _ in range(2 * tracing.PRESUMED_UNABLE_AFTER_FAILURES):
-        assert told(client, strangers) == {strangers: None}
+        assert completeness(client, strangers) == {strangers: None}
         time.now += tracing.PRESUMED_UNABLE_AFTER_SECONDS
-    assert told(client, other) == {other: True}
+    assert completeness(client, other) == {other: True}

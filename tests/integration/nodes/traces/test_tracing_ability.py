@@ -1,4 +1,4 @@
-"""Whether native coin from a contract's inner call can be proved is found out cheaply, and kept for minutes."""
+"""Whether the nodes of a chain trace is probed cheaply and remembered for minutes."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from chains.families.evm.client import EvmClient
 from chains.families.evm.transactions import tracing
 from tests import fault_proxy
 from tests.chain import LocalChain
-from tests.fault_proxy import Fault, FaultProxy
+from tests.fault_proxy import FaultProxy
 from tests.support.chains.mining import mined
 from tests.support.nodes.fixtures import NodeTime
 
@@ -19,7 +19,7 @@ UNABLE = fault_proxy.lacking(TRACE)
 
 
 def probes(node: FaultProxy) -> int:
-    """Return how many questions for a trace the node was asked."""
+    """Return how many traces the node was queried for."""
     return sum(methods.count(TRACE) for methods in node.asked)
 
 
@@ -28,7 +28,7 @@ def _a_recent_transaction(local_chain: LocalChain) -> None:
     mined(local_chain, local_chain.transfer("", local_chain.recipient, 1))
 
 
-def test_a_node_that_traces_is_asked_once_in_ten_minutes(
+def test_tracing_node_is_probed_once_in_ten_minutes(
     nodes_of: Nodes, client_for: Clients, time: NodeTime
 ) -> None:
     [node] = nodes_of(1)
@@ -41,24 +41,9 @@ def test_a_node_that_traces_is_asked_once_in_ten_minutes(
     assert not client.can_prove_internal_transfers()
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        UNABLE,
-        fault_proxy.lacking(
-            TRACE, code=-32600, message="debug_traceTransaction is not available on the Free plan"
-        ),
-        fault_proxy.lacking(
-            TRACE, code=-32000, message="archive, debug and trace requests need another plan"
-        ),
-    ],
-    ids=range(3),
-)
-def test_a_node_that_does_not_is_asked_again_later(
-    nodes_of: Nodes, client_for: Clients, time: NodeTime, fault: Fault
-) -> None:
+def test_untraced_node_is_probed_again_later(nodes_of: Nodes, client_for: Clients, time: NodeTime) -> None:
     [node] = nodes_of(1)
-    node.break_with(fault)
+    node.break_with(UNABLE)
     client = client_for([node])
     assert [client.can_prove_internal_transfers() for _ in range(3)] == [False] * 3
     assert probes(node) == 1
@@ -68,14 +53,11 @@ def test_a_node_that_does_not_is_asked_again_later(
     assert client.can_prove_internal_transfers()
 
 
-@pytest.mark.parametrize(
-    "fault", [fault_proxy.server_error, fault_proxy.html, fault_proxy.null], ids=range(3)
-)
-def test_what_could_not_be_found_out_counts_as_no_for_half_a_minute(
-    nodes_of: Nodes, client_for: Clients, time: NodeTime, fault: Fault
+def test_failed_probe_counts_as_untraced_for_30_seconds(
+    nodes_of: Nodes, client_for: Clients, time: NodeTime
 ) -> None:
     [node] = nodes_of(1)
-    node.break_with(fault)
+    node.break_with(fault_proxy.server_error)
     client = client_for([node])
     assert not client.can_prove_internal_transfers()
     node.heal()
@@ -84,9 +66,7 @@ def test_what_could_not_be_found_out_counts_as_no_for_half_a_minute(
     assert client.can_prove_internal_transfers()
 
 
-def test_a_failing_probe_says_nothing_of_the_nodes_other_answers(
-    nodes_of: Nodes, client_for: Clients
-) -> None:
+def test_failed_probe_does_not_change_the_nodes_health(nodes_of: Nodes, client_for: Clients) -> None:
     [node] = nodes_of(1)
     node.break_with(fault_proxy.server_error, TRACE)
     client = client_for([node])
@@ -95,9 +75,7 @@ def test_a_failing_probe_says_nothing_of_the_nodes_other_answers(
     assert client.health()[0].state == "answering"
 
 
-def test_before_the_first_transaction_the_word_that_there_is_none_is_enough(
-    nodes_of: Nodes, client_for: Clients
-) -> None:
+def test_empty_chain_is_probed_with_an_unknown_transaction(nodes_of: Nodes, client_for: Clients) -> None:
     def empty_blocks(exchange: fault_proxy.Exchange) -> None:
         error = {"code": -32000, "message": "transaction not found"}
         exchange.reply(
@@ -116,20 +94,18 @@ def test_before_the_first_transaction_the_word_that_there_is_none_is_enough(
     assert client_for([node]).can_prove_internal_transfers()
 
 
-@pytest.mark.parametrize(
-    ("count", "able", "expected"), [(2, 0, False), (2, 1, True), (3, 1, False), (3, 2, True), (4, 2, True)]
-)
-def test_as_many_nodes_have_to_trace_as_have_to_agree(
+@pytest.mark.parametrize(("count", "able", "expected"), [(2, 1, True), (3, 1, False), (3, 2, True)])
+def test_tracing_needs_as_many_nodes_as_a_quorum(
     nodes_of: Nodes, client_for: Clients, count: int, able: int, expected: bool
 ) -> None:
-    """With three nodes and more, what only one of them can trace is not believed: such a delivery would never count."""
+    """With three or more nodes, a trace of only one is not believed."""
     nodes = nodes_of(count)
     for node in nodes[: count - able]:
         node.break_with(UNABLE)
     assert client_for(nodes).can_prove_internal_transfers() is expected
 
 
-def test_a_node_that_has_traced_a_payment_needs_no_probe(
+def test_node_that_traced_a_payment_needs_no_probe(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain
 ) -> None:
     sent = mined(
@@ -143,7 +119,7 @@ def test_a_node_that_has_traced_a_payment_needs_no_probe(
     assert probes(node) == 1
 
 
-def test_an_account_with_code_may_be_unverifiable_only_where_no_node_traces(
+def test_account_with_code_is_unverifiable_only_if_untraced(
     nodes_of: Nodes, client_for: Clients, time: NodeTime, local_chain: LocalChain
 ) -> None:
     [node] = nodes_of(1)

@@ -8,14 +8,14 @@ from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
 from tests.fault_proxy import Exchange, Fault, FaultProxy, proxying
-from tests.support.nodes.limits import TOO_LARGE, by_words
+from tests.support.nodes.limits import by_words
 from tests.support.payments.world import Clock, look_until_decided, make_request, submit
 from tests.support.solana.ledger import LocalLedger, new_address
 
 
 @pytest.fixture
 def node(solana: Chain, local_ledger: LocalLedger) -> Iterator[FaultProxy]:
-    """The chain's one node, whose answers may be limited."""
+    """The only node of the chain; a test may limit its responses."""
     with proxying(local_ledger.url) as proxy:
         solana.rpc_urls = [f"{proxy.url}/limited"]
         solana.save(update_fields=["rpc_urls"])
@@ -40,40 +40,28 @@ def payments(
     ]
 
 
-def not_sending(signature: str, refuse: Fault) -> Fault:
-    """Refuse each request whose answer would hold this transaction."""
+def not_sending(signature: str, reject: Fault) -> Fault:
+    """Reject each request for this transaction."""
 
-    def answer(exchange: Exchange) -> None:
-        is_asked = any(
+    def reply(exchange: Exchange) -> None:
+        is_queried = any(
             question["method"] == "getTransaction" and question["params"][0] == signature
             for question in exchange.questions
         )
-        if is_asked:
-            refuse(exchange)
+        if is_queried:
+            reject(exchange)
         else:
             exchange.reply(exchange.truth())
 
-    return answer
+    return reply
 
 
-@pytest.mark.parametrize("refuse", TOO_LARGE, ids=lambda refuse: refuse.__name__)
-def test_its_payment_is_not_verifiable_and_the_others_complete(
-    payments: list[Payment], node: FaultProxy, refuse: Fault
-) -> None:
+def test_payment_too_large_for_the_node_delays_no_other(payments: list[Payment], node: FaultProxy) -> None:
     large = payments[1]
-    node.break_with(not_sending(large.transaction_hash, refuse))
+    node.break_with(not_sending(large.transaction_hash, by_words))
     clock = Clock()
     for payment in payments:
         look_until_decided(payment, clock)
     assert [payment.status for payment in payments] == ["completed", "failed", "completed", "completed"]
     assert (large.failure_code, large.retries_left) == ("not_verifiable", 3)
     assert PaymentRequest.objects.get(pk=large.request_id).amount_paid == 0
-
-
-def test_another_node_that_sends_it_completes_its_payment(
-    payments: list[Payment], node: FaultProxy, solana: Chain, local_ledger: LocalLedger
-) -> None:
-    Chain.objects.filter(pk=solana.pk).update(rpc_urls=[*solana.rpc_urls, local_ledger.url])
-    node.break_with(not_sending(payments[1].transaction_hash, by_words))
-    clock = Clock()
-    assert [look_until_decided(payment, clock).status for payment in payments] == ["completed"] * 4

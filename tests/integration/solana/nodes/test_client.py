@@ -1,4 +1,4 @@
-"""The client believes a node only of the right cluster, proves signatures, and asks in few round trips."""
+"""The client rejects nodes of other clusters, proves signatures, and needs few round trips."""
 
 import base64
 
@@ -20,7 +20,7 @@ MAINNET_GENESIS = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 DEVNET_GENESIS = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG"
 
 
-def test_a_node_of_another_cluster_is_not_believed(local_ledger: LocalLedger) -> None:
+def test_node_of_another_cluster_is_rejected(local_ledger: LocalLedger) -> None:
     for number, network in ((MAINNET, ""), (DEVNET, "devnet")):
         client = SolanaClient([local_ledger.url], number, network)
         with pytest.raises(ChainError):
@@ -29,7 +29,7 @@ def test_a_node_of_another_cluster_is_not_believed(local_ledger: LocalLedger) ->
             client.recipient_problem(new_address())
 
 
-def test_each_public_cluster_is_known_by_its_first_hash(local_ledger: LocalLedger) -> None:
+def test_public_clusters_are_known_by_their_genesis_hash(local_ledger: LocalLedger) -> None:
     with proxying(local_ledger.url) as node:
         for genesis, number, network in ((MAINNET_GENESIS, MAINNET, ""), (DEVNET_GENESIS, DEVNET, "devnet")):
             node.break_with(forged("getGenesisHash", lambda _, said=genesis: said))
@@ -37,20 +37,7 @@ def test_each_public_cluster_is_known_by_its_first_hash(local_ledger: LocalLedge
             assert SolanaClient([node.url], 7, "local").chain_id() == number
 
 
-def test_a_cluster_that_changes_under_its_name_is_noticed_before_it_is_believed(
-    local_ledger: LocalLedger,
-) -> None:
-    signature = local_ledger.send(local_ledger.coin_move(new_address(), 10**9))
-    with proxying(local_ledger.url) as node:
-        node.break_with(forged("getGenesisHash", lambda _: DEVNET_GENESIS))
-        client = SolanaClient([node.url], DEVNET, "devnet")
-        assert client.look_up([signature], with_finality=True).transactions[signature]
-        node.heal()
-        with pytest.raises(ChainError):
-            client.look_up([signature], with_finality=True)
-
-
-def test_the_local_worlds_catalogue_is_what_its_chain_says(
+def test_catalogue_of_the_local_world_matches_its_chain(
     local_ledger: LocalLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOCAL_SOLANA_RPC_URL", local_ledger.url)
@@ -62,7 +49,7 @@ def test_the_local_worlds_catalogue_is_what_its_chain_says(
         verify_catalogue(chains)
 
 
-def test_a_message_is_proved_by_its_keys_signature_in_either_writing(solana: Chain) -> None:
+def test_signature_is_read_as_base58_and_base64(solana: Chain) -> None:
     client, key, message = get_client(solana), Keypair(), "pay.example.com wants you to sign — ₿"
     address, signature = str(key.pubkey()), key.sign_message(message.encode())
     for written in (str(signature), base64.b64encode(bytes(signature)).decode()):
@@ -72,13 +59,13 @@ def test_a_message_is_proved_by_its_keys_signature_in_either_writing(solana: Cha
 
 
 @pytest.mark.parametrize("signature", ["", "1", "0x" + "11" * 65, "a" * 88, "é" * 88, "=" * 88, "1" * 10_000])
-def test_what_is_no_signature_proves_nothing(solana: Chain, signature: str) -> None:
+def test_malformed_signature_proves_nothing(solana: Chain, signature: str) -> None:
     client = get_client(solana)
     assert not client.is_signed_by(new_address(), "message", signature)
     assert not client.is_signed_by("not an address", "message", signature)
 
 
-def test_a_hundred_transactions_are_looked_up_in_less_than_ten_round_trips(
+def test_hundred_transactions_take_few_round_trips(
     local_ledger: LocalLedger,
 ) -> None:
     sent = [local_ledger.send(local_ledger.coin_move(new_address(), 10**6)) for _ in range(20)]
@@ -95,8 +82,8 @@ def test_a_hundred_transactions_are_looked_up_in_less_than_ten_round_trips(
     assert snapshot.head.latest > snapshot.head.finalized
 
 
-def test_many_large_transactions_are_not_asked_for_in_one_answer(local_ledger: LocalLedger) -> None:
-    """A stranger's largest transactions, submitted together, must not make an answer too large to be read."""
+def test_transactions_are_queried_25_at_a_time(local_ledger: LocalLedger) -> None:
+    """The largest transactions of a stranger must fit into one response."""
     sent = [local_ledger.send(local_ledger.coin_move(new_address(), 10**6)) for _ in range(60)]
     with proxying(local_ledger.url) as node:
         snapshot = SolanaClient([node.url], surfnet.CHAIN_ID, "local").look_up(sent, with_finality=True)

@@ -1,4 +1,4 @@
-"""Whatever a node answers in place of a transaction is read as one that fits together, or is no answer."""
+"""Whatever a node returns instead of a transaction is read consistently, or is malformed."""
 
 import copy
 from collections.abc import Iterator
@@ -17,14 +17,14 @@ JUNK: list[Any] = [
 
 
 @pytest.fixture(scope="module")
-def true_answer(local_ledger: LocalLedger) -> dict[str, Any]:
+def transaction(local_ledger: LocalLedger) -> dict[str, Any]:
     """A token payment that made the recipient's account, as the node tells it."""
     signature = local_ledger.send(local_ledger.token_move(new_address(), 5, bytes(16)))
     options = {"encoding": "json", "maxSupportedTransactionVersion": 0, "commitment": "confirmed"}
-    answer = local_ledger.rpc("getTransaction", signature, options)
-    assert len(transfers(read_entry(answer))) == 2
-    assert answer["meta"]["innerInstructions"]
-    return dict(answer)
+    value = local_ledger.rpc("getTransaction", signature, options)
+    assert len(transfers(read_entry(value))) == 2
+    assert value["meta"]["innerInstructions"]
+    return dict(value)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -35,10 +35,10 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from places(value[key], (*path, key))
 
 
-def replaced(answer: Any, path: tuple[Any, ...], junk: Any) -> Any:
+def replaced(value: Any, path: tuple[Any, ...], junk: Any) -> Any:
     if not path:
         return junk
-    changed = copy.deepcopy(answer)
+    changed = copy.deepcopy(value)
     inside = changed
     for key in path[:-1]:
         inside = inside[key]
@@ -46,8 +46,8 @@ def replaced(answer: Any, path: tuple[Any, ...], junk: Any) -> Any:
     return changed
 
 
-def without(answer: Any, path: tuple[Any, ...]) -> Any:
-    changed = copy.deepcopy(answer)
+def without(value: Any, path: tuple[Any, ...]) -> Any:
+    changed = copy.deepcopy(value)
     inside = changed
     for key in path[:-1]:
         inside = inside[key]
@@ -55,9 +55,9 @@ def without(answer: Any, path: tuple[Any, ...]) -> Any:
     return changed
 
 
-def read(answer: Any) -> Entry | None:
+def read(value: Any) -> Entry | None:
     try:
-        entry = read_entry(answer)
+        entry = read_entry(value)
         transfers(entry)
     except ChainError:
         return None
@@ -84,13 +84,13 @@ def invented(entry: Entry | None, true: list[Transfer]) -> list[Transfer]:
     ]
 
 
-def test_junk_in_any_place_is_no_answer_or_makes_no_money(true_answer: dict[str, Any]) -> None:
-    true = claims(read_entry(true_answer))
+def test_junk_in_any_field_credits_no_money(transaction: dict[str, Any]) -> None:
+    true = claims(read_entry(transaction))
     assert [moved.claimable for moved in true if moved.token] == [5]
     accepted, refused = 0, 0
-    for path in places(true_answer):
+    for path in places(transaction):
         for junk in JUNK:
-            entry = read(replaced(true_answer, path, junk))
+            entry = read(replaced(transaction, path, junk))
             accepted, refused = accepted + (entry is not None), refused + (entry is None)
             assert invented(entry, true) == [], (path, junk)
     assert accepted + refused > 3_000
@@ -98,28 +98,28 @@ def test_junk_in_any_place_is_no_answer_or_makes_no_money(true_answer: dict[str,
     assert refused
 
 
-def test_a_value_that_is_missing_is_no_answer_or_makes_no_money(true_answer: dict[str, Any]) -> None:
-    true = claims(read_entry(true_answer))
+def test_missing_valuein_any_field_credits_no_money(transaction: dict[str, Any]) -> None:
+    true = claims(read_entry(transaction))
     accepted, refused = 0, 0
-    for path in places(true_answer):
+    for path in places(transaction):
         if path:
-            entry = read(without(true_answer, path))
+            entry = read(without(transaction, path))
             accepted, refused = accepted + (entry is not None), refused + (entry is None)
             assert invented(entry, true) == [], path
     assert accepted
     assert refused
 
 
-def test_no_place_that_is_empty_or_missing_changes_what_was_moved(true_answer: dict[str, Any]) -> None:
+def test_empty_or_missing_fields_change_no_transfer(transaction: dict[str, Any]) -> None:
     """Nodes of old versions do not record inner instructions: then the transaction is not complete."""
-    moved = transfers(read_entry(true_answer))
+    moved = transfers(read_entry(transaction))
     accepted = 0
-    for path in places(true_answer):
+    for path in places(transaction):
         if not path:
             continue
         is_field = isinstance(path[-1], str)
-        missing = without(true_answer, path) if is_field else None
-        for changed in (replaced(true_answer, path, None), missing):
+        missing = without(transaction, path) if is_field else None
+        for changed in (replaced(transaction, path, None), missing):
             entry = read(changed)
             accepted += entry is not None
             assert entry is None or not entry.has_inner or transfers(entry) == moved, path
@@ -127,20 +127,18 @@ def test_no_place_that_is_empty_or_missing_changes_what_was_moved(true_answer: d
 
 
 @pytest.mark.parametrize("balances", ["preTokenBalances", "postTokenBalances"])
-@pytest.mark.parametrize("junk", [None, {}, "[]"])
-def test_without_token_balances_there_is_no_answer(
-    true_answer: dict[str, Any], balances: str, junk: Any
-) -> None:
+def test_missing_token_balances_are_malformed(transaction: dict[str, Any], balances: str) -> None:
     """Missing ones are not empty ones: everything held would be a gain, or nothing would have arrived."""
-    assert read(replaced(true_answer, ("meta", balances), junk)) is None
-    assert read(without(true_answer, ("meta", balances))) is None
+    for junk in (None, {}, "[]"):
+        assert read(replaced(transaction, ("meta", balances), junk)) is None
+    assert read(without(transaction, ("meta", balances))) is None
 
 
-def test_inner_instructions_of_an_instruction_that_is_not_there_are_no_answer(
-    true_answer: dict[str, Any],
+def test_inner_calls_of_no_instruction_are_malformed(
+    transaction: dict[str, Any],
 ) -> None:
     path = ("meta", "innerInstructions", 0, "index")
-    assert read(replaced(true_answer, path, 7)) is None
+    assert read(replaced(transaction, path, 7)) is None
 
 
 @pytest.mark.parametrize(
@@ -159,14 +157,14 @@ def test_inner_instructions_of_an_instruction_that_is_not_there_are_no_answer(
         ("transaction", "message", "header"),
     ],
 )
-@pytest.mark.parametrize("junk", [None, True, -1, 1.5, "x", {}])
-def test_what_money_depends_on_is_never_guessed(
-    true_answer: dict[str, Any], path: tuple[Any, ...], junk: Any
+def test_junk_in_fields_that_decide_about_money_is_malformed(
+    transaction: dict[str, Any], path: tuple[Any, ...]
 ) -> None:
-    assert read(replaced(true_answer, path, junk)) is None
+    for junk in (None, True, -1, 1.5, "x", {}):
+        assert read(replaced(transaction, path, junk)) is None, junk
 
 
-def test_an_error_that_is_not_told_is_no_success(true_answer: dict[str, Any]) -> None:
-    changed = copy.deepcopy(true_answer)
+def test_missing_error_field_is_no_success(transaction: dict[str, Any]) -> None:
+    changed = copy.deepcopy(transaction)
     del changed["meta"]["err"]
     assert read(changed) is None

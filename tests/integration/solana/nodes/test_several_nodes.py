@@ -9,10 +9,9 @@ import pytest
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from tests.fault_proxy import Exchange, Fault, FaultProxy, forged, null, proxying, server_error, truncated
+from tests.fault_proxy import Exchange, Fault, FaultProxy, forged, proxying, server_error
 from tests.support.payments.world import Clock, look, look_until_decided, make_request, submit
 from tests.support.solana.ledger import LocalLedger, new_address
-from tests.support.solana.world import built_for
 
 Status = PaymentRequest.Status
 
@@ -65,30 +64,25 @@ def unsupported(exchange: Exchange) -> None:
 FAULTS: dict[str, Fault] = {
     "ten times as much": with_meta(tenfold),
     "an error that is none": with_meta(lambda _: {"err": {"InstructionError": [0, "Custom"]}}),
-    "no record": forged("getTransaction", lambda result: {**result, "meta": None}),
     "another slot": forged("getTransaction", lambda result: {**result, "slot": result["slot"] + 1}),
     "an old block": forged("getBlockTime", lambda _: 1),
     "an unknown version": unsupported,
-    "null": null,
     "500": server_error,
-    "half an answer": truncated,
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-@pytest.mark.parametrize("broken", [0, 1, 2])
-def test_one_bad_node_of_three_changes_nothing(
+def test_one_faulty_node_of_three_changes_nothing(
     nodes: list[FaultProxy],
     merchant: Merchant,
     solana_usdc: Token,
     local_ledger: LocalLedger,
     fault: Fault,
-    broken: int,
 ) -> None:
     request = make_request(merchant, solana_usdc, "2", new_address())
     move = local_ledger.token_move(request.recipient_address, 2_000_000, bytes(request.reference))
     signature = local_ledger.send(move)
-    nodes[broken].break_with(fault)
+    nodes[0].break_with(fault)
     look_until_decided(submit(request, signature), Clock())
     request.refresh_from_db()
     assert (request.status, request.amount_paid) == (Status.COMPLETED, 2_000_000)
@@ -113,7 +107,7 @@ NO_VERDICTS: dict[str, Fault] = {
 
 
 @pytest.mark.parametrize("fault", NO_VERDICTS.values(), ids=NO_VERDICTS.keys())
-def test_a_node_that_tells_half_or_contradicts_itself_decides_nothing(
+def test_incomplete_or_contradictory_node_decides_nothing(
     solana: Chain, merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger, fault: Fault
 ) -> None:
     request = make_request(merchant, solana_usdc, "2", new_address())
@@ -132,21 +126,3 @@ def test_a_node_that_tells_half_or_contradicts_itself_decides_nothing(
         look_until_decided(payment, clock)
     request.refresh_from_db()
     assert (request.status, request.amount_paid) == (Status.COMPLETED, 2_000_000)
-
-
-@pytest.mark.parametrize(
-    "name", sorted(FAULTS.keys() - {"ten times as much"})
-)  # the same lie of all three is believed
-def test_three_bad_nodes_never_pay(
-    nodes: list[FaultProxy], merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger, name: str
-) -> None:
-    request = make_request(merchant, solana_usdc, "2", new_address())
-    signature = local_ledger.sign_and_send(built_for(request, local_ledger.payer))
-    for node in nodes:
-        node.break_with(FAULTS[name])
-    payment, clock = submit(request, signature), Clock()
-    look(clock)
-    request.refresh_from_db()
-    payment.refresh_from_db()
-    assert (request.status, request.amount_paid) == (Status.ACTIVE, 0)
-    assert payment.status in (Payment.Status.PROCESSING, Payment.Status.FAILED)

@@ -1,4 +1,4 @@
-"""What a wallet holds is told in one round trip, for each token that is asked for."""
+"""The balances of a wallet are read in one round trip."""
 
 from chains.families.solana.client import SolanaClient
 from demo.services import surfnet
@@ -9,7 +9,7 @@ from tests.support.solana.ledger import LocalLedger, new_address
 FROZEN = 2
 
 
-def test_coins_and_tokens_of_both_programs_in_one_round_trip(local_ledger: LocalLedger) -> None:
+def test_all_balances_are_read_in_one_round_trip(local_ledger: LocalLedger) -> None:
     wallet = local_ledger.new_wallet(lamports=10**9, usdc=7)
     owner = str(wallet.pubkey())
     local_ledger.send(local_ledger.token_move(owner, 5, to_account=open_account(local_ledger, owner)))
@@ -26,12 +26,12 @@ def test_coins_and_tokens_of_both_programs_in_one_round_trip(local_ledger: Local
         assert client.balances(local_ledger.payer, [newer]) == {newer: 3}
 
 
-def test_a_wallet_that_was_never_used_has_nothing(local_ledger: LocalLedger) -> None:
+def test_unused_wallet_has_no_balances(local_ledger: LocalLedger) -> None:
     client = SolanaClient([local_ledger.url], surfnet.CHAIN_ID, "local")
     assert client.balances(new_address(), ["", local_ledger.usdc]) == {"": 0, local_ledger.usdc: 0}
 
 
-def test_frozen_tokens_do_not_count(local_ledger: LocalLedger) -> None:
+def test_frozen_tokens_are_not_in_the_balance(local_ledger: LocalLedger) -> None:
     client = SolanaClient([local_ledger.url], surfnet.CHAIN_ID, "local")
     owner = str(local_ledger.new_wallet(usdc=7).pubkey())
     assert client.balances(owner, [local_ledger.usdc]) == {local_ledger.usdc: 7}
@@ -39,7 +39,7 @@ def test_frozen_tokens_do_not_count(local_ledger: LocalLedger) -> None:
     assert client.balances(owner, [local_ledger.usdc]) == {local_ledger.usdc: 0}
 
 
-def test_no_leave_is_needed_and_inner_calls_are_told(local_ledger: LocalLedger) -> None:
+def test_no_approval_is_needed_and_inner_calls_are_known(local_ledger: LocalLedger) -> None:
     client = SolanaClient([local_ledger.url], surfnet.CHAIN_ID, "local")
     assert client.allowance(local_ledger.usdc, new_address(), new_address()) == 2**256 - 1
     assert client.can_prove_internal_transfers()

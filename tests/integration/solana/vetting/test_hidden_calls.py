@@ -1,4 +1,4 @@
-"""What a program does by calls of its own, and no instruction says, is found by the trial and refused.
+"""The simulation finds what programs do in inner calls, and the transaction is rejected.
 
 The programs are real, and so is the harm: at the end each transaction is signed and sent.
 """
@@ -10,7 +10,7 @@ from solders.instruction import Instruction
 from solders.system_program import AssignParams, TransferParams, assign, transfer
 from spl.token import instructions as spl
 from spl.token.constants import TOKEN_PROGRAM_ID
-from spl.token.models import ApproveParams, CloseAccountParams
+from spl.token.models import ApproveParams
 
 from chains.client import ChainClient, Refusal, Spending, TransferRefused
 from chains.families.solana.vetting.debits import DebitKind, debits
@@ -40,12 +40,6 @@ def tokens(scene: Scene) -> Instruction:
     return move
 
 
-def more_of_the_same(scene: Scene) -> Instruction:
-    vault = open_account(scene.ledger, str(scene.thief.pubkey()))
-    [move] = scene.ledger.token_move(new_address(), 1, sender=scene.wallet, to_account=vault)
-    return move
-
-
 def a_delegate(scene: Scene) -> Instruction:
     approve = ApproveParams(
         program_id=TOKEN_PROGRAM_ID,
@@ -57,21 +51,14 @@ def a_delegate(scene: Scene) -> Instruction:
     return spl.approve(approve)
 
 
-def a_closed_account(scene: Scene) -> Instruction:
-    closing = CloseAccountParams(
-        program_id=TOKEN_PROGRAM_ID, account=scene.spare, dest=scene.thief.pubkey(), owner=scene.owner
-    )
-    return spl.close_account(closing)
-
-
 def the_wallet_itself(scene: Scene) -> Instruction:
     return assign(AssignParams(pubkey=scene.owner, owner=TOKEN_PROGRAM_ID))
 
 
-@pytest.mark.parametrize(
-    "hidden", [coins, tokens, more_of_the_same, a_delegate, a_closed_account, the_wallet_itself]
-)
-def test_it_is_refused(client: ChainClient, scene: Scene, hidden: Callable[[Scene], Instruction]) -> None:
+@pytest.mark.parametrize("hidden", [coins, tokens, a_delegate, the_wallet_itself])
+def test_hidden_call_that_takes_more_is_rejected(
+    client: ChainClient, scene: Scene, hidden: Callable[[Scene], Instruction]
+) -> None:
     call = smuggled(scene.ledger, hidden(scene), ID)
     instructions = [*scene.honest(), call]
     action, before = whole(instructions, scene.wallet), scene.state()
@@ -86,16 +73,14 @@ def test_it_is_refused(client: ChainClient, scene: Scene, hidden: Callable[[Scen
     assert scene.state() != before
 
 
-def test_by_its_words_the_call_is_only_unknown(scene: Scene) -> None:
+def test_unknown_call_is_an_unknown_debit(scene: Scene) -> None:
     call = smuggled(scene.ledger, coins(scene), ID)
     message = read_message(whole([call], scene.wallet).serialized)
     [taking] = debits(message, str(scene.owner))
     assert (taking.kind, taking.program) == (DebitKind.UNKNOWN, str(call.program_id))
 
 
-def test_a_program_that_takes_what_the_route_says_is_let_through_and_told_by_its_id(
-    client: ChainClient, scene: Scene
-) -> None:
+def test_program_that_takes_the_offered_amount_is_accepted(client: ChainClient, scene: Scene) -> None:
     vault = open_account(scene.ledger, str(scene.thief.pubkey()))
     [move] = scene.ledger.token_move(new_address(), PRICE, sender=scene.wallet, to_account=vault)
     call = smuggled(scene.ledger, move, ID)
@@ -106,6 +91,8 @@ def test_a_program_that_takes_what_the_route_says_is_let_through_and_told_by_its
         snapshot = client.look_up([signature], with_finality=True, mentioning=[router])
         facts = snapshot.transactions[signature]
         assert facts is not None
-        assert [(told.contract, told.data, told.is_log) for told in facts.mentions] == [(router, ID, False)]
+        assert [(mention.contract, mention.data, mention.is_log) for mention in facts.mentions] == [
+            (router, ID, False)
+        ]
         [moved] = [moved for moved in facts.transfers if moved.token]
         assert (moved.amount, moved.sender) == (PRICE, str(scene.owner))

@@ -19,7 +19,7 @@ HEAD = (1).to_bytes(4, "little") + (2**64 - 1).to_bytes(8, "little") + bytes(44)
 SOUND = Account(1, PROGRAM, HEAD + b"".join(map(bytes, KEYS)), executable=False)
 
 
-def test_its_keys_are_told_in_order() -> None:
+def test_keys_of_a_lookup_table_are_read_in_order() -> None:
     assert read_table(SOUND) == tuple(map(str, KEYS))
     assert read_table(replace(SOUND, data=HEAD)) == ()
 
@@ -36,12 +36,12 @@ def test_its_keys_are_told_in_order() -> None:
         replace(SOUND, data=SOUND.data[:4] + (5).to_bytes(8, "little") + SOUND.data[12:]),
     ],
 )
-def test_what_is_no_table_in_force_is_refused(account: Account | None) -> None:
+def test_account_that_is_no_active_table_is_rejected(account: Account | None) -> None:
     with pytest.raises(ValueError, match="lookup table"):
         read_table(account)
 
 
-def test_a_table_that_is_being_closed_is_not_relied_upon(client: ChainClient, scene: Scene) -> None:
+def test_lookup_table_that_is_closing_is_rejected(client: ChainClient, scene: Scene) -> None:
     moves = scene.honest()
     table = make_table(scene.ledger, [scene.ledger.usdc])
     spending = Spending(scene.ledger.usdc, PRICE)

@@ -49,13 +49,13 @@ def prepared(client: ChainClient, action: Action, wallet: Keypair, **spending: A
     return str(client.prepare(action, sender=str(wallet.pubkey()), spending=Spending(**spending)))
 
 
-def refused(client: ChainClient, action: Action, wallet: Keypair, **spending: Any) -> TransferRefused:
+def rejection(client: ChainClient, action: Action, wallet: Keypair, **spending: Any) -> TransferRefused:
     with pytest.raises(TransferRefused) as error:
         prepared(client, action, wallet, **spending)
     return error.value
 
 
-def test_a_whole_transaction_gets_a_fresh_blockhash_is_signed_and_lands(
+def test_complete_transaction_gets_a_fresh_blockhash(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:
     recipient = new_address()
@@ -65,7 +65,7 @@ def test_a_whole_transaction_gets_a_fresh_blockhash_is_signed_and_lands(
     assert local_ledger.token_balance(recipient) == 7 * UNIT
 
 
-def test_instructions_become_a_transaction_with_a_budget_of_ours(
+def test_instructions_get_our_own_compute_budget(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:
     recipient = new_address()
@@ -80,7 +80,7 @@ def test_instructions_become_a_transaction_with_a_budget_of_ours(
     assert local_ledger.token_balance(recipient) == 7 * UNIT
 
 
-def test_instructions_whose_accounts_stand_in_a_lookup_table(
+def test_instructions_may_use_a_lookup_table(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:
     recipient = local_ledger.new_wallet(usdc=1)
@@ -97,7 +97,7 @@ def test_instructions_whose_accounts_stand_in_a_lookup_table(
     assert local_ledger.token_balance(str(recipient.pubkey())) == 14 * UNIT + 1
 
 
-def test_a_transaction_of_the_older_format(
+def test_legacy_transaction_is_prepared(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:
     move = transfer(
@@ -112,7 +112,7 @@ def test_a_transaction_of_the_older_format(
     node_of.send_signed(local_ledger.url, VersionedTransaction.populate(signed, [signature]))
 
 
-def test_what_somebody_else_has_signed_keeps_its_bytes(
+def test_transaction_signed_by_others_keeps_its_bytes(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:
     other = local_ledger.new_wallet(lamports=SOL)
@@ -129,32 +129,10 @@ def test_what_somebody_else_has_signed_keeps_its_bytes(
     both = [signature, transaction.signatures[1]]
     node_of.send_signed(local_ledger.url, VersionedTransaction.populate(transaction.message, both))
     stale = whole(moves, wallet, signed_by=[other])
-    assert refused(client, stale, wallet, token="", amount=SOL // 10).refusal == Refusal.WOULD_FAIL
+    assert rejection(client, stale, wallet, token="", amount=SOL // 10).refusal == Refusal.WOULD_FAIL
 
 
-def test_sol_is_wrapped_spent_and_unwrapped(
-    client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
-) -> None:
-    _make_wrapped_sol(local_ledger)
-    own, recipient = token_account(str(wallet.pubkey()), WRAPPED_SOL), new_address()
-    program, mint = TOKEN_PROGRAM_ID, Pubkey.from_string(WRAPPED_SOL)
-    moves = [
-        spl.create_idempotent_associated_token_account(wallet.pubkey(), wallet.pubkey(), mint, program),
-        transfer(TransferParams(from_pubkey=wallet.pubkey(), to_pubkey=own, lamports=SOL // 5)),
-        spl.sync_native(SyncNativeParams(program_id=program, account=own)),
-        *local_ledger.token_move(recipient, SOL // 10, sender=wallet, token=WRAPPED_SOL, decimals=9),
-        spl.close_account(
-            CloseAccountParams(program_id=program, account=own, dest=wallet.pubkey(), owner=wallet.pubkey())
-        ),
-    ]
-    built = prepared(client, whole(moves, wallet), wallet, token="", amount=SOL // 10)
-    local_ledger.sign_and_send(built, wallet)
-    assert local_ledger.token_balance(recipient, WRAPPED_SOL) == SOL // 10
-    beyond = refused(client, whole(moves, wallet), wallet, token="", amount=SOL // 10 - 1)
-    assert "lamports" in beyond.note
-
-
-def test_a_route_of_the_shape_that_real_ones_have(
+def test_route_shaped_like_a_real_one_is_prepared(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:
     """As LI.FI serialises a bridge from SOL: wrapped, swapped by one opaque call, unwrapped, and a fee beside it."""
@@ -191,20 +169,22 @@ def test_a_route_of_the_shape_that_real_ones_have(
     ]
     action = whole(moves, wallet)
     built = prepared(client, action, wallet, token="", amount=SOL // 10)
-    assert "lamports" in refused(client, action, wallet, token="", amount=SOL // 10 - 1).note
+    assert "lamports" in rejection(client, action, wallet, token="", amount=SOL // 10 - 1).note
     local_ledger.sign_and_send(built, wallet)
     assert local_ledger.token_balance(str(pool), WRAPPED_SOL) == paid
 
 
-def test_more_than_the_wallet_has(client: ChainClient, local_ledger: LocalLedger, wallet: Keypair) -> None:
+def test_more_tokens_than_held_are_insufficient_funds(
+    client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
+) -> None:
     moves = local_ledger.token_move(new_address(), 51 * UNIT, sender=wallet)
     spending: dict[str, Any] = {"token": local_ledger.usdc, "amount": 51 * UNIT}
     for action in (whole(moves, wallet), bare(moves)):
-        error = refused(client, action, wallet, **spending)
+        error = rejection(client, action, wallet, **spending)
         assert (error.refusal, error.missing) == (Refusal.INSUFFICIENT_FUNDS, UNIT)
 
 
-def test_more_coin_than_the_wallet_has(client: ChainClient, wallet: Keypair) -> None:
+def test_more_sol_than_held_is_insufficient_funds_or_gas(client: ChainClient, wallet: Keypair) -> None:
     for lamports, refusal in ((SOL + 5, Refusal.INSUFFICIENT_FUNDS), (SOL, Refusal.INSUFFICIENT_GAS)):
         move = transfer(
             TransferParams(
@@ -212,21 +192,23 @@ def test_more_coin_than_the_wallet_has(client: ChainClient, wallet: Keypair) -> 
             )
         )
         for action in (whole([move], wallet), bare([move])):
-            error = refused(client, action, wallet, token="", amount=lamports)
+            error = rejection(client, action, wallet, token="", amount=lamports)
             assert (error.refusal, error.missing) == (refusal, 5 if lamports > SOL else 5_000)
 
 
-def test_no_coin_for_the_network_or_for_a_new_account(client: ChainClient, local_ledger: LocalLedger) -> None:
+def test_no_sol_for_fee_or_deposit_is_insufficient_gas(
+    client: ChainClient, local_ledger: LocalLedger
+) -> None:
     for lamports in (0, 900_000):
         poor = local_ledger.new_wallet(lamports=lamports, usdc=UNIT)
         moves = local_ledger.token_move(new_address(), UNIT, sender=poor)
         for action in (whole(moves, poor), bare(moves)):
-            error = refused(client, action, poor, token=local_ledger.usdc, amount=UNIT)
+            error = rejection(client, action, poor, token=local_ledger.usdc, amount=UNIT)
             assert error.refusal == Refusal.INSUFFICIENT_GAS
             assert error.missing > 0
 
 
-def test_what_would_leave_the_wallet_too_little_to_be_kept(
+def test_wallet_below_rent_exemption_is_insufficient_gas(
     client: ChainClient, local_ledger: LocalLedger
 ) -> None:
     poor = local_ledger.new_wallet(lamports=SOL)
@@ -234,12 +216,12 @@ def test_what_would_leave_the_wallet_too_little_to_be_kept(
         TransferParams(from_pubkey=poor.pubkey(), to_pubkey=local_ledger.key.pubkey(), lamports=SOL - 100_000)
     )
     for action in (whole([move], poor), bare([move])):
-        error = refused(client, action, poor, token="", amount=SOL - 100_000)
+        error = rejection(client, action, poor, token="", amount=SOL - 100_000)
         assert error.refusal == Refusal.INSUFFICIENT_GAS
         assert error.missing > 0
 
 
-def test_what_only_the_fee_for_compute_units_is_missing_for(
+def test_missing_priority_fee_is_insufficient_gas(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:
     """The trial of bare instructions offers nothing for compute units; what is handed out does."""
@@ -247,7 +229,7 @@ def test_what_only_the_fee_for_compute_units_is_missing_for(
     def leaving(lamports: int) -> SolanaInstructions:
         return bare([_coins(wallet.pubkey(), local_ledger.key.pubkey(), SOL - 5_000 - lamports)])
 
-    error = refused(client, leaving(LEAST), wallet, token="", amount=SOL - 5_000 - LEAST)
+    error = rejection(client, leaving(LEAST), wallet, token="", amount=SOL - 5_000 - LEAST)
     assert error.refusal == Refusal.INSUFFICIENT_GAS
     assert 0 < error.missing < 1_000
     more = LEAST + 1_000
@@ -256,44 +238,42 @@ def test_what_only_the_fee_for_compute_units_is_missing_for(
     assert LEAST < local_ledger.balance(str(wallet.pubkey())) < more
 
 
-def test_frozen_tokens_cannot_be_spent(
+def test_frozen_tokens_are_insufficient_funds(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:
     frozen = {"state": "frozen"}
     local_ledger.rpc("surfnet_setTokenAccount", str(wallet.pubkey()), local_ledger.usdc, frozen)
     moves = local_ledger.token_move(new_address(), UNIT, sender=wallet)
-    error = refused(client, whole(moves, wallet), wallet, token=local_ledger.usdc, amount=UNIT)
+    error = rejection(client, whole(moves, wallet), wallet, token=local_ledger.usdc, amount=UNIT)
     assert (error.refusal, error.missing) == (Refusal.INSUFFICIENT_FUNDS, UNIT)
 
 
-def test_a_transaction_that_would_fail_says_why(
+def test_transaction_that_would_fail_names_the_error(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:
     broken = Instruction(TOKEN_PROGRAM_ID, b"\xfe", [AccountMeta(wallet.pubkey(), True, True)])
     for action in (whole([broken], wallet), bare([broken])):
-        error = refused(client, action, wallet, token=local_ledger.usdc, amount=1)
+        error = rejection(client, action, wallet, token=local_ledger.usdc, amount=1)
         assert error.refusal == Refusal.WOULD_FAIL
         assert "Error" in error.note
 
 
-def test_without_a_trial_nothing_is_asked_of_the_wallet(
-    client: ChainClient, local_ledger: LocalLedger
-) -> None:
-    nobody = Keypair()
-    moves = local_ledger.token_move(new_address(), UNIT, sender=nobody)
-    for action in (whole(moves, nobody), bare(moves)):
+def test_preparing_without_simulation_needs_no_funds(client: ChainClient, local_ledger: LocalLedger) -> None:
+    unfunded = Keypair()
+    moves = local_ledger.token_move(new_address(), UNIT, sender=unfunded)
+    for action in (whole(moves, unfunded), bare(moves)):
         built = client.prepare(
             action,
-            sender=str(nobody.pubkey()),
+            sender=str(unfunded.pubkey()),
             spending=Spending(local_ledger.usdc, UNIT),
             simulate=False,
         )
         assert VersionedTransaction.from_bytes(base64.b64decode(str(built)))
 
 
-def test_a_call_to_a_contract_is_nothing_here(client: ChainClient, wallet: Keypair) -> None:
+def test_evm_call_is_rejected_on_solana(client: ChainClient, wallet: Keypair) -> None:
     assert (
-        refused(client, EvmCall("0x" + "11" * 20, b""), wallet, token="", amount=1).refusal
+        rejection(client, EvmCall("0x" + "11" * 20, b""), wallet, token="", amount=1).refusal
         == "transaction_would_fail"
     )
 

@@ -1,7 +1,5 @@
 """Without a trace, accounts of published code pay with the reference in the calls that their owners signed."""
 
-from collections.abc import Callable
-
 import pytest
 
 from chains.families.evm.client import EvmClient
@@ -13,7 +11,6 @@ from tests.support.threats.real_accounts import (
     SIMPLE_7702,
     RealAccount,
     RealSafe,
-    execute,
     execute_batch,
     execute_by_mode,
     handle_ops,
@@ -21,7 +18,6 @@ from tests.support.threats.real_accounts import (
 
 pytest_plugins = ["tests.support.threats.evm_fixtures"]
 AMOUNT = 10 * USDC_UNIT
-Pay = Callable[[World], tuple[str, str]]
 
 
 def pay(world: World, reference: bytes = REFERENCE, amount: int = AMOUNT) -> tuple[str, int, bytes]:
@@ -39,16 +35,19 @@ def by_safe(world: World, safe: RealSafe) -> str:
 
 @pytest.mark.parametrize("layer_2", [False, True], ids=["layer 1", "layer 2"])
 @pytest.mark.parametrize("version", ["1.3.0", "1.4.1", "1.5.0"])
-def test_a_safe_pays(world: World, untraced_url: str, version: str, layer_2: bool) -> None:
+def test_safe_of_published_code_pays_without_a_trace(
+    world: World, untraced_url: str, version: str, layer_2: bool
+) -> None:
     sent = by_safe(world, world.safe(version, layer_2=layer_2))
     facts = facts_by(world.chain, sent, untraced_url)
     assert claims(paid(facts, world.chain.recipient, world.chain.usdc)) == [((REFERENCE,), "")]
     assert facts.is_complete
 
 
-@pytest.mark.parametrize("library", ["MultiSend", "MultiSendCallOnly"])
-@pytest.mark.parametrize("version", ["1.3.0", "1.4.1", "1.5.0"])
-def test_a_multi_send_pays_with_the_reference_of_each_call(
+@pytest.mark.parametrize(
+    ("version", "library"), [("1.3.0", "MultiSend"), ("1.4.1", "MultiSendCallOnly"), ("1.5.0", "MultiSend")]
+)
+def test_multi_send_pays_by_the_reference_of_each_call(
     world: World, untraced_url: str, version: str, library: str
 ) -> None:
     safe = world.safe(version)
@@ -63,17 +62,14 @@ def test_a_multi_send_pays_with_the_reference_of_each_call(
 
 
 @pytest.mark.parametrize("version", ["0.6", "0.7", "0.8", "0.9"])
-@pytest.mark.parametrize("shape", ["one call", "a batch"])
-def test_an_operation_pays(world: World, untraced_url: str, version: str, shape: str) -> None:
+def test_batch_in_an_operation_pays_without_a_trace(world: World, untraced_url: str, version: str) -> None:
     account = world.account(version)
     batches = {
         "0.6": ("executeBatch(address[],bytes[])", 1),
         "0.7": ("executeBatch(address[],uint256[],bytes[])", 2),
     }
     token, value, data = pay(world)
-    if shape == "one call":
-        call = execute(token, value, data)
-    elif version in batches:
+    if version in batches:
         signature, arrays = batches[version]
         call = call_data(signature, [token], *[[value]] * (arrays - 1), [data])
     else:
@@ -91,7 +87,7 @@ def bundle(world: World, account: RealAccount, call: bytes) -> str:
 
 
 @pytest.mark.parametrize("delegate", [SIMPLE_7702, METAMASK_7702])
-def test_an_eip_7702_account_pays_by_its_own_batch(world: World, untraced_url: str, delegate: str) -> None:
+def test_eip_7702_account_pays_by_its_own_batch(world: World, untraced_url: str, delegate: str) -> None:
     account = world.delegated(world.contracts.delegate(delegate))
     batch = execute_batch if delegate == SIMPLE_7702 else execute_by_mode
     sent = account.run(batch(approval(world), pay(world)))
@@ -103,7 +99,7 @@ def test_an_eip_7702_account_pays_by_its_own_batch(world: World, untraced_url: s
         assert facts.is_complete
 
 
-def test_an_eip_7702_account_pays_by_an_operation(world: World, untraced_url: str) -> None:
+def test_eip_7702_account_pays_by_an_operation(world: World, untraced_url: str) -> None:
     delegated = world.delegated(world.contracts.delegate(SIMPLE_7702))
     account = RealAccount(
         world.contracts, delegated.address, delegated.key, world.contracts.entry_point("0.8"), "0.8"
@@ -128,7 +124,7 @@ def test_three_nodes_agree_whether_they_trace_or_not(world: World, untraced_url:
             assert facts.is_complete
 
 
-def test_evidence_costs_three_requests_for_all_and_is_asked_for_once(world: World, untraced_url: str) -> None:
+def test_evidence_of_accounts_is_read_once_for_all(world: World, untraced_url: str) -> None:
     sent = [by_safe(world, world.safe()) for _ in range(3)]
     with proxying(untraced_url) as node:
         client = EvmClient([node.url], world.chain.chain_id)
@@ -139,6 +135,6 @@ def test_evidence_costs_three_requests_for_all_and_is_asked_for_once(world: Worl
             found = client.look_up(sent, with_finality=False).transactions
             assert all(facts is not None and facts.is_complete for facts in found.values())
             trips.append([methods for methods in node.asked if "debug_traceTransaction" not in methods])
-    assert [len(asked) for asked in trips[1:]] == [2, 2]
-    # Two rounds, whose connections ask for the chain id first, and the block for the question whether the node traces.
+    assert [len(queried) for queried in trips[1:]] == [2, 2]
+    # Two rounds, the chain ID of each connection, and the block for the tracing probe.
     assert len(trips[0]) <= 2 + 5

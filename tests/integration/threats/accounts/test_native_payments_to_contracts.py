@@ -1,6 +1,5 @@
 """Of native coin that a contract receives what it kept counts, by the sender's proof and no reference."""
 
-import pytest
 import requests
 
 from chains.client import Transfer
@@ -23,22 +22,14 @@ def claimable(transfer: Transfer) -> int:
     return transfer.amount if transfer.claimable is None else transfer.claimable
 
 
-@pytest.mark.parametrize("kind", ["a Safe", "a contract", "an account with code of its own"])
-def test_a_contract_is_paid_what_it_kept_by_the_senders_proof(
-    world: World, untraced_url: str, kind: str
-) -> None:
-    if kind == "a Safe":
-        shop = world.safe().address
-    elif kind == "a contract":
-        shop = world.deploy("CountingShop")
-    else:
-        shop = world.delegated(world.contracts.delegate(SIMPLE_7702)).address
-    sent = world.call(shop, value=WEI)
-    transfer, _ = received(world, sent, shop, untraced_url)
-    assert (transfer.made_by, claimable(transfer)) == (world.chain.payer, WEI)
+def test_contract_is_paid_what_it_kept_by_the_payers_proof(world: World, untraced_url: str) -> None:
+    for shop in (world.safe().address, world.delegated(world.contracts.delegate(SIMPLE_7702)).address):
+        sent = world.call(shop, value=WEI)
+        transfer, _ = received(world, sent, shop, untraced_url)
+        assert (transfer.made_by, claimable(transfer)) == (world.chain.payer, WEI)
 
 
-def test_what_a_contract_sends_back_can_not_be_claimed(world: World, untraced_url: str) -> None:
+def test_coin_that_a_contract_sends_back_is_not_claimable(world: World, untraced_url: str) -> None:
     shop = world.deploy("BouncingShop")
     sent = world.call(shop, value=WEI)
     transfer, is_complete = received(world, sent, shop, untraced_url)
@@ -48,9 +39,7 @@ def test_what_a_contract_sends_back_can_not_be_claimed(world: World, untraced_ur
     assert [(t.recipient, t.amount) for t in back] == [(world.chain.payer, WEI)], "a trace shows it"
 
 
-def test_data_that_a_contract_runs_on_is_no_reference_without_a_trace(
-    world: World, untraced_url: str
-) -> None:
+def test_input_of_a_contract_is_no_reference_without_a_trace(world: World, untraced_url: str) -> None:
     shop = world.deploy("Accomplice")  # runs what it was given whenever it is called
     world.call(shop, call_data("load(address,bytes)", world.chain.recipient, b""))
     sent = world.call(shop, REFERENCE, value=WEI)
@@ -58,9 +47,7 @@ def test_data_that_a_contract_runs_on_is_no_reference_without_a_trace(
     assert (transfer.references, transfer.made_by, is_complete) == ((), world.chain.payer, False)
 
 
-def test_an_account_without_code_is_paid_by_the_reference_at_any_price_of_gas(
-    world: World, untraced_url: str
-) -> None:
+def test_account_without_code_is_paid_at_any_gas_used(world: World, untraced_url: str) -> None:
     """Some chains count their own fees in the gas used: then only the account's code tells that none ran."""
     sent = world.call(world.chain.recipient, REFERENCE, value=WEI)
 

@@ -1,6 +1,6 @@
 """Money that leaves the merchant again in the transaction that brought it, or that left it before, pays nothing.
 
-The merchant is a contract that lends, or passes on what it got at anyone's word. The attacker owns every other account.
+The merchant is a contract that lends, or forwards what it got for any caller. The attacker owns every other account.
 """
 
 from collections.abc import Callable
@@ -75,8 +75,8 @@ def done(world: World, to: str, data: bytes) -> str:
     return sent
 
 
-def test_money_out_of_nothing_that_goes_back_there_pays_nothing(
-    world: World, ask_for: Ask, shop: str, flash: Token, either_node: bool
+def test_flash_minted_tokens_that_are_burned_pay_nothing(
+    world: World, ask_for: Ask, shop: str, flash: Token
 ) -> None:
     """It is minted for the payer, paid, passed on by the shop to an accomplice, given back and burned."""
     request, token = ask_for(shop, token=flash), flash.contract_address
@@ -91,20 +91,7 @@ def test_money_out_of_nothing_that_goes_back_there_pays_nothing(
     assert refusal(request, sent) == "not_verifiable"
 
 
-def test_what_the_shop_lent_is_not_paid_by_coming_back(
-    world: World, ask_for: Ask, shop: str, either_node: bool
-) -> None:
-    request, usdc = ask_for(shop), world.chain.usdc
-    borrower, payer = world.deploy("BatchPayer"), world.deploy("BatchPayer")
-    back = run(sending(usdc, payer), (payer, run(paying(request))))
-    lend = call_data("lend(address,address,uint256,bytes)", usdc, borrower, AMOUNT, back)
-    before = world.chain.token_balance(usdc, shop)
-    sent = done(world, shop, lend)
-    assert world.chain.token_balance(usdc, shop) == before
-    assert refusal(request, sent) == "not_verifiable"
-
-
-def test_a_loan_hides_behind_no_other_payment(world: World, ask_for: Ask, shop: str) -> None:
+def test_loan_hides_behind_no_other_payment(world: World, ask_for: Ask, shop: str) -> None:
     """The shop gains 10: what is paid first. What the borrower keeps, another account of the attacker's pays back."""
     first, second, usdc = ask_for(shop), ask_for(shop), world.chain.usdc
     payer, borrower = world.deploy("BatchPayer"), world.deploy("BatchPayer")
@@ -119,16 +106,7 @@ def test_a_loan_hides_behind_no_other_payment(world: World, ask_for: Ask, shop: 
     assert refusal(second, sent) == "not_verifiable"
 
 
-def test_coins_that_the_shop_lent_pay_nothing(world: World, ask_for: Ask, shop: str, ether: Token) -> None:
-    request = ask_for(shop, "0.01", ether)
-    borrower, payer = world.deploy("BatchPayer"), world.deploy("BatchPayer")
-    pay = call_data(RUN, [(shop, WEI, bytes(request.reference), False)])
-    back = call_data(RUN, [(payer, WEI, pay, False)])
-    sent = done(world, shop, call_data("lendCoins(address,uint256,bytes)", borrower, WEI, back))
-    assert refusal(request, sent) == "not_verifiable"
-
-
-def test_a_shop_that_passes_every_coin_on_is_paid_each_time(world: World, ask_for: Ask, ether: Token) -> None:
+def test_shop_that_forwards_every_coin_is_paid_each_time(world: World, ask_for: Ask, ether: Token) -> None:
     """Two customers pay in one transaction, and each payment is passed on in the call that makes it."""
     till = "0x" + "71" * 20
     shop = world.deploy("ForwardingShop", ["address"], [till])
@@ -141,7 +119,9 @@ def test_a_shop_that_passes_every_coin_on_is_paid_each_time(world: World, ask_fo
     assert is_paid(second, sent)
 
 
-def test_a_token_is_passed_on_after_it_paid(world: World, ask_for: Ask, shop: str, either_node: bool) -> None:
+def test_token_passed_on_after_the_payment_counts(
+    world: World, ask_for: Ask, shop: str, either_node: bool
+) -> None:
     """The till keeps it: that is the shop's own business."""
     request, usdc, payer = ask_for(shop), world.chain.usdc, world.deploy("BatchPayer")
     world.fund(payer, usdc=AMOUNT)

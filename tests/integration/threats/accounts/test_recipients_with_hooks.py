@@ -59,14 +59,7 @@ def pay(world: World, request: PaymentRequest) -> str:
     return sent
 
 
-def test_what_the_hook_sends_back_pays_nothing(
-    world: World, token: Token, shop: str, request_of_shop: PaymentRequest, either_node: bool
-) -> None:
-    hooked(world, shop, token.contract_address, transfer_data(world.chain.payer, AMOUNT))
-    assert refusal(request_of_shop, pay(world, request_of_shop)) == "wrong_amount"
-
-
-def test_what_the_hook_passes_on_to_the_till_pays(
+def test_tokens_that_the_hook_forwards_to_the_till_count(
     world: World, token: Token, shop: str, request_of_shop: PaymentRequest, either_node: bool
 ) -> None:
     hooked(world, shop, token.contract_address, transfer_data(TILL, AMOUNT))
@@ -77,8 +70,8 @@ def test_what_the_hook_passes_on_to_the_till_pays(
         assert refusal(request_of_shop, sent) == "not_verifiable", "the token may have taken it as a fee"
 
 
-def test_what_the_hook_has_an_accomplice_send_back_pays_nothing(
-    world: World, token: Token, shop: str, request_of_shop: PaymentRequest, either_node: bool
+def test_tokens_that_an_accomplice_sends_back_pay_nothing(
+    world: World, token: Token, shop: str, request_of_shop: PaymentRequest
 ) -> None:
     """The accomplice is called by the token as well, and gives it back to the payer."""
     accomplice = world.deploy("Accomplice")
@@ -88,7 +81,7 @@ def test_what_the_hook_has_an_accomplice_send_back_pays_nothing(
     assert refusal(request_of_shop, pay(world, request_of_shop)) == "not_verifiable"
 
 
-def test_a_payment_that_the_hook_triggers_is_its_own(
+def test_payment_that_the_hook_triggers_is_credited_itself(
     world: World,
     merchant: Merchant,
     token: Token,

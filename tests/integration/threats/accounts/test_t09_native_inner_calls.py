@@ -1,10 +1,9 @@
-"""T-09: native coin that moves in inner calls counts where the trace shows that it moved, once each."""
+"""Native coin that moves in inner calls counts once, if a trace shows it."""
 
 from collections.abc import Callable
 
 import pytest
 
-from chains.families.evm.client import EvmClient
 from chains.models import Chain, Token
 from payments.models import ConsumedTransfer, PaymentRequest
 from tests.support.threats.evm_world import World, call_data, is_paid, refusal, submit_all
@@ -17,7 +16,7 @@ WEI = 10**16
 
 @pytest.fixture
 def batch(world: World) -> str:
-    """A contract that makes the calls that it is asked for."""
+    """A contract that makes any calls for its caller."""
     return world.place("BatchPayer")
 
 
@@ -45,16 +44,7 @@ def test_three_values_to_one_recipient_pay_three_requests(
     assert sorted(ConsumedTransfer.objects.values_list("slot", flat=True)) == ["0.0", "0.1", "0.2"]
 
 
-def test_three_values_with_one_reference_are_added_up(
-    world: World, ask: Ask, ether: Token, batch: str
-) -> None:
-    request = ask("0.03", ether)
-    part = (request.recipient_address, WEI, bytes(request.reference))
-    assert is_paid(request, paid_in_batch(world, batch, part, part, part))
-    assert ConsumedTransfer.objects.count() == 3
-
-
-def test_the_same_without_a_trace_is_not_verifiable(
+def test_inner_value_without_a_trace_is_not_verifiable(
     world: World, ask: Ask, ether: Token, batch: str, without_traces: Chain
 ) -> None:
     request = ask("0.01", ether)
@@ -62,7 +52,7 @@ def test_the_same_without_a_trace_is_not_verifiable(
     assert refusal(request, sent) == "not_verifiable"
 
 
-def test_a_reference_in_the_outer_transaction_binds_no_inner_value(
+def test_reference_of_the_outer_call_binds_no_inner_value(
     world: World, ask: Ask, ether: Token, batch: str
 ) -> None:
     thief = ask("0.01", ether)
@@ -70,17 +60,7 @@ def test_a_reference_in_the_outer_transaction_binds_no_inner_value(
     assert refusal(thief, world.call(batch, data, value=WEI)) == "transaction_not_bound"
 
 
-def test_the_value_of_the_carrying_call_has_to_reach_the_recipient_itself(
-    world: World, ask: Ask, ether: Token, batch: str
-) -> None:
-    request = ask("0.01", ether)
-    sent = paid_in_batch(
-        world, batch, ("0x" + "77" * 20, WEI, bytes(request.reference)), (request.recipient_address, WEI, b"")
-    )
-    assert refusal(request, sent) == "transaction_not_bound"
-
-
-def test_code_that_is_borrowed_moves_nothing(world: World, ask: Ask, ether: Token, batch: str) -> None:
+def test_delegatecall_with_value_moves_nothing(world: World, ask: Ask, ether: Token, batch: str) -> None:
     """A DELEGATECALL shows the value of the call around it, which never reaches the one whose code runs."""
     request = ask("0.01", ether)
     data = call_data("borrow(address,bytes)", request.recipient_address, bytes(request.reference))
@@ -91,9 +71,7 @@ def test_code_that_is_borrowed_moves_nothing(world: World, ask: Ask, ether: Toke
     assert refusal(request, sent) == "wrong_recipient"
 
 
-def test_what_a_contract_leaves_behind_arrives_but_carries_no_reference(
-    world: World, ask: Ask, ether: Token
-) -> None:
+def test_coin_of_a_selfdestruct_carries_no_reference(world: World, ask: Ask, ether: Token) -> None:
     request = ask("0.01", ether)
     legacy = world.deploy("Legacy")
     world.chain.rpc("anvil_setBalance", legacy, hex(WEI))
@@ -103,14 +81,3 @@ def test_what_a_contract_leaves_behind_arrives_but_carries_no_reference(
     assert world.coins(request.recipient_address) - before == WEI
     # It arrived, so it is not denied: the merchant may accept it.
     assert refusal(request, sent) == "transaction_not_bound"
-
-
-def test_what_a_contract_leaves_to_itself_goes_nowhere(world: World, ask: Ask, ether: Token) -> None:
-    legacy = world.deploy("Legacy")
-    world.chain.rpc("anvil_setBalance", legacy, hex(WEI))
-    sent = world.call(legacy, call_data("close(address)", legacy))
-    client = EvmClient([world.chain.url], world.chain.chain_id)
-    facts = client.look_up([sent], with_finality=False).transactions[sent]
-    assert facts is not None
-    assert facts.is_complete
-    assert facts.transfers == ()

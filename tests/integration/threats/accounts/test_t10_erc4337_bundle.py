@@ -1,10 +1,9 @@
-"""T-10: of a bundle, an operation pays by the reference in its own signed call, whoever else is in the bundle."""
+"""An operation of a bundle pays by the reference in its own signed call, whatever else the bundle has."""
 
 from collections.abc import Callable
 
 import pytest
 
-from chains.models import Chain, Token
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.support.threats.evm_world import (
     UNPROVED,
@@ -41,7 +40,7 @@ def bundled(world: World, *operations: tuple[object, ...], tail: bytes = b"", to
     return sent
 
 
-def test_an_operation_pays_with_the_reference_in_its_call(world: World, ask: Ask, either_node: bool) -> None:
+def test_operation_pays_by_the_reference_in_its_call(world: World, ask: Ask, either_node: bool) -> None:
     request = ask()
     operation = world.account().paying(
         world.chain.usdc, request.recipient_address, AMOUNT, reference(request)
@@ -49,17 +48,7 @@ def test_an_operation_pays_with_the_reference_in_its_call(world: World, ask: Ask
     assert is_paid(request, bundled(world, operation))
 
 
-def test_a_batch_in_an_operation_pays_two_requests(world: World, ask: Ask, either_node: bool) -> None:
-    first, second = ask(), ask("3")
-    calls = [transfer_data(r.recipient_address, r.amount, reference(r)) for r in (first, second)]
-    batch = call_data("executeBatch(address[],uint256[],bytes[])", [world.chain.usdc] * 2, [], calls)
-    sent = bundled(world, world.account().operation(batch))
-    submit_all(sent, first, second)
-    assert is_paid(first, sent)
-    assert is_paid(second, sent)
-
-
-def test_of_three_operations_only_ours_is_credited(world: World, ask: Ask, either_node: bool) -> None:
+def test_only_one_of_three_operations_is_credited(world: World, ask: Ask, either_node: bool) -> None:
     ours, failed = ask(), ask()
     stranger = world.account().paying(world.chain.usdc, ours.recipient_address, AMOUNT)
     own = world.account().paying(world.chain.usdc, ours.recipient_address, AMOUNT, reference(ours))
@@ -72,22 +61,8 @@ def test_of_three_operations_only_ours_is_credited(world: World, ask: Ask, eithe
     assert ConsumedTransfer.objects.count() == 1
 
 
-def test_two_payers_of_one_bundle_each_pay_their_own(world: World, ask: Ask, either_node: bool) -> None:
-    first, second = ask(), ask()
-    operations = [
-        world.account().paying(world.chain.usdc, request.recipient_address, AMOUNT, reference(request))
-        for request in (first, second)
-    ]
-    sent = bundled(world, *operations)
-    submit_all(sent, first, second)
-    assert is_paid(first, sent)
-    assert is_paid(second, sent)
-
-
-def test_a_strangers_operation_with_our_reference_does_not_get_another_payers_money(
-    world: World, ask: Ask, either_node: bool
-) -> None:
-    """The thief's operation carries his reference, in a call that pays nobody; the victim's carries none."""
+def test_reference_in_another_operation_claims_nothing(world: World, ask: Ask, either_node: bool) -> None:
+    """The thief's operation carries his reference, in a call that pays nothing; the victim's has none."""
     thief = ask()
     victim = world.account().paying(world.chain.usdc, thief.recipient_address, AMOUNT)
     carrying = [
@@ -101,7 +76,7 @@ def test_a_strangers_operation_with_our_reference_does_not_get_another_payers_mo
 
 
 @pytest.mark.parametrize("place", ["paymaster data", "behind the bundle"])
-def test_a_reference_outside_the_operations_call_binds_nothing(
+def test_reference_outside_the_operations_call_binds_nothing(
     world: World, ask: Ask, either_node: bool, place: str
 ) -> None:
     thief = ask()
@@ -117,27 +92,8 @@ def test_a_reference_outside_the_operations_call_binds_nothing(
     assert refusal(thief, sent) in unbound(either_node)
 
 
-def test_a_wrapper_around_the_entry_point_adds_no_reference(
-    world: World, ask: Ask, either_node: bool
-) -> None:
-    payers, thief = ask(), ask()
-    wrapper = world.deploy("EntryPointWrapper", ["address"], [world.entry_point()])
-    operation = world.account().paying(world.chain.usdc, payers.recipient_address, AMOUNT, reference(payers))
-    world.call(wrapper, call_data("load(bytes)", handle_ops(operation) + reference(thief)))
-    sent = world.call(wrapper, handle_ops() + reference(thief))
-    assert world.succeeded(sent)
-    assert refusal(thief, sent) in unbound(either_node)
-    # The payer's own reference is known by the trace; without one the wrapper's word is not taken.
-    if either_node:
-        assert is_paid(payers, sent)
-    else:
-        assert refusal(payers, sent) in UNPROVED
-
-
-def test_a_wrapper_that_plays_the_entry_point_names_operations_that_never_ran(
-    world: World, ask: Ask, either_node: bool
-) -> None:
-    """The wrapper runs the victim's real operation and tells of the thief's invented one, for the same account."""
+def test_wrapper_with_invented_operations_binds_nothing(world: World, ask: Ask, either_node: bool) -> None:
+    """The wrapper runs the victim's real operation and reports the thief's invented one, for the same account."""
     thief, victim = ask(), world.account()
     genuine = victim.paying(world.chain.usdc, thief.recipient_address, AMOUNT)
     invented = (victim.address, 0, b"",
@@ -148,9 +104,7 @@ def test_a_wrapper_that_plays_the_entry_point_names_operations_that_never_ran(
     assert refusal(thief, bundled(world, invented, to=wrapper)) in unbound(either_node)
 
 
-def test_an_unknown_entry_point_is_believed_by_its_trace_alone(
-    world: World, ask: Ask, either_node: bool
-) -> None:
+def test_unknown_entry_point_needs_a_trace(world: World, ask: Ask, either_node: bool) -> None:
     request = ask()
     other = world.deploy("EntryPointLike")
     operation = world.look_alike_account(other).paying(
@@ -163,21 +117,7 @@ def test_an_unknown_entry_point_is_believed_by_its_trace_alone(
         assert refusal(request, sent) in UNPROVED
 
 
-def test_native_coin_of_an_operation_is_seen_in_the_trace(world: World, ask: Ask, ether: Token) -> None:
-    request = ask("0.01", ether)
-    operation = world.account().operation(execute(request.recipient_address, 10**16, reference(request)))
-    assert is_paid(request, bundled(world, operation))
-
-
-def test_native_coin_of_an_operation_is_not_verifiable_without_a_trace(
-    world: World, ask: Ask, ether: Token, without_traces: Chain
-) -> None:
-    request = ask("0.01", ether)
-    operation = world.account().operation(execute(request.recipient_address, 10**16, reference(request)))
-    assert refusal(request, bundled(world, operation)) == "not_verifiable"
-
-
-def test_the_hash_of_a_user_operation_is_no_transaction(world: World, ask: Ask) -> None:
+def test_hash_of_a_user_operation_is_no_transaction(world: World, ask: Ask) -> None:
     request = ask()
     operation = world.account().paying(
         world.chain.usdc, request.recipient_address, AMOUNT, reference(request)

@@ -38,8 +38,8 @@ def offered(world: World, book: str, reference: bytes) -> None:
 
 
 @pytest.mark.parametrize("signer", ["the merchant", "a stranger"])
-def test_what_the_merchant_bought_pays_no_request(
-    world: World, merchant: Merchant, usdc: Token, shop_key: str, either_node: bool, signer: str
+def test_tokens_that_the_merchant_bought_pay_no_request(
+    world: World, merchant: Merchant, usdc: Token, shop_key: str, signer: str
 ) -> None:
     """The thief's order is filled by the merchant, or the merchant's own order by the thief, at the market's price."""
     request = make_request(merchant, usdc, "10", Account.from_key(shop_key).address)
@@ -72,7 +72,7 @@ def test_what_the_merchant_bought_pays_no_request(
     assert refusal(request, sent) == "not_verifiable"
 
 
-def test_a_payment_in_a_thousand_transfers_is_stored_at_once(
+def test_payment_in_a_thousand_transfers_is_stored_at_once(
     world: World, merchant: Merchant, usdc: Token
 ) -> None:
     """Its request is locked meanwhile, and the payments after it in the batch wait."""

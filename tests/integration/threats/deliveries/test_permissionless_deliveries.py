@@ -13,9 +13,7 @@ from tests.support.threats.evm_world import (
     USDC_UNIT,
     World,
     call_data,
-    decide,
     is_paid,
-    refusal,
     transfer_data,
 )
 from tests.support.threats.real_accounts import SIMPLE_7702, execute_batch, handle_ops
@@ -69,10 +67,17 @@ def by_an_operation(world: World, calls: Calls) -> str:
     return world.call(account.entry_point, handle_ops(operation, version="0.8") + REFERENCE)
 
 
-@pytest.mark.parametrize("run", [by_a_contract, by_a_safe, by_its_own_batch, by_an_operation])
-@pytest.mark.parametrize("deliver", [by_minting, out_of_a_pool])
+@pytest.mark.parametrize(
+    ("run", "deliver"),
+    [
+        (by_a_contract, by_minting),
+        (by_a_safe, out_of_a_pool),
+        (by_its_own_batch, by_minting),
+        (by_an_operation, out_of_a_pool),
+    ],
+)
 @pytest.mark.parametrize("traced", [True, False], ids=["with traces", "without traces"])
-def test_a_delivery_completed_between_the_thiefs_calls_is_claimed_by_nothing(
+def test_delivery_between_the_thiefs_calls_is_not_claimed(
     world: World, untraced_url: str, traced: bool, deliver: Callable[[World], str], run: Run
 ) -> None:
     usdc, recipient = world.chain.usdc, world.chain.recipient
@@ -90,23 +95,7 @@ def test_a_delivery_completed_between_the_thiefs_calls_is_claimed_by_nothing(
     assert claimed == (1 if traced else 0)
 
 
-def test_the_thief_is_credited_with_his_own_unit_alone(world: World, ask: Ask) -> None:
-    thief, bridge = ask(), by_minting(world)
-    pay = transfer_data(thief.recipient_address, 1, bytes(thief.reference))
-    sent = by_a_contract(world, [(bridge, 0, pay), (world.chain.usdc, 0, pay)])
-    assert decide(thief, sent).amount_received == 1
-
-
-def test_a_delivery_that_the_thief_completes_directly_is_not_his(
-    world: World, ask: Ask, either_node: bool
-) -> None:
-    thief, bridge = ask(), out_of_a_pool(world)
-    sent = world.call(bridge, transfer_data(thief.recipient_address, AMOUNT, bytes(thief.reference)))
-    assert world.succeeded(sent)
-    assert refusal(thief, sent) == ("transaction_not_bound" if either_node else "not_verifiable")
-
-
-def test_a_payment_beside_a_delivery_is_not_denied(world: World, ask: Ask) -> None:
+def test_payment_beside_a_delivery_is_credited(world: World, ask: Ask) -> None:
     payers, bridge = ask(), by_minting(world)
     pay = transfer_data(payers.recipient_address, AMOUNT, bytes(payers.reference))
     sent = by_a_contract(world, [(bridge, 0, b""), (world.chain.usdc, 0, pay)])

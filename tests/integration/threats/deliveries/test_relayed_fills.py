@@ -16,12 +16,10 @@ from tests.fault_proxy import proxying
 from tests.support.threats.evm_facts import REFERENCE, claims, facts_by, paid, unclaimed
 from tests.support.threats.evm_world import ENTRY_POINT, USDC_UNIT, World, call_data, transfer_data
 from tests.support.threats.real_accounts import (
-    METAMASK_7702,
     NOBODY,
     SIMPLE_7702,
     execute,
     execute_batch,
-    execute_by_mode,
     handle_ops,
     hidden,
     unsigned_execution,
@@ -29,19 +27,14 @@ from tests.support.threats.real_accounts import (
 
 pytest_plugins = ["tests.support.threats.evm_fixtures"]
 AMOUNT = 10 * USDC_UNIT
-NODES = ["with traces", "without traces", "three of which one traces", "three of which one does not"]
+NODES = ["with traces", "without traces"]
 
 
 @pytest.fixture(params=NODES)
 def urls(request: pytest.FixtureRequest, world: World, untraced_url: str) -> Iterator[tuple[str, ...]]:
-    """The nodes that are asked."""
-    with proxying(world.chain.url) as traced, proxying(untraced_url) as untraced:
-        yield {
-            NODES[0]: (traced.url,),
-            NODES[1]: (untraced.url,),
-            NODES[2]: (traced.url, untraced.url, untraced_url),
-            NODES[3]: (traced.url, untraced.url, world.chain.url),
-        }[request.param]
+    """The URL of the node."""
+    with proxying(world.chain.url if request.param == NODES[0] else untraced_url) as node:
+        yield (node.url,)
 
 
 def carrying(world: World, amount: int = AMOUNT) -> tuple[str, int, bytes]:
@@ -66,22 +59,9 @@ def by_its_own_batch(world: World) -> str:
     return account.run(execute_batch(*filling(world), carrying(world, 0)))
 
 
-def by_a_batch_of_another_wallet(world: World) -> str:
-    account = world.delegated(world.contracts.delegate(METAMASK_7702))
-    return account.run(execute_by_mode(*filling(world), carrying(world, 0)))
-
-
 def by_a_relayed_batch(world: World) -> str:
     account = world.delegated(world.place("OpenBatch"))
     return account.run(execute_batch(*filling(world), carrying(world, 0)), key=world.chain.payer_key)
-
-
-def by_a_relayed_batch_to_the_pool(world: World) -> str:
-    """The relayer's account only approved before; it is another that calls the pool's order."""
-    account = world.delegated(world.place("OpenBatch"))
-    approve, fill = filling(world)
-    account.run(execute_batch(approve))
-    return account.run(execute_batch(fill), key=world.chain.payer_key)
 
 
 def safe_execution(world: World) -> bytes:
@@ -142,9 +122,7 @@ def one_block(world: World) -> Iterator[None]:
 FILLS: list[Callable[[World], str]] = [
     by_a_safe,
     by_its_own_batch,
-    by_a_batch_of_another_wallet,
     by_a_relayed_batch,
-    by_a_relayed_batch_to_the_pool,
     by_a_forged_safe,
     by_a_known_proxy_before_another_code,
     by_an_account_that_is_delegated_to_a_forger,
@@ -153,7 +131,7 @@ FILLS: list[Callable[[World], str]] = [
 
 
 @pytest.mark.parametrize("fill", FILLS, ids=lambda fill: fill.__name__)
-def test_a_fill_is_claimed_by_nothing(
+def test_filled_order_is_claimed_by_no_reference_or_proof(
     world: World, urls: tuple[str, ...], fill: Callable[[World], str]
 ) -> None:
     sent = fill(world)
@@ -179,7 +157,7 @@ def lenient(world: World) -> str:
     return world.token("LenientToken")
 
 
-def test_a_paymaster_does_not_supply_the_log_of_a_transfer_that_returned_false(
+def test_paymaster_supplies_no_log_for_a_failed_transfer(
     world: World, urls: tuple[str, ...], lenient: str
 ) -> None:
     account, paymaster = world.account(), world.deploy("MeddlingPaymaster")
@@ -198,7 +176,7 @@ def test_a_paymaster_does_not_supply_the_log_of_a_transfer_that_returned_false(
     assert claims(paid(facts, world.chain.recipient, lenient)) == unclaimed()
 
 
-def test_a_module_does_not_supply_the_log_of_a_transfer_that_returned_false(
+def test_module_supplies_no_log_for_a_failed_transfer(
     world: World, urls: tuple[str, ...], lenient: str
 ) -> None:
     """Its call of the token is the Safe's own, but it has no reference."""
@@ -226,7 +204,7 @@ def test_a_module_does_not_supply_the_log_of_a_transfer_that_returned_false(
     assert (moved.amount, moved.references) == (AMOUNT, ())
 
 
-def test_a_safe_with_a_guard_proves_nothing_without_a_trace(world: World, untraced_url: str) -> None:
+def test_safe_with_a_guard_proves_nothing_without_a_trace(world: World, untraced_url: str) -> None:
     """A guard's code runs before and after each execution, and may be anyone's."""
     safe = world.safe("1.3.0")
     guard = world.deploy("Accomplice")
@@ -238,9 +216,7 @@ def test_a_safe_with_a_guard_proves_nothing_without_a_trace(world: World, untrac
         assert claims(paid(facts, world.chain.recipient, token)) == expected
 
 
-def test_a_safe_that_another_transaction_of_the_block_made_log_proves_nothing_without_a_trace(
-    world: World, untraced_url: str
-) -> None:
+def test_safe_with_other_logs_in_the_block_proves_nothing(world: World, untraced_url: str) -> None:
     """What its code or its modules were in between is not known."""
     safe = world.safe()
     token, _, data = carrying(world)
@@ -269,9 +245,7 @@ def unsigned(world: World, to: str, data: bytes) -> dict[str, object]:
     }
 
 
-def test_a_hook_in_the_middle_of_a_payment_pays_nothing_for_its_reference(
-    world: World, urls: tuple[str, ...]
-) -> None:
+def test_order_filled_by_a_hook_is_not_claimed(world: World, urls: tuple[str, ...]) -> None:
     """The relayer pays one unit with his reference; the token calls his hook, which has an order filled."""
     token, hook, key = world.token("HookToken"), world.deploy("Accomplice"), world.stranger()
     relayer = Account.from_key(key).address
@@ -287,9 +261,7 @@ def test_a_hook_in_the_middle_of_a_payment_pays_nothing_for_its_reference(
     assert claims(filled(moved)) == unclaimed()
 
 
-def test_interest_that_a_token_logs_in_the_same_call_is_not_claimed(
-    world: World, urls: tuple[str, ...]
-) -> None:
+def test_interest_logged_in_the_same_call_is_not_claimed(world: World, urls: tuple[str, ...]) -> None:
     """One unit is paid, a billion come along: as a mint, and in the payer's own name."""
     token = world.token("InterestToken")
     world.call(token, call_data("mint(address,uint256)", world.chain.payer, 1))

@@ -1,4 +1,4 @@
-"""T-13: an allowance pays nothing; a third party that moves the payer's tokens pays by the log, bound by its call."""
+"""An allowance pays nothing; a third party that moves the tokens of the payer pays by its call."""
 
 from collections.abc import Callable
 
@@ -18,13 +18,13 @@ def allow(world: World, spender: str, tail: bytes = b"") -> str:
     return sent
 
 
-def test_an_allowance_alone_pays_nothing(world: World, ask: Ask, either_node: bool) -> None:
+def test_allowance_without_a_transfer_pays_nothing(world: World, ask: Ask) -> None:
     request = ask()
     sent = allow(world, request.recipient_address, bytes(request.reference))
     assert refusal(request, sent) == "wrong_amount"
 
 
-def test_a_third_party_pays_with_the_payers_tokens(world: World, ask: Ask, either_node: bool) -> None:
+def test_transfer_from_by_a_third_party_pays(world: World, ask: Ask) -> None:
     """`transferFrom` sent straight to the token: its reference follows three arguments."""
     request, key = ask(), world.stranger()
     allow(world, Account.from_key(key).address)
@@ -46,19 +46,12 @@ def pay_by_router(world: World, request: PaymentRequest, reference: bytes, tail:
     return sent
 
 
-def test_a_router_passes_the_reference_on(world: World, ask: Ask) -> None:
+def test_reference_that_a_router_passes_on_binds(world: World, ask: Ask) -> None:
     request = ask()
     assert is_paid(request, pay_by_router(world, request, bytes(request.reference)))
 
 
-def test_a_routers_call_is_unknown_without_a_trace(world: World, ask: Ask, without_traces: object) -> None:
-    request = ask()
-    assert refusal(request, pay_by_router(world, request, bytes(request.reference))) == "not_verifiable"
-
-
-def test_a_reference_that_the_router_does_not_pass_on_binds_nothing(
-    world: World, ask: Ask, either_node: bool
-) -> None:
+def test_reference_that_a_router_drops_binds_nothing(world: World, ask: Ask, either_node: bool) -> None:
     thief = ask()
     expected = "transaction_not_bound" if either_node else "not_verifiable"
     assert refusal(thief, pay_by_router(world, thief, b"", bytes(thief.reference))) == expected

@@ -32,8 +32,8 @@ def payments(world: World) -> tuple[str, str]:
     return by_safe, world.chain.transfer(usdc, shop, AMOUNT, tail=REFERENCE)
 
 
-def refusing(method: str, fault: dict[str, Any]) -> Callable[[Exchange], None]:
-    def answer(exchange: Exchange) -> None:
+def rejecting(method: str, fault: dict[str, Any]) -> Callable[[Exchange], None]:
+    def reply(exchange: Exchange) -> None:
         exchange.reply(
             [
                 {"jsonrpc": "2.0", "id": question["id"], "error": fault}
@@ -43,19 +43,7 @@ def refusing(method: str, fault: dict[str, Any]) -> Callable[[Exchange], None]:
             ]
         )
 
-    return answer
-
-
-def lying(method: str, result: Any) -> Callable[[Exchange], None]:
-    def answer(exchange: Exchange) -> None:
-        exchange.reply(
-            [
-                {**answer, "result": result} if question["method"] == method else answer
-                for question, answer in zip(exchange.questions, exchange.truth(), strict=True)
-            ]
-        )
-
-    return answer
+    return reply
 
 
 METHODS = ["eth_getCode", "eth_getTransactionCount", "eth_getStorageAt", "eth_getLogs"]
@@ -66,10 +54,10 @@ def look(client: EvmClient, hashes: tuple[str, str]) -> Snapshot:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_state_that_the_node_no_longer_has_proves_nothing(
+def test_pruned_state_proves_nothing_of_an_account(
     world: World, node: FaultProxy, payments: tuple[str, str], method: str
 ) -> None:
-    node.break_with(refusing(method, GONE), method)
+    node.break_with(rejecting(method, GONE), method)
     client = EvmClient([node.url], world.chain.chain_id)
     by_safe, plain = (look(client, payments).transactions[sent] for sent in payments)
     assert by_safe is not None
@@ -84,14 +72,10 @@ def test_state_that_the_node_no_longer_has_proves_nothing(
     assert later.is_complete, "what was missing once is asked for again"
 
 
-@pytest.mark.parametrize("fault", [refusing("eth_getLogs", LIMIT), lying("eth_getLogs", 7), None])
-def test_a_node_that_fails_for_one_transaction_holds_up_no_other(
-    world: World, node: FaultProxy, payments: tuple[str, str], fault: Callable[[Exchange], None] | None
+def test_rate_limited_evidence_delays_no_other_transaction(
+    world: World, node: FaultProxy, payments: tuple[str, str]
 ) -> None:
-    if fault is None:
-        node.break_with(lambda exchange: exchange.send(500, b""), "eth_getLogs")
-    else:
-        node.break_with(fault, "eth_getLogs")
+    node.break_with(rejecting("eth_getLogs", LIMIT), "eth_getLogs")
     client = EvmClient([node.url], world.chain.chain_id)
     snapshot = look(client, payments)
     assert snapshot.contradicted == {payments[0]}, "no usable answer"
@@ -104,7 +88,7 @@ def test_a_node_that_fails_for_one_transaction_holds_up_no_other(
     assert healed.is_complete
 
 
-def test_evidence_of_another_block_is_no_answer(
+def test_evidence_of_another_block_is_discarded(
     world: World, node: FaultProxy, payments: tuple[str, str]
 ) -> None:
     """The chain was reorganised between the receipt and the state."""

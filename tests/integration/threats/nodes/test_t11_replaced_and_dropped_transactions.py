@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chains.families import get_client
-from chains.models import Chain, Token
+from chains.models import Chain
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
 from payments.submission.hashes import sight_for_merchant, submit_for_merchant, submit_hash
 from tests.chain import LocalChain
@@ -78,11 +78,8 @@ def is_one_payment(request: PaymentRequest, payment: Payment, slow: str, fast: s
 
 
 @pytest.mark.usefixtures("each_kind", "not_mining")
-@pytest.mark.parametrize("coin", ["token", "native"])
-def test_a_sped_up_payment_goes_on_where_the_node_tells_of_it(
-    request_for: Make, local_chain: LocalChain, ether: Token, coin: str
-) -> None:
-    request, clock = (request_for("0.01", ether) if coin == "native" else request_for()), Clock()
+def test_sped_up_payment_is_found_by_its_nonce(request_for: Make, local_chain: LocalChain) -> None:
+    request, clock = request_for(), Clock()
     payment = waiting_in_the_pool(request, local_chain, clock)
     slow = payment.transaction_hash
     fast = next_in_line(local_chain, payment, unsigned(local_chain, request))
@@ -91,9 +88,9 @@ def test_a_sped_up_payment_goes_on_where_the_node_tells_of_it(
     is_one_payment(request, payment, slow, fast)
 
 
-@pytest.mark.usefixtures("each_kind", "not_mining")
+@pytest.mark.usefixtures("not_mining")
 @pytest.mark.parametrize("is_mined", [True, False])
-def test_a_sped_up_payment_goes_on_once_its_hash_is_submitted(
+def test_sped_up_payment_continues_with_the_submitted_hash(
     request_for: Make, local_chain: LocalChain, is_mined: bool
 ) -> None:
     request, clock = request_for(), Clock()
@@ -109,9 +106,9 @@ def test_a_sped_up_payment_goes_on_once_its_hash_is_submitted(
     is_one_payment(request, payment, slow, fast)
 
 
-@pytest.mark.usefixtures("each_kind", "not_mining")
+@pytest.mark.usefixtures("not_mining")
 @pytest.mark.parametrize("by", ["customer", "merchant"])
-def test_one_that_failed_as_replaced_goes_on_once_the_hash_comes(
+def test_replaced_payment_continues_with_the_new_hash(
     request_for: Make, local_chain: LocalChain, by: str
 ) -> None:
     request, clock = request_for(), Clock()
@@ -137,7 +134,7 @@ def test_one_that_failed_as_replaced_goes_on_once_the_hash_comes(
 
 
 @pytest.mark.usefixtures("not_mining")
-def test_of_two_payments_for_both_hashes_the_faster_one_goes_on_silently(
+def test_faster_of_two_submitted_hashes_continues_silently(
     request_for: Make, local_chain: LocalChain
 ) -> None:
     request, clock = request_for(), Clock()
@@ -154,9 +151,7 @@ def test_of_two_payments_for_both_hashes_the_faster_one_goes_on_silently(
 
 
 @pytest.mark.usefixtures("not_mining")
-def test_a_transaction_with_the_same_nonce_of_another_sender_replaces_nothing(
-    request_for: Make, local_chain: LocalChain
-) -> None:
+def test_same_nonce_of_another_sender_replaces_nothing(request_for: Make, local_chain: LocalChain) -> None:
     request, clock = request_for(), Clock()
     payment = waiting_in_the_pool(request, local_chain, clock)
     Payment.objects.filter(pk=payment.pk).update(from_address="0x" + "11" * 20)
@@ -168,7 +163,7 @@ def test_a_transaction_with_the_same_nonce_of_another_sender_replaces_nothing(
 
 
 @pytest.mark.usefixtures("not_mining")
-def test_a_cancelled_payment_fails_as_replaced(request_for: Make, local_chain: LocalChain) -> None:
+def test_cancelled_transaction_fails_as_replaced(request_for: Make, local_chain: LocalChain) -> None:
     request, clock = request_for(), Clock()
     payment = waiting_in_the_pool(request, local_chain, clock)
     to_oneself = local_chain.unsigned_transfer("", local_chain.payer, 0)
@@ -182,9 +177,7 @@ def test_a_cancelled_payment_fails_as_replaced(request_for: Make, local_chain: L
 
 
 @pytest.mark.usefixtures("not_mining")
-def test_a_dropped_payment_is_looked_for_and_then_not_found(
-    request_for: Make, local_chain: LocalChain
-) -> None:
+def test_dropped_transaction_ends_as_not_found(request_for: Make, local_chain: LocalChain) -> None:
     request, clock = request_for(), Clock()
     payment = waiting_in_the_pool(request, local_chain, clock)
     local_chain.rpc("anvil_dropTransaction", payment.transaction_hash)

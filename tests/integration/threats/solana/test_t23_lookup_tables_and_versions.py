@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pytest
 from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.instruction import Instruction
 from solders.message import MessageV0
@@ -22,13 +21,13 @@ from tests.support.solana.ledger import LocalLedger, new_address, token_account
 from tests.support.solana.world import built_for, decide
 
 Status = PaymentRequest.Status
-Told = Callable[[dict[str, Any]], dict[str, Any]]
+Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def send_with_table(
     ledger: LocalLedger, instructions: Sequence[Instruction], table: AddressLookupTableAccount
 ) -> str:
-    """Send instructions whose accounts are taken from the table where they stand in it."""
+    """Send instructions with their accounts from the table, if it has them."""
     blockhash = node_of.latest_blockhash(ledger.url)
     message = MessageV0.try_compile(ledger.key.pubkey(), list(instructions), [table], blockhash)
     assert message.address_table_lookups
@@ -36,18 +35,7 @@ def send_with_table(
     return node_of.send_signed(ledger.url, VersionedTransaction(message, [ledger.key]))
 
 
-def test_coin_to_a_recipient_that_only_the_table_names_counts(
-    merchant: Merchant, sol: Token, local_ledger: LocalLedger
-) -> None:
-    request = make_request(merchant, sol, "0.5", new_address())
-    table = make_table(local_ledger, [request.recipient_address])
-    move = local_ledger.coin_move(request.recipient_address, 500_000_000, bytes(request.reference))
-    decide(local_ledger, request, send_with_table(local_ledger, move, table))
-    request.refresh_from_db()
-    assert (request.status, request.amount_paid) == (Status.COMPLETED, 500_000_000)
-
-
-def test_tokens_to_an_account_and_by_a_reference_that_only_the_table_names_count(
+def test_payment_named_only_by_a_lookup_table_counts(
     merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
     request = make_request(merchant, solana_usdc, "2", new_address())
@@ -65,30 +53,30 @@ def test_tokens_to_an_account_and_by_a_reference_that_only_the_table_names_count
     )
 
 
-def told_as(told: Told, signature: str) -> Fault:
+def replaced(change: Change, signature: str) -> Fault:
     """The truth, but for one transaction."""
 
-    def answer(exchange: Exchange) -> None:
+    def reply(exchange: Exchange) -> None:
         exchange.reply(
             [
-                told(truth)
+                change(truth)
                 if question["method"] == "getTransaction" and question["params"][0] == signature
                 else truth
                 for question, truth in zip(exchange.questions, exchange.truth(), strict=True)
             ]
         )
 
-    return answer
+    return reply
 
 
 def unsupported(truth: dict[str, Any]) -> dict[str, Any]:
-    """It is of a version that was not asked for, as nodes say it."""
+    """The error for a version above the requested one."""
     message = "Transaction version (1) is not supported by the requesting client."
     return {"jsonrpc": "2.0", "id": truth["id"], "error": {"code": -32015, "message": message}}
 
 
 def ownerless(truth: dict[str, Any]) -> dict[str, Any]:
-    """As nodes tell of transactions from before token balances named their owners (2021)."""
+    """A transaction from before token balances named their owners (2021)."""
     meta = truth["result"]["meta"]
     balances = [{k: v for k, v in b.items() if k != "owner"} for b in meta["postTokenBalances"]]
     return {
@@ -97,15 +85,11 @@ def ownerless(truth: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def silent(truth: dict[str, Any]) -> dict[str, Any]:
-    return {**truth, "result": None}
-
-
-def test_a_newer_version_is_not_readable_and_hides_no_other(solana: Chain, local_ledger: LocalLedger) -> None:
+def test_newer_version_is_unreadable_and_hides_no_other(solana: Chain, local_ledger: LocalLedger) -> None:
     newer, plain = (local_ledger.send(local_ledger.coin_move(new_address(), 10**9)) for _ in range(2))
     with proxying(local_ledger.url) as node:
         solana.rpc_urls = [node.url]
-        node.break_with(told_as(unsupported, newer))
+        node.break_with(replaced(unsupported, newer))
         snapshot = get_client(solana).look_up([newer, plain], with_finality=True)
     odd, read = snapshot.transactions[newer], snapshot.transactions[plain]
     assert odd is not None
@@ -117,9 +101,8 @@ def test_a_newer_version_is_not_readable_and_hides_no_other(solana: Chain, local
     assert snapshot.contradicted == frozenset()
 
 
-@pytest.mark.parametrize("told", [ownerless, silent])
-def test_one_that_can_not_be_read_waits_without_a_verdict_and_holds_up_nobody_else(
-    merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger, told: Told
+def test_malformed_transaction_waits_and_delays_no_other(
+    merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
     odd, plain = (make_request(merchant, solana_usdc, "1", new_address()) for _ in range(2))
     odd_one, plain_one = (
@@ -128,7 +111,7 @@ def test_one_that_can_not_be_read_waits_without_a_verdict_and_holds_up_nobody_el
     )
     with proxying(local_ledger.url) as node:
         Chain.objects.filter(pk=solana.pk).update(rpc_urls=[node.url])
-        node.break_with(told_as(told, odd_one))
+        node.break_with(replaced(ownerless, odd_one))
         waiting, paid = submit(odd, odd_one), submit(plain, plain_one)
         clock = Clock()
         look(clock)
@@ -142,25 +125,3 @@ def test_one_that_can_not_be_read_waits_without_a_verdict_and_holds_up_nobody_el
         look_until_decided(waiting, clock)
     odd.refresh_from_db()
     assert odd.status == Status.COMPLETED
-
-
-def test_version_0_is_what_is_asked_for(solana: Chain, local_ledger: LocalLedger) -> None:
-    signature = local_ledger.send(local_ledger.coin_move(new_address(), 10**9))
-    with proxying(local_ledger.url) as node:
-        solana.rpc_urls = [node.url]
-        asked: list[Any] = []
-        node.break_with(_noting(asked))
-        get_client(solana).look_up([signature], with_finality=True)
-    [params] = [question["params"] for question in asked if question["method"] == "getTransaction"]
-    assert params == [
-        signature,
-        {"encoding": "json", "maxSupportedTransactionVersion": 0, "commitment": "confirmed"},
-    ]
-
-
-def _noting(asked: list[Any]) -> Fault:
-    def answer(exchange: Exchange) -> None:
-        asked.extend(exchange.questions)
-        exchange.reply(exchange.truth())
-
-    return answer

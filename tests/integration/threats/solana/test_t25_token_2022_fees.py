@@ -1,4 +1,4 @@
-"""T-25: a Token-2022 mint that keeps a part of each transfer pays with what arrives, whatever the instruction says."""
+"""A Token-2022 mint with a transfer fee pays with what arrives."""
 
 from chains.families import get_client
 from chains.models import Chain, Token
@@ -17,7 +17,7 @@ def fee_token(chain: Chain, ledger: LocalLedger) -> Token:
     return Token.objects.create(chain=chain, symbol="FEE", name="Fee", decimals=6, contract_address=mint)
 
 
-def test_a_fee_of_one_per_cent_leaves_the_request_partly_paid_until_the_rest_comes(
+def test_token_2022_fee_leaves_the_request_partly_paid(
     merchant: Merchant, solana: Chain, local_ledger: LocalLedger
 ) -> None:
     token = fee_token(solana, local_ledger)
@@ -38,7 +38,7 @@ def test_a_fee_of_one_per_cent_leaves_the_request_partly_paid_until_the_rest_com
     assert (request.status, request.amount_paid) == (Status.ACTIVE, 9_999_000)
 
 
-def test_the_mints_own_decimals_are_read(solana: Chain, local_ledger: LocalLedger) -> None:
+def test_decimals_are_read_from_the_mint(solana: Chain, local_ledger: LocalLedger) -> None:
     mint = make_fee_mint(local_ledger, holder_units=1)
     [metadata] = get_client(solana).token_metadata([mint])
     assert (metadata.symbol, metadata.decimals) == (None, 6)

@@ -1,4 +1,4 @@
-"""T-26: on Solana, confirmed is shown and finalized is paid; what was only processed does not count at all."""
+"""On Solana, confirmed is shown, finalized is paid, and processed does not count."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def signature(request_: PaymentRequest, local_ledger: LocalLedger) -> str:
     return local_ledger.sign_and_send(built_for(request_, local_ledger.payer))
 
 
-def said(commitment: str | None) -> Callable[[Any], Any]:
+def with_commitment(commitment: str | None) -> Callable[[Any], Any]:
     """Return what a node's statuses become when it calls every transaction so, or knows none."""
 
     def change(result: Any) -> Any:
@@ -42,18 +42,18 @@ def said(commitment: str | None) -> Callable[[Any], Any]:
     return change
 
 
-def ask_by(node: FaultProxy, chain: Chain) -> None:
+def use_node(node: FaultProxy, chain: Chain) -> None:
     Chain.objects.filter(pk=chain.pk).update(rpc_urls=[node.url])
 
 
-def demand_unpaid(request: PaymentRequest) -> None:
+def assert_unpaid(request: PaymentRequest) -> None:
     request.refresh_from_db()
     assert (request.status, request.amount_paid) == (Status.ACTIVE, 0)
     assert ConsumedTransfer.objects.count() == 0
     assert not Event.objects.exists()
 
 
-def test_a_confirmed_payment_waits_in_sight_while_the_chain_stands_still(
+def test_confirmed_payment_is_shown_until_finalized(
     request_: PaymentRequest, signature: str, local_ledger: LocalLedger
 ) -> None:
     local_ledger.rpc("surfnet_pauseClock")
@@ -66,7 +66,7 @@ def test_a_confirmed_payment_waits_in_sight_while_the_chain_stands_still(
         assert payment.status == Payment.Status.PROCESSING
         assert "finalized" in payment.status_detail
         assert (payment.attempts, payment.confirmations > 0) == (0, True)
-        demand_unpaid(request_)
+        assert_unpaid(request_)
     finally:
         local_ledger.rpc("surfnet_resumeClock")
     local_ledger.finalize(signature)
@@ -75,20 +75,20 @@ def test_a_confirmed_payment_waits_in_sight_while_the_chain_stands_still(
     assert request_.status == Status.COMPLETED
 
 
-def test_confirmed_then_dropped_is_never_paid(
+def test_payment_dropped_after_confirmation_is_never_paid(
     request_: PaymentRequest, signature: str, solana: Chain, local_ledger: LocalLedger
 ) -> None:
     local_ledger.finalize(signature)
     with proxying(local_ledger.url) as node:
-        ask_by(node, solana)
-        node.break_with(forged("getSignatureStatuses", said("confirmed")))
+        use_node(node, solana)
+        node.break_with(forged("getSignatureStatuses", with_commitment("confirmed")))
         payment, clock = submit(request_, signature), Clock()
         look(clock)
         payment.refresh_from_db()
         assert payment.block_number is not None
-        demand_unpaid(request_)
+        assert_unpaid(request_)
 
-        node.break_with(forged("getSignatureStatuses", said(None)))
+        node.break_with(forged("getSignatureStatuses", with_commitment(None)))
         clock.forward(minutes=1)
         look_until_decided(payment, clock)
     assert (payment.status, payment.failure_code) == (Payment.Status.FAILED, "transaction_not_found")
@@ -97,30 +97,21 @@ def test_confirmed_then_dropped_is_never_paid(
     assert ConsumedTransfer.objects.count() == 0
 
 
-def test_processed_is_in_no_block_yet(
+def test_processed_transaction_has_no_block_yet(
     request_: PaymentRequest, signature: str, solana: Chain, local_ledger: LocalLedger
 ) -> None:
     local_ledger.finalize(signature)
     with proxying(local_ledger.url) as node:
-        ask_by(node, solana)
-        node.break_with(forged("getSignatureStatuses", said("processed")))
+        use_node(node, solana)
+        node.break_with(forged("getSignatureStatuses", with_commitment("processed")))
         payment = submit(request_, signature)
         look()
         payment.refresh_from_db()
         assert (payment.status, payment.block_number) == (Payment.Status.PROCESSING, None)
-        demand_unpaid(request_)
+        assert_unpaid(request_)
 
 
-def test_a_chain_may_be_content_with_confirmed(
-    request_: PaymentRequest, signature: str, solana: Chain, local_ledger: LocalLedger
-) -> None:
-    Chain.objects.filter(pk=solana.pk).update(confirmations="confirmed")
-    look_until_decided(submit(request_, signature), Clock())
-    request_.refresh_from_db()
-    assert request_.status == Status.COMPLETED
-
-
-def test_the_blocks_time_is_the_chains_own(signature: str, solana: Chain, local_ledger: LocalLedger) -> None:
+def test_block_time_is_read_from_the_chain(signature: str, solana: Chain, local_ledger: LocalLedger) -> None:
     """Surfnet's getTransaction counts it in thousands of seconds, which would make every payment too old."""
     facts = get_client(solana).look_up([signature], with_finality=True).transactions[signature]
     assert facts is not None
@@ -129,19 +120,18 @@ def test_the_blocks_time_is_the_chains_own(signature: str, solana: Chain, local_
     assert facts.block.time.year >= 2026
 
 
-@pytest.mark.parametrize("method", ["getBlock", "getBlockTime"])
-def test_a_block_that_is_not_at_hand_is_no_verdict(
-    request_: PaymentRequest, signature: str, solana: Chain, local_ledger: LocalLedger, method: str
+def test_missing_block_decides_nothing(
+    request_: PaymentRequest, signature: str, solana: Chain, local_ledger: LocalLedger
 ) -> None:
     local_ledger.finalize(signature)
     with proxying(local_ledger.url) as node:
-        ask_by(node, solana)
-        node.break_with(forged(method, lambda _: None))
+        use_node(node, solana)
+        node.break_with(forged("getBlock", lambda _: None))
         payment, clock = submit(request_, signature), Clock()
         look(clock)
         payment.refresh_from_db()
         assert (payment.status, payment.attempts) == (Payment.Status.PROCESSING, 0)
-        demand_unpaid(request_)
+        assert_unpaid(request_)
         node.heal()
         clock.forward(minutes=5)
         look_until_decided(payment, clock)

@@ -9,8 +9,8 @@ from chains.client import ChainError
 from chains.families.evm.client import EvmClient
 from chains.rpc import json_rpc
 from demo.services.process import free_port
-from tests.integration.chains.test_failing_nodes import FAULTS
 from tests.support.chains.faulty_node import Exchange, serving
+from tests.unit.chains.rpc.test_failing_nodes import FAULTS
 
 KEY = "k3y-0f-th3-n0de"
 
@@ -27,9 +27,9 @@ def broken_headers(exchange: Exchange) -> None:
 
 
 @pytest.mark.parametrize("fault", [*FAULTS, "broken headers"])
-def test_no_fault_shows_the_key(fault: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_fault_of_a_node_shows_its_key(fault: str, caplog: pytest.LogCaptureFixture) -> None:
     with serving(FAULTS.get(fault, broken_headers), path=f"/v2/{KEY}?key={KEY}") as node:
-        told(node.url, caplog)
+        assert_hidden(node.url, caplog)
 
 
 @pytest.mark.parametrize(
@@ -47,15 +47,16 @@ def test_no_fault_shows_the_key(fault: str, caplog: pytest.LogCaptureFixture) ->
 def test_no_unreachable_or_malformed_address_shows_the_key(
     url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told(url.format(port=free_port(), key=KEY), caplog)
+    assert_hidden(url.format(port=free_port(), key=KEY), caplog)
 
 
-def told(url: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Ask in vain, and look for the key in all that an operator could come to see at the log level of production."""
+def assert_hidden(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Check that a failed call shows the key nowhere at the log level of production, and can be retried."""
     caplog.set_level(logging.INFO)
     logging.getLogger("urllib3").setLevel(logging.WARNING)
     with pytest.raises(ChainError) as failed:
         EvmClient([url], 31337).look_up(["0x" + "ab" * 32], with_finality=False)
+    assert not failed.value.permanent
     seen = "".join(traceback.format_exception(failed.value)) + repr(failed.value) + caplog.text
     assert KEY not in seen
     assert "sent no usable response" in caplog.text

@@ -1,6 +1,6 @@
 """A made-up family of chains, whole in this one folder; no other file of the product names it.
 
-It can be asked for and paid by hand. Its client is still to be written, so that nothing is verified.
+Requests can be created and paid by hand. Its client does not exist yet, so that nothing is verified.
 """
 
 import re
@@ -49,7 +49,7 @@ def find_address(text: str) -> str:
 
 
 def make_client(network: Network) -> ChainClient:
-    """Raise ChainError: no node can be asked yet."""
+    """Raise ChainError: there is no client for its nodes yet."""
     raise ChainError(f"chain {network.chain_id}: Moon nodes can't be asked yet", permanent=True)
 
 

@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 
 from chains.client import Transfer
-from chains.families.evm.client import EvmClient
 from chains.families.evm.quantities import to_hex
 from chains.families.evm.transactions.intended import effect, intended
-from tests.chain import LocalChain
 from tests.support.threats.real_accounts import call_data
 
 REFERENCE = b"r" * 16
@@ -33,37 +31,15 @@ def sent(data: bytes, to: str | None = TOKEN, value: int = 0, **more: Any) -> di
     ],
     ids=["transfer", "transferFrom", "native with a reference", "native", "a creation", "another call"],
 )
-def test_what_the_transactions_own_bytes_would_move(
+def test_intended_transfers_are_read_from_the_call(
     transaction: dict[str, Any], expected: list[Transfer]
 ) -> None:
     assert list(intended(transaction)) == expected
 
 
-def test_the_effect_is_the_recipient_the_value_and_the_data_alone() -> None:
+def test_effect_depends_on_recipient_value_and_data_only() -> None:
     one = effect(sent(PAY, nonce="0x1", maxFeePerGas="0x5", hash="0xa"))
     assert one == effect(sent(PAY, nonce="0x2", maxFeePerGas="0x9", hash="0xb"))
     others = [sent(PAY, SHOP), sent(PAY, value=1), sent(PAY + b"x"), sent(PAY, None), sent(b"")]
     assert len({one, *map(effect, others)}) == 1 + len(others)
     assert effect(sent(b"", None)) != effect(sent(b"", "0x" + "00" * 20))
-
-
-def test_a_waiting_transaction_says_what_it_would_move_and_a_mined_one_what_it_did(
-    local_chain: LocalChain, client: EvmClient
-) -> None:
-    shop, usdc = local_chain.recipient, local_chain.usdc
-    local_chain.rpc("evm_setAutomine", False)
-    try:
-        waiting = local_chain.transfer(usdc, shop, 5, tail=REFERENCE)
-        before = client.look_up([waiting], with_finality=False, mentioning=[usdc]).transactions[waiting]
-    finally:
-        local_chain.mine()
-        local_chain.rpc("evm_setAutomine", True)
-    after = client.look_up([waiting], with_finality=False, mentioning=[usdc]).transactions[waiting]
-    assert before is not None
-    assert after is not None
-    [promised], [moved] = before.intended, after.transfers
-    assert (promised.recipient, promised.amount, promised.references) == (shop, 5, (REFERENCE,))
-    assert (before.transfers, after.intended) == ((), ())
-    assert [mention.contract for mention in before.mentions] == [usdc]
-    assert before.effect == after.effect != ""
-    assert (moved.references, moved.made_by, moved.claimable) == ((REFERENCE,), local_chain.payer, None)

@@ -1,4 +1,4 @@
-"""web3 on our own transport: the same limits, fail-over and identity, no calls of its own, and no odd answer let by."""
+"""web3 uses our transport: its limits, fail-over and chain check, no calls of its own, only valid results."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -11,9 +11,7 @@ from chains.client import ChainError
 from chains.families.evm.client import EvmClient
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import quantity
-from chains.rpc import json_rpc
 from chains.rpc.json_rpc import Identity, JsonRpc
-from tests.integration.chains.test_failing_nodes import FAULTS
 from tests.loopback import Scripted
 from tests.support.chains.faulty_node import Behaviour, Exchange, payment_questions, serving
 
@@ -22,24 +20,17 @@ Connect = Callable[..., tuple[Web3, list[Scripted]]]
 
 
 def fixed(result: object) -> Behaviour:
-    """Answer every call with the same result."""
+    """Return the same result for every call."""
     return lambda exchange: exchange.results(*[result for _ in exchange.questions])
 
 
-def refused(exchange: Exchange) -> None:
+def rejected(exchange: Exchange) -> None:
     exchange.reply(
         [
             {"id": q["id"], "error": {"code": -32000, "message": "execution reverted"}}
             for q in exchange.questions
         ]
     )
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_rpc, "READ_SECONDS", 0.3)
-    monkeypatch.setattr(json_rpc, "RESPONSE_SECONDS", 0.5)
-    monkeypatch.setattr(json_rpc, "MAX_RESPONSE_BYTES", 256 * 1024)
 
 
 @pytest.fixture
@@ -54,7 +45,7 @@ def web3_on() -> Iterator[Connect]:
         yield start
 
 
-def test_a_call_is_one_round_trip_after_the_chain_is_known(web3_on: Connect) -> None:
+def test_call_is_one_round_trip_once_the_chain_is_known(web3_on: Connect) -> None:
     web3, (node,) = web3_on(fixed("0x10"))
     assert [web3.eth.block_number, web3.eth.get_balance(ACCOUNT), web3.eth.get_code(ACCOUNT)] == [
         16,
@@ -66,7 +57,7 @@ def test_a_call_is_one_round_trip_after_the_chain_is_known(web3_on: Connect) -> 
     ]  # fmt: skip
 
 
-def test_many_calls_are_one_round_trip(web3_on: Connect) -> None:
+def test_batch_of_calls_is_one_round_trip(web3_on: Connect) -> None:
     web3, (node,) = web3_on(lambda exchange: exchange.results("0x1", "0x02"))
     with web3.batch_requests() as batch:
         batch.add(web3.eth.get_transaction_count(ACCOUNT, "latest"))
@@ -75,19 +66,18 @@ def test_many_calls_are_one_round_trip(web3_on: Connect) -> None:
     assert [exchange.asked[0]["params"] for exchange in payment_questions(node)] == [[ACCOUNT, "latest"]]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_the_next_node_is_asked_where_one_gives_no_usable_answer(web3_on: Connect, fault: str) -> None:
-    web3, nodes = web3_on(FAULTS[fault], fixed("0x10"))
+def test_next_node_is_used_when_one_fails(web3_on: Connect) -> None:
+    web3, nodes = web3_on(lambda exchange: exchange.send(500, b""), fixed("0x10"))
     assert web3.eth.block_number == 16
     asked = len(nodes[0].heard)
     assert web3.eth.block_number == 16
-    assert len(nodes[0].heard) == asked, "it rests"
+    assert len(nodes[0].heard) == asked, "it has a cooldown"
 
 
 @pytest.mark.parametrize(
     "said", [None, True, 16, 1.5, "16", "0x", "0x-1", "0xg", " 0x1", "0x1 ", "0x" + "1" * 65, [], {}, ["0x1"]]
 )
-def test_an_odd_answer_becomes_no_number(web3_on: Connect, said: object) -> None:
+def test_malformed_number_raises_chain_error(web3_on: Connect, said: object) -> None:
     web3, _ = web3_on(fixed(said))
     for ask in (web3.eth.get_block_number, lambda: web3.eth.get_balance(ACCOUNT)):
         with pytest.raises(ChainError):
@@ -95,19 +85,19 @@ def test_an_odd_answer_becomes_no_number(web3_on: Connect, said: object) -> None
 
 
 @pytest.mark.parametrize("said", [None, True, 16, "", "00", "0x0", "0xgg", [], {}])
-def test_an_odd_answer_becomes_no_code(web3_on: Connect, said: object) -> None:
+def test_malformed_code_raises_chain_error(web3_on: Connect, said: object) -> None:
     web3, _ = web3_on(fixed(said))
     with pytest.raises(ChainError):
         web3.eth.get_code(ACCOUNT)
 
 
-def test_a_node_that_refuses_a_call_has_not_answered_it(web3_on: Connect) -> None:
-    web3, _ = web3_on(refused)
+def test_rejected_call_raises_chain_error(web3_on: Connect) -> None:
+    web3, _ = web3_on(rejected)
     with pytest.raises(ChainError, match="rejected"):
         _ = web3.eth.block_number
 
 
-def test_a_node_of_another_chain_is_not_asked(web3_on: Connect) -> None:
+def test_node_of_another_chain_is_not_queried(web3_on: Connect) -> None:
     web3, (node,) = web3_on(fixed("0x10"), chain_id=1)
     with pytest.raises(ChainError, match="a different chain"):
         web3.eth.get_balance(ACCOUNT)
@@ -117,14 +107,14 @@ def test_a_node_of_another_chain_is_not_asked(web3_on: Connect) -> None:
 @pytest.mark.parametrize(
     "method", ["eth_call", "eth_getLogs", "eth_sendRawTransaction", "web3_clientVersion"]
 )
-def test_what_no_check_is_declared_for_is_not_asked(web3_on: Connect, method: str) -> None:
+def test_method_without_a_declared_check_is_not_sent(web3_on: Connect, method: str) -> None:
     web3, (node,) = web3_on(fixed("0x10"))
     with pytest.raises(ValueError, match=method):
         web3.provider.make_request(RPCEndpoint(method), [])
     assert not node.heard
 
 
-def test_a_contract_can_lead_web3_to_no_other_address(web3_on: Connect) -> None:
+def test_ccip_read_cache_and_middleware_are_off(web3_on: Connect) -> None:
     web3, _ = web3_on(fixed("0x10"))
     assert not web3.provider.global_ccip_read_enabled
     assert not web3.provider.cache_allowed_requests
