@@ -24,7 +24,7 @@ INSTALLED := .venv/installed
 HAPPY_PATHS := \
 	tests/integration/payments/verification/test_paying_in_full.py::test_a_token_transfer_with_the_reference_completes_the_request \
 	tests/integration/solana/test_paying.py::test_usdc_arrives_in_an_account_made_for_it_and_completes_the_request \
-	tests/browser/wallets/test_paying.py::test_a_refusal_leads_back_to_the_review_and_the_next_try_pays
+	tests/browser/wallets/test_paying.py::test_declined_payment_can_be_made_at_the_next_try
 
 # Folders with an `npm run build`. The output of the first three is committed.
 BUILDS := checkout/frontend demo/wallet demo/contracts clients/typescript
