@@ -27,7 +27,7 @@ def order_there(create: Create, routed: SwapWorld) -> dict[str, Any]:
     return create(token_id=usdc.pk, chain_id=usdc.chain_id)
 
 
-def _review(page: Page, panel: Locator, order: dict[str, Any], symbol: str = "DAI") -> Locator:
+def review_swap(page: Page, panel: Locator, order: dict[str, Any], symbol: str = "DAI") -> Locator:
     page.goto(order["payment_url"])
     panel.get_by_role("button", name=NAME).click()
     panel.get_by_role("button", name="Pay with another token").click()
@@ -46,7 +46,7 @@ def test_permission_remains_after_a_declined_payment(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
     wallet = add_wallet()
-    pay = _review(page, panel, order_there)
+    pay = review_swap(page, panel, order_there)
     notice = panel.get_by_test_id("notice")
     wallet.plan(SENT, DECLINED, None, DECLINED, DECLINED, error(4900))
     pay.click()
@@ -70,7 +70,7 @@ def test_reload_after_the_permission_keeps_the_review(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
     wallet = add_wallet()
-    pay = _review(page, panel, order_there)
+    pay = review_swap(page, panel, order_there)
     price = pay.inner_text()
     wallet.plan(SENT, None, DECLINED)
     pay.click()
@@ -85,7 +85,7 @@ def test_reload_with_too_little_of_the_token_shows_the_list(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
     wallet = add_wallet()
-    expect(_review(page, panel, order_there)).to_be_visible()
+    expect(review_swap(page, panel, order_there)).to_be_visible()
     wallet.show(OTHER)
     page.reload()
     expect(panel.locator(".token--requested")).to_contain_text("10.50 needed")
@@ -95,7 +95,7 @@ def test_account_change_at_the_permission_shows_the_list(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
     wallet = add_wallet(answers={SENT: [NEVER]})
-    _review(page, panel, order_there).click()
+    review_swap(page, panel, order_there).click()
     expect(panel).to_have_attribute("data-screen", "approving")
     wallet.emit("accountsChanged", [OTHER])
     expect(panel.get_by_test_id("notice")).to_have_text("You changed the account in your wallet.")
@@ -107,7 +107,7 @@ def test_network_change_while_it_is_mined_returns_to_review(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
     wallet = add_wallet(answers={SENT: [LATER]})
-    pay = _review(page, panel, order_there)
+    pay = review_swap(page, panel, order_there)
     pay.click()
     expect(panel).to_have_attribute("data-screen", "approving")
     wallet.plan("eth_chainId", {"gives": hex(ELSEWHERE)})
@@ -121,7 +121,7 @@ def test_fee_on_top_in_coins_is_part_of_what_you_pay(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
     add_wallet(answers={SENT: [NEVER]})
-    pay = _review(page, panel, order_there, "ETH")
+    pay = review_swap(page, panel, order_there, "ETH")
     [cost] = re.findall(r"[\d.]+ ETH", pay.inner_text())
     expect(_fact(panel, "You pay")).to_contain_text(cost)
     assert_accessible(page)
@@ -135,7 +135,7 @@ def test_swap_review_shows_the_total_and_details_on_demand(
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     add_wallet()
-    pay = _review(page, panel, order_there)
+    pay = review_swap(page, panel, order_there)
     [cost] = re.findall(r"[\d.]+ DAI", pay.inner_text())
     assert len(cost.replace(".", "").removesuffix(" DAI")) <= 8
     expect(_fact(panel, "You pay")).to_contain_text(cost)
