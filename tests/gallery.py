@@ -38,8 +38,8 @@ TESTS = (
     "tests/browser/local_world/swaps/test_swaps.py::test_token_on_one_chain_pays_for_one_on_another",
     "tests/browser/local_world/swaps/test_swaps.py::test_refunded_swap_leads_to_paying_again",
     "tests/browser/wallets/test_page_states.py::test_underpayment_shows_the_remaining_amount_to_pay",
-    "tests/browser/checkout/test_without_scripts.py::test_sending_by_hand_from_the_warning_to_the_progress",
-    "tests/browser/checkout/test_without_scripts.py::test_the_receipt_can_be_printed",
+    "tests/browser/checkout/test_without_scripts.py::test_sending_by_hand_leads_from_warning_to_progress",
+    "tests/browser/checkout/test_without_scripts.py::test_receipt_has_the_proof_and_can_be_printed",
     "tests/browser/accessibility/test_languages.py::test_way_to_pay_reads_well_in_each_language[ar]",
 )
 

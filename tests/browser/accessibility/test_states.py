@@ -59,7 +59,9 @@ STATES = {
     "delivered": _under_way(
         "Confirmations 0 of 1", destination_transaction_hash=DELIVERY, confirmations=9, **SWAP
     ),
-    "taking long": _under_way("Confirmations", confirmations=1, created_at=LATE),
+    "taking long": _under_way(
+        "Confirmations 1 of 12", confirmations=1, confirmations_required=12, created_at=LATE
+    ),
     "not found yet": State(PAY, "We can’t find this transaction yet", payment={"status": "processing"}),
     "not bound yet": State(
         PAY, "We are checking this transaction", payment={"status": "processing", "seen_at": PAST}

@@ -1,4 +1,4 @@
-"""A day of support in a browser: a payment found by its hash, accepted, its story read, a delivery sent again."""
+"""Support in the portal: a payment is found by its hash and accepted, and a delivery is sent again."""
 
 import csv
 import io
@@ -15,6 +15,7 @@ from payments.models import Payment, PaymentRequest
 from payments.requests.creation import NewRequest, create_request
 from payments.requests.events import record_failed
 from tests.browser.portal.conftest import fits
+from tests.browser.windows import ON_PHONE
 from tests.support.portal.payment_rows import HASH, RECIPIENT, fail
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery
@@ -22,7 +23,7 @@ from webhooks.models import Delivery
 
 @pytest.fixture
 def payment(merchant: Merchant) -> Payment:
-    """A payment of 10.50 USDC that nothing ties to its request, and a delivery that tells of it."""
+    """A payment of 10.50 USDC that is not bound to its request, and a delivery that reports it."""
     chain = Chain.objects.create(
         id=8453, name="Base", chain_type="evm", native_symbol="ETH", explorer_url="https://basescan.example"
     )
@@ -38,7 +39,7 @@ def payment(merchant: Merchant) -> Payment:
     return unbound
 
 
-def test_from_a_customers_hash_to_an_accepted_payment(
+def test_payment_found_by_its_hash_can_be_accepted(
     payment: Payment, portal: str, page: Page, troubles: list[str], tmp_path: Path
 ) -> None:
     page.goto(f"{portal}payments/payment/")
@@ -73,7 +74,8 @@ def test_from_a_customers_hash_to_an_accepted_payment(
     assert troubles == []
 
 
-def test_a_chosen_delivery_is_sent_again_from_the_list(
+@ON_PHONE
+def test_selected_delivery_is_sent_again(
     payment: Payment, portal: str, page: Page, troubles: list[str]
 ) -> None:
     Delivery.objects.update(status="failed", due_at=None, finished_at=payment.created_at)

@@ -1,4 +1,4 @@
-"""A refund from the portal in a browser: refused amounts and wallets, the refund's page, the list by status."""
+"""A refund in the portal: rejected amounts and wallets, the refund's page, the list by status."""
 
 import pytest
 from django.db import transaction
@@ -11,13 +11,14 @@ from payments.models import Payment, PaymentRequest, Refund
 from payments.requests.lifecycle import lock_request
 from payments.sandbox import payments as sandbox_payments
 from tests.browser.portal.conftest import fits
+from tests.browser.windows import ON_PHONE
 from tests.pictures import picture
 from tests.support.portal.payment_rows import RECIPIENT, SENDER, Make
 
 
 @pytest.fixture
 def paid(make: Make) -> PaymentRequest:
-    """A request of which all 10.50 USDC are paid."""
+    """A request with all 10.50 USDC paid."""
     request = make("order-7")
     with transaction.atomic():
         sandbox_payments.pay(lock_request(request.pk), request.amount, "for a test")
@@ -63,7 +64,8 @@ def test_refund_is_rejected_by_field_then_created_and_listed(
     assert troubles == []
 
 
-def test_where_two_wallets_paid_one_of_their_payments_is_chosen(
+@ON_PHONE
+def test_refund_of_two_payers_needs_a_chosen_payment(
     make: Make, live_server: LiveServer, portal: str, page: Page, troubles: list[str]
 ) -> None:
     request = make("order-8")
