@@ -11,9 +11,8 @@ from limits import parse
 from playwright.sync_api import Page, expect
 
 from chains.models import Chain, Token
-from merchants.models import Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
-from tests.support.accessibility.page_rules import assert_accessible, assert_fits, open_bare
+from tests.support.accessibility.page_rules import assert_accessible, open_bare
 from tests.support.payments.world import ON_ITS_WAY
 
 Create = Callable[..., dict[str, Any]]
@@ -145,10 +144,3 @@ def test_pages_without_a_payment_are_accessible(
         open_bare(page, address)
     expect(page.get_by_role("heading", name="One moment, please")).to_be_visible()
     assert_accessible(page)
-
-
-def test_long_unbroken_name_fits_a_narrow_window(create: Create, page: Page) -> None:
-    Merchant.objects.update(display_name="Donaudampfschifffahrtsgesellschaft" * 2)
-    page.goto(create(amount="123456789012.123456", description="x" * 200)["payment_url"])
-    expect(page.locator("#panel-heading")).to_be_visible()
-    assert_fits(page)

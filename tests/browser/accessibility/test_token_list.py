@@ -74,7 +74,9 @@ def test_long_list_is_accessible_while_loading_and_searched(
     assert_accessible(page)
 
 
-def test_empty_list_is_accessible(page: Page, panel: Locator, create: Create, add_wallet: AddWallet) -> None:
+def test_empty_token_list_is_accessible(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
+) -> None:
     add_wallet(accounts=["0x" + "ab" * 20])
     respond(page, "**/discover-wallet-tokens", {"tokens": [], "unavailable": []})
     page.goto(create()["payment_url"])

@@ -54,7 +54,7 @@ def test_pages_fit_a_phone_and_load_from_one_host(browser: "Browser", site: str,
     assert outside == []
 
 
-def test_search_leads_to_the_call(browser: "Browser", site: str, outside: list[str]) -> None:
+def test_search_leads_to_the_api_call(browser: "Browser", site: str, outside: list[str]) -> None:
     page = _page(browser, site, DESKTOP, outside)
     # The theme searches in a worker, once it has loaded the index of all pages.
     with page.expect_response(lambda response: response.url.endswith("search_index.json"), timeout=120_000):

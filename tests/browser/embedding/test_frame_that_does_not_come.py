@@ -14,11 +14,11 @@ LINK = "Open the payment’s own page"
 NOT_HERE = "The payment cannot be shown inside this page."
 
 
-def only_framed(page: Page, answer: Callable[[Route], None]) -> None:
-    """Have `answer` replace the checkout in frames; its own page is unchanged."""
+def only_framed(page: Page, respond: Callable[[Route], None]) -> None:
+    """Handle the checkout's requests in frames with `respond`; its own page is unchanged."""
     page.route(
         "**/pay/*",
-        lambda route: answer(route) if route.request.frame.parent_frame else route.continue_(),
+        lambda route: respond(route) if route.request.frame.parent_frame else route.continue_(),
     )
 
 
@@ -28,7 +28,7 @@ def press(page: Page, shop: Shop, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "respond",
     [
         lambda route: route.abort(),
         lambda route: route.fulfill(status=502, body="Bad gateway"),
@@ -37,9 +37,9 @@ def press(page: Page, shop: Shop, url: str) -> None:
     ids=["no connection", "bad gateway", "another page"],
 )
 def test_dialog_leads_to_the_checkouts_own_page(
-    page: Page, shop: Shop, create: Create, answer: Callable[[Route], None]
+    page: Page, shop: Shop, create: Create, respond: Callable[[Route], None]
 ) -> None:
-    only_framed(page, answer)
+    only_framed(page, respond)
     url = create()["payment_url"]
     press(page, shop, url)
     page.wait_for_url(url)

@@ -1,4 +1,4 @@
-"""Text of merchants, wallets, catalogues and providers runs nothing, wherever the page shows it."""
+"""Text of merchants, wallets, catalogues and providers runs nothing on any page."""
 
 from collections.abc import Callable
 from typing import Any

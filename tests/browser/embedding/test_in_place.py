@@ -50,12 +50,12 @@ def test_embedded_checkout_is_as_high_as_its_content(
 def test_unmounted_checkout_reports_that_it_closed(page: Page, shop: Shop, create: Create) -> None:
     request = create()
     mounted(page, shop, request)
-    eventually(lambda: len(page.evaluate("told")) == 1, "the shop got the event", 10)
+    eventually(lambda: len(page.evaluate("events")) == 1, "the shop got the event", 10)
     page.evaluate("mounted.unmount()")
     expect(page.locator("iframe")).to_have_count(0)
-    eventually(lambda: len(page.evaluate("told")) == 2, "the shop got the event", 10)
+    eventually(lambda: len(page.evaluate("events")) == 2, "the shop got the event", 10)
     progress = {"paymentRequestId": request["id"], "status": "active"}
-    assert page.evaluate("told") == [["status", progress], ["closed", progress]]
+    assert page.evaluate("events") == [["status", progress], ["closed", progress]]
 
 
 def test_cancel_link_opens_the_shop_in_the_whole_window(page: Page, shop: Shop, create: Create) -> None:
@@ -82,7 +82,7 @@ def test_payment_in_a_new_tab_reaches_the_embedding_shop(page: Page, shop: Shop,
     page.frames[1].evaluate("dispatchEvent(new Event('online'))")
     expect(frame.get_by_role("heading", name="Payment complete")).to_be_visible()
     eventually(
-        lambda: "completed" in [name for name, _ in page.evaluate("told")], "the shop got the event", 10
+        lambda: "completed" in [name for name, _ in page.evaluate("events")], "the shop got the event", 10
     )
     expect(frame.get_by_role("link", name="Pay in a new tab")).to_be_hidden()
 

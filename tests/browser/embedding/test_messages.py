@@ -98,7 +98,7 @@ def test_shop_ignores_messages_of_other_windows(page: Page, shop: Shop, request_
     page.goto(shop.sell(request_["payment_url"]))
     page.evaluate("Quittance.mount('#here', options)")
     checkout_in(page)
-    eventually(lambda: len(page.evaluate("told")) == 1, "the shop got the status", 60)
+    eventually(lambda: len(page.evaluate("events")) == 1, "the shop got the status", 60)
     # From the shop's own window, which any script of the page can do:
     page.evaluate("(forged) => postMessage(forged, '*')", COMPLETED)
     # From another site's window:
@@ -108,4 +108,4 @@ def test_shop_ignores_messages_of_other_windows(page: Page, shop: Shop, request_
             page.evaluate("(url) => void open(url)", stranger.put("/", forging))
         expect(popup.value.get_by_role("heading", name="Done")).to_be_visible()
     page.evaluate("new Promise((done) => setTimeout(done, 50))")
-    assert [name for name, _ in page.evaluate("told")] == ["status"]
+    assert [name for name, _ in page.evaluate("events")] == ["status"]

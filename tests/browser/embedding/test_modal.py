@@ -32,7 +32,7 @@ def opened(page: Page, shop: Shop, request: dict[str, Any]) -> FrameLocator:
 
 def events(page: Page, name: str) -> list[Any]:
     """Return the shop's events of this name so far."""
-    return [progress for event, progress in page.evaluate("told") if event == name]
+    return [progress for event, progress in page.evaluate("events") if event == name]
 
 
 def settle(page: Page, request: dict[str, Any], **change: Any) -> None:

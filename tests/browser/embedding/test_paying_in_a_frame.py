@@ -43,9 +43,9 @@ def test_shop_follows_the_payment_to_its_end(page: Page, request_: dict[str, Any
     inside(page).evaluate("dispatchEvent(new Event('online'))")
     expect(checkout).to_have_attribute("data-state", "completed")
     eventually(
-        lambda: "completed" in [name for name, _ in page.evaluate("told")], "the shop got the event", 10
+        lambda: "completed" in [name for name, _ in page.evaluate("events")], "the shop got the event", 10
     )
-    statuses = [progress["status"] for name, progress in page.evaluate("told") if name == "status"]
+    statuses = [progress["status"] for name, progress in page.evaluate("events") if name == "status"]
     assert statuses == ["active", "processing", "completed"]
     assert PaymentRequest.objects.get(pk=request_["id"]).status == "completed"
 
@@ -60,5 +60,5 @@ def test_closed_dialog_waits_for_the_open_prompt(page: Page, request_: dict[str,
     look_until_decided(Payment.objects.get(), Clock())
     inside(page).evaluate("dispatchEvent(new Event('online'))")
     expect(page.locator("iframe")).to_have_count(0)
-    names = [name for name, _ in page.evaluate("told")]
+    names = [name for name, _ in page.evaluate("events")]
     assert names.index("closed") < len(names) - 1, "what follows is still reported"

@@ -1,4 +1,4 @@
-"""A page in a browser redirects to the address that its merchant stored, whatever its own address says."""
+"""A page in a browser redirects only to the address that its merchant stored."""
 
 from collections.abc import Callable
 from typing import Any

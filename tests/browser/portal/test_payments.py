@@ -1,4 +1,4 @@
-"""Support in the portal: a payment is found by its hash and accepted, and a delivery is sent again."""
+"""Support in the portal: a payment is found by its hash and accepted, and requests are exported."""
 
 import csv
 import io
@@ -15,10 +15,8 @@ from payments.models import Payment, PaymentRequest
 from payments.requests.creation import NewRequest, create_request
 from payments.requests.events import record_failed
 from tests.browser.portal.conftest import fits
-from tests.browser.windows import ON_PHONE
 from tests.support.portal.payment_rows import HASH, RECIPIENT, fail
 from webhooks.endpoints.configuration import Change, configure
-from webhooks.models import Delivery
 
 
 @pytest.fixture
@@ -71,25 +69,4 @@ def test_payment_found_by_its_hash_can_be_accepted(
     (row,) = csv.DictReader(io.StringIO(saved.read_text(encoding="utf-8-sig")))
     assert (row["amount"], row["external_id"]) == ("10.500000", "'=1+1 and more")
     assert PaymentRequest.objects.get().status == "active"
-    assert troubles == []
-
-
-@ON_PHONE
-def test_selected_delivery_is_sent_again(
-    payment: Payment, portal: str, page: Page, troubles: list[str]
-) -> None:
-    Delivery.objects.update(status="failed", due_at=None, finished_at=payment.created_at)
-    page.goto(f"{portal}webhooks/delivery/")
-    assert fits(page)
-    page.locator("input.action-select").first.check()
-    page.locator("select[name=action]").select_option("resend_selected")
-    page.locator("#changelist-actions-wrapper [type=submit]").first.click()
-    expect(page.get_by_role("heading", name="Send 1 delivery again")).to_be_visible()
-    page.get_by_role("button", name="Send again").click()
-    expect(page.get_by_text("1 delivery is being sent.")).to_be_visible()
-    assert Delivery.objects.get().redelivered_by == "admin olga"
-    page.goto(f"{portal}webhooks/delivery/?q={payment.pk}")
-    page.get_by_role("link", name="payment.failed").click()
-    expect(page.get_by_text("by admin olga")).to_be_visible()
-    assert fits(page)
     assert troubles == []

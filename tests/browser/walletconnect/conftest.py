@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Locator, Page
 
 from tests.browsing import DESKTOP
 from tests.chain import LocalChain
-from tests.support.walletconnect.phone import Phone, Told, evm
+from tests.support.walletconnect.phone import Message, Phone, evm
 from tests.support.walletconnect.relay import Relay, running
 
 PROJECT = "0123456789abcdef0123456789abcdef"
@@ -38,14 +38,14 @@ def page(
 
 @pytest.fixture(scope="session")
 def running_relay() -> Iterator[Relay]:
-    """The relay; ask for `relay` instead."""
+    """The relay; tests use `relay` instead."""
     with running() as relay:
         yield relay
 
 
 @pytest.fixture(scope="session")
 def running_phone(running_relay: Relay) -> Iterator[Phone]:
-    """The phone; ask for `phone` instead."""
+    """The phone; tests use `phone` instead."""
     started = Phone(PROJECT, running_relay.url)
     yield started
     started.close()
@@ -100,7 +100,7 @@ def code(panel: Locator) -> str:
     return str(shown.get_attribute("data-value"))
 
 
-def send(page: Page, phone: Phone, asked: Told, chain: LocalChain) -> str:
+def send(page: Page, phone: Phone, asked: Message, chain: LocalChain) -> str:
     """Have the phone send the transaction; return its hash once the service has it."""
     sent = chain.send(asked["request"]["params"][0])
     with page.expect_response("**/payments") as submitted:

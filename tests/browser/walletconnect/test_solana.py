@@ -6,13 +6,13 @@ from payments.models import Payment
 from tests.browser.conftest import Create
 from tests.browser.walletconnect.conftest import NAME, Connect, pairing_uri
 from tests.support.solana.ledger import LocalLedger
-from tests.support.walletconnect.phone import Phone, Told
+from tests.support.walletconnect.phone import Message, Phone
 
 NETWORK = "solana:localnet"
 SEND = "solana_signAndSendTransaction"
 
 
-def allowed(address: str, *methods: str) -> Told:
+def allowed(address: str, *methods: str) -> Message:
     return {"accounts": [f"{NETWORK}:{address}"], "chains": [NETWORK], "methods": [*methods], "events": []}
 
 

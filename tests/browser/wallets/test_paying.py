@@ -1,4 +1,4 @@
-"""From the review to the wallet's answer: errors lose nothing, and the payment can still be made."""
+"""From the review to the wallet's prompt: errors lose nothing, and the payment can still be made."""
 
 from playwright.sync_api import Locator, Page, expect
 

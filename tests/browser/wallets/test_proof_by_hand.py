@@ -1,4 +1,4 @@
-"""A wallet of this browser fills in the payer proof of a customer who sends by hand, and is asked for nothing else."""
+"""A wallet of this browser fills in the payer proof of a customer who sends by hand, and does nothing else."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ Create = Callable[..., dict[str, Any]]
 
 
 def signed(chain: LocalChain) -> dict[str, str]:
-    """Return the plan of one answer: the payer's signature of the newest text."""
+    """Return the plan of one result: the payer's signature of the newest text."""
     text = Route.objects.latest("created_at").proof_message
     return {"gives": "0x" + Account.sign_message(encode_defunct(text=text), chain.payer_key).signature.hex()}
 

@@ -58,7 +58,7 @@ test("call without a prompt times out after ten seconds", async () => {
 
 describe("notice", () => {
   const of = (refusal: Refusal, detail = ""): WalletError => new WalletError(refusal, detail);
-  const told = "Wallet message: nonce too low";
+  const shown = "Wallet message: nonce too low";
 
   test.each<[Refusal, object]>([
     ["unauthorized", bad(notices.unauthorized)],
@@ -88,12 +88,12 @@ describe("notice", () => {
   });
 
   test("unknown failure of a payment warns that it may be sent", () => {
-    expect(paymentNotice(of("other", "nonce too low"), STUB)).toEqual(bad(`${notices.maybeSent} ${told}`));
+    expect(paymentNotice(of("other", "nonce too low"), STUB)).toEqual(bad(`${notices.maybeSent} ${shown}`));
     expect(paymentNotice(of("other"), STUB)).toEqual(bad(notices.maybeSent));
   });
 
   test("unknown failure elsewhere shows the wallet's words", () => {
-    expect(connectionNotice(of("other", "nonce too low"), STUB)).toEqual(bad(`${notices.walletFailed} ${told}`));
+    expect(connectionNotice(of("other", "nonce too low"), STUB)).toEqual(bad(`${notices.walletFailed} ${shown}`));
   });
 
   test.each<Refusal>(["unknown_chain", "unsupported", "other"])("network that can't be added (%s) is described", (refusal) => {

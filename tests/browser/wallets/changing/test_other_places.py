@@ -110,21 +110,6 @@ def test_page_that_slept_wakes_where_the_payment_is(
     later.context.close()
 
 
-def test_lost_connection_is_shown_until_it_returns(
-    page: Page, panel: Locator, create: Create, chain: Chain
-) -> None:
-    order = create()
-    page.goto(order["payment_url"])
-    expect(panel.get_by_role("heading", name="Pay with your wallet")).to_be_visible()
-    line = page.locator("#connection")
-    page.context.set_offline(True)
-    expect(line).to_contain_text("The connection was lost")
-    Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH, **SEEN)
-    page.context.set_offline(False)
-    expect(line).to_be_hidden()
-    expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
-
-
 def test_hash_that_came_offline_is_submitted_at_the_return(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
@@ -156,17 +141,3 @@ def test_overpaid_amount_is_at_the_head_of_the_page(
     expect(panel).to_contain_text("You paid 2.00 USDC more than requested")
     expect(page.locator(".price")).to_contain_text("Paid to Alice's Bakery")
     expect(page.locator("#amount")).to_have_text("12.50")
-
-
-def test_another_device_begins_with_its_own_wallet(
-    page: Page, panel: Locator, create: Create, add_wallet: AddWallet, browser: Browser
-) -> None:
-    add_wallet(answers={SENT: [NEVER]})
-    order = create()
-    review(page, panel, order).click()
-    expect(panel.locator(".signed")).to_be_visible()
-    other = browser.new_context(**TOUCHED).new_page()
-    other.goto(order["payment_url"])
-    expect(other.get_by_role("heading", name="No wallet found in this browser")).to_be_visible()
-    expect(other.get_by_test_id("notice")).to_have_count(0)
-    other.context.close()

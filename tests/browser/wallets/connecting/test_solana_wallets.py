@@ -67,6 +67,7 @@ def test_wallets_that_can_not_pay_here_are_not_offered(
     expect(panel.get_by_role("heading", name="No wallet found in this browser")).to_be_visible()
     expect(panel).to_contain_text("The wallet must support Local Solana.")
     expect(panel.locator(".wallet")).to_have_count(0)
+    expect(page.get_by_role("img", name="QR code that asks a Solana wallet for 10.50 USDC")).to_be_visible()
     assert_accessible(page)
 
 
