@@ -34,31 +34,18 @@ def inside(page: Page) -> Frame:
     return next(frame for frame in page.frames if "/pay/" in frame.url)
 
 
-def test_shop_follows_the_payment_to_its_end(page: Page, request_: dict[str, Any]) -> None:
-    inside(page).evaluate("confirmInWallet()")
-    checkout = page.frame_locator("iframe").locator("#checkout")
-    expect(checkout).to_have_attribute("data-state", "processing")
-    eventually(lambda: Payment.objects.count() == 1, "the hash was submitted", 10)
-    assert look_until_decided(Payment.objects.get(), Clock()).status == "completed"
-    inside(page).evaluate("dispatchEvent(new Event('online'))")
-    expect(checkout).to_have_attribute("data-state", "completed")
-    eventually(
-        lambda: "completed" in [name for name, _ in page.evaluate("events")], "the shop got the event", 10
-    )
-    statuses = [progress["status"] for name, progress in page.evaluate("events") if name == "status"]
-    assert statuses == ["active", "processing", "completed"]
-    assert PaymentRequest.objects.get(pk=request_["id"]).status == "completed"
-
-
-def test_closed_dialog_waits_for_the_open_prompt(page: Page, request_: dict[str, Any]) -> None:
+def test_closed_dialog_follows_the_payment_to_its_end(page: Page, request_: dict[str, Any]) -> None:
     page.get_by_role("button", name="Close the payment").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.locator("iframe")).to_have_count(1)
     inside(page).evaluate("confirmInWallet()")
     eventually(lambda: Payment.objects.count() == 1 and page.title() != "", "the hash was submitted", 10)
     expect(page.locator("iframe")).to_have_count(1)  # it follows the payment until the network has seen it
-    look_until_decided(Payment.objects.get(), Clock())
+    assert look_until_decided(Payment.objects.get(), Clock()).status == "completed"
     inside(page).evaluate("dispatchEvent(new Event('online'))")
     expect(page.locator("iframe")).to_have_count(0)
-    names = [name for name, _ in page.evaluate("events")]
-    assert names.index("closed") < len(names) - 1, "what follows is still reported"
+    events = page.evaluate("events")
+    statuses = [progress["status"] for name, progress in events if name == "status"]
+    assert statuses == ["active", "processing", "completed"]
+    assert [name for name, _ in events].count("completed") == 1
+    assert PaymentRequest.objects.get(pk=request_["id"]).status == "completed"

@@ -1,16 +1,14 @@
 """A session that ends, continues or changes leads to the same screens as a wallet in the browser."""
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
 from tests.browser.conftest import Create
 from tests.browser.walletconnect.conftest import NAME, Connect, send
-from tests.chain import RECIPIENT, LocalChain
+from tests.chain import LocalChain
 from tests.support.accessibility.page_rules import assert_accessible
-from tests.support.walletconnect.phone import Phone, evm
+from tests.support.walletconnect.phone import Phone
 from tests.support.walletconnect.relay import Relay
 
 
@@ -18,25 +16,6 @@ from tests.support.walletconnect.relay import Relay
 def pay(panel: Locator) -> Locator:
     """The button that pays."""
     return panel.get_by_role("button", name="Pay 10.50 USDC")
-
-
-def test_declined_payment_can_be_made_at_the_next_try(
-    page: Page,
-    panel: Locator,
-    pay: Locator,
-    create: Create,
-    connect: Connect,
-    phone: Phone,
-    local_chain: LocalChain,
-) -> None:
-    connect(create())
-    pay.click()
-    phone.refuse(phone.expect("request"), 5000, "User rejected.")
-    expect(panel.get_by_test_id("notice")).to_contain_text("You declined the payment in your wallet")
-    assert not Payment.objects.exists()
-    pay.click()
-    send(page, phone, phone.expect("request"), local_chain)
-    expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
 
 
 def test_session_ended_by_the_wallet_shows_the_list(
@@ -136,18 +115,3 @@ def test_leaving_the_wallet_ends_session_and_relay_calls(
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     page.wait_for_load_state("networkidle")
     assert len(relay.connections) == before
-
-
-def test_account_changes_in_the_wallet_are_followed(
-    panel: Locator, create: Create, connect: Connect, phone: Phone, account: str, local_chain: LocalChain
-) -> None:
-    other = f"eip155:{local_chain.chain_id}:{RECIPIENT}"
-    topic = connect(create(), eip155=evm(account, other))
-    expect(panel).to_contain_text(local_chain.payer)
-    event: dict[str, Any] = {"name": "accountsChanged", "data": [RECIPIENT]}
-    phone.does("say", topic=topic, chainId=f"eip155:{local_chain.chain_id}", event=event)
-    expect(panel.get_by_test_id("notice")).to_contain_text("You changed the account in your wallet")
-    expect(panel).to_contain_text(RECIPIENT)
-    # The wallet takes that account back.
-    phone.does("allow", topic=topic, namespaces={"eip155": evm(account)})
-    expect(panel).to_contain_text(local_chain.payer)

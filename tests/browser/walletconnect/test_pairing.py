@@ -4,8 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import TOUCHED, Create
-from tests.browser.walletconnect.conftest import NAME, Connect, code, pairing_uri
-from tests.chain import LocalChain
+from tests.browser.walletconnect.conftest import NAME, code, pairing_uri
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import assert_accessible, assert_fits
 from tests.support.walletconnect.phone import Phone, evm
@@ -109,26 +108,3 @@ def test_late_wallet_does_not_connect_after_going_back(
     topic = phone.approve(proposal, eip155=evm(account))
     assert phone.expect("ended")["topic"] == topic
     expect(panel.get_by_role("heading", name="Scan with your phone’s wallet")).to_be_visible()
-
-
-def test_wallet_without_the_network_learns_how_to_add_it(
-    page: Page, panel: Locator, create: Create, connect: Connect, local_chain: LocalChain
-) -> None:
-    connect(create(), eip155=evm(f"eip155:1:{local_chain.payer}"))
-    panel.get_by_role("button", name="Pay 10.50 USDC").click()
-    expect(panel.get_by_test_id("notice")).to_contain_text("Your wallet doesn’t have Local Chain")
-
-
-def test_wallet_that_can_switch_networks_is_asked_to(
-    page: Page, panel: Locator, create: Create, connect: Connect, phone: Phone, account: str
-) -> None:
-    elsewhere = account.replace(":31337:", ":1:")
-    methods = ["eth_sendTransaction", "wallet_switchEthereumChain"]
-    topic = connect(create(), eip155=evm(elsewhere, methods=methods))
-    panel.get_by_role("button", name="Pay 10.50 USDC").click()
-    asked = phone.expect("request")
-    assert asked["request"]["method"] == "wallet_switchEthereumChain"
-    phone.does("allow", topic=topic, namespaces={"eip155": evm(elsewhere, account, methods=methods)})
-    phone.answer(asked, None)
-    request = phone.expect("request")
-    assert (request["request"]["method"], request["chainId"]) == ("eth_sendTransaction", "eip155:31337")

@@ -6,8 +6,7 @@ from payments.models import Payment
 from tests.browser.conftest import AddSolanaWallet, AddWallet, Create
 from tests.browser.wallets.steps import ON_ITS_WAY, review, send
 from tests.support.accessibility.page_rules import assert_accessible
-from tests.support.solana.ledger import new_address
-from tests.support.wallets.stub import LATER, NAME, error, thrown
+from tests.support.wallets.stub import NAME, error, thrown
 
 SEND = "signAndSendTransaction"
 
@@ -69,36 +68,6 @@ def test_wallets_that_can_not_pay_here_are_not_offered(
     expect(panel.locator(".wallet")).to_have_count(0)
     expect(page.get_by_role("img", name="QR code that asks a Solana wallet for 10.50 USDC")).to_be_visible()
     assert_accessible(page)
-
-
-def test_changes_in_a_solana_wallet_are_followed(
-    page: Page, panel: Locator, create_on_solana: Create, add_solana_wallet: AddSolanaWallet
-) -> None:
-    wallet, other = add_solana_wallet(), new_address()
-    expect(review(page, panel, create_on_solana())).to_be_visible()
-    wallet.change(other)
-    expect(panel.get_by_test_id("notice")).to_have_text("You changed the account in your wallet.")
-    expect(panel.get_by_text(other)).to_be_visible()
-    wallet.change()
-    expect(panel.get_by_test_id("notice")).to_contain_text("disconnected from this page")
-    expect(panel.get_by_role("button", name=NAME)).to_be_visible()
-    assert wallet.asked(SEND) == []
-
-
-def test_signature_sent_after_the_account_was_removed_is_kept(
-    page: Page, panel: Locator, create_on_solana: Create, add_solana_wallet: AddSolanaWallet
-) -> None:
-    wallet = add_solana_wallet(answers={SEND: [LATER]})
-    review(page, panel, create_on_solana()).click()
-    expect(panel.locator(".signed")).to_contain_text("10.50 USDC")
-    wallet.change()
-    expect(panel.get_by_role("heading", name=f"Confirm in {NAME}")).to_be_visible()
-    with page.expect_response("**/payments") as submitted:
-        page.evaluate(
-            "key => window.stubs[key].answer([{ signature: new Uint8Array(64).fill(7) }])", wallet.key
-        )
-    assert submitted.value.status == 201
-    expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
 
 
 def test_script_for_solana_that_is_lost_is_reported(
