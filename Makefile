@@ -1,5 +1,5 @@
 # make run        the whole product on this machine, with a demo shop to buy in
-# make test       set-up, checks, unit tests and one payment on each kind of chain (five minutes)
+# make test       set-up, checks, unit tests (pytest, vitest) and one payment on each kind of chain (five minutes)
 # make test-all   make test, then all other tests: real chains, processes and browsers (21 minutes)
 #
 # Needed: Python 3.11 or newer, and make. Everything else comes from pinned packages.
@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Dozens of processes start during the tests: each would compile all of the source again.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve restore-drill upgrade-drill audit sbom chaos
+.PHONY: help run test vitest test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve restore-drill upgrade-drill audit sbom chaos
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -24,7 +24,7 @@ INSTALLED := .venv/installed
 HAPPY_PATHS := \
 	tests/integration/payments/verification/test_paying_in_full.py::test_a_token_transfer_with_the_reference_completes_the_request \
 	tests/integration/solana/test_paying.py::test_usdc_payment_to_a_new_account_completes_the_request \
-	tests/browser/wallets/test_paying.py::test_a_refusal_leads_back_to_the_review_and_the_next_try_pays
+	tests/browser/wallets/test_paying.py::test_declined_payment_can_be_made_at_the_next_try
 
 # Folders with an `npm run build`. The output of the first three is committed.
 BUILDS := checkout/frontend demo/wallet demo/contracts clients/typescript
@@ -37,6 +37,7 @@ PRODUCTION := DEBUG=False ENVIRONMENT=production ALLOWED_HOSTS=pay.example.com \
 help:
 	@grep -E '^# make' Makefile | cut -c3-
 	@echo "make test-slow   what make test-all runs after make test"
+	@echo "make vitest  the unit tests of the checkout's TypeScript"
 	@echo "make lint   ruff, wording, mypy, migrations and deployment checks"
 	@echo "make bench  measures the API, memory, verifying 1,000 payments, reading 1,000 token balances, sending webhooks and painting the checkout"
 	@echo "make bench-admin  measures the admin's and the API's pages over 1,000,000 requests (15 minutes, 20 GB of disk)"
@@ -57,8 +58,13 @@ run: $(INSTALLED)
 
 test: $(INSTALLED)
 	@$(MAKE) lint
+	@$(MAKE) vitest
 	@$(MAKE) browser
 	$(BIN)/python -m tests.again -n 2 --dist loadfile tests/unit $(HAPPY_PATHS)
+
+# The unit tests of the checkout's script.
+vitest: checkout/frontend/node_modules/installed
+	@$(NPM) --prefix checkout/frontend run --silent test
 
 test-all: $(INSTALLED)
 	@$(MAKE) test

@@ -113,7 +113,7 @@ def sbom() -> int:
         subprocess.run([*command, "--of", "JSON", "-o", str(target)], cwd=REPOSITORY, check=True)
         print(target.relative_to(REPOSITORY))
     for folder in SHIPPED:
-        command = [*node.npm(), "sbom", "--sbom-format", "cyclonedx", "--package-lock-only"]
+        command = [*node.npm(), "sbom", "--sbom-format", "cyclonedx", "--package-lock-only", "--omit=dev"]
         done = subprocess.run(
             command,
             cwd=REPOSITORY / folder,

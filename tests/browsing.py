@@ -74,7 +74,7 @@ def _launched(playwright: "Playwright", *more: str) -> "Iterator[Browser]":
 
 
 def launch_profile(playwright: "Playwright", folder: Path, **options: Any) -> "BrowserContext":
-    """Start a browser of its own with the user's settings that stand in `folder`."""
+    """Start a browser of its own with the user's settings in `folder`."""
     return playwright.chromium.launch_persistent_context(
         folder, executable_path=_path(), args=list(QUIET), **options
     )

@@ -34,13 +34,13 @@ GALLERY = {
     "checkout-receipt": "receipt-without-scripts-phone-light",
 }
 TESTS = (
-    "tests/browser/local_world/test_shop_to_paid.py::test_from_the_shop_to_the_paid_order",
-    "tests/browser/local_world/swaps/test_swaps.py::test_a_token_on_one_chain_pays_for_a_token_on_another",
-    "tests/browser/local_world/swaps/test_swaps.py::test_a_refund_is_told_with_what_can_be_done",
-    "tests/browser/wallets/test_page_states.py::test_an_underpayment_says_what_is_still_to_go",
-    "tests/browser/checkout/test_without_scripts.py::test_sending_by_hand_from_the_warning_to_the_progress",
-    "tests/browser/checkout/test_without_scripts.py::test_the_receipt_can_be_printed",
-    "tests/browser/accessibility/test_languages.py::test_the_way_to_pay[ar]",
+    "tests/browser/local_world/test_shop_to_paid.py::test_shop_order_is_paid_with_the_demo_wallet",
+    "tests/browser/local_world/swaps/test_swaps.py::test_token_on_one_chain_pays_for_one_on_another",
+    "tests/browser/local_world/swaps/test_swaps.py::test_refunded_swap_leads_to_paying_again",
+    "tests/browser/wallets/test_page_states.py::test_underpayment_shows_the_remaining_amount_to_pay",
+    "tests/browser/checkout/test_without_scripts.py::test_sending_by_hand_leads_from_warning_to_progress",
+    "tests/browser/checkout/test_without_scripts.py::test_receipt_has_the_proof_and_can_be_printed",
+    "tests/browser/accessibility/test_languages.py::test_way_to_pay_reads_well_in_each_language[ar]",
 )
 
 

@@ -80,7 +80,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def picture(page: "Page", name: str | None = None) -> None:
-    """Keep the page as it stands, whole: on a desktop and on a phone, by day and by night.
+    """Keep a picture of the whole page: on a desktop and on a phone, in light and in dark colours.
 
     Named by `name`, of which one is kept, else by the test and by the order in it. Window, colours and motion are as
     before afterwards.

@@ -1,4 +1,4 @@
-"""The checkout on a server of the test's own, in a browser with wallets that do as they are told."""
+"""The checkout on a live server, in a browser with scripted wallets."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from tests.support.solana.ledger import LocalLedger
 from tests.support.swaps.world import SwapWorld
 from tests.support.wallets.stub import SolanaStub, StubWallet
 
-# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
+# The browser's driver has an event loop in this thread; Django then forbids queries, unless this allows them.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 TOUCHED: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
@@ -31,7 +31,7 @@ AddWallet = Callable[..., StubWallet]
 
 @pytest.fixture
 def service(live_server: LiveServer, settings: Any) -> str:
-    """The origin on which the checkout is."""
+    """The origin of the checkout."""
     origin = f"http://localhost:{live_server.thread.port}"
     settings.CHECKOUT_URL = settings.BASE_URL = origin
     settings.ROUTING_PROVIDERS = []
@@ -39,14 +39,14 @@ def service(live_server: LiveServer, settings: Any) -> str:
 
 
 @pytest.fixture
-def create(service: str, checkout: Create) -> Create:  # the page has to be served
+def create(service: str, checkout: Create) -> Create:  # it sets the origin
     """Return a maker of payment requests, which gives the created object."""
     return checkout
 
 
 @pytest.fixture
 def troubles() -> list[str]:
-    """What the pages complained about: script errors, refused content."""
+    """The pages' complaints: script errors, blocked content."""
     return []
 
 
@@ -54,15 +54,15 @@ def troubles() -> list[str]:
 def page(
     request: pytest.FixtureRequest, browser: Browser, troubles: list[str], local_chain: LocalChain
 ) -> Iterator[Page]:
-    """A fresh page at desktop width, unless a test names another device; its wallets send by the local node."""
+    """A fresh page at desktop width, unless a test names another device; its wallets send through the local node."""
     context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
     context.set_default_timeout(30_000)
     context.expose_function("sendByNode", lambda sent: local_chain.rpc("eth_sendTransaction", sent))
     context.expose_function("receiptOf", lambda sent: local_chain.rpc("eth_getTransactionReceipt", sent))
-    context.expose_function("askNode", lambda method, asked: local_chain.rpc(method, *asked))
+    context.expose_function("askNode", lambda method, params: local_chain.rpc(method, *params))
     opened = context.new_page()
     opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
-    opened.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    opened.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
     yield opened
     context.close()
 
@@ -81,7 +81,7 @@ def panel(page: Page) -> Locator:
 
 @pytest.fixture
 def public_node(chain: Chain) -> None:
-    """The local chain, as wallets may be told of it."""
+    """A public node of the local chain, with which wallets can add it."""
     Chain.objects.filter(pk=chain.pk).update(wallet_rpc_url=PUBLIC_NODE, explorer_url=EXPLORER)
 
 
@@ -106,15 +106,15 @@ def add_solana_wallet(page: Page, local_ledger: LocalLedger) -> AddSolanaWallet:
 @pytest.fixture
 def create_on_solana(create: Create, solana_usdc: Token) -> Create:
     """Return a maker of requests for the test USDC on the local ledger."""
-    there = {
+    on_solana = {
         "token_id": solana_usdc.pk,
         "chain_id": solana_usdc.chain_id,
         "recipient_address": str(MERCHANT.pubkey()),
     }
-    return lambda **different: create(**{**there, **different})
+    return lambda **different: create(**{**on_solana, **different})
 
 
 @pytest.fixture
-def routed(service: str, swap_world: SwapWorld) -> SwapWorld:  # which offers no swaps by itself
+def routed(service: str, swap_world: SwapWorld) -> SwapWorld:  # it switches swaps off
     """The service with all local chains and swaps between them."""
     return swap_world

@@ -1,4 +1,4 @@
-"""Pictures of states: each in both windows and colours, and the page is afterwards as it was."""
+"""Pictures of states are taken in both windows and colours, and leave the page as it was."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ NOW = "() => [innerWidth, innerHeight, matchMedia('(prefers-color-scheme: dark)'
 
 @pytest.fixture
 def album(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """As with `--pictures`, while a test of this name runs."""
+    """An album as with `--pictures`, while a test of this name runs."""
     opened = pictures._Album(tmp_path)
     opened.turn_to("tests/browser/wallets/test_paying.py::test_a_refusal[wrapped, deep]")
     monkeypatch.setattr(pictures, "_album", opened)
     return tmp_path
 
 
-def test_a_page_is_kept_in_each_look_and_left_as_it_was(browser: Browser, album: Path) -> None:
+def test_picture_is_kept_in_each_look_of_the_page(browser: Browser, album: Path) -> None:
     context = browser.new_context(viewport={"width": 700, "height": 500}, color_scheme="dark")
     page = context.new_page()
     page.set_content("<h1>Paid</h1>")
@@ -34,7 +34,7 @@ def test_a_page_is_kept_in_each_look_and_left_as_it_was(browser: Browser, album:
     assert kept == named | {f"wallets/paying/a_refusal-wrapped-deep-1-{look}.png" for look in LOOKS}
 
 
-def test_nothing_is_done_to_a_page_without_the_option(
+def test_page_is_untouched_without_the_pictures_option(
     browser: Browser, album: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pictures, "_album", None)

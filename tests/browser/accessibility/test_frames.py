@@ -1,4 +1,4 @@
-"""In a shop's page, over it or in place, the checkout reads well, and is paid by keyboard alone."""
+"""In a shop's page, over it or in place, the checkout is accessible, and is paid by keyboard alone."""
 
 from playwright.sync_api import Frame, Page, expect
 
@@ -10,18 +10,18 @@ from tests.support.accessibility.page_rules import RULES, SPACED, demand_none, v
 from tests.support.embedding.shop import Shop
 from tests.support.wallets.stub import NAME
 
-# The shop's page is the shop's, with what it leaves to be wished for.
+# The shop's page is not ours: best practices don't apply to it.
 _OF_WCAG = {**RULES, "runOnly": [rule for rule in RULES["runOnly"] if rule != "best-practice"]}
 
 
 def checkout_of(page: Page) -> Frame:
-    """Return the document inside the shop's page, once it is there."""
+    """Return the checkout's frame once it has loaded."""
     expect(page.frame_locator("iframe").locator("#amount")).to_have_text("10.50")
     return next(frame for frame in page.frames if "/pay/" in frame.url)
 
 
-def expect_reads_well(page: Page) -> None:
-    """Hold both documents to the rules, on a desktop and on a phone, by day and by night."""
+def expect_accessible(page: Page) -> None:
+    """Check both documents, on a desktop and on a phone, in light and in dark."""
     inside = checkout_of(page)
     for size in (DESKTOP, PHONE):
         page.set_viewport_size(size)
@@ -36,12 +36,12 @@ def expect_reads_well(page: Page) -> None:
     page.set_viewport_size(DESKTOP)
 
 
-def test_over_the_page_it_reads_well_and_is_paid_by_keyboard(
+def test_dialog_is_accessible_and_paid_by_keyboard(
     page: Page, shop: Shop, create: Create, add_wallet: AddWallet, local_chain: LocalChain
 ) -> None:
-    # A frame on another's page may be kept from the storage that the wallet remembers its connection in.
-    shown = {"gives": [local_chain.payer]}
-    accounts = {"eth_requestAccounts": [shown], "eth_accounts": [shown] * 5}
+    # Browsers may block the storage in which the wallet keeps its connection.
+    account = {"gives": [local_chain.payer]}
+    accounts = {"eth_requestAccounts": [account], "eth_accounts": [account] * 5}
     add_wallet(answers={**accounts, "eth_sendTransaction": ["never"]})
     page.emulate_media(reduced_motion="reduce")
     page.goto(shop.sell(create()["payment_url"]))
@@ -49,18 +49,18 @@ def test_over_the_page_it_reads_well_and_is_paid_by_keyboard(
     inside = checkout_of(page)
     expect(page.locator("iframe")).to_be_focused()
     expect(inside.get_by_role("button", name=NAME)).to_be_visible()
-    expect_reads_well(page)
+    expect_accessible(page)
     for button, screen in ((NAME, "review"), ("Pay 10.50 USDC", "confirming")):
         press(page, button, inside=inside)
         expect(inside.locator("#panel")).to_have_attribute("data-screen", screen)
         expect(inside.locator("#panel-heading")).to_be_focused()
-    expect_reads_well(page)
+    expect_accessible(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_role("link", name="Pay with crypto")).to_be_focused()
 
 
-def test_while_it_opens_it_says_so(page: Page, shop: Shop, create: Create) -> None:
+def test_opening_dialog_is_accessible(page: Page, shop: Shop, create: Create) -> None:
     page.route("**/pay/*", lambda _: None)
     page.emulate_media(reduced_motion="reduce")
     page.goto(shop.sell(create()["payment_url"]))
@@ -70,8 +70,8 @@ def test_while_it_opens_it_says_so(page: Page, shop: Shop, create: Create) -> No
     expect(page.get_by_role("dialog", name="Payment")).to_be_visible()
 
 
-def test_in_place_it_reads_well(page: Page, shop: Shop, create: Create) -> None:
+def test_embedded_checkout_is_accessible(page: Page, shop: Shop, create: Create) -> None:
     page.goto(shop.sell(create()["payment_url"]))
     page.evaluate("void (window.mounted = Quittance.mount('#here', options))")
     checkout_of(page)
-    expect_reads_well(page)
+    expect_accessible(page)

@@ -1,17 +1,16 @@
-"""Customers who have set their own colours, more contrast or less motion get a page that follows them."""
+"""The page follows customers' own colours, more contrast and less motion."""
 
 import base64
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from django.utils import timezone
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from chains.models import Chain
-from payments.models import FailureCode, Payment, PaymentRequest
+from payments.models import FailureCode, Payment
 from tests.browser.conftest import AddWallet, Create
-from tests.browser.wallets.test_paying import review
+from tests.browser.wallets.steps import HASH, complete, hold, refresh, review
 from tests.browsing import resting_picture
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import demand_none, violations
@@ -19,9 +18,8 @@ from tests.support.payments.world import ON_ITS_WAY
 from tests.support.wallets.sent_here import sent_here
 from tests.support.wallets.stub import NAME
 
-HASH = "0x" + "ab" * 32
 _CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "resultTypes": ["violations"]}
-# What can be pressed or filled in, or was told apart by its ground alone, has an edge that is seen.
+# Controls, and boxes that otherwise differ by their background only, have a visible edge.
 _UNEDGED = """() => {
   const things = "button, input:not([type=hidden]), select, .button, .notice, .transaction, .tick, progress, .tag";
   const ground = getComputedStyle(document.body).backgroundColor;
@@ -39,7 +37,7 @@ _RING = """() => {
   const isSeen = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2 && outlineColor !== backgroundColor;
   return [element.outerHTML.slice(0, 80), isSeen];
 }"""
-# Which colours a picture is made of, the most frequent first.
+# The colours of a picture, the most frequent first.
 _COLOURS = """async (png) => {
   const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
   const bitmap = await createImageBitmap(new Blob([bytes]));
@@ -57,14 +55,14 @@ _COLOURS = """async (png) => {
 
 @pytest.fixture
 def own_colours(page: Page) -> Iterator[Page]:
-    """The page in the colours of its customer's system, white on black."""
+    """The page in the colours of the customer's system, white on black."""
     page.emulate_media(forced_colors="active", color_scheme="dark", reduced_motion="reduce")
     yield page
     page.emulate_media(forced_colors="none")
 
 
 def colours(part: Locator) -> list[str]:
-    """Return the two colours that most of this is painted in."""
+    """Return the two most frequent colours of this part."""
     part.scroll_into_view_if_needed()
     png = base64.b64encode(
         resting_picture(part, lambda box: part.page.screenshot(clip=FloatRect(**box)))
@@ -76,7 +74,7 @@ def colours(part: Locator) -> list[str]:
 
 
 def marker(step: Locator) -> bytes:
-    """Return a picture of the mark before a step's words."""
+    """Return a picture of the mark before a step's text."""
     return resting_picture(
         step,
         lambda box: step.page.screenshot(clip={"x": box["x"], "y": box["y"] - 2, "width": 32, "height": 32}),
@@ -84,7 +82,7 @@ def marker(step: Locator) -> bytes:
 
 
 def expect_edges(page: Page) -> None:
-    """In the customer's own colours everything keeps an edge, and whatever Tab reaches a ring."""
+    """Check that in own colours everything has an edge, and that each element has a ring when Tab focuses it."""
     picture(page)
     demand_none(page.evaluate(_UNEDGED), "without an edge")
     for _ in range(40):
@@ -95,7 +93,7 @@ def expect_edges(page: Page) -> None:
         demand_none([ring[0]] * (not ring[1]), "without a ring")
 
 
-def test_in_own_colours_wallets_and_the_code_for_a_phone_are_seen(
+def test_forced_colors_show_wallets_and_the_code_for_a_phone(
     own_colours: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet()
@@ -105,11 +103,11 @@ def test_in_own_colours_wallets_and_the_code_for_a_phone_are_seen(
     assert sorted(colours(own_colours.locator(".elsewhere__qr"))) == ["0,0,0", "255,255,255"]
 
 
-def test_in_own_colours_steps_say_how_far_they_are(
+def test_forced_colors_tell_current_steps_from_later_ones(
     own_colours: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet(answers={"personal_sign": [{"gives": "0x" + "11" * 65}]})
-    own_colours.route("**/payer-proof", lambda _: None)
+    hold(own_colours, "**/payer-proof")
     review(own_colours, panel, create(references=False)).click()
     expect(panel).to_contain_text("Checking your signature")
     expect_edges(own_colours)
@@ -117,7 +115,7 @@ def test_in_own_colours_steps_say_how_far_they_are(
     assert marker(steps.nth(0)) != marker(steps.nth(1))
 
 
-def test_in_own_colours_progress_failure_and_success_are_seen(
+def test_forced_colors_show_progress_failure_and_success(
     own_colours: Page, panel: Locator, create: Create, chain: Chain
 ) -> None:
     page, order = own_colours, create()
@@ -140,23 +138,23 @@ def test_in_own_colours_progress_failure_and_success_are_seen(
     expect(current).to_contain_text("2 of 12")
     expect_edges(page)
     assert len({marker(done.first), marker(current), marker(todo)}) == 3
-    now = timezone.now()
-    failed = {"failure_code": FailureCode.TRANSACTION_REVERTED, "failed_at": now, "status": "failed"}
-    _change(page, order, payment, {}, failed)
+    failed = {
+        "failure_code": FailureCode.TRANSACTION_REVERTED,
+        "failed_at": timezone.now(),
+        "status": "failed",
+    }
+    Payment.objects.filter(pk=payment.pk).update(**failed)
+    refresh(page)
     expect(panel.get_by_role("heading", name="did not go through")).to_be_visible()
     expect_edges(page)
-    ended = {"status": "completed", "completed_at": now}
-    _change(
-        page, order, payment, {"amount_paid": 10_500_000, **ended}, {"amount_received": 10_500_000, **ended}
-    )
+    complete(order)
+    refresh(page)
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible()
     expect_edges(page)
     assert len(set(colours(panel.locator(".tick")))) == 2
 
 
-def test_in_own_colours_a_code_to_send_by_hand_stays_black_on_white(
-    own_colours: Page, create: Create
-) -> None:
+def test_forced_colors_keep_the_code_black_on_white(own_colours: Page, create: Create) -> None:
     own_colours.goto(create()["payment_url"] + "/by-hand")
     own_colours.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     expect_edges(own_colours)
@@ -165,7 +163,7 @@ def test_in_own_colours_a_code_to_send_by_hand_stays_black_on_white(
     assert sorted(colours(code)) == ["0,0,0", "255,255,255"]
 
 
-def test_more_contrast_leaves_no_grey(
+def test_more_contrast_leaves_no_grey_text(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet()
@@ -184,22 +182,21 @@ def test_more_contrast_leaves_no_grey(
     picture(page)
 
 
-@pytest.mark.parametrize("wish", ["reduce", "no-preference"])
-def test_what_turns_stands_still_for_who_wants_it_so(
-    page: Page, panel: Locator, create: Create, add_wallet: AddWallet, wish: Any
+def test_reduced_motion_stops_the_spinner(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet()
-    page.route("**/routes", lambda _: None)
-    page.emulate_media(reduced_motion=wish)
+    hold(page, "**/routes")
     review(page, panel, create())
     expect(panel.locator(".spinner")).to_be_visible()
-    turning = page.evaluate(
-        "document.getAnimations().filter(({ playState }) => playState === 'running').length"
-    )
-    assert (turning > 0) is (wish == "no-preference")
+    running = "document.getAnimations().filter(({ playState }) => playState === 'running').length"
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.evaluate(running) > 0
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(running) == 0
 
 
-def test_at_400_percent_nothing_covers_what_has_the_focus(
+def test_focus_is_never_covered_at_400_percent(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet()
@@ -225,13 +222,3 @@ _COVERED = """() => {
   const isSeen = spots.some((y) => element.contains(document.elementFromPoint((left + right) / 2, y)));
   return [element.outerHTML.slice(0, 80), isSeen];
 }"""
-
-
-def _change(
-    page: Page, order: dict[str, Any], payment: Payment, request: dict[str, Any], paid: dict[str, Any]
-) -> None:
-    """Change both behind the page's back, and have it look."""
-    Payment.objects.filter(pk=payment.pk).update(**paid)
-    if request:
-        PaymentRequest.objects.filter(pk=order["id"]).update(**request)
-    page.evaluate("dispatchEvent(new Event('online'))")

@@ -1,4 +1,4 @@
-"""The list of what a wallet can pay with reads well in each of its shapes, and so do the routes."""
+"""The list of what a wallet can pay with is accessible in each of its forms, and no number in it breaks."""
 
 from typing import Any
 
@@ -21,13 +21,13 @@ def routed(service: str, settings: Any, dai: Token, ether: Token) -> None:  # in
     Chain.objects.create(id=ELSEWHERE, name="Far Chain", chain_type="evm", native_symbol="FAR")
 
 
-def answer(page: Page, address: str, body: dict[str, Any], status: int = 200) -> None:
-    """Have the server say this."""
+def respond(page: Page, address: str, body: dict[str, Any], status: int = 200) -> None:
+    """Have the server return this."""
     page.route(address, lambda route: route.fulfill(json=body, status=status))
 
 
 def held(symbol: str, index: int, chain_id: int, raw: str = "5000000") -> dict[str, Any]:
-    """Return a token that the catalogue does not know, as the server tells of it."""
+    """Return a token outside the catalogue, as the server returns it."""
     token = {"id": None, "symbol": symbol, "name": f"{symbol} coin", "decimals": 6}
     token["contract_address"] = f"0x{index:040x}"
     return {
@@ -46,7 +46,7 @@ def open_list(page: Page, panel: Locator, create: Create) -> None:
     expect(panel.locator("#panel-heading")).to_be_focused()
 
 
-def test_a_long_list_while_it_comes_and_searched_in_vain(
+def test_long_list_is_accessible_while_loading_and_searched(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet, chain: Chain
 ) -> None:
     add_wallet()
@@ -61,36 +61,44 @@ def test_a_long_list_while_it_comes_and_searched_in_vain(
     waiting[0].fulfill(json={"tokens": tokens, "unavailable": missing})
     expect(panel).to_contain_text("Far Chain can’t be reached")
     assert_accessible(page)
-    panel.get_by_label("Find a token or network").fill("nonesuch")
+    expect(panel.locator(".token", has_text="TOKEN3")).to_contain_text("Not enough")
+    expect(panel.get_by_role("button", name="TOKEN3")).to_have_count(0)
+    expect(panel.locator(".token", has_text="TOKEN2").first).to_contain_text("Check its address: 0x")
+    search = panel.get_by_label("Find a token or network")
+    search.fill("token2 far")
+    expect(panel.locator(".token:visible")).to_have_count(0)
+    search.fill("far token3")
+    expect(panel.locator(".token:visible")).to_have_count(1)
+    search.fill("nonesuch")
     expect(panel.get_by_text("No tokens match your search.")).to_be_visible()
     assert_accessible(page)
 
 
-def test_a_wallet_with_nothing_to_pay_with(
+def test_empty_token_list_is_accessible(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet(accounts=["0x" + "ab" * 20])
-    answer(page, "**/discover-wallet-tokens", {"tokens": [], "unavailable": []})
+    respond(page, "**/discover-wallet-tokens", {"tokens": [], "unavailable": []})
     page.goto(create()["payment_url"])
     panel.get_by_role("button", name=NAME).click()
     expect(panel).to_contain_text("has no token that you can pay with")
     assert_accessible(page)
 
 
-def test_a_list_of_which_nothing_can_be_offered_now(
+def test_list_without_routes_is_accessible(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet, chain: Chain
 ) -> None:
     add_wallet()
-    answer(page, "**/discover-wallet-tokens", {"tokens": [held("GOOD", 2, chain.pk)], "unavailable": []})
+    respond(page, "**/discover-wallet-tokens", {"tokens": [held("GOOD", 2, chain.pk)], "unavailable": []})
     open_list(page, panel, create)
     error = {"type": "upstream_error", "code": "routing_unavailable", "message": "Not now.", "param": None}
-    answer(page, "**/routes", {"error": error}, status=503)
+    respond(page, "**/routes", {"error": error}, status=503)
     panel.locator("button.token", has_text="GOOD").click()
     expect(panel).to_contain_text("Other tokens can’t be offered at the moment")
     assert_accessible(page)
 
 
-# As the wallet holds it, and as the list shows it: never more than there is.
+# A balance, and its text in the list, which never shows more than there is.
 LONG = {
     "0.123456789012345678": "0.123456",
     "1234.567891234567891234": "1,234.56",
@@ -98,7 +106,7 @@ LONG = {
     "1234567890123456.0": "> 999,999,999,999",
     "0.000000000000000001": "< 0.000001",
 }
-# The balances and values as they are shown, each with its number of lines, at one moment: the list is redrawn.
+# The balances and values on the page with their number of lines, all at one moment: the list is redrawn.
 NUMBERS = """(panel) => [...panel.querySelectorAll(".token__held > span, .token__held .piece")].map((element) => {
   const range = document.createRange();
   range.selectNodeContents(element);
@@ -107,9 +115,8 @@ NUMBERS = """(panel) => [...panel.querySelectorAll(".token__held > span, .token_
 })"""
 
 
-@pytest.mark.parametrize("tag", ["en", "de", "ar"])
-@pytest.mark.parametrize("width", [390, 320])
-def test_no_number_in_the_list_breaks_or_sticks_out(
+@pytest.mark.parametrize(("tag", "width"), [("en", 390), ("de", 320), ("ar", 320)])
+def test_long_balances_stay_on_one_line_of_a_phone(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet, tag: str, width: int
 ) -> None:
     add_wallet()
@@ -118,7 +125,7 @@ def test_no_number_in_the_list_breaks_or_sticks_out(
         raw = formatted.replace(".", "").lstrip("0")
         token["balance"] = {"raw": raw, "formatted": formatted, "decimals": 18}
         token["usd"] = "12345678.90"
-    answer(page, "**/discover-wallet-tokens", {"tokens": tokens, "unavailable": []})
+    respond(page, "**/discover-wallet-tokens", {"tokens": tokens, "unavailable": []})
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(f"{create()['payment_url']}?lang={tag}")
     panel.get_by_role("button", name=NAME).click()

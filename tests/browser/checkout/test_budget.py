@@ -14,49 +14,49 @@ from tests.browsing import PHONE
 from tests.conftest import Api
 from tests.support.embedding.wallets import announce
 
-MOST_BYTES = 60_000
+MAX_BYTES = 60_000
 SOLANA_RECIPIENT = "11111111111111111111111111111112"
 
 
 def _loaded(browser: Browser, url: str, panel: str) -> dict[str, int]:
-    """Open the page until its panel shows the text; return what came, by name, in bytes as a server compresses it."""
-    answers: list[Response] = []
+    """Open the page until its panel has the text; return the compressed size of each response by its name."""
+    responses: list[Response] = []
     context = browser.new_context(viewport=PHONE)
     try:
         page = context.new_page()
         announce(page, "Other Wallet", "data:image/svg+xml,<svg/>")
-        page.on("response", lambda answer: answers.append(answer))
+        page.on("response", lambda response: responses.append(response))
         page.goto(url)
         expect(page.locator("#panel")).to_contain_text(panel)
         page.wait_for_load_state("networkidle")
-        return {_name(answer): _compressed(answer) for answer in answers}
+        return {_name(response): _compressed(response) for response in responses}
     finally:
         context.close()
 
 
-def _name(answer: Response) -> str:
-    return "the page" if answer.request.resource_type == "document" else answer.url.rsplit("/", 1)[1]
+def _name(response: Response) -> str:
+    return "the page" if response.request.resource_type == "document" else response.url.rsplit("/", 1)[1]
 
 
-def _compressed(answer: Response) -> int:
-    """Of the page itself count what it says in scripts and styles, data and words included."""
-    body = answer.body()
-    if answer.request.resource_type == "document":
+def _compressed(response: Response) -> int:
+    """Return the compressed size; of the page itself, only that of its scripts and styles, with data and messages."""
+    body = response.body()
+    if response.request.resource_type == "document":
         body = b"".join(re.findall(rb"<(?:script|style).*?</(?:script|style)>", body, re.DOTALL))
     return len(gzip.compress(body, 9))
 
 
-def test_a_page_of_an_evm_chain_keeps_to_the_budget_and_loads_nothing_of_solana(
+def test_evm_page_keeps_to_the_budget_without_solana(
     live_server: LiveServer, browser: Browser, checkout: Callable[..., dict[str, Any]]
 ) -> None:
     loaded = _loaded(browser, f"{live_server.url}/pay/{checkout()['shortcode']}", "Other Wallet")
-    # The style sheet is in the page, so that the first paint waits for one answer alone.
+    # The style sheet is in the page, so that the first paint waits for one response only.
     assert {"the page", "checkout.js"} <= loaded.keys() <= {"the page", "checkout.js", "icon.svg"}
-    assert sum(loaded.values()) <= MOST_BYTES, loaded
+    assert sum(loaded.values()) <= MAX_BYTES, loaded
 
 
 @pytest.mark.usefixtures("solana")
-def test_a_page_of_solana_keeps_to_the_budget_with_the_part_that_it_needs(
+def test_solana_page_keeps_to_the_budget_with_its_script(
     live_server: LiveServer,
     browser: Browser,
     checkout: Callable[..., dict[str, Any]],
@@ -67,12 +67,12 @@ def test_a_page_of_solana_keeps_to_the_budget_with_the_part_that_it_needs(
     )
     loaded = _loaded(browser, f"{live_server.url}/pay/{order['shortcode']}", "wallet")
     assert "solana.js" in loaded
-    assert sum(loaded.values()) <= MOST_BYTES, loaded
+    assert sum(loaded.values()) <= MAX_BYTES, loaded
 
 
-def test_the_page_itself_is_compressed(public: Api, checkout: Callable[..., dict[str, Any]]) -> None:
+def test_page_is_compressed_for_the_browser(public: Api, checkout: Callable[..., dict[str, Any]]) -> None:
     path = f"/pay/{checkout()['shortcode']}"
-    answer = public.get(path, **{"Accept-Encoding": "gzip"})
-    assert answer["Content-Encoding"] == "gzip"
-    assert "Accept-Encoding" in answer["Vary"]
-    assert len(answer.content) < len(public.get(path).content) / 2
+    response = public.get(path, **{"Accept-Encoding": "gzip"})
+    assert response["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in response["Vary"]
+    assert len(response.content) < len(public.get(path).content) / 2

@@ -1,4 +1,4 @@
-"""The pages in a real browser that runs no scripts, in each state, on a desktop and a phone."""
+"""Sending by hand, scanning and the receipt on a phone whose browser runs no scripts."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -11,12 +11,12 @@ from pytest_django.live_server_helper import LiveServer
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.models import FailureCode, Payment, PaymentRequest
-from tests.browsing import DESKTOP, PHONE
+from payments.models import Payment, PaymentRequest
+from tests.browsing import PHONE
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.pictures import picture
-from tests.support.payments.world import ON_ITS_WAY, make_request
+from tests.support.payments.world import make_request
 
 UNKNOWN = "0x" + "77" * 32
 MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
@@ -25,13 +25,9 @@ Create = Callable[..., dict[str, Any]]
 PAST = timezone.now() - timedelta(minutes=5)
 
 
-def _named(look: tuple[dict[str, int], str]) -> str:
-    return f"{look[0]['width']}-{look[1]}"
-
-
 @pytest.fixture
 def origin(live_server: LiveServer, settings: Any) -> str:
-    """Where the pages are."""
+    """The origin of the pages."""
     settings.CHECKOUT_URL = settings.BASE_URL = str(live_server.url)
     return str(live_server.url)
 
@@ -46,7 +42,7 @@ def shop(merchant: Merchant) -> Merchant:
 
 
 @pytest.fixture
-def create(origin: str, api: Api, order: Create, shop: Merchant) -> Create:  # they are there first
+def create(origin: str, api: Api, order: Create, shop: Merchant) -> Create:
     """Return a maker of payment requests."""
 
     def create(change: dict[str, Any] | None = None, **different: Any) -> dict[str, Any]:
@@ -61,8 +57,8 @@ def create(origin: str, api: Api, order: Create, shop: Merchant) -> Create:  # t
 
 
 @pytest.fixture
-def on_solana(origin: str, shop: Merchant) -> PaymentRequest:  # it is there first
-    """A request on Solana, of which no node is asked."""
+def on_solana(origin: str, shop: Merchant) -> PaymentRequest:
+    """A request on Solana, whose chain has no node."""
     chain = Chain.objects.create(
         id=1151111081099710, name="Solana", chain_type="solana", rpc_urls=[], native_symbol="SOL"
     )
@@ -72,122 +68,34 @@ def on_solana(origin: str, shop: Merchant) -> PaymentRequest:  # it is there fir
     return make_request(shop, usdc, "10.5", SOLANA_WALLET, description="Two loaves of rye")
 
 
-# By day and by night: what is how wide doesn't depend on the colours.
-@pytest.fixture(params=[(DESKTOP, "light"), (PHONE, "dark")], ids=_named)
-def page(request: pytest.FixtureRequest, browser_without_scripts: Browser) -> Iterator[Page]:
-    """A page on a desktop, and one on a phone."""
-    viewport, scheme = request.param
-    context = browser_without_scripts.new_context(viewport=viewport, color_scheme=scheme)
+@pytest.fixture
+def page(browser_without_scripts: Browser) -> Iterator[Page]:
+    """A page in a phone's window, in dark colours."""
+    context = browser_without_scripts.new_context(viewport=PHONE, color_scheme="dark")
     context.set_default_timeout(30_000)
     yield context.new_page()
     context.close()
 
 
 def fits(page: Page) -> bool:
-    """Whether nothing reaches beyond the window's width."""
+    """Return whether nothing is wider than the window."""
     root = page.locator("html")
     return bool(root.evaluate("(html) => html.scrollWidth <= html.clientWidth"))
 
 
 def read(page: Page) -> str:
-    """Return the text that is to be seen, `noscript` included, which Playwright's own search by text leaves out."""
+    """Return the visible text, with that in `noscript`, which Playwright's own search by text leaves out."""
     return str(page.locator("main").evaluate("(main) => main.innerText"))
 
 
 def record(order: dict[str, Any], **different: Any) -> Payment:
-    """Record a payment of the request, as far as `different` says it has come."""
+    """Store a payment of the request."""
     request = PaymentRequest.objects.get(pk=order["id"])
     given = {"chain": request.chain, "transaction_hash": UNKNOWN, **different}
     return Payment.objects.create(request=request, **given)
 
 
-def every_state(create: Create, chain: Chain) -> Iterator[tuple[dict[str, Any], str, str]]:
-    """Yield a request in each state, what its page says first, and what else has to be there."""
-    paid = {"status": "completed", "amount_paid": 10_500_000, "completed_at": timezone.now()}
-    yield create(description="Two loaves"), "Pay with your wallet", "Send it yourself"
-    yield (
-        create({"amount_paid": 3_000_000}),
-        "Pay with your wallet",
-        "3.00 of 10.50 USDC received, 7.50 to go",
-    )
-    yield create({"expires_at": PAST}), "Pay with your wallet", "The payment deadline has passed."
-    yield create({"status": "expired"}), "This payment has expired", "help@bakery.example"
-    yield (
-        create({"status": "expired", "amount_paid": 3_000_000}),
-        "This payment has expired",
-        "3.00 of 10.50 USDC arrived",
-    )
-    yield create({"status": "cancelled"}), "This payment was cancelled", "help@bakery.example"
-    seen = create()
-    record(seen, confirmations=2, confirmations_required=5, status="processing", **ON_ITS_WAY)
-    yield seen, "Payment on its way", "Confirmations 2 of 5"
-    crossing = create()
-    far = Chain.objects.create(id=777, name="Far Chain", chain_type="evm", rpc_urls=[], native_symbol="FAR")
-    bridging = {"type": "swap", "provider": "lifi", "provider_status": "PENDING"}
-    record(crossing, chain=far, status="processing", **bridging, **ON_ITS_WAY)
-    yield crossing, "Payment on its way", "On its way to Local Chain"
-    arrived = create()
-    record(
-        arrived,
-        chain=far,
-        type="swap",
-        provider="lifi",
-        status="processing",
-        confirmations=9,
-        confirmations_required=1,
-        destination_transaction_hash="0x" + "56" * 32,
-        **ON_ITS_WAY,
-    )
-    yield arrived, "Payment on its way", "Confirmations 0 of 1"
-    for code, said in (
-        (FailureCode.TRANSACTION_REVERTED, "You can pay again."),
-        (FailureCode.TRANSACTION_NOT_BOUND, "Please don’t send it again."),
-    ):
-        failed = create()
-        record(failed, status="failed", failure_code=code, failure_message="It did not go.", failed_at=PAST)
-        yield failed, "Pay with your wallet", said
-    for doubt, said in (
-        ({"status": "processing"}, "We can’t find this transaction yet"),
-        ({"status": "processing", "seen_at": PAST}, "We are checking this transaction"),
-        (
-            {"status": "processing", "seen_at": PAST, "likely_failure": FailureCode.WRONG_RECIPIENT},
-            "This transaction didn’t pay this request",
-        ),
-    ):
-        doubted = create()
-        record(doubted, **doubt)
-        yield doubted, "Pay with your wallet", said
-        yield doubted, "Pay with your wallet", "Send it yourself"
-    done = create(paid)
-    record(
-        done,
-        chain=chain,
-        status="completed",
-        amount_received=10_500_000,
-        bound_by="reference",
-        completed_at=PAST,
-    )
-    yield done, "Payment complete", "Receipt to print or keep"
-
-
-def test_each_state_says_what_is_and_what_to_do(
-    page: Page,
-    origin: str,
-    create: Create,
-    chain: Chain,
-    local_chain: LocalChain,
-) -> None:
-    for order, heading, said in every_state(create, chain):
-        page.goto(f"{origin}/pay/{order['shortcode']}?still")
-        expect(page.locator("#panel h2")).to_have_text(heading)
-        assert said in read(page)
-        picture(page, f"without scripts, {heading}, {said}")
-        if heading != "Payment on its way":
-            expect(page.locator("a[href^='https://shop.example']").first).to_be_visible()
-        assert fits(page), heading
-
-
-def test_sending_by_hand_from_the_warning_to_the_progress(
+def test_sending_by_hand_leads_from_warning_to_progress(
     page: Page, origin: str, create: Create, local_chain: LocalChain
 ) -> None:
     order = create()
@@ -233,7 +141,7 @@ def test_sending_by_hand_from_the_warning_to_the_progress(
     assert fits(page)
 
 
-def test_a_solana_wallet_finds_its_code_on_the_page(
+def test_solana_code_can_be_scanned_without_scripts(
     page: Page, origin: str, on_solana: PaymentRequest
 ) -> None:
     page.goto(f"{origin}/pay/{on_solana.shortcode}")
@@ -243,6 +151,9 @@ def test_a_solana_wallet_finds_its_code_on_the_page(
     code = page.locator(".scan__code svg").bounding_box()
     assert code
     assert code["width"] >= 200
+    # In the dark, too.
+    ink = "(svg) => [...svg.children].map((path) => path.getAttribute('stroke') || path.getAttribute('fill'))"
+    assert page.locator(".scan__code svg").evaluate(ink) == ["#fff", "#000"]
     assert fits(page)
     picture(page, "scanning on Solana, without scripts")
     page.locator("a", has_text="Stop refreshing").click()
@@ -253,16 +164,7 @@ def test_a_solana_wallet_finds_its_code_on_the_page(
     assert fits(page)
 
 
-def test_a_code_is_black_on_white_in_the_dark_too(page: Page, origin: str, on_solana: PaymentRequest) -> None:
-    page.goto(f"{origin}/pay/{on_solana.shortcode}")
-    code = page.locator(".scan__code svg")
-    colours = code.evaluate(
-        "(svg) => [...svg.children].map((path) => path.getAttribute('stroke') || path.getAttribute('fill'))"
-    )
-    assert colours == ["#fff", "#000"]
-
-
-def test_the_receipt_can_be_printed(
+def test_receipt_has_the_proof_and_can_be_printed(
     page: Page, origin: str, create: Create, chain: Chain, local_chain: LocalChain
 ) -> None:
     paid = {"status": "completed", "amount_paid": 10_500_000, "completed_at": timezone.now()}

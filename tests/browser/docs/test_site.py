@@ -29,7 +29,7 @@ def site() -> Iterator[str]:
 
 @pytest.fixture
 def outside(site: str) -> list[str]:
-    """What pages asked other hosts for."""
+    """The URLs on other hosts that pages request."""
     return []
 
 
@@ -40,9 +40,7 @@ def _page(browser: "Browser", site: str, size: dict[str, int], outside: list[str
     return page
 
 
-def test_no_page_scrolls_sideways_on_a_phone_or_asks_another_host(
-    browser: "Browser", site: str, outside: list[str]
-) -> None:
+def test_pages_fit_a_phone_and_load_from_one_host(browser: "Browser", site: str, outside: list[str]) -> None:
     page = _page(browser, site, PHONE, outside)
     paths = addresses(built())
     assert len(paths) > 80
@@ -56,10 +54,14 @@ def test_no_page_scrolls_sideways_on_a_phone_or_asks_another_host(
     assert outside == []
 
 
-def test_search_leads_to_the_call(browser: "Browser", site: str, outside: list[str]) -> None:
+def test_search_leads_to_the_api_call(browser: "Browser", site: str, outside: list[str]) -> None:
     page = _page(browser, site, DESKTOP, outside)
-    page.goto(site + "/")
+    # The theme searches in a worker, once it has loaded the index of all pages.
+    with page.expect_response(lambda response: response.url.endswith("search_index.json"), timeout=120_000):
+        page.goto(site + "/")
+        page.get_by_role("textbox", name="Search").click()
     page.get_by_role("textbox", name="Search").fill("cancel a payment request")
+    page.locator(".md-search-result__meta", has_text="matching").wait_for(timeout=120_000)
     page.locator('.md-search-result__link[href*="reference/payment-requests"]').first.click()
     page.wait_for_url("**/reference/payment-requests/**")
     page.get_by_role("heading", name="Cancel a payment request").wait_for()
@@ -67,7 +69,7 @@ def test_search_leads_to_the_call(browser: "Browser", site: str, outside: list[s
     assert outside == []
 
 
-def test_diagrams_are_drawn(browser: "Browser", site: str, outside: list[str]) -> None:
+def test_diagrams_are_drawn_on_the_page(browser: "Browser", site: str, outside: list[str]) -> None:
     page = _page(browser, site, DESKTOP, outside)
     page.goto(site + "/states/")
     # The theme draws each into a closed shadow tree, which leaves a block with a height in place of the text.

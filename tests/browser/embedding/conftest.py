@@ -10,11 +10,11 @@ from tests.browsing import DESKTOP
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest, browser: Browser, troubles: list[str]) -> Iterator[Page]:
-    """A fresh page, at desktop width unless a test says otherwise."""
+    """A fresh page, at desktop width unless a test names another device."""
     context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
     context.set_default_timeout(30_000)
     opened = context.new_page()
     opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
-    opened.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    opened.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
     yield opened
     context.close()

@@ -1,4 +1,4 @@
-"""The samples in docs/embedding.md work as they stand in a shop's page."""
+"""The samples in docs/embedding.md work unchanged in a shop's page."""
 
 import os
 import re
@@ -27,7 +27,7 @@ def shop_with(shop: Shop, sample: str, request: dict[str, Any], service: str, po
     return shop.put("/", f"<!doctype html>{ICON}<h1>Shop</h1>{page}", policy)
 
 
-def test_the_link_opens_a_dialog_and_thanks_when_it_is_paid(
+def test_sample_link_opens_a_dialog_and_ends_at_thanks(
     page: Page, shop: Shop, service: str, create: Create, troubles: list[str]
 ) -> None:
     shop.put("/thanks", ICON + "<h1>Thank you</h1>")
@@ -41,9 +41,7 @@ def test_the_link_opens_a_dialog_and_thanks_when_it_is_paid(
     assert troubles == []
 
 
-def test_the_link_works_where_the_script_did_not_come(
-    page: Page, shop: Shop, service: str, create: Create
-) -> None:
+def test_sample_link_works_without_the_script(page: Page, shop: Shop, service: str, create: Create) -> None:
     page.route("**/quittance.js", lambda route: route.abort())
     request = create()
     page.goto(shop_with(shop, sample_with(PAGE, "html", "Quittance.open"), request, service))
@@ -51,13 +49,7 @@ def test_the_link_works_where_the_script_did_not_come(
     page.wait_for_url(request["payment_url"])
 
 
-def test_the_element_shows_the_checkout(page: Page, shop: Shop, service: str, create: Create) -> None:
-    page.goto(shop_with(shop, sample_with(PAGE, "html", "Quittance.mount"), create(), service))
-    expect(page.frame_locator("#payment iframe").locator("#amount")).to_have_text("10.50")
-    expect(page).to_have_title("Payment: active")
-
-
-def test_the_pinned_script_is_run_and_an_altered_one_is_not(
+def test_pinned_sample_rejects_an_altered_script(
     page: Page, shop: Shop, service: str, create: Create
 ) -> None:
     pinned = shop_with(shop, sample_with(PAGE, "html", "integrity="), create(), service)
@@ -73,7 +65,7 @@ def test_the_pinned_script_is_run_and_an_altered_one_is_not(
     assert page.evaluate("window.Quittance") is None
 
 
-def test_the_policy_is_enough(
+def test_sample_element_works_with_the_documented_policy(
     page: Page, shop: Shop, service: str, create: Create, troubles: list[str]
 ) -> None:
     entries = sample_with(PAGE, "text", "frame-src").strip().replace(SERVICE, service)
@@ -81,11 +73,12 @@ def test_the_policy_is_enough(
     policy = f"default-src 'none'; img-src data:; {entries}"
     page.goto(shop_with(shop, sample_with(PAGE, "html", "Quittance.mount"), create(), service, policy))
     expect(page.frame_locator("#payment iframe").locator("#amount")).to_have_text("10.50")
+    expect(page).to_have_title("Payment: active")
     assert troubles == []
 
 
 @pytest.mark.skipif(not shutil.which("openssl") or not shutil.which("curl"), reason="no openssl or curl here")
-def test_the_command_tells_the_digest_of_what_is_served(service: str, db: None) -> None:
+def test_documented_command_prints_the_scripts_digest(service: str, db: None) -> None:
     command = sample_with(PAGE, "sh", "openssl").replace(SERVICE, service)
     done = subprocess.run(
         ["bash", "-euc", command],
@@ -97,7 +90,7 @@ def test_the_command_tells_the_digest_of_what_is_served(service: str, db: None) 
     assert done.stdout.strip() == integrity("checkout/quittance.js")
 
 
-def test_each_option_is_in_the_table() -> None:
+def test_documented_options_are_complete() -> None:
     source = (REPOSITORY / "checkout/frontend/src/shop/quittance.d.ts").read_text()
     options = re.search(r"interface Options \{(.+?)\n\}", source, re.DOTALL)
     labels = re.search(r"interface Labels \{(.+?)\n\}", source, re.DOTALL)

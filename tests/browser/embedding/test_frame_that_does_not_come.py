@@ -1,4 +1,4 @@
-"""Where the checkout can't be shown in the shop's page, its own page is one click away at the latest."""
+"""If the checkout can't be shown in the shop's page, its own page is at most one click away."""
 
 import re
 from collections.abc import Callable
@@ -14,11 +14,11 @@ LINK = "Open the payment’s own page"
 NOT_HERE = "The payment cannot be shown inside this page."
 
 
-def only_framed(page: Page, answer: Callable[[Route], None]) -> None:
-    """Have `answer` take the place of the checkout in frames; its own page comes as ever."""
+def only_framed(page: Page, respond: Callable[[Route], None]) -> None:
+    """Handle the checkout's requests in frames with `respond`; its own page is unchanged."""
     page.route(
         "**/pay/*",
-        lambda route: answer(route) if route.request.frame.parent_frame else route.continue_(),
+        lambda route: respond(route) if route.request.frame.parent_frame else route.continue_(),
     )
 
 
@@ -28,7 +28,7 @@ def press(page: Page, shop: Shop, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "respond",
     [
         lambda route: route.abort(),
         lambda route: route.fulfill(status=502, body="Bad gateway"),
@@ -36,17 +36,17 @@ def press(page: Page, shop: Shop, url: str) -> None:
     ],
     ids=["no connection", "bad gateway", "another page"],
 )
-def test_the_dialog_leads_to_the_checkouts_own_page(
-    page: Page, shop: Shop, create: Create, answer: Callable[[Route], None]
+def test_dialog_leads_to_the_checkouts_own_page(
+    page: Page, shop: Shop, create: Create, respond: Callable[[Route], None]
 ) -> None:
-    only_framed(page, answer)
+    only_framed(page, respond)
     url = create()["payment_url"]
     press(page, shop, url)
     page.wait_for_url(url)
     expect(page.locator("#amount")).to_have_text("10.50")
 
 
-def test_a_shop_whose_policy_forgot_the_frame_loses_nothing(page: Page, shop: Shop, create: Create) -> None:
+def test_shop_policy_without_the_frame_follows_the_link(page: Page, shop: Shop, create: Create) -> None:
     url = create()["payment_url"]
     html, policy = shop.pages["/rye"] if shop.sell(url) else ("", "")
     page.goto(shop.put("/rye", html, re.sub("frame-src [^;]+", "frame-src 'none'", policy)))
@@ -54,7 +54,7 @@ def test_a_shop_whose_policy_forgot_the_frame_loses_nothing(page: Page, shop: Sh
     page.wait_for_url(url)
 
 
-def test_who_goes_back_from_there_finds_the_shop(page: Page, shop: Shop, create: Create) -> None:
+def test_going_back_from_the_own_page_returns_to_the_shop(page: Page, shop: Shop, create: Create) -> None:
     only_framed(page, lambda route: route.abort())
     url = create()["payment_url"]
     press(page, shop, url)
@@ -64,7 +64,7 @@ def test_who_goes_back_from_there_finds_the_shop(page: Page, shop: Shop, create:
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_without_a_network_the_shops_page_stays(page: Page, shop: Shop, create: Create) -> None:
+def test_offline_dialog_offers_a_link_and_stays_in_the_shop(page: Page, shop: Shop, create: Create) -> None:
     page.goto(shop.sell(create()["payment_url"]))
     page.context.set_offline(True)
     page.get_by_role("link", name="Pay with crypto").click()
@@ -76,7 +76,7 @@ def test_without_a_network_the_shops_page_stays(page: Page, shop: Shop, create: 
     assert page.url.startswith(shop.origin)
 
 
-def test_while_it_does_not_come_there_is_a_link(page: Page, shop: Shop, create: Create) -> None:
+def test_slow_checkout_offers_a_link_to_its_page(page: Page, shop: Shop, create: Create) -> None:
     page.clock.install()
     only_framed(page, lambda _route: None)
     url = create()["payment_url"]
@@ -89,7 +89,7 @@ def test_while_it_does_not_come_there_is_a_link(page: Page, shop: Shop, create: 
     page.wait_for_url(url)
 
 
-def test_in_the_page_a_link_stands_in_its_place_and_says_why(page: Page, shop: Shop, create: Create) -> None:
+def test_broken_embedded_checkout_becomes_a_link(page: Page, shop: Shop, create: Create) -> None:
     only_framed(page, lambda route: route.fulfill(status=502, body="Bad gateway"))
     url = create()["payment_url"]
     page.goto(shop.sell(url))

@@ -1,4 +1,4 @@
-"""The checkout over a shop's page: what a customer sees, by hand and by keyboard, and what the shop is told."""
+"""The checkout over a shop's page: what a customer sees, by mouse and keyboard, and the shop's events."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ def request_(create: Create) -> dict[str, Any]:
 
 
 def opened(page: Page, shop: Shop, request: dict[str, Any]) -> FrameLocator:
-    """Open the shop and press its button; the checkout's frame, once it is shown."""
+    """Open the shop and press its button; return the checkout's frame once it has loaded."""
     page.goto(shop.sell(request["payment_url"]))
     page.get_by_role("link", name="Pay with crypto").click()
     frame = page.frame_locator("iframe")
@@ -30,33 +30,31 @@ def opened(page: Page, shop: Shop, request: dict[str, Any]) -> FrameLocator:
     return frame
 
 
-def told(page: Page, name: str) -> list[Any]:
-    """Return what the shop was told by this name so far."""
-    return [progress for said, progress in page.evaluate("told") if said == name]
+def events(page: Page, name: str) -> list[Any]:
+    """Return the shop's events of this name so far."""
+    return [progress for event, progress in page.evaluate("events") if event == name]
 
 
 def settle(page: Page, request: dict[str, Any], **change: Any) -> None:
-    """Change the request behind the checkout's back, and have it look."""
+    """Change the stored request, and have the checkout poll."""
     PaymentRequest.objects.filter(pk=request["id"]).update(**change)
     page.frames[1].evaluate("dispatchEvent(new Event('online'))")
 
 
-def test_a_dialog_opens_over_the_page_and_tells_the_status(
+def test_dialog_opens_over_the_page_and_reports_the_status(
     page: Page, shop: Shop, request_: dict[str, Any], troubles: list[str]
 ) -> None:
     opened(page, shop, request_)
     expect(page.get_by_role("dialog", name="Payment")).to_be_visible()
     expect(page.locator("iframe")).to_have_attribute("title", "Payment")
     picture(page, "embedded, over the shop's page")
-    eventually(lambda: told(page, "status"), "the shop was told", 10)
-    assert told(page, "status") == [{"paymentRequestId": request_["id"], "status": "active"}]
+    eventually(lambda: events(page, "status"), "the shop got the event", 10)
+    assert events(page, "status") == [{"paymentRequestId": request_["id"], "status": "active"}]
     assert page.url.startswith(shop.origin)
     assert troubles == []
 
 
-def test_the_close_button_gives_the_page_back_as_it_was(
-    page: Page, shop: Shop, request_: dict[str, Any]
-) -> None:
+def test_close_button_restores_the_shops_page(page: Page, shop: Shop, request_: dict[str, Any]) -> None:
     opened(page, shop, request_)
     page.mouse.move(100, 400)
     page.mouse.wheel(0, 600)
@@ -64,14 +62,14 @@ def test_the_close_button_gives_the_page_back_as_it_was(
     page.get_by_role("button", name="Close the payment").click()
     expect(page.get_by_role("link", name="Pay with crypto")).to_be_focused()
     expect(page.locator("iframe")).to_have_count(0)
-    eventually(lambda: told(page, "closed"), "the shop was told", 10)
-    assert told(page, "closed") == [{"paymentRequestId": request_["id"], "status": "active"}]
+    eventually(lambda: events(page, "closed"), "the shop got the event", 10)
+    assert events(page, "closed") == [{"paymentRequestId": request_["id"], "status": "active"}]
     page.mouse.wheel(0, 600)
     eventually(lambda: page.evaluate("scrollY") > 0, "the page scrolled", 10)
 
 
 @pytest.mark.parametrize("focused", ["button", "frame"])
-def test_escape_closes_it_wherever_the_keyboard_is(
+def test_escape_closes_the_dialog_from_any_focus(
     page: Page, shop: Shop, request_: dict[str, Any], focused: str
 ) -> None:
     frame = opened(page, shop, request_)
@@ -84,7 +82,7 @@ def test_escape_closes_it_wherever_the_keyboard_is(
     expect(page.get_by_role("link", name="Pay with crypto")).to_be_focused()
 
 
-def test_the_keyboard_stays_in_the_dialog(page: Page, shop: Shop, request_: dict[str, Any]) -> None:
+def test_tab_key_stays_in_the_dialog(page: Page, shop: Shop, request_: dict[str, Any]) -> None:
     opened(page, shop, request_)
     for _ in range(20):
         page.keyboard.press("Tab")
@@ -92,29 +90,29 @@ def test_the_keyboard_stays_in_the_dialog(page: Page, shop: Shop, request_: dict
         assert not behind, "the page behind the dialog has the keyboard"
 
 
-def test_giving_up_in_the_checkout_closes_it(page: Page, shop: Shop, request_: dict[str, Any]) -> None:
+def test_cancel_link_in_the_checkout_closes_the_dialog(
+    page: Page, shop: Shop, request_: dict[str, Any]
+) -> None:
     frame = opened(page, shop, request_)
     frame.get_by_role("link", name="without paying").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert page.url.startswith(shop.origin)
 
 
-def test_completion_is_told_once_and_the_shop_decides_what_follows(
-    page: Page, shop: Shop, request_: dict[str, Any]
-) -> None:
+def test_completion_is_reported_once_to_the_shop(page: Page, shop: Shop, request_: dict[str, Any]) -> None:
     frame = opened(page, shop, request_)
     settle(page, request_, status="completed", amount_paid=10_500_000)
     expect(frame.get_by_role("heading", name="Payment complete")).to_be_visible()
     picture(page, "embedded, complete")
-    eventually(lambda: told(page, "completed"), "the shop was told", 10)
-    assert told(page, "completed") == [{"paymentRequestId": request_["id"], "status": "completed"}]
-    assert [progress["status"] for progress in told(page, "status")] == ["active", "completed"]
+    eventually(lambda: events(page, "completed"), "the shop got the event", 10)
+    assert events(page, "completed") == [{"paymentRequestId": request_["id"], "status": "completed"}]
+    assert [progress["status"] for progress in events(page, "status")] == ["active", "completed"]
     page.evaluate("opened.close()")
-    eventually(lambda: told(page, "closed"), "the shop was told", 10)
-    assert told(page, "closed")[0]["status"] == "completed"
+    eventually(lambda: events(page, "closed"), "the shop got the event", 10)
+    assert events(page, "closed")[0]["status"] == "completed"
 
 
-def test_the_checkouts_link_back_takes_the_whole_window(page: Page, shop: Shop, create: Create) -> None:
+def test_return_link_opens_the_shop_in_the_whole_window(page: Page, shop: Shop, create: Create) -> None:
     thanks = shop.put("/thanks", "<h1>Thank you</h1>")
     request = create(redirect_url=thanks)
     frame = opened(page, shop, request)
@@ -124,27 +122,21 @@ def test_the_checkouts_link_back_takes_the_whole_window(page: Page, shop: Shop, 
 
 
 @pytest.mark.parametrize("page", [{"viewport": PHONE, "has_touch": True, "is_mobile": True}], indirect=True)
-def test_on_a_phone_it_takes_the_whole_screen(page: Page, shop: Shop, request_: dict[str, Any]) -> None:
+def test_dialog_covers_the_whole_screen_of_a_phone(page: Page, shop: Shop, request_: dict[str, Any]) -> None:
     opened(page, shop, request_)
     assert resting_box(page.get_by_role("dialog")) == {"x": 0, "y": 0, **PHONE}
 
 
-@pytest.mark.parametrize(
-    ("page", "moves"),
-    [({"reduced_motion": "reduce"}, False), ({"reduced_motion": "no-preference"}, True)],
-    indirect=["page"],
-)
-def test_nothing_moves_for_those_who_want_it_still(
-    page: Page, shop: Shop, request_: dict[str, Any], moves: bool
-) -> None:
+def test_reduced_motion_stops_the_dialogs_animation(page: Page, shop: Shop, request_: dict[str, Any]) -> None:
     opened(page, shop, request_)
-    name = page.get_by_role("dialog").evaluate("dialog => getComputedStyle(dialog).animationName")
-    assert (name != "none") is moves
+    animation = "dialog => getComputedStyle(dialog).animationName"
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.get_by_role("dialog").evaluate(animation) != "none"
+    page.emulate_media(reduced_motion="reduce")
+    assert page.get_by_role("dialog").evaluate(animation) == "none"
 
 
-def test_where_framing_is_not_allowed_the_link_is_followed(
-    page: Page, running_shop: Shop, create: Create
-) -> None:
+def test_unregistered_origin_follows_the_link(page: Page, running_shop: Shop, create: Create) -> None:
     request = create()
     page.goto(running_shop.sell(request["payment_url"]))
     page.get_by_role("link", name="Pay with crypto").click()

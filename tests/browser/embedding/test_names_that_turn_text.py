@@ -1,4 +1,4 @@
-"""No name turns an amount around, nor does one of any length push it off the page."""
+"""No name reverses an amount, and no long name pushes it off the page."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -18,7 +18,7 @@ Create = Callable[..., dict[str, Any]]
 CAFE = "مقهى الميناء"
 ADLAM = "\U0001e900\U0001e923\U0001e924\U0001e922\U0001e925"
 OVERRIDE, ISOLATE = "\u202e", "\u2067"
-# Where each character of a text stands, from left to right.
+# The characters of a text as they are painted, from left to right.
 SEEN = """(element) => {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), seen = [];
   for (let node; (node = walker.nextNode()); ) {
@@ -33,7 +33,7 @@ SEEN = """(element) => {
 }"""
 
 
-def test_the_amount_is_read_as_it_is_whatever_the_names_are(page: Page, create: Create, chain: Chain) -> None:
+def test_amount_is_never_reversed_by_names_around_it(page: Page, create: Create, chain: Chain) -> None:
     request = create(description="Rye")
     PaymentRequest.objects.filter(pk=request["id"]).update(
         status="completed", amount_paid=10_500_000, description=f"99.00 USDC {OVERRIDE}{CAFE}"
@@ -44,21 +44,12 @@ def test_the_amount_is_read_as_it_is_whatever_the_names_are(page: Page, create: 
         expect(page.locator("#amount-label")).to_be_visible()
         for place in (".price__value", "#panel .help >> nth=0"):
             eventually(
-                # The script may just be putting the same words anew.
+                # The script may be drawing the same words again.
                 lambda place=place: "10.50 USDC" in page.locator(place).evaluate(SEEN),
                 f"the amount was read as it is beside {name}",
                 10,
             )
     assert chain.is_active
-
-
-def test_a_wallets_name_has_no_invisible_letters(page: Page, create: Create) -> None:
-    announce(page, f"Meta\u200bMask{OVERRIDE}\u2060\ufeff", "")
-    page.goto(create()["payment_url"])
-    expect(page.locator("#panel .wallet__name")).to_have_text("MetaMask")
-    assert page.locator("#panel .wallet__name").evaluate("(name) => name.textContent.length") == len(
-        "MetaMask"
-    )
 
 
 @pytest.mark.parametrize("page", [{"viewport": {"width": 320, "height": 640}}], indirect=True)

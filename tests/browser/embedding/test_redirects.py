@@ -1,112 +1,24 @@
-"""A checkout leads to the addresses that its merchant stored, and to no other."""
+"""A page in a browser redirects only to the address that its merchant stored."""
 
 from collections.abc import Callable
-from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from payments.models import PaymentRequest
-from tests.conftest import Api
 from tests.support.embedding.shop import Shop
 
 Create = Callable[..., dict[str, Any]]
-NAMES = (
-    "redirect_url", "cancel_url", "redirect", "redirect_uri", "return", "return_url", "return_to",
-    "returnUrl", "success_url", "next", "url", "uri", "to", "target", "dest", "destination", "continue",
-    "goto", "out", "link", "back", "cancel", "ref", "payment_url", "support_url", "origin",
-    "embed_origins", "logo_url", "lang", "status", "payment_request_id",
-)  # fmt: skip
-HERE, SHOP = "http://testserver", "https://shop.example"
-PLACES = (
-    "https://evil.example/",
-    "//evil.example",
-    "https:evil.example",
-    "\\\\evil.example",
-    "javascript:alert(1)",
-)
+NAMES = ("redirect_url", "cancel_url", "return_url", "next", "url", "back", "lang", "status")
 
 
-TEXTS = ("og:title", "og:description", "og:site_name", "description")
-ADDRESSES = ("href", "src", "action", "formaction", "data-value", "data-solana", "content")
-
-
-class Links(HTMLParser):
-    """Where a page could lead, and what its scripts are told."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.addresses: list[str] = []
-        self.data = ""
-        self._in_script = False
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._in_script = tag == "script"
-        known = dict(attrs)
-        is_text = tag == "meta" and (known.get("property") or known.get("name")) in TEXTS
-        self.addresses += [
-            value
-            for name, value in attrs
-            if name in ADDRESSES and value and not (is_text and name == "content")
-        ]
-
-    def handle_data(self, data: str) -> None:
-        self.data += data if self._in_script else ""
-
-    def handle_endtag(self, tag: str) -> None:
-        self._in_script = False
-
-    def origins(self) -> set[str]:
-        """The origins that a browser at `HERE` would make of the addresses, or their schemes where they have none."""
-        read = (urlsplit(urljoin(HERE, address.replace("\\", "/"))) for address in self.addresses)
-        return {f"{place.scheme}://{place.netloc}" if place.netloc else place.scheme for place in read}
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_no_parameter_leads_anywhere(public: Api, api: Api, order: Create, place: str) -> None:
-    stored = {"redirect_url": f"{SHOP}/ok", "cancel_url": f"{SHOP}/no"}
-    request = api.post("/api/payment-requests", order(**stored)).json()
-    query = urlencode(dict.fromkeys(NAMES, place))
-    for change in ({}, {"status": "cancelled"}, {"status": "completed", "amount_paid": 10_500_000}):
-        PaymentRequest.objects.filter(pk=request["id"]).update(**change)
-        for path in (f"/pay/{request['shortcode']}", "/"):
-            answer = public.get(f"{path}?{query}")
-            assert answer.status_code == 200
-            assert not answer.headers.keys() & {"Location", "Refresh"}
-            links = Links(answer.content.decode())
-            assert len(links.addresses) > 3
-            assert links.origins() <= {HERE, SHOP}
-            assert "evil.example" not in links.data
-        told = public.get(f"/api/public/payment-requests/{request['id']}?{query}")
-        assert "evil.example" not in told.content.decode()
-
-
-def test_no_header_of_the_call_leads_anywhere(public: Api, api: Api, order: Create) -> None:
-    request = api.post("/api/payment-requests", order()).json()
-    for name in (
-        "Host",
-        "X-Forwarded-Host",
-        "Forwarded",
-        "X-Original-URL",
-        "X-Rewrite-URL",
-        "Referer",
-        "Origin",
-    ):
-        answer = public.get(f"/pay/{request['shortcode']}", **{name: "https://evil.example/"})
-        assert answer.status_code in (200, 400), name
-        assert "evil.example" not in answer.content.decode(), name
-        assert "Location" not in answer.headers
-
-
-def test_the_page_goes_where_the_merchant_said(page: Page, shop: Shop, create: Create) -> None:
+def test_cancelled_page_redirects_to_the_stored_address(page: Page, shop: Shop, create: Create) -> None:
     request = create(cancel_url=shop.put("/basket", "<h1>Your basket</h1>"))
     query = urlencode(dict.fromkeys(NAMES, "https://evil.example/"))
     page.goto(f"{request['payment_url']}?{query}#https://evil.example/")
     expect(page.get_by_role("heading", name="Pay with your wallet")).to_be_visible()
-    # Only a cancellation while the page is open leads away.
+    # Only a cancellation while the page is open redirects.
     PaymentRequest.objects.filter(pk=request["id"]).update(status="cancelled")
     expect(page.get_by_role("heading", name="Your basket")).to_be_visible(timeout=60_000)
     assert page.url.startswith(f"{shop.origin}/basket?")

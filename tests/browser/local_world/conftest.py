@@ -19,7 +19,7 @@ __all__ = ["page", "troubles"]
 
 @dataclass(frozen=True)
 class World:
-    """Where the parts of the local world are."""
+    """The addresses of the local world's parts."""
 
     shop: str
     api: str
@@ -34,9 +34,9 @@ class World:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """The process that `make run` starts, with a database, a chain and a shop of its own."""
     home = tmp_path_factory.mktemp("world")
-    said = home / "said.txt"
+    printed = home / "printed.txt"
     kept = {name: value for name, value in os.environ.items() if name not in _OURS}
-    with said.open("wb") as output:
+    with printed.open("wb") as output:
         running = subprocess.Popen(
             [sys.executable, "-m", "demo.world"],
             cwd=REPOSITORY,
@@ -47,10 +47,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         )
     try:
         eventually(
-            lambda: b"Ctrl-C stops" in said.read_bytes() or running.poll() is not None, "the world ran", 600
+            lambda: b"Ctrl-C stops" in printed.read_bytes() or running.poll() is not None,
+            "the world ran",
+            600,
         )
-        assert running.poll() is None, said.read_text()
-        yield _told(said.read_text())
+        assert running.poll() is None, printed.read_text()
+        yield _read_addresses(printed.read_text())
     finally:
         running.send_signal(signal.SIGINT)
         running.wait(timeout=60)
@@ -63,8 +65,8 @@ _OURS = {
 }  # fmt: skip
 
 
-def _told(text: str) -> World:
-    """Read the addresses as a newcomer does."""
+def _read_addresses(text: str) -> World:
+    """Read the addresses from what `make run` prints."""
 
     def after(name: str) -> str:
         match = re.search(rf"^  {name} +(\S+)", text, re.MULTILINE)

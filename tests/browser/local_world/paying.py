@@ -1,4 +1,4 @@
-"""What the browser tests share: a request made by the API, and the way through the page up to the wallet."""
+"""Steps that the browser tests share: a request created by the API, and the way through the page to the wallet."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ def chain_of(world: World, family: str) -> dict[str, Any] | None:
 def create_request(
     world: World, chain: dict[str, Any], recipient: str, *, symbol: str = "USDC", **different: Any
 ) -> dict[str, Any]:
-    """Return a new payment request on `chain`, over 10.50 unless told otherwise."""
+    """Return a new payment request on `chain`, of 10.50 by default."""
     tokens = requests.get(f"{world.api}/api/public/chains/{chain['id']}/tokens", timeout=10).json()
     token = next(token for token in tokens if token["symbol"] == symbol)
     body = {
@@ -29,14 +29,14 @@ def create_request(
         "chain_id": chain["id"],
         "recipient_address": recipient,
     }
-    answer = requests.post(
+    response = requests.post(
         f"{world.api}/api/payment-requests",
         json={**body, **different},
         headers={"X-API-Key": world.key},
         timeout=10,
     )
-    assert answer.status_code == 201, answer.text
-    return dict(answer.json())
+    assert response.status_code == 201, response.text
+    return dict(response.json())
 
 
 def read_request(world: World, request: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def choose_route(panel: Locator, tag: str = "Fastest") -> None:
 
 
 def turn_switches(world: World, **positions: Any) -> None:
-    """Have the world's aggregator do this from now on; without positions what it should."""
+    """Set the switches of the world's aggregator; without positions, reset them."""
     url = world.aggregator.removesuffix("/v1") + "/switches"
     requests.delete(url, timeout=10).raise_for_status()
     if positions:
@@ -91,13 +91,13 @@ def turn_switches(world: World, **positions: Any) -> None:
 def build_transaction(world: World, request: dict[str, Any], wallet: str) -> dict[str, Any]:
     """Return what the service builds for paying the request from `wallet`."""
     public = f"{world.api}/api/public"
-    asked = {
+    query = {
         "wallet_address": wallet,
         "chain_id": request["chain_id"],
         "token_id": request["token"]["id"],
     }
-    routes = requests.post(f"{public}/payment-requests/{request['id']}/routes", json=asked, timeout=10).json()
+    routes = requests.post(f"{public}/payment-requests/{request['id']}/routes", json=query, timeout=10).json()
     body = {"route_id": routes["routes"][0]["id"]}
-    answer = requests.post(f"{public}/build-transaction", json=body, timeout=10)
-    assert answer.status_code == 200, answer.text
-    return dict(answer.json())
+    response = requests.post(f"{public}/build-transaction", json=body, timeout=10)
+    assert response.status_code == 200, response.text
+    return dict(response.json())

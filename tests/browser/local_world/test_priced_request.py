@@ -32,7 +32,7 @@ def create_priced(world: World, **different: Any) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("switches")
-def test_a_price_in_euros_is_shown_first_and_paid_in_tokens(
+def test_price_in_euros_is_shown_first_and_paid_in_tokens(
     world: World, page: Page, troubles: list[str]
 ) -> None:
     request = create_priced(world)
@@ -62,27 +62,16 @@ def test_a_price_in_euros_is_shown_first_and_paid_in_tokens(
     assert not [trouble for trouble in troubles if "favicon" not in trouble], troubles
 
 
-@pytest.mark.usefixtures("switches")
-def test_the_shop_sells_in_euros(world: World, page: Page) -> None:
-    page.goto(world.shop)
-    picture(page, "shop")
-    page.get_by_role("button", name="Pay with crypto: Tide table for the wall").click()
-    page.wait_for_url("**/pay/**")
-    expect(page.locator("#price")).to_have_text("€25.00")
-
-
-def test_without_rates_the_shop_says_so_and_takes_the_order_later(
-    world: World, page: Page, switches: str
-) -> None:
+def test_shop_takes_an_order_in_euros_once_rates_are_back(world: World, page: Page, switches: str) -> None:
     requests.post(switches, json={"feeds": "frozen", "coinbase": "down"}, timeout=30).raise_for_status()
 
-    def is_refused() -> bool:
+    def is_rejected() -> bool:
         page.goto(world.shop)
         page.get_by_role("button", name="Pay with crypto: Tide table for the wall").click()
         page.wait_for_url(re.compile("/orders/|/pay/"))
         return "/orders/" in page.url
 
-    eventually(is_refused, "no two sources agreed", 30)  # answers are shared for a moment
+    eventually(is_rejected, "no two sources agreed", 30)  # rates are cached for a moment
     expect(page.get_by_role("alert")).to_contain_text("could not be opened")
     requests.delete(switches, timeout=30).raise_for_status()
 
@@ -91,5 +80,5 @@ def test_without_rates_the_shop_says_so_and_takes_the_order_later(
         page.wait_for_url(re.compile("unavailable|/pay/"))
         return "/pay/" in page.url
 
-    eventually(is_taken, "the sources that had failed were asked again", 60)
+    eventually(is_taken, "the sources that had failed were queried again", 60)
     expect(page.locator("#price")).to_have_text("€25.00")

@@ -1,4 +1,4 @@
-"""An open checkout learns by the stream alone of a payment that another device made."""
+"""The event stream alone shows an open checkout the payment of another device."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.browser.local_world.conftest import World
 from tests.browser.local_world.paying import build_transaction, chain_named, create_request
 
 
-def test_a_payment_from_elsewhere_is_pushed_to_the_page(world: World, page: Page) -> None:
+def test_payment_from_elsewhere_is_pushed_to_the_page(world: World, page: Page) -> None:
     request = create_request(world, chain_named(world, "Local Chain"), anvil.MERCHANT_ADDRESS)
     page.route(f"**/api/public/payment-requests/{request['id']}", lambda poll: poll.abort())
     page.goto(request["payment_url"])
@@ -18,8 +18,8 @@ def test_a_payment_from_elsewhere_is_pushed_to_the_page(world: World, page: Page
     expect(panel.get_by_role("button", name="Demo Wallet")).to_be_visible()
 
     built = build_transaction(world, request, anvil.WALLET_ADDRESS)["transaction"]
-    asked = {"from": anvil.WALLET_ADDRESS, "to": built["to"], "data": built["data"]}
-    transaction_hash = _ask(world.chain, "eth_sendTransaction", asked)
+    transaction = {"from": anvil.WALLET_ADDRESS, "to": built["to"], "data": built["data"]}
+    transaction_hash = _call(world.chain, "eth_sendTransaction", transaction)
     path = f"{world.api}/api/public/payment-requests/{request['id']}/payments"
     body = {"chain_id": request["chain_id"], "transaction_hash": transaction_hash}
     assert requests.post(path, json=body, timeout=10).status_code == 201
@@ -27,8 +27,8 @@ def test_a_payment_from_elsewhere_is_pushed_to_the_page(world: World, page: Page
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
 
 
-def _ask(node: str, method: str, *parameters: Any) -> Any:
+def _call(node: str, method: str, *parameters: Any) -> Any:
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
-    answer = requests.post(node, json=body, timeout=10).json()
-    assert "error" not in answer, answer
-    return answer["result"]
+    response = requests.post(node, json=body, timeout=10).json()
+    assert "error" not in response, response
+    return response["result"]

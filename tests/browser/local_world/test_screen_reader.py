@@ -1,6 +1,5 @@
-"""What a screen reader is told from the list of wallets to the paid request: names, states, and each change once."""
+"""Paying by keyboard alone: each screen is accessible, and a screen reader speaks each change of it once."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,13 +11,14 @@ from tests.browser.local_world.conftest import World
 from tests.browser.local_world.paying import COMPARE, chain_named, create_request, turn_switches
 from tests.browser.local_world.test_solana import RECIPIENT, solana
 from tests.browsing import DESKTOP
-from tests.support.accessibility.page_rules import open_bare
+from tests.support.accessibility.keyboard import is_focus_seen, press
+from tests.support.accessibility.page_rules import assert_accessible
 
 __all__ = ["solana"]
 
 HERE, THERE = "Local Chain", "Harbour Chain"
 PAID_WITHIN_MS = 60_000
-# What the live region says, one text after the other.
+# Collects the texts of the live region in their order.
 _LISTEN = """addEventListener("DOMContentLoaded", () => {
   window.heard = [];
   const region = document.getElementById("live");
@@ -41,21 +41,44 @@ def panel(page: Page) -> Locator:
     return page.locator("#panel")
 
 
-def connect(page: Page) -> None:
-    page.locator("#panel").get_by_role("button", name="Demo Wallet").click()
-    page.get_by_test_id("demo-wallet-confirm").click()
+def confirm(page: Page) -> None:
+    """Press the button of the wallet's window."""
+    press(page, page.get_by_test_id("demo-wallet-confirm").inner_text())
 
 
-def expect_heard(page: Page, *told: str) -> None:
-    """These were said, in this order, and nothing was said twice in a row."""
+def expect_screen(panel: Locator, name: str, snapshot: str) -> None:
+    """Check a screen: its parts, the focus on its heading, and its accessibility."""
+    page = panel.page
+    expect(panel).to_have_attribute("data-screen", name, timeout=PAID_WITHIN_MS)
+    page.wait_for_function("document.activeElement?.id === 'panel-heading'")
+    assert is_focus_seen(page), f"the heading of {name} is out of view"
+    expect(panel).to_match_aria_snapshot(snapshot)
+    assert_accessible(page)
+
+
+def expect_prompt(panel: Locator, name: str, snapshot: str) -> None:
+    """Check the screen behind the wallet's window, without that window."""
+    page, wallet = panel.page, panel.page.locator("#demo-wallet")
+    expect(panel).to_have_attribute("data-screen", name, timeout=PAID_WITHIN_MS)
+    window = page.get_by_test_id("demo-wallet-window")
+    expect(window).to_be_visible()
+    expect(panel).to_match_aria_snapshot(snapshot)
+    wallet.evaluate("element => void (element.hidden = true)")
+    expect(window).to_be_hidden()
+    assert_accessible(page)
+    wallet.evaluate("element => void (element.hidden = false)")
+
+
+def expect_heard(page: Page, *texts: str) -> None:
+    """Check that these were spoken in this order, and nothing twice in a row."""
     heard: list[str] = page.evaluate("heard")
     assert all(one != other for one, other in zip(heard, heard[1:], strict=False)), heard
     rest = iter(heard)
-    for text in told:
-        assert any(text in one for one in rest), f"{text!r} was not said, or not in turn: {heard}"
+    for text in texts:
+        assert any(text in one for one in rest), f"{text!r} was not spoken, or not in turn: {heard}"
 
 
-def test_of_a_swap_it_is_told_everything_once(world: World, page: Page, panel: Locator) -> None:
+def test_swap_is_paid_by_keyboard_and_spoken_once(world: World, page: Page, panel: Locator) -> None:
     turn_switches(world)
     request = create_request(world, chain_named(world, THERE), anvil.MERCHANT_ADDRESS)
     page.goto(request["payment_url"])
@@ -70,8 +93,13 @@ def test_of_a_swap_it_is_told_everything_once(world: World, page: Page, panel: L
       - region "Details of this payment":
         - heading "Details of this payment" [level=2]
     """)
-    connect(page)
-    expect(panel).to_match_aria_snapshot("""
+    assert_accessible(page)
+    press(page, "Demo Wallet")
+    confirm(page)
+    expect_screen(
+        panel,
+        "review",
+        """
       - heading "Review and pay" [level=2]
       - term: Amount
       - definition:
@@ -80,45 +108,62 @@ def test_of_a_swap_it_is_told_everything_once(world: World, page: Page, panel: L
       - definition: Harbour Chain
       - button "Pay 10.50 USDC"
       - button "Pay with another token"
-    """)
-    panel.get_by_role("button", name="Pay with another token").click()
+    """,
+    )
+    press(page, "Pay with another token")
     expect(panel.locator("#look-again")).to_be_visible()
-    expect(panel.get_by_role("button", name=re.compile(r"^DAI on Local Chain \d"))).to_be_visible()
-    panel.get_by_role("button", name=re.compile(r"^DAI on Local Chain")).click()
-    panel.get_by_role("button", name=COMPARE).click()
-    expect(panel).to_match_aria_snapshot("""
+    expect_screen(panel, "tokens", "- button /DAI on Local Chain \\d/")
+    press(page, "DAI", f"on {HERE}")
+    expect(panel).to_have_attribute("data-screen", "review")
+    press(page, COMPARE)
+    expect_screen(
+        panel,
+        "routes",
+        """
       - heading "Two ways to pay" [level=2]
       - list:
         - listitem:
           - button /Recommended.*DAI.*about .* min/
         - listitem:
           - button /Fastest.*DAI/
-    """)
-    panel.get_by_role("button", name="Fastest").click()
-    expect(panel).to_match_aria_snapshot("""
+    """,
+    )
+    press(page, "Fastest")
+    expect_screen(
+        panel,
+        "review",
+        """
       - heading "Review and pay" [level=2]
       - term: You pay
       - term: /receives/
       - button /^Pay 1.* DAI$/
-    """)
-    panel.get_by_role("button", name=re.compile("^Pay 1")).click()
-    expect(page.get_by_test_id("demo-wallet-confirm")).to_be_visible()
-    expect(panel).to_match_aria_snapshot("""
+    """,
+    )
+    press(page, "Pay 1")
+    expect_prompt(
+        panel,
+        "approving",
+        """
       - heading "Allow in Demo Wallet" [level=2]
       - list:
         - listitem: /Allow exactly .* DAI \\(in progress\\)/
         - listitem: /Pay .* DAI \\(not yet\\)/
       - heading "What you sign" [level=3]
-    """)
-    page.get_by_test_id("demo-wallet-confirm").click()
-    expect(panel.get_by_role("heading", name="Confirm in Demo Wallet")).to_be_visible()
-    expect(panel).to_match_aria_snapshot("""
+    """,
+    )
+    confirm(page)
+    expect_prompt(
+        panel,
+        "confirming",
+        """
       - list:
         - listitem: /Allow exactly .* DAI \\(done\\)/
         - listitem: /Pay .* DAI \\(in progress\\)/
-    """)
-    page.get_by_test_id("demo-wallet-confirm").click()
+    """,
+    )
+    confirm(page)
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_focused(timeout=PAID_WITHIN_MS)
+    assert_accessible(page)
     expect_heard(
         page,
         "Connect Demo Wallet",
@@ -135,26 +180,31 @@ def test_of_a_swap_it_is_told_everything_once(world: World, page: Page, panel: L
     )
 
 
-def test_of_a_solana_payment_it_is_told_everything_once(
+def test_solana_payment_is_paid_by_keyboard_and_spoken_once(
     world: World, solana: dict[str, Any], page: Page, panel: Locator
 ) -> None:
     page.goto(create_request(world, solana, RECIPIENT)["payment_url"])
-    connect(page)
-    pay = panel.get_by_role("button", name="Pay 10.50 USDC")
-    pay.click()
+    expect(panel.get_by_role("button", name="Demo Wallet")).to_be_visible()
+    press(page, "Demo Wallet")
+    confirm(page)
+    expect_screen(panel, "review", '- button "Pay 10.50 USDC"')
+    press(page, "Pay 10.50 USDC")
     page.get_by_test_id("demo-wallet-reject").click()
     expect(panel.get_by_test_id("notice")).to_be_visible()
-    pay.click()
-    expect(page.get_by_test_id("demo-wallet-confirm")).to_be_visible()
-    expect(panel).to_match_aria_snapshot("""
+    press(page, "Pay 10.50 USDC")
+    expect_prompt(
+        panel,
+        "confirming",
+        """
       - heading "Confirm in Demo Wallet" [level=2]
       - heading "What you sign" [level=3]
       - term: Amount
       - definition:
         - strong: 10.50 USDC
       - button "I don’t see the request in my wallet"
-    """)
-    page.get_by_test_id("demo-wallet-confirm").click()
+    """,
+    )
+    confirm(page)
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_focused(timeout=PAID_WITHIN_MS)
     expect_heard(
         page,
@@ -166,36 +216,3 @@ def test_of_a_solana_payment_it_is_told_everything_once(
         "Payment on its way",
         "Payment complete",
     )
-
-
-def test_without_scripts_it_is_told_the_same_on_the_page_itself(world: World, page: Page) -> None:
-    request = create_request(
-        world, chain_named(world, HERE), anvil.MERCHANT_ADDRESS, description="Two loaves, sliced"
-    )
-    open_bare(page, request["payment_url"])
-    expect(page.locator("main")).to_match_aria_snapshot("""
-      - heading "Amount to pay 10.50 USDC" [level=1]
-      - paragraph: Two loaves, sliced
-      - region "Payment":
-        - heading "Pay with your wallet" [level=2]
-        - paragraph: /Paying with a connected wallet needs JavaScript/
-        - paragraph:
-          - link "Send it yourself, without connecting a wallet"
-      - region "Details of this payment":
-        - heading "Details of this payment" [level=2]
-        - term: Pay by
-        - term: Token
-        - term: Recipient
-    """)
-    open_bare(page, request["payment_url"] + "/by-hand")
-    page.evaluate("document.querySelectorAll('main details').forEach((one) => (one.open = true))")
-    expect(page.locator("main")).to_match_aria_snapshot("""
-      - heading "Send 10.50 USDC by hand" [level=1]
-      - heading "What can go wrong"
-      - group:
-        - term: Exact amount in USDC
-        - term: To this address
-        - img /QR code with the recipient/
-      - textbox "Transaction hash"
-      - button "Find my payment"
-    """)

@@ -1,4 +1,4 @@
-"""A newcomer buys in the demo shop without leaving it: the checkout opens over the order; the webhook makes it paid."""
+"""A customer buys in the demo shop without leaving it: the checkout opens over the order; the webhook marks it paid."""
 
 import re
 
@@ -6,7 +6,7 @@ import requests
 from playwright.sync_api import FrameLocator, Page, expect
 
 from tests.browser.local_world.conftest import World
-from tests.browser.windows import ON_DESKTOP, ON_PHONE
+from tests.browser.windows import ON_PHONE
 
 BUTTON = "Pay without leaving the shop: Filter papers, size 02"
 
@@ -21,7 +21,8 @@ def _opened(world: World, page: Page) -> FrameLocator:
     return checkout
 
 
-def test_from_the_shop_to_the_paid_order_in_one_page(world: World, page: Page, troubles: list[str]) -> None:
+@ON_PHONE
+def test_order_is_paid_without_leaving_the_shop(world: World, page: Page, troubles: list[str]) -> None:
     checkout = _opened(world, page)
     address = page.url
     checkout.get_by_role("button", name="Demo Wallet").click()
@@ -35,26 +36,25 @@ def test_from_the_shop_to_the_paid_order_in_one_page(world: World, page: Page, t
     expect(order).to_have_attribute("data-status", "paid", timeout=30_000)
     expect(page.get_by_test_id("settled-by")).to_contain_text("evt_")
     assert page.url == address
-    # The demo wallet's window asks for the keyboard, which browsers remark on in frames.
+    # Browsers warn if the demo wallet's window takes the focus inside a frame.
     assert not [trouble for trouble in troubles if not re.search("favicon|autofocus", trouble)], troubles
 
 
-@ON_DESKTOP
-def test_what_the_page_is_told_makes_no_order_paid(world: World, page: Page) -> None:
+def test_forged_message_marks_no_order_as_paid(world: World, page: Page) -> None:
     _opened(world, page)
     forged = {"type": "status", "payment_request_id": "x", "status": "completed", "is_busy": False}
     inside = next(frame for frame in page.frames if "/pay/" in frame.url)
-    with page.expect_response("**/status"):  # the shop's page looks at its server, as it was told something
+    with page.expect_response("**/status"):  # on a message, the shop's page queries its own server
         inside.evaluate(
             "([news, shop]) => parent.postMessage({ quittance: 1, ...news }, shop)", [forged, world.shop]
         )
     expect(page.get_by_test_id("order")).to_have_attribute("data-status", "awaiting")
-    said = requests.get(f"{page.url}/status", timeout=10).json()
-    assert said["status"] == "awaiting"
+    order = requests.get(f"{page.url}/status", timeout=10).json()
+    assert order["status"] == "awaiting"
 
 
 @ON_PHONE
-def test_the_link_is_there_for_who_closed_the_dialog(world: World, page: Page) -> None:
+def test_closed_dialog_leaves_a_link_to_the_payment(world: World, page: Page) -> None:
     _opened(world, page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""A newcomer buys in the demo shop: checkout, demo wallet, real chain, signed webhook, order paid."""
+"""A customer buys in the demo shop: checkout, demo wallet, real chain, signed webhook, order paid."""
 
 import re
 from typing import Any
@@ -7,11 +7,12 @@ import requests
 from playwright.sync_api import Page, expect
 
 from tests.browser.local_world.conftest import World
-from tests.browser.windows import ON_DESKTOP
+from tests.browser.windows import ON_BOTH
 from tests.pictures import picture
 
 
-def test_from_the_shop_to_the_paid_order(world: World, page: Page, troubles: list[str]) -> None:
+@ON_BOTH
+def test_shop_order_is_paid_with_the_demo_wallet(world: World, page: Page, troubles: list[str]) -> None:
     page.goto(world.shop)
     page.get_by_role("button", name="Pay with crypto: Night Ferry beans").click()
 
@@ -43,7 +44,7 @@ def test_from_the_shop_to_the_paid_order(world: World, page: Page, troubles: lis
     number = page.url.split("/orders/")[1].split("?")[0]
     assert "status=completed" in page.url
     assert requests.get(f"{world.shop}/orders/{number}/status", timeout=10).json()["status"] == "paid"
-    request = _requested_for(world, number)
+    request = _request_of(world, number)
     assert request["status"] == "completed"
     assert (
         request["amount_paid"]
@@ -56,30 +57,14 @@ def test_from_the_shop_to_the_paid_order(world: World, page: Page, troubles: lis
     assert not [trouble for trouble in troubles if "favicon" not in trouble], troubles
 
 
-@ON_DESKTOP
-def test_a_rejected_signature_leads_back_to_the_review(world: World, page: Page) -> None:
-    page.goto(world.shop)
-    page.get_by_role("button", name="Pay with crypto: Filter papers").click()
-    page.wait_for_url("**/pay/**")
-    panel = page.locator("#panel")
-    panel.get_by_role("button", name="Demo Wallet").click()
-    page.get_by_test_id("demo-wallet-confirm").click()
-    pay = panel.get_by_role("button", name="Pay 4.20 USDC")
-    pay.click()
-    page.get_by_test_id("demo-wallet-reject").click()
-    expect(pay).to_be_visible()
-    expect(panel.get_by_test_id("notice")).to_be_visible()
-
-
-def _requested_for(world: World, order: str) -> dict[str, Any]:
-    """Return the one payment request for this order, with its payments, as the API answers the shop's key."""
+def _request_of(world: World, order: str) -> dict[str, Any]:
+    """Return the payment request of this order with its payments, as the API returns it to the shop."""
 
     def get(path: str) -> Any:
-        answer = requests.get(
-            f"{world.api}/api/payment-requests{path}", headers={"X-API-Key": world.key}, timeout=10
-        )
-        assert answer.ok, answer.text
-        return answer.json()
+        url, headers = f"{world.api}/api/payment-requests{path}", {"X-API-Key": world.key}
+        response = requests.get(url, headers=headers, timeout=10)
+        assert response.ok, response.text
+        return response.json()
 
     (listed,) = get(f"?external_id={order}")["data"]
     return dict(get(f"/{listed['id']}"))

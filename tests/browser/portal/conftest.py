@@ -1,4 +1,4 @@
-"""The portal in both windows, without the local world."""
+"""The portal in a browser, without the local world."""
 
 from typing import Any
 
@@ -26,5 +26,5 @@ def portal(live_server: LiveServer, page: Page, settings: Any) -> str:
 
 
 def fits(page: Page) -> bool:
-    """Return whether nothing sticks out at the right."""
+    """Return whether nothing is wider than the window."""
     return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))

@@ -1,4 +1,4 @@
-"""An operator's first morning in a browser: two-factor set-up, sign-in by a code, a key issued, copied and gone."""
+"""An operator in a browser: two-factor set-up, sign-in by a code, an API key that is shown once, the theme."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from merchants.models import AllowedRecipient, Merchant
+from tests.browser.windows import ON_PHONE
 from tests.conftest import Api
 from tests.pictures import picture
 from tests.support.portal.phone import PASSWORD, Phone
@@ -15,7 +16,7 @@ from tests.support.portal.phone import PASSWORD, Phone
 
 @pytest.fixture
 def portal(live_server: LiveServer, settings: Any) -> str:
-    """The address of a portal that demands a second factor."""
+    """The address of a portal that requires a second factor."""
     settings.ENVIRONMENT = "production"
     settings.STORAGES = {
         **settings.STORAGES,
@@ -32,7 +33,18 @@ def give_password(page: Page) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def test_from_the_first_sign_in_to_a_key_that_is_shown_once(
+def turn_on_second_factor(page: Page) -> Phone:
+    """Sign in for the first time, with the code before the current one."""
+    give_password(page)
+    page.get_by_text("Can’t scan it?").click()
+    phone = Phone.scan(page.content())
+    page.get_by_role("textbox", name="Code").fill(phone.code(steps=-1))
+    page.get_by_role("button", name="Turn it on").click()
+    expect(page.get_by_role("heading", name="Two-factor sign-in is on")).to_be_visible()
+    return phone
+
+
+def test_first_sign_in_leads_to_a_key_that_is_shown_once(
     portal: str, page: Page, troubles: list[str]
 ) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=portal)
@@ -81,16 +93,11 @@ def test_from_the_first_sign_in_to_a_key_that_is_shown_once(
     assert troubles == []
 
 
-def test_allowed_recipients_are_changed_by_a_code(portal: str, page: Page, troubles: list[str]) -> None:
-    """The form is filled in wrong first, and right then; what it did is on the merchant's page."""
+@ON_PHONE
+def test_allowed_recipients_are_changed_with_a_code(portal: str, page: Page, troubles: list[str]) -> None:
     evm, solana = "0x8ba1f109551bD432803012645Ac136ddd64DBA72", "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
     page.goto(portal)
-    give_password(page)
-    page.get_by_text("Can’t scan it?").click()
-    phone = Phone.scan(page.content())
-    page.get_by_role("textbox", name="Code").fill(phone.code(steps=-1))
-    page.get_by_role("button", name="Turn it on").click()
-    expect(page.get_by_role("heading", name="Two-factor sign-in is on")).to_be_visible()
+    phone = turn_on_second_factor(page)
     merchant = Merchant.objects.get()
     AllowedRecipient.objects.create(merchant=merchant, chain_type="evm", address=evm)
     change = f"{portal}merchants/merchant/{merchant.pk}/change/"
@@ -128,12 +135,9 @@ def test_allowed_recipients_are_changed_by_a_code(portal: str, page: Page, troub
     assert troubles == []
 
 
-def test_the_theme_is_seen_while_it_is_typed(portal: str, page: Page, troubles: list[str]) -> None:
+def test_theme_preview_follows_the_form(portal: str, page: Page, troubles: list[str]) -> None:
     page.goto(portal)
-    give_password(page)
-    page.get_by_text("Can’t scan it?").click()
-    page.get_by_role("textbox", name="Code").fill(Phone.scan(page.content()).code())
-    page.get_by_role("button", name="Turn it on").click()
+    turn_on_second_factor(page)
     page.goto(f"{portal}merchants/merchant/add/")
     page.locator("#id_name").fill("Harbour")
     preview = page.get_by_role("group", name="How the checkout will look")

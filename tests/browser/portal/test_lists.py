@@ -1,4 +1,4 @@
-"""The portal on a phone: lists of two lines a row, and ids, hashes and addresses that are copied by a button."""
+"""The portal on a phone: lists with two lines a row, and copy buttons for ids, hashes and addresses."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ SHORTEST_ROW, TALLEST_ROW = 40, 72
 
 @pytest.fixture
 def recorded(payment: Payment) -> None:
-    """Give the other lists a row: a key, and a transfer that the payment was credited with."""
+    """Rows for the other lists: a key, and a transfer that the payment was credited with."""
     issue_key(merchant=payment.request.merchant, permissions=["create_payments"], name="shop")
     Refund.objects.create(merchant=payment.request.merchant, request=payment.request, amount=1_000_000)
     ConsumedTransfer.objects.create(
@@ -64,7 +64,7 @@ def many(payment: Payment, merchant: Merchant) -> None:
 
 
 @ON_PHONE
-def test_each_row_of_a_list_is_two_lines_on_a_phone(
+def test_list_rows_have_two_lines_on_a_phone(
     many: None, recorded: None, portal: str, page: Page, troubles: list[str], tmp_path: Path
 ) -> None:
     for model, number in LISTS.items():
@@ -82,10 +82,10 @@ def test_each_row_of_a_list_is_two_lines_on_a_phone(
 
 
 @ON_PHONE
-def test_the_title_of_a_page_is_readable_on_a_phone(
+def test_page_titles_are_readable_on_a_phone(
     payment: Payment, portal: str, page: Page, troubles: list[str]
 ) -> None:
-    """The last part of the path is shown alone: the menu and the arrow beside it lead to the others."""
+    # Only the last part of the path is shown: the menu and the arrow beside it lead to the others.
     order = payment.request
     titles = {
         "payments/paymentrequest/": ("Payment requests", "Payment requests | Quittance"),
@@ -104,7 +104,7 @@ def test_the_title_of_a_page_is_readable_on_a_phone(
 
 
 @ON_PHONE
-def test_ids_hashes_and_addresses_are_copied_by_a_button(
+def test_ids_hashes_and_addresses_have_copy_buttons(
     payment: Payment, portal: str, page: Page, troubles: list[str], tmp_path: Path
 ) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -1,4 +1,4 @@
-"""A day of support in a browser: a payment found by its hash, accepted, its story read, a delivery sent again."""
+"""Support in the portal: a payment is found by its hash and accepted, and requests are exported."""
 
 import csv
 import io
@@ -17,12 +17,11 @@ from payments.requests.events import record_failed
 from tests.browser.portal.conftest import fits
 from tests.support.portal.payment_rows import HASH, RECIPIENT, fail
 from webhooks.endpoints.configuration import Change, configure
-from webhooks.models import Delivery
 
 
 @pytest.fixture
 def payment(merchant: Merchant) -> Payment:
-    """A payment of 10.50 USDC that nothing ties to its request, and a delivery that tells of it."""
+    """A payment of 10.50 USDC that is not bound to its request, and a delivery that reports it."""
     chain = Chain.objects.create(
         id=8453, name="Base", chain_type="evm", native_symbol="ETH", explorer_url="https://basescan.example"
     )
@@ -38,7 +37,7 @@ def payment(merchant: Merchant) -> Payment:
     return unbound
 
 
-def test_from_a_customers_hash_to_an_accepted_payment(
+def test_payment_found_by_its_hash_can_be_accepted(
     payment: Payment, portal: str, page: Page, troubles: list[str], tmp_path: Path
 ) -> None:
     page.goto(f"{portal}payments/payment/")
@@ -70,24 +69,4 @@ def test_from_a_customers_hash_to_an_accepted_payment(
     (row,) = csv.DictReader(io.StringIO(saved.read_text(encoding="utf-8-sig")))
     assert (row["amount"], row["external_id"]) == ("10.500000", "'=1+1 and more")
     assert PaymentRequest.objects.get().status == "active"
-    assert troubles == []
-
-
-def test_a_chosen_delivery_is_sent_again_from_the_list(
-    payment: Payment, portal: str, page: Page, troubles: list[str]
-) -> None:
-    Delivery.objects.update(status="failed", due_at=None, finished_at=payment.created_at)
-    page.goto(f"{portal}webhooks/delivery/")
-    assert fits(page)
-    page.locator("input.action-select").first.check()
-    page.locator("select[name=action]").select_option("resend_selected")
-    page.locator("#changelist-actions-wrapper [type=submit]").first.click()
-    expect(page.get_by_role("heading", name="Send 1 delivery again")).to_be_visible()
-    page.get_by_role("button", name="Send again").click()
-    expect(page.get_by_text("1 delivery is being sent.")).to_be_visible()
-    assert Delivery.objects.get().redelivered_by == "admin olga"
-    page.goto(f"{portal}webhooks/delivery/?q={payment.pk}")
-    page.get_by_role("link", name="payment.failed").click()
-    expect(page.get_by_text("by admin olga")).to_be_visible()
-    assert fits(page)
     assert troubles == []

@@ -1,11 +1,11 @@
-"""The API's reference page: drawn under a strict policy, from this service alone, at desktop and at phone width."""
+"""The API's reference page: drawn under a strict policy, from this service only, at desktop and phone width."""
 
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, Request, expect
 
-from tests.browser.windows import ON_DESKTOP
+from tests.browsing import PHONE
 from tests.pictures import picture
 from tests.support.api.served import Service
 
@@ -17,9 +17,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     running.process.kill()
 
 
-def test_it_shows_each_call_and_loads_nothing_from_elsewhere(
-    page: Page, service: Service, troubles: list[str]
-) -> None:
+def test_reference_shows_each_call_from_one_host(page: Page, service: Service, troubles: list[str]) -> None:
     foreign: list[str] = []
 
     def note(request: Request) -> None:
@@ -28,7 +26,7 @@ def test_it_shows_each_call_and_loads_nothing_from_elsewhere(
 
     page.on("requestfinished", note)
     policies: list[str] = []
-    page.on("response", lambda answer: policies.append(answer.headers.get("content-security-policy", "")))
+    page.on("response", lambda response: policies.append(response.headers.get("content-security-policy", "")))
     page.goto(service.url + "/api/docs")
     page.get_by_role("heading", name="Create a payment request").wait_for()
     for words in (
@@ -40,6 +38,8 @@ def test_it_shows_each_call_and_loads_nothing_from_elsewhere(
         assert page.get_by_role("heading", name=words).count(), words
     assert page.get_by_text("Needs an API key with the permission create_payments.").count()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert page.locator("style[nonce]").count(), "Redoc's own styles carry the page's nonce"
     assert "unsafe" not in policies[0]
     assert "default-src 'none'" in policies[0]
@@ -47,8 +47,7 @@ def test_it_shows_each_call_and_loads_nothing_from_elsewhere(
     assert troubles == []
 
 
-@ON_DESKTOP
-def test_a_call_is_shown_in_curl_and_in_python(page: Page, service: Service) -> None:
+def test_reference_shows_a_call_in_curl_and_python(page: Page, service: Service) -> None:
     page.goto(service.url + "/api/docs#operation/payment_requests.create")
     call = page.locator('[id="operation/payment_requests.create"]')
     expect(call.get_by_role("tab", name="curl")).to_have_attribute("aria-selected", "true")

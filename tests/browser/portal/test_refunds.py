@@ -1,4 +1,4 @@
-"""A refund from the portal in a browser: refused amounts and wallets, the refund's page, the list by status."""
+"""A refund in the portal: rejected amounts and wallets, the refund's page, the list by status."""
 
 import pytest
 from django.db import transaction
@@ -7,17 +7,17 @@ from pytest_django.live_server_helper import LiveServer
 
 from config.admin.actions import action_url
 from config.admin.portal import change_url
-from payments.models import Payment, PaymentRequest, Refund
+from payments.models import PaymentRequest, Refund
 from payments.requests.lifecycle import lock_request
 from payments.sandbox import payments as sandbox_payments
 from tests.browser.portal.conftest import fits
 from tests.pictures import picture
-from tests.support.portal.payment_rows import RECIPIENT, SENDER, Make
+from tests.support.portal.payment_rows import SENDER, Make
 
 
 @pytest.fixture
 def paid(make: Make) -> PaymentRequest:
-    """A request of which all 10.50 USDC are paid."""
+    """A request with all 10.50 USDC paid."""
     request = make("order-7")
     with transaction.atomic():
         sandbox_payments.pay(lock_request(request.pk), request.amount, "for a test")
@@ -60,26 +60,4 @@ def test_refund_is_rejected_by_field_then_created_and_listed(
     page.get_by_role("button", name="Cancel the refund").click()
     expect(page.get_by_text("is cancelled.")).to_be_visible()
     picture(page, "portal, refund cancelled")
-    assert troubles == []
-
-
-def test_where_two_wallets_paid_one_of_their_payments_is_chosen(
-    make: Make, live_server: LiveServer, portal: str, page: Page, troubles: list[str]
-) -> None:
-    request = make("order-8")
-    for amount, payer in ((4_000_000, SENDER), (6_500_000, RECIPIENT)):
-        with transaction.atomic():
-            payment = sandbox_payments.pay(lock_request(request.pk), amount, "for a test")
-        Payment.objects.filter(pk=payment.pk).update(from_address=payer)
-    page.goto(f"{live_server.url}{action_url(request, 'refund')}")
-    picture(page, "portal, refund of two payers")
-    assert fits(page)
-    page.get_by_role("button", name="Refund", exact=True).click()
-    expect(page.get_by_text("Choose a payment, or enter the customer's wallet.")).to_be_visible()
-    picture(page, "portal, refund without a payer")
-    assert not Refund.objects.exists()
-    page.get_by_label("Payment", exact=True).select_option(payment.pk)
-    page.get_by_role("button", name="Refund", exact=True).click()
-    expect(page.get_by_text("is created").first).to_be_visible()
-    assert Refund.objects.get().payment == payment
     assert troubles == []

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Locator, Page
 
 from tests.browsing import DESKTOP
 from tests.chain import LocalChain
-from tests.support.walletconnect.phone import Phone, Told, evm
+from tests.support.walletconnect.phone import Message, Phone, evm
 from tests.support.walletconnect.relay import Relay, running
 
 PROJECT = "0123456789abcdef0123456789abcdef"
@@ -21,31 +21,31 @@ Connect = Callable[..., str]
 def page(
     request: pytest.FixtureRequest,
     browser: Browser,
-    service: str,  # it has to outlive the page, which keeps asking it
+    service: str,  # it has to outlive the page, which keeps polling it
     troubles: list[str],
     local_chain: LocalChain,
 ) -> Iterator[Page]:
-    """A fresh page at desktop width, unless a test names another device; a wallet in it sends by the local node."""
+    """A fresh page at desktop width, unless a test names another device; its wallets send through the local node."""
     context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
     context.set_default_timeout(30_000)
     context.expose_function("sendByNode", lambda sent: local_chain.rpc("eth_sendTransaction", sent))
     opened = context.new_page()
     opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
-    opened.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    opened.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
     yield opened
     context.close()
 
 
 @pytest.fixture(scope="session")
 def running_relay() -> Iterator[Relay]:
-    """The relay; ask for `relay` instead."""
+    """The relay; tests use `relay` instead."""
     with running() as relay:
         yield relay
 
 
 @pytest.fixture(scope="session")
 def running_phone(running_relay: Relay) -> Iterator[Phone]:
-    """The phone; ask for `phone` instead."""
+    """The phone; tests use `phone` instead."""
     started = Phone(PROJECT, running_relay.url)
     yield started
     started.close()
@@ -53,7 +53,7 @@ def running_phone(running_relay: Relay) -> Iterator[Phone]:
 
 @pytest.fixture
 def relay(running_relay: Relay, settings: Any) -> Relay:
-    """A relay that the service offers, and that nobody has called yet."""
+    """The relay that the service is configured with, without calls so far."""
     settings.WALLETCONNECT_PROJECT_ID = PROJECT
     settings.WALLETCONNECT_RELAY_URL = running_relay.url
     running_relay.connections.clear()
@@ -64,7 +64,7 @@ def relay(running_relay: Relay, settings: Any) -> Relay:
 
 @pytest.fixture
 def phone(running_phone: Phone, relay: Relay) -> Phone:  # the service has to offer it
-    """A phone with a wallet that has heard of nothing yet."""
+    """A phone with a wallet that has no session and no request."""
     running_phone.forget()
     return running_phone
 
@@ -88,22 +88,22 @@ def connect(page: Page, panel: Locator, phone: Phone, account: str) -> Connect:
 
 
 def pairing_uri(panel: Locator) -> str:
-    """Choose WalletConnect; return what its code says: it is what a phone scans."""
+    """Choose WalletConnect; return the content of its code, which a phone scans."""
     panel.get_by_role("button", name=NAME).click()
     return code(panel)
 
 
 def code(panel: Locator) -> str:
-    """Return what the code says, once there is one."""
+    """Return the content of the code once there is one."""
     shown = panel.locator("#pairing-uri")
     shown.wait_for(state="attached")
     return str(shown.get_attribute("data-value"))
 
 
-def send(page: Page, phone: Phone, asked: Told, chain: LocalChain) -> str:
-    """Have the phone do what it was asked, and wait until the service has the transaction's hash, which is returned."""
+def send(page: Page, phone: Phone, asked: Message, chain: LocalChain) -> str:
+    """Have the phone send the transaction; return its hash once the service has it."""
     sent = chain.send(asked["request"]["params"][0])
-    with page.expect_response("**/payments") as told:
+    with page.expect_response("**/payments") as submitted:
         phone.answer(asked, sent)
-    assert told.value.status == 201
+    assert submitted.value.status == 201
     return sent

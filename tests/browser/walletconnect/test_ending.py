@@ -1,6 +1,4 @@
-"""How a session ends, goes on and changes: each leads where it leads with a wallet in the browser."""
-
-from typing import Any
+"""A session that ends, continues or changes leads to the same screens as a wallet in the browser."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -8,49 +6,19 @@ from playwright.sync_api import Locator, Page, expect
 from payments.models import Payment
 from tests.browser.conftest import Create
 from tests.browser.walletconnect.conftest import NAME, Connect, send
-from tests.chain import RECIPIENT, LocalChain
+from tests.chain import LocalChain
 from tests.support.accessibility.page_rules import assert_accessible
-from tests.support.walletconnect.phone import Phone, evm
+from tests.support.walletconnect.phone import Phone
 from tests.support.walletconnect.relay import Relay
-
-REFUSALS = {
-    "by WalletConnect's code": (5000, "User rejected.", "You declined the payment in your wallet"),
-    "by Ethereum's code": (4001, "", "You declined the payment in your wallet"),
-    "in words alone": (-32000, "User rejected the transaction", "You declined the payment in your wallet"),
-    "for another reason": (-32000, "nonce too low", "Check its recent activity"),
-}
 
 
 @pytest.fixture
 def pay(panel: Locator) -> Locator:
-    """The button of the review."""
+    """The button that pays."""
     return panel.get_by_role("button", name="Pay 10.50 USDC")
 
 
-@pytest.mark.parametrize("refusal", REFUSALS)
-def test_a_refusal_leads_back_to_the_review_and_the_next_try_pays(
-    page: Page,
-    panel: Locator,
-    pay: Locator,
-    create: Create,
-    connect: Connect,
-    phone: Phone,
-    local_chain: LocalChain,
-    refusal: str,
-) -> None:
-    code, message, told = REFUSALS[refusal]
-    connect(create())
-    pay.click()
-    phone.refuse(phone.expect("request"), code, message)
-    expect(panel.get_by_test_id("notice")).to_contain_text(told)
-    assert not Payment.objects.exists()
-    pay.click()
-    again = phone.expect("request")
-    send(page, phone, again, local_chain)
-    expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
-
-
-def test_a_session_that_the_wallet_ends_leads_back_to_the_list(
+def test_session_ended_by_the_wallet_shows_the_list(
     panel: Locator, pay: Locator, create: Create, connect: Connect, phone: Phone
 ) -> None:
     topic = connect(create())
@@ -60,7 +28,7 @@ def test_a_session_that_the_wallet_ends_leads_back_to_the_list(
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
 
 
-def test_a_session_that_ends_while_the_wallet_is_asked_leaves_the_question_on_record(
+def test_session_ended_during_a_prompt_keeps_it_on_record(
     page: Page, panel: Locator, pay: Locator, create: Create, connect: Connect, phone: Phone
 ) -> None:
     topic = connect(create())
@@ -76,7 +44,7 @@ def test_a_session_that_ends_while_the_wallet_is_asked_leaves_the_question_on_re
     expect(panel.get_by_test_id("notice")).to_contain_text("A payment was started in this browser")
 
 
-def test_a_reload_goes_on_with_the_session_and_pays(
+def test_reload_continues_with_the_session_and_pays(
     page: Page,
     panel: Locator,
     pay: Locator,
@@ -97,7 +65,7 @@ def test_a_reload_goes_on_with_the_session_and_pays(
     assert relay.methods().count("wc_proposeSession") == 1
 
 
-def test_an_answer_that_comes_while_the_page_has_lost_the_relay_is_not_lost(
+def test_hash_sent_while_the_relay_was_lost_arrives(
     page: Page,
     panel: Locator,
     pay: Locator,
@@ -117,7 +85,7 @@ def test_an_answer_that_comes_while_the_page_has_lost_the_relay_is_not_lost(
     assert [one["origin"] for one in relay.connections].count(service) >= 2
 
 
-def test_a_session_that_was_ended_meanwhile_is_not_gone_on_with(
+def test_session_ended_while_the_page_was_away_is_left(
     page: Page, panel: Locator, pay: Locator, create: Create, connect: Connect, phone: Phone
 ) -> None:
     request = create()
@@ -129,7 +97,7 @@ def test_a_session_that_was_ended_meanwhile_is_not_gone_on_with(
     expect(panel.get_by_test_id("notice")).to_contain_text("Your wallet disconnected from this page")
 
 
-def test_who_turns_to_another_wallet_ends_the_session_and_contacts_the_relay_no_more(
+def test_leaving_the_wallet_ends_session_and_relay_calls(
     page: Page,
     panel: Locator,
     pay: Locator,
@@ -147,32 +115,3 @@ def test_who_turns_to_another_wallet_ends_the_session_and_contacts_the_relay_no_
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     page.wait_for_load_state("networkidle")
     assert len(relay.connections) == before
-
-
-def test_another_account_that_the_wallet_changes_to_is_the_one_that_pays(
-    panel: Locator,
-    pay: Locator,
-    create: Create,
-    connect: Connect,
-    phone: Phone,
-    account: str,
-    local_chain: LocalChain,
-) -> None:
-    other = f"eip155:{local_chain.chain_id}:{RECIPIENT}"
-    topic = connect(create(), eip155=evm(account, other))
-    expect(panel).to_contain_text(local_chain.payer)
-    event: dict[str, Any] = {"name": "accountsChanged", "data": [RECIPIENT]}
-    phone.does("say", topic=topic, chainId=f"eip155:{local_chain.chain_id}", event=event)
-    expect(panel.get_by_test_id("notice")).to_contain_text("You changed the account in your wallet")
-    expect(panel).to_contain_text(RECIPIENT)
-
-
-def test_an_account_that_the_wallet_takes_back_is_gone(
-    panel: Locator, create: Create, connect: Connect, phone: Phone, account: str, local_chain: LocalChain
-) -> None:
-    other = f"eip155:{local_chain.chain_id}:{RECIPIENT}"
-    topic = connect(create(), eip155=evm(account, other))
-    expect(panel).to_contain_text(local_chain.payer)
-    phone.does("allow", topic=topic, namespaces={"eip155": evm(other)})
-    expect(panel.get_by_test_id("notice")).to_contain_text("You changed the account in your wallet")
-    expect(panel).to_contain_text(RECIPIENT)

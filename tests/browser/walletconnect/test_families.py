@@ -1,4 +1,4 @@
-"""One session for both families of networks, where the service can bring money from one to the other."""
+"""One session for both chain families, if the service offers swaps between them."""
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -11,7 +11,7 @@ from tests.support.walletconnect.phone import Phone, evm
 from tests.support.walletconnect.relay import Relay
 
 
-def test_a_wallet_of_both_pays_from_either_and_a_reload_goes_on_with_the_one_that_was_chosen(
+def test_wallet_of_both_families_keeps_the_chosen_one(
     page: Page,
     panel: Locator,
     create: Create,
@@ -32,14 +32,3 @@ def test_a_wallet_of_both_pays_from_either_and_a_reload_goes_on_with_the_one_tha
     page.reload()
     expect(other).to_be_visible()
     assert relay.methods().count("wc_proposeSession") == 1
-
-
-def test_a_wallet_of_the_other_family_alone_pays_from_there(
-    panel: Locator,
-    create: Create,
-    connect: Connect,
-    routed: SwapWorld,  # the service has to offer it
-    local_ledger: LocalLedger,
-) -> None:
-    connect(create(), solana=allowed(local_ledger.payer, SEND))
-    expect(panel.locator(".token", has_text="SOL").first).to_be_visible()

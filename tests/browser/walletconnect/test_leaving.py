@@ -1,4 +1,4 @@
-"""What stays of a session that its customer has turned away from."""
+"""A session after its customer left it: nothing that it sent is lost, and it ends."""
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -10,7 +10,7 @@ from tests.chain import LocalChain
 from tests.support.walletconnect.phone import Phone, evm
 
 
-def test_what_is_sent_after_the_customer_turned_away_is_kept(
+def test_hash_sent_after_the_customer_left_is_kept(
     page: Page, panel: Locator, create: Create, connect: Connect, phone: Phone, local_chain: LocalChain
 ) -> None:
     topic = connect(create())
@@ -19,7 +19,7 @@ def test_what_is_sent_after_the_customer_turned_away_is_kept(
     panel.get_by_role("button", name="I don’t see the request in my wallet").click()
     panel.get_by_role("button", name="Use another wallet").click()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
-    # Not even another try takes the wallet's answer away.
+    # Another pairing doesn't discard the wallet's response.
     phone.scan(pairing_uri(panel))
     sent = send(page, phone, asked, local_chain)
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
@@ -27,7 +27,7 @@ def test_what_is_sent_after_the_customer_turned_away_is_kept(
     assert phone.expect("ended")["topic"] == topic
 
 
-def test_a_session_that_another_merchant_was_named_in_is_not_gone_on_with(
+def test_session_that_names_another_merchant_is_left(
     page: Page, panel: Locator, create: Create, connect: Connect, phone: Phone
 ) -> None:
     topic = connect(create())
@@ -39,7 +39,7 @@ def test_a_session_that_another_merchant_was_named_in_is_not_gone_on_with(
     assert phone.expect("ended")["topic"] == topic
 
 
-def test_who_turns_away_and_back_at_once_is_connected_anew(
+def test_leaving_and_returning_connects_a_new_session(
     panel: Locator, create: Create, connect: Connect, phone: Phone, account: str
 ) -> None:
     topic = connect(create())

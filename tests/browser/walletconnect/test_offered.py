@@ -1,72 +1,58 @@
-"""With a project id, a customer who chooses WalletConnect reaches the relay through the page, and nobody else."""
+"""With a project id, the page calls the relay once a customer chooses WalletConnect, and no other host."""
 
 import json
-import re
 from typing import Any
 
 from playwright.sync_api import Locator, Page, Route, expect
 
-from checkout.integrity import integrity
-from payments.models import PaymentRequest
 from tests.browser.conftest import AddWallet, Create
 from tests.browser.walletconnect.conftest import NAME, PROJECT, Connect, pairing_uri, send
 from tests.chain import LocalChain
-from tests.conftest import Api
 from tests.pictures import picture
 from tests.support.walletconnect.phone import Phone
 from tests.support.walletconnect.relay import Relay
 from tests.support.wallets.stub import NAME as STUB
 
-# Of a question to a wallet.
+# The tag of a request to a wallet.
 REQUEST_TAG = 1108
 SCRIPT = "/static/checkout/walletconnect.js"
 
 
 def watched(page: Page) -> list[str]:
-    """Return the list of all that the browser asks for from now on, web sockets included."""
-    asked: list[str] = []
-    page.context.on("request", lambda request: asked.append(request.url))
-    page.on("websocket", lambda socket: asked.append(socket.url))
-    return asked
+    """Return the list of the URLs that the browser requests from now on, web sockets included."""
+    requested: list[str] = []
+    page.context.on("request", lambda request: requested.append(request.url))
+    page.on("websocket", lambda socket: requested.append(socket.url))
+    return requested
 
 
-def test_the_policy_names_the_relay_and_the_import_map_the_scripts_digest(
-    public: Api, create: Create, relay: Relay
+def test_page_without_a_project_id_does_not_offer_it(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
-    answer = public.get(f"/pay/{create()['shortcode']}")
-    assert f"; connect-src 'self' {relay.url}; " in answer["Content-Security-Policy"]
-    (told,) = re.findall(r'type="importmap">(.+?)</script>', answer.content.decode())
-    assert json.loads(told)["integrity"][SCRIPT] == integrity("checkout/walletconnect.js")
+    requested = watched(page)
+    add_wallet()
+    page.goto(create()["payment_url"], wait_until="networkidle")
+    expect(panel.locator(".wallet__name")).to_have_text([STUB])
+    assert requested
+    assert not [url for url in requested if "walletconnect" in url]
 
 
-def test_a_request_that_has_ended_and_its_other_pages_may_not_call_the_relay(
-    public: Api, create: Create, relay: Relay
-) -> None:
-    request = create()
-    for path in (f"/pay/{request['shortcode']}/by-hand", "/"):
-        assert relay.url not in public.get(path)["Content-Security-Policy"]
-    PaymentRequest.objects.update(status="cancelled")
-    answer = public.get(f"/pay/{request['shortcode']}")
-    assert relay.url not in answer["Content-Security-Policy"]
-    assert b"data-walletconnect" not in answer.content
-
-
-def test_it_comes_after_the_wallets_of_this_browser_and_nothing_is_contacted_before_it_is_chosen(
+def test_walletconnect_comes_last_and_calls_nothing_unchosen(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet, relay: Relay
 ) -> None:
     add_wallet()
-    asked = watched(page)
+    requested = watched(page)
     page.goto(create()["payment_url"], wait_until="networkidle")
     expect(panel.locator(".wallet__name")).to_have_text([STUB, NAME])
     expect(panel.get_by_role("button", name=NAME)).to_contain_text(
         "Scan a code with the wallet on your phone"
     )
     picture(page, "WalletConnect in the list of wallets")
-    assert not [url for url in asked if SCRIPT in url]
+    assert not [url for url in requested if SCRIPT in url]
     assert relay.connections == []
 
 
-def test_paying_contacts_the_service_and_the_relay_and_nobody_else(
+def test_paying_calls_only_the_service_and_the_relay(
     page: Page,
     panel: Locator,
     service: str,
@@ -77,21 +63,21 @@ def test_paying_contacts_the_service_and_the_relay_and_nobody_else(
     local_chain: LocalChain,
     troubles: list[str],
 ) -> None:
-    asked = watched(page)
+    requested = watched(page)
     connect(create())
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
     request = phone.expect("request")
     send(page, phone, request, local_chain)
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
     phone.expect("ended")
-    others = [url for url in asked if not url.startswith((f"{service}/", "data:"))]
+    others = [url for url in requested if not url.startswith((f"{service}/", "data:"))]
     assert {url.split("?")[0].rstrip("/") for url in others} == {relay.url}
     assert page.locator("iframe").count() == 0
-    # The content security policy refused nothing, and no script complained.
+    # The content security policy blocked nothing, and no script failed.
     assert troubles == []
 
 
-def test_the_relay_is_told_what_it_needs_and_nothing_of_the_payment(
+def test_relay_learns_nothing_about_the_payment(
     page: Page,
     panel: Locator,
     service: str,
@@ -104,19 +90,19 @@ def test_the_relay_is_told_what_it_needs_and_nothing_of_the_payment(
     connect(create())
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
     phone.expect("request")
-    published = [told for method, told in relay.calls if method == "irn_publish"]
-    (told,) = [told for told in published if told["tag"] == REQUEST_TAG]
-    assert set(told) == {"topic", "message", "ttl", "prompt", "tag", "tvf"}
-    # Without our own hand in it, the library would tell method, network and contract here.
-    assert set(told["tvf"]) == {"correlationId"}
-    said = json.dumps(relay.calls).lower()
+    published = [call for method, call in relay.calls if method == "irn_publish"]
+    (call,) = [call for call in published if call["tag"] == REQUEST_TAG]
+    assert set(call) == {"topic", "message", "ttl", "prompt", "tag", "tvf"}
+    # By itself, the library would send method, network and contract here.
+    assert set(call["tvf"]) == {"correlationId"}
+    sent = json.dumps(relay.calls).lower()
     secrets = (local_chain.payer, local_chain.usdc, local_chain.recipient, "eth_sendtransaction", "eip155")
-    assert not [secret for secret in secrets if secret.lower().removeprefix("0x") in said]
+    assert not [secret for secret in secrets if secret.lower().removeprefix("0x") in sent]
     (page_, *_) = [one for one in relay.connections if one["origin"] == service]
     assert page_["projectId"] == PROJECT
 
 
-def test_what_the_library_keeps_is_in_this_tab_alone(
+def test_library_stores_its_data_in_this_tab_only(
     page: Page, panel: Locator, create: Create, connect: Connect
 ) -> None:
     connect(create())
@@ -130,12 +116,12 @@ def test_what_the_library_keeps_is_in_this_tab_alone(
     assert kept == {"databases": 0, "cookies": ""}
 
 
-def test_a_script_that_was_altered_is_not_run(
+def test_altered_walletconnect_script_does_not_run(
     page: Page, panel: Locator, create: Create, relay: Relay
 ) -> None:
     def altered(route: Route) -> None:
-        answer = route.fetch()
-        route.fulfill(response=answer, body=answer.text() + "\n// altered")
+        response = route.fetch()
+        route.fulfill(response=response, body=response.text() + "\n// altered")
 
     page.route(f"**{SCRIPT}", altered)
     page.goto(create()["payment_url"])
@@ -144,7 +130,7 @@ def test_a_script_that_was_altered_is_not_run(
     assert relay.connections == []
 
 
-def test_a_code_asks_for_the_networks_of_this_payment_and_what_it_needs_there(
+def test_code_requests_only_what_the_payment_needs(
     page: Page, panel: Locator, service: str, create: Create, phone: Phone, local_chain: LocalChain
 ) -> None:
     page.goto(create()["payment_url"])
@@ -165,6 +151,6 @@ def test_a_code_asks_for_the_networks_of_this_payment_and_what_it_needs_there(
         }
     }
     assert params["proposer"]["metadata"]["url"] == service
-    # Wallets show one of them: both are the page's own.
+    # Wallets show one of them; both are the page's own.
     icons = [f"{service}/static/checkout/icon.{kind}" for kind in ("svg", "png")]
     assert params["proposer"]["metadata"]["icons"] == icons

@@ -1,4 +1,4 @@
-"""A wallet on another device pays, on a real chain, by what it was asked through the relay."""
+"""A wallet on another device pays on a real chain, by a request through the relay."""
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -9,10 +9,8 @@ from tests.chain import LocalChain
 from tests.support.payments.world import Clock, look_until_decided
 from tests.support.walletconnect.phone import Phone
 
-METHODS = {"eth_sendTransaction", "personal_sign", "wallet_switchEthereumChain", "wallet_addEthereumChain"}
 
-
-def test_a_phone_that_scanned_the_code_pays_to_the_end(
+def test_wallet_that_scanned_the_code_completes_the_request(
     page: Page, panel: Locator, create: Create, connect: Connect, phone: Phone, local_chain: LocalChain
 ) -> None:
     topic = connect(create())
@@ -26,5 +24,4 @@ def test_a_phone_that_scanned_the_code_pays_to_the_end(
     assert look_until_decided(payment, Clock()).status == "completed"
     page.evaluate("dispatchEvent(new Event('online'))")
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible()
-    # The wallet need not be told twice that it is no longer wanted.
     assert phone.expect("ended")["topic"] == topic

@@ -1,4 +1,4 @@
-"""A swap by a wallet on another device: it gives the permission first, which the server is asked about in its place."""
+"""A swap by a wallet on another device, whose permission the page reads from the server."""
 
 import re
 
@@ -9,10 +9,10 @@ from tests.browser.walletconnect.conftest import Connect
 from tests.support.swaps.world import SwapWorld
 from tests.support.walletconnect.phone import Phone
 
-SEVERAL_LOOKS_MS = 7_000
+SEVERAL_POLLS_MS = 7_000
 
 
-def test_the_payment_follows_the_permission_once_the_server_has_seen_it(
+def test_payment_follows_once_the_server_sees_the_permission(
     page: Page, panel: Locator, create: Create, connect: Connect, phone: Phone, routed: SwapWorld
 ) -> None:
     dai = routed.token(routed.first_row, "DAI")
@@ -27,13 +27,13 @@ def test_the_payment_follows_the_permission_once_the_server_has_seen_it(
     panel.get_by_role("button", name=re.compile("^Pay [0-9]")).click()
     permission = phone.expect("request")
     assert permission["request"]["params"][0]["data"].startswith("0x095ea7b3")
-    # The wallet answers no question about receipts, so that it is not asked any.
+    # The wallet can't return receipts, so the page requests none.
     phone.answer(permission, routed.sign_and_send(routed.first, permission["request"]["params"][0]))
     expect(panel.get_by_role("heading", name="Waiting for")).to_be_visible()
-    page.clock.run_for(SEVERAL_LOOKS_MS)
+    page.clock.run_for(SEVERAL_POLLS_MS)
     payment = phone.expect("request")
     assert payment["request"]["method"] == "eth_sendTransaction"
     expect(panel).to_have_attribute("data-screen", "confirming")
-    with page.expect_response("**/payments") as told:
+    with page.expect_response("**/payments") as submitted:
         phone.answer(payment, routed.sign_and_send(routed.first, payment["request"]["params"][0]))
-    assert told.value.status == 201
+    assert submitted.value.status == 201

@@ -1,52 +1,41 @@
-"""A server that is busy for a moment is waited for by the page, which says so; for longer, the customer decides."""
+"""A server that is busy briefly is waited for; after a longer wait the customer decides."""
 
-import re
-
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import AddWallet, Create
-from tests.browser.wallets.test_paying import review, send
+from tests.browser.wallets.steps import ON_ITS_WAY, SENT, review, send
 from tests.support.accessibility.page_rules import assert_accessible
 
-BUSY = {429: ("rate_limited", "Slow down."), 503: ("node_unavailable", "No node answers.")}
+
+def _be_busy(page: Page, path: str, seconds: int) -> None:
+    """Respond to the next call of this path with 503."""
+    error = {"code": "node_unavailable", "message": "No node responds."}
+    response = {"status": 503, "headers": {"Retry-After": str(seconds)}, "json": {"error": error}}
+    page.route(path, lambda route: route.fulfill(**response), times=1)
 
 
-def _refuse(page: Page, path: str, status: int, seconds: int, times: int) -> None:
-    code, message = BUSY[status]
-    answer = {
-        "status": status,
-        "headers": {"Retry-After": str(seconds)},
-        "json": {"error": {"code": code, "message": message}},
-    }
-    page.route(path, lambda route: route.fulfill(**answer), times=times)
-
-
-@pytest.mark.parametrize("status", BUSY)
-def test_a_short_wait_goes_on_by_itself(
-    page: Page, panel: Locator, create: Create, add_wallet: AddWallet, status: int
+def test_short_wait_is_shown_and_ends_by_itself(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     wallet = add_wallet()
-    _refuse(page, "**/build-transaction", status, 7, times=1)
+    _be_busy(page, "**/build-transaction", 7)
     page.clock.install()
     review(page, panel, create()).click()
-    expect(panel.get_by_test_id("notice")).to_have_text(re.compile("Trying again in 7 s"))
-    expect(panel.get_by_role("heading", name="Preparing the transaction")).to_be_visible()
-    assert wallet.asked("eth_sendTransaction") == []
-    if status == 429:
-        assert_accessible(page)
-    with page.expect_response("**/payments") as told:
+    expect(panel.get_by_test_id("notice")).to_contain_text("Trying again in 7 s")
+    assert wallet.asked(SENT) == []
+    assert_accessible(page)
+    with page.expect_response("**/payments") as submitted:
         page.clock.fast_forward(8_000)
-    assert told.value.status == 201
-    expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
-    assert len(wallet.asked("eth_sendTransaction")) == 1
+    assert submitted.value.status == 201
+    expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
+    assert len(wallet.asked(SENT)) == 1
 
 
-def test_who_can_not_wait_may_leave(
+def test_customer_can_leave_during_a_short_wait(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet()
-    _refuse(page, "**/routes", 503, 5, times=1)
+    _be_busy(page, "**/routes", 5)
     page.clock.install()
     page.goto(create()["payment_url"])
     panel.locator(".wallet").click()
@@ -57,21 +46,14 @@ def test_who_can_not_wait_may_leave(
     expect(panel).to_have_attribute("data-screen", "choose")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "times", "waits"), [(30, 1, 0), (6, 2, 1)], ids=["long", "again and again"]
-)
-def test_a_long_wait_is_the_customers_to_end(
-    page: Page, panel: Locator, create: Create, add_wallet: AddWallet, seconds: int, times: int, waits: int
+def test_long_wait_is_ended_by_the_customer(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet()
-    _refuse(page, "**/build-transaction", 503, seconds, times)
-    page.clock.install()
+    _be_busy(page, "**/build-transaction", 30)
     pay = review(page, panel, create())
     pay.click()
-    for _ in range(waits):
-        expect(panel.get_by_test_id("notice")).to_contain_text("Trying again in")
-        page.clock.fast_forward(7_000)
-    expect(panel.get_by_test_id("notice")).to_contain_text(f"You can try again in {seconds} s.")
+    expect(panel.get_by_test_id("notice")).to_contain_text("You can try again in 30 s.")
     panel.get_by_role("button", name="Try again").click()
     send(page, pay)
-    expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
+    expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()

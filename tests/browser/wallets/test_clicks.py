@@ -7,11 +7,11 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.connecting.test_permissions import order_there as order_there
-from tests.browser.wallets.test_paying import send
+from tests.browser.wallets.steps import ON_ITS_WAY, review, send
 from tests.support.swaps.world import SwapWorld
 from tests.support.wallets.stub import NAME, StubWallet
 
-# On a button: a page that moves under the pointer makes Playwright click again.
+# On a button: Playwright clicks again if the page moves under the pointer.
 _COUNT = """
 window.clicks = 0;
 addEventListener("click", ({ isTrusted, target }) => {
@@ -21,35 +21,24 @@ addEventListener("click", ({ isTrusted, target }) => {
 PROMPTS = ("eth_sendTransaction", "personal_sign", "wallet_switchEthereumChain", "wallet_addEthereumChain")
 
 
-def _clicks(page: Page) -> int:
-    return int(page.evaluate("window.clicks"))
+def _counts(page: Page, wallet: StubWallet, *, is_connected: bool) -> tuple[int, int]:
+    """Return the clicks and the prompts; a wallet that is connected to the page connects without a prompt."""
+    methods = PROMPTS if is_connected else ("eth_requestAccounts", *PROMPTS)
+    return int(page.evaluate("window.clicks")), sum(len(wallet.asked(method)) for method in methods)
 
 
-def _prompts(wallet: StubWallet, *, is_connected: bool) -> int:
-    """Return how often the wallet asked its owner; it connects without asking a page that it is connected to."""
-    connecting = 0 if is_connected else len(wallet.asked("eth_requestAccounts"))
-    return connecting + sum(len(wallet.asked(method)) for method in PROMPTS)
-
-
-def _pay(page: Page, panel: Locator, request: dict[str, Any]) -> None:
-    page.goto(request["payment_url"])
-    panel.get_by_role("button", name=NAME).click()
-    send(page, panel.get_by_role("button", name="Pay 10.50 USDC"))
-    expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
-
-
-def test_a_direct_payment_takes_two_clicks_and_two_prompts_and_the_next_one_prompt(
+def test_direct_payment_takes_two_clicks_and_two_prompts(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     page.add_init_script(_COUNT)
     wallet = add_wallet()
-    _pay(page, panel, create())
-    assert (_clicks(page), _prompts(wallet, is_connected=False)) == (2, 2)
-    _pay(page, panel, create())
-    assert (_clicks(page), _prompts(wallet, is_connected=True)) == (2, 1)
+    for is_connected, prompts in ((False, 2), (True, 1)):
+        send(page, review(page, panel, create()))
+        expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
+        assert _counts(page, wallet, is_connected=is_connected) == (2, prompts)
 
 
-def test_any_other_token_takes_four_clicks(
+def test_another_token_takes_four_clicks_and_three_prompts(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet, routed: SwapWorld
 ) -> None:
     page.add_init_script(_COUNT)
@@ -59,6 +48,5 @@ def test_any_other_token_takes_four_clicks(
     panel.get_by_role("button", name="Pay with another token").click()
     panel.get_by_role("button", name=re.compile(r"^DAI\b.*Local Chain")).click()
     send(page, panel.get_by_role("button", name=re.compile("^Pay [0-9]")))
-    assert _clicks(page) == 4
     # Connecting, the permission for exactly this amount, and the payment.
-    assert _prompts(wallet, is_connected=False) == 3
+    assert _counts(page, wallet, is_connected=False) == (4, 3)

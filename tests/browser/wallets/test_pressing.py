@@ -1,4 +1,4 @@
-"""What is pressed while the page has something new to show: the click is not lost, and does only what was shown."""
+"""A press while the page has something new to show: the click is not lost, and does only what was shown."""
 
 from datetime import datetime, timedelta
 
@@ -6,8 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
 from tests.browser.conftest import AddWallet, Create
-from tests.browser.wallets.changing.test_changing_in_between import OTHER
-from tests.browser.wallets.test_paying import review
+from tests.browser.wallets.steps import OTHER, SENT, review
 from tests.support.wallets.stub import NAME
 
 LATE = "Another Wallet"
@@ -19,7 +18,7 @@ def _press(page: Page, element: Locator) -> None:
     page.mouse.down()
 
 
-def test_a_wallet_that_arrives_during_a_press_does_not_swallow_the_click(
+def test_wallet_that_arrives_during_a_press_keeps_the_click(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet()
@@ -35,7 +34,7 @@ def test_a_wallet_that_arrives_during_a_press_does_not_swallow_the_click(
     expect(panel.get_by_role("heading", name="Review and pay")).to_be_visible()
 
 
-def test_what_came_during_a_press_that_was_no_click_is_shown_after_it(
+def test_press_that_was_no_click_shows_what_arrived_after_it(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet()
@@ -48,7 +47,7 @@ def test_what_came_during_a_press_that_was_no_click_is_shown_after_it(
     expect(panel.get_by_role("heading", name="Pay with your wallet")).to_be_visible()
 
 
-def test_a_press_that_never_ends_does_not_hold_the_page(
+def test_press_that_never_ends_does_not_hold_the_page(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet()
@@ -58,7 +57,7 @@ def test_a_press_that_never_ends_does_not_hold_the_page(
     expect(panel.get_by_role("button", name=LATE)).to_be_visible()
 
 
-def test_an_account_that_changes_while_pay_is_pressed_is_asked_for_nothing(
+def test_account_that_changes_during_a_press_signs_nothing(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     wallet = add_wallet()
@@ -69,5 +68,5 @@ def test_an_account_that_changes_while_pay_is_pressed_is_asked_for_nothing(
     page.mouse.up()
     expect(panel.get_by_text(OTHER)).to_be_visible()
     expect(panel.get_by_test_id("notice")).to_have_text("You changed the account in your wallet.")
-    assert not wallet.asked("eth_sendTransaction")
+    assert not wallet.asked(SENT)
     assert not Payment.objects.exists()

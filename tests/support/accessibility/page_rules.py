@@ -1,4 +1,4 @@
-"""What every state of the page is held to: axe-core's rules, room for large text and narrow windows, one status."""
+"""The rules for every state of the page: axe-core's, room for large text and narrow windows, one status."""
 
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,7 @@ _BY_NIGHT = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "resultT
 _ON_A_PHONE = {"runOnly": {"type": "rule", "values": ["color-contrast", "target-size"]}}
 # Without scripts the page renews itself, and offers a link to itself that does not (WCAG 2.2.1).
 _STILL = "!!document.querySelector('a[href*=\"?still\"]')"
-_TOLD = """options => axe.run(document, options).then(({ violations }) => violations.flatMap(
+_VIOLATIONS = """options => axe.run(document, options).then(({ violations }) => violations.flatMap(
   ({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} at ${target.join(" ")}: ${failureSummary}`)))"""
 # Not an inline style, which the page's policy refuses: a sheet that is built and taken away again.
 _WIDEST = """css => {
@@ -69,7 +69,7 @@ def open_bare(page: Page, url: str) -> None:
 
 
 def assert_accessible(page: Page) -> None:
-    """Hold the page as it stands to all rules: by day and by night, wide and narrow, with large and spaced text."""
+    """Check the page against all rules: in light and dark, wide and narrow, with large and spaced text."""
     picture(page)
     page.set_viewport_size(DESKTOP)
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
@@ -100,7 +100,7 @@ def violations(page: Page | Frame, options: dict[str, Any]) -> list[str]:
     # It is large: once for each document, not for each state of it.
     if not page.evaluate("'axe' in window"):
         page.evaluate(_axe())
-    found: list[str] = page.evaluate(_TOLD, options)
+    found: list[str] = page.evaluate(_VIOLATIONS, options)
     can_be_stilled = page.evaluate(_STILL)
     return [one for one in found if not (can_be_stilled and one.startswith("meta-refresh at"))]
 

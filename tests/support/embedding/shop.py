@@ -24,8 +24,8 @@ PAGE = """<!doctype html>
 <div id="here"></div>
 <p class="long">We bake at night.</p></main>
 <script nonce="shop">
-  window.told = [];
-  const note = (name) => (progress) => told.push([name, progress]);
+  window.events = [];
+  const note = (name) => (progress) => events.push([name, progress]);
   window.options = {{
     paymentUrl: document.getElementById("pay").href,
     onStatus: note("status"), onCompleted: note("completed"), onClosed: note("closed"),

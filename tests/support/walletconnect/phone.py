@@ -11,18 +11,18 @@ from typing import Any
 from demo.services import node, packages
 from demo.services.process import LOCAL
 
-Told = dict[str, Any]
+Message = dict[str, Any]
 _FOLDER = Path(__file__).parent / "phone"
 EVM_METHODS = ["eth_sendTransaction", "personal_sign"]
 PATIENCE_SECONDS = 20
 
 
 class Phone:
-    """What its owner does; `expect` waits for what it is asked."""
+    """The phone of a customer; `expect` waits for the events of its wallet."""
 
     def __init__(self, project_id: str, relay_url: str) -> None:
         installed = packages.install(_FOLDER, LOCAL / "walletconnect", "WalletConnect's library")
-        # A module finds its packages from where it stands.
+        # A module finds its packages from its own folder.
         script = installed / "phone.mjs"
         script.write_text((_FOLDER / "phone.mjs").read_text())
         self._process = subprocess.Popen(
@@ -32,7 +32,7 @@ class Phone:
             text=True,
         )
         self._numbers = itertools.count(1)
-        self._events: dict[str, queue.Queue[Told]] = {
+        self._events: dict[str, queue.Queue[Message]] = {
             name: queue.Queue() for name in ("ready", "proposal", "request", "ended", "done")
         }
         self._reader = threading.Thread(target=self._read)
@@ -47,43 +47,43 @@ class Phone:
         self._reader.join()
 
     def forget(self) -> None:
-        """Leave what earlier tests asked."""
+        """Drop the events of earlier tests."""
         for name in ("proposal", "request", "ended"):
             while not self._events[name].empty():
                 self._events[name].get_nowait()
 
-    def expect(self, event: str) -> Told:
+    def expect(self, event: str) -> Message:
         """Return the next `proposal`, `request` or `ended`."""
         try:
             return self._events[event].get(timeout=PATIENCE_SECONDS)
         except queue.Empty:
             raise AssertionError(f"No {event} has come to the phone.") from None
 
-    def scan(self, uri: str) -> Told:
+    def scan(self, uri: str) -> Message:
         """Scan a code; returns the proposal that it leads to."""
         self.does("pair", uri=uri)
         return self.expect("proposal")
 
-    def approve(self, proposal: Told, **namespaces: Told) -> str:
+    def approve(self, proposal: Message, **namespaces: Message) -> str:
         """Approve it for these accounts; returns the session's topic."""
         topic: str = self.does("approve", id=proposal["id"], namespaces=namespaces)
         return topic
 
-    def reject(self, proposal: Told, code: int = 5000, message: str = "User rejected.") -> None:
+    def reject(self, proposal: Message, code: int = 5000, message: str = "User rejected.") -> None:
         """Decline to connect."""
         self.does("reject", id=proposal["id"], code=code, message=message)
 
-    def answer(self, request: Told, result: Any) -> None:
-        """Do what was asked."""
+    def answer(self, request: Message, result: Any) -> None:
+        """Return a result for the request."""
         self.does("answer", topic=request["topic"], id=request["id"], result=result)
 
-    def refuse(self, request: Told, code: int = 5000, message: str = "User rejected.") -> None:
-        """Decline what was asked."""
+    def refuse(self, request: Message, code: int = 5000, message: str = "User rejected.") -> None:
+        """Reject the request."""
         error = {"code": code, "message": message}
         self.does("refuse", topic=request["topic"], id=request["id"], error=error)
 
     def does(self, doing: str, **given: Any) -> Any:
-        """Do something, and return what came of it once it is done."""
+        """Do something; return its result once it is done."""
         number = next(self._numbers)
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"number": number, "doing": doing, **given}) + "\n")
@@ -97,11 +97,11 @@ class Phone:
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            told = json.loads(line)
-            self._events[told.pop("event")].put(told)
+            message = json.loads(line)
+            self._events[message.pop("event")].put(message)
 
 
-def evm(*accounts: str, methods: list[str] | None = None) -> Told:
+def evm(*accounts: str, methods: list[str] | None = None) -> Message:
     """Return what a wallet allows for accounts such as `eip155:1:0x…`."""
     chains = sorted({account.rpartition(":")[0] for account in accounts})
     events = ["accountsChanged", "chainChanged"]

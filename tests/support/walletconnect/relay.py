@@ -42,7 +42,7 @@ class Relay:
         return [method for method, _ in self.calls]
 
     def drop(self, origin: str) -> None:
-        """Lose the connections of an origin's pages, as phones do with a page that nobody looks at."""
+        """Lose the connections of an origin's pages, as phones do with a page in the background."""
         with self._lock:
             lost = [
                 one for listeners in self._listening.values() for one in listeners if _origin(one) == origin
@@ -74,7 +74,7 @@ class Relay:
                     listeners.pop(connection, None)
 
     def _received(self, client: str, call: int) -> None:
-        """What nobody confirms is sent again over the next connection: the last one may have been lost."""
+        """Note that a message arrived. Others are sent again over the next connection: it may have been lost."""
         with self._lock:
             if call in self._unanswered:
                 self._unanswered.pop(call).delivered_to.add(client)
@@ -119,9 +119,9 @@ class Relay:
                 if client in {message.sender, *message.delivered_to} or connection in message.sent_on:
                     continue
                 message.sent_on.add(connection)
-                told = {"id": topic, "data": message.data}
+                params = {"id": topic, "data": message.data}
                 number = next(self._ids)
-                call = {"id": number, "jsonrpc": "2.0", "method": "irn_subscription", "params": told}
+                call = {"id": number, "jsonrpc": "2.0", "method": "irn_subscription", "params": params}
                 self._unanswered[number] = message
                 with suppress(ConnectionClosed):
                     connection.send(json.dumps(call))

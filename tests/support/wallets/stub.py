@@ -1,4 +1,4 @@
-"""Wallets in the page that fail in every way that wallets are known to fail."""
+"""Wallets in the page that fail as wallets are known to fail."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ class _Stub:
     def __init__(self, page: Page, script: str, key: str, plan: dict[str, Any]) -> None:
         self.page = page
         self.key = key
-        # A comment stands at the head of the file.
+        # The file begins with a comment.
         self.script = f"(\n{script})({json.dumps({'key': key, **plan})})"
         page.add_init_script(self.script)
 
@@ -79,7 +79,7 @@ class StubWallet(_Stub):
         super().__init__(page, _SCRIPT, self.name, {**usual, **plan})
 
     def emit(self, event: str, value: Any) -> None:
-        """Tell the page of a change."""
+        """Report a change to the page."""
         self.page.evaluate(
             "([key, event, value]) => window.stubs[key].emit(event, value)", [self.key, event, value]
         )
@@ -102,7 +102,7 @@ class SolanaStub(_Stub):
         super().__init__(page, _SOLANA_SCRIPT, f"solana:{self.name}", {**usual, **plan})
 
     def change(self, *accounts: str) -> None:
-        """Show these accounts from now on, and tell the page."""
+        """Show these accounts from now on, and report it to the page."""
         self.page.evaluate(
             "([key, accounts]) => window.stubs[key].change(accounts)", [self.key, list(accounts)]
         )

@@ -1,4 +1,4 @@
-"""What the wallet is asked for on the way to a payment by another token, one step after the other."""
+"""The wallet's prompts for a payment with another token, one step after the other."""
 
 import re
 from typing import Any
@@ -19,20 +19,18 @@ from tests.browser.local_world.paying import (
     read_request,
     turn_switches,
 )
-from tests.browser.windows import ON_DESKTOP
 from tests.pictures import picture
 from tests.processes import eventually
 
 
 @pytest.fixture
 def request_there(world: World) -> dict[str, Any]:
-    """10.50 USDC, asked for on the second chain."""
+    """A request of 10.50 USDC on the second chain."""
     turn_switches(world)
     return create_request(world, chain_named(world, "Harbour Chain"), anvil.MERCHANT_ADDRESS)
 
 
-@ON_DESKTOP
-def test_an_old_permission_is_taken_back_before_a_new_one_is_given(
+def test_old_permission_is_revoked_before_a_new_one(
     world: World, page: Page, request_there: dict[str, Any]
 ) -> None:
     _allow_a_little(world)
@@ -53,36 +51,19 @@ def test_an_old_permission_is_taken_back_before_a_new_one_is_given(
     assert read_request(world, request_there)["status"] == "completed"
 
 
-@ON_DESKTOP
-def test_a_declined_change_of_network_leads_back_to_the_review(
-    world: World, page: Page, request_there: dict[str, Any]
-) -> None:
-    panel = connect_demo_wallet(page, request_there)
-    pay = panel.get_by_role("button", name="Pay 10.50 USDC")
-    pay.click()
-    expect(page.get_by_test_id("demo-wallet-window")).to_contain_text("Switch network?")
-    page.get_by_test_id("demo-wallet-reject").click()
-
-    expect(panel.get_by_test_id("notice")).to_have_text(
-        "This payment needs your wallet to be on Harbour Chain."
-    )
-    expect(pay).to_be_visible()
-    assert read_request(world, request_there)["payments"] == []
-
-
 def _allow_a_little(world: World) -> None:
-    """Leave the router a permission over USDT, as a payment that was given up does; its node signs for the wallet."""
+    """Leave the router a permission over USDT, as an abandoned payment does; the node signs for the wallet."""
     spender = contracts.ROUTER.removeprefix("0x").lower().rjust(64, "0")
     approval = {"from": anvil.WALLET_ADDRESS, "to": contracts.USDT}
     for amount in (0, 1):
         approval["data"] = f"0x095ea7b3{spender}{amount:064x}"
-        sent = _ask_chain(world, "eth_sendTransaction", approval)
-    # Until it is mined the page sees the permission of before, and the node simulates the next one after it.
-    eventually(lambda: _ask_chain(world, "eth_getTransactionReceipt", sent) is not None, "it was mined")
+        sent = _call_chain(world, "eth_sendTransaction", approval)
+    # Until it is mined, the page sees the earlier permission, and the node simulates the next one after it.
+    eventually(lambda: _call_chain(world, "eth_getTransactionReceipt", sent) is not None, "it was mined")
 
 
-def _ask_chain(world: World, method: str, *params: Any) -> Any:
+def _call_chain(world: World, method: str, *params: Any) -> Any:
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    answer = requests.post(world.chain, json=call, timeout=60).json()
-    assert "result" in answer, answer
-    return answer["result"]
+    response = requests.post(world.chain, json=call, timeout=60).json()
+    assert "result" in response, response
+    return response["result"]

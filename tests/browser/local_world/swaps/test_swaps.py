@@ -1,4 +1,4 @@
-"""A customer pays with another token than the one asked for, on real chains, by the local routing provider."""
+"""A customer pays with another token than the requested one, on real chains, by the local routing provider."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.browser.local_world.paying import (
     token_row,
     turn_switches,
 )
-from tests.browser.windows import ON_DESKTOP, ON_PHONE
+from tests.browser.windows import ON_PHONE
 from tests.pictures import picture
 
 HERE, THERE = "Local Chain", "Harbour Chain"
@@ -30,7 +30,7 @@ PAID_WITHIN_MS = 60_000
 
 @pytest.fixture
 def request_there(world: World) -> Iterator[dict[str, Any]]:
-    """10.50 USDC, asked for on the second chain, while the aggregator does what it should."""
+    """A request of 10.50 USDC on the second chain, while the aggregator has no fault."""
     turn_switches(world)
     yield create_request(world, chain_named(world, THERE), anvil.MERCHANT_ADDRESS)
     turn_switches(world)
@@ -49,17 +49,17 @@ def _pay(panel: Locator) -> None:
 
 
 @ON_PHONE
-def test_a_token_on_one_chain_pays_for_a_token_on_another(
+def test_token_on_one_chain_pays_for_one_on_another(
     world: World, page: Page, request_there: dict[str, Any], troubles: list[str]
 ) -> None:
-    asked: list[str] = []
-    page.on("request", lambda sent: asked.append(sent.url.rsplit("/", 1)[1]))
+    calls: list[str] = []
+    page.on("request", lambda request: calls.append(request.url.rsplit("/", 1)[1]))
     panel = connect_demo_wallet(page, request_there)
     panel.get_by_role("button", name="Pay with another token").click()
     dai = token_row(panel, "DAI", HERE)
     expect(dai).to_be_visible()
     picture(page, "tokens")
-    before = asked.count("routes")
+    before = calls.count("routes")
     dai.click()
     panel.get_by_role("button", name=COMPARE).click()
     expect(panel.get_by_role("button", name="Cheapest")).to_contain_text("Local Bridge")
@@ -71,7 +71,7 @@ def test_a_token_on_one_chain_pays_for_a_token_on_another(
     panel.get_by_text("Fees and details").click()
     picture(page, "review, another token, its fees and details")
     spender = panel.locator(".fact", has_text="Contract that your wallet calls").locator("code").inner_text()
-    assert asked.count("routes") == before + 1
+    assert calls.count("routes") == before + 1
     _pay(panel)
 
     steps = panel.get_by_role("listitem")
@@ -100,26 +100,7 @@ def test_a_token_on_one_chain_pays_for_a_token_on_another(
     assert not troubles, troubles
 
 
-@ON_DESKTOP
-def test_what_the_wallet_is_asked_first_can_be_declined_and_moves_nothing(
-    world: World, page: Page, request_there: dict[str, Any]
-) -> None:
-    panel = connect_demo_wallet(page, request_there)
-    choose_token(panel, "USDC", HERE)
-    choose_route(panel)
-    _pay(panel)
-    page.get_by_test_id("demo-wallet-reject").click()
-
-    expect(panel.get_by_test_id("notice")).to_have_text("You declined the permission. No money has moved.")
-    picture(page, "review, permission declined")
-    expect(panel.get_by_role("button", name=re.compile("^Pay [0-9]"))).to_be_visible()
-    assert read_request(world, request_there)["payments"] == []
-
-
-@ON_DESKTOP
-def test_a_refund_is_told_with_what_can_be_done(
-    world: World, page: Page, request_there: dict[str, Any]
-) -> None:
+def test_refunded_swap_leads_to_paying_again(world: World, page: Page, request_there: dict[str, Any]) -> None:
     turn_switches(world, delivery="refund")
     panel = connect_demo_wallet(page, request_there)
     choose_token(panel, "ETH", HERE)
@@ -137,8 +118,7 @@ def test_a_refund_is_told_with_what_can_be_done(
     assert [payment["failure_code"] for payment in request["payments"]] == ["swap_refunded"]
 
 
-@ON_DESKTOP
-def test_without_the_provider_the_page_says_what_is_missing_and_the_direct_way_pays(
+def test_direct_payment_works_without_the_provider(
     world: World, page: Page, request_there: dict[str, Any]
 ) -> None:
     turn_switches(world, quote="server_error")
@@ -150,7 +130,7 @@ def test_without_the_provider_the_page_says_what_is_missing_and_the_direct_way_p
     picture(page, "tokens, one without a way")
     token_row(panel, "USDC", THERE).click()
     _pay(panel)
-    # The wallet is on the other chain, and is asked to change first.
+    # The wallet is on the other chain, and has to switch first.
     expect(_wallet(page)).to_contain_text("Switch network?")
     picture(page, "switching, behind the demo wallet")
     _confirm(page)
@@ -160,8 +140,7 @@ def test_without_the_provider_the_page_says_what_is_missing_and_the_direct_way_p
     assert [payment["type"] for payment in read_request(world, request_there)["payments"]] == ["direct"]
 
 
-@ON_DESKTOP
-def test_a_wallet_pays_across_the_families_of_chains(
+def test_wallet_pays_across_the_chain_families(
     world: World, page: Page, request_there: dict[str, Any]
 ) -> None:
     if chain_of(world, "solana") is None:

@@ -1,4 +1,4 @@
-"""A transaction that waits to be mined, and another one with its nonce that a wallet's owner sends instead."""
+"""A transaction that waits to be mined, and its replacement with the same nonce."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +9,12 @@ from playwright.sync_api import Page
 from tests.chain import LocalChain
 
 _MORE = 3
-_WHAT_IT_ASKS_FOR = {"to": "to", "value": "value", "data": "input"}
+_CALL = {"to": "to", "value": "value", "data": "input"}
 
 
 @contextmanager
 def held_back(chain: LocalChain) -> Iterator[None]:
-    """Have the chain mine only when it is told to."""
+    """Have the chain mine only on demand."""
     chain.rpc("evm_setAutomine", False)
     try:
         yield
@@ -26,7 +26,7 @@ def held_back(chain: LocalChain) -> Iterator[None]:
 def speed_up(chain: LocalChain, transaction_hash: str) -> str:
     """Send the same again for a higher fee; return its hash."""
     waiting = chain.rpc("eth_getTransactionByHash", transaction_hash)
-    same = {name: waiting[shown] for name, shown in _WHAT_IT_ASKS_FOR.items()}
+    same = {name: waiting[shown] for name, shown in _CALL.items()}
     return _replace(chain, waiting, same)
 
 
@@ -36,15 +36,15 @@ def cancel(chain: LocalChain, transaction_hash: str) -> str:
     return _replace(chain, waiting, {"to": waiting["from"], "value": "0x0", "data": "0x"})
 
 
-def _replace(chain: LocalChain, waiting: dict[str, Any], asked: dict[str, Any]) -> str:
+def _replace(chain: LocalChain, waiting: dict[str, Any], call: dict[str, Any]) -> str:
     fees = {
         name: hex(int(waiting[name], 16) * _MORE + 1) for name in ("maxFeePerGas", "maxPriorityFeePerGas")
     }
-    sent = {"from": waiting["from"], "nonce": waiting["nonce"], "gas": waiting["gas"], **fees, **asked}
+    sent = {"from": waiting["from"], "nonce": waiting["nonce"], "gas": waiting["gas"], **fees, **call}
     return str(chain.rpc("eth_sendTransaction", sent))
 
 
 def until_followed(page: Page, request: dict[str, Any]) -> None:
-    """Wait until the page knows by which nonce its transaction could be replaced."""
+    """Wait until the page knows the nonce of its transaction, which a replacement would have."""
     kept = "id => JSON.parse(localStorage.getItem(`quittance:${id}`)).own.every(({nonce}) => nonce !== null)"
     page.wait_for_function(kept, arg=request["id"])

@@ -23,7 +23,7 @@ FORMS: dict[str, Callable[[Signature], str]] = {
 
 @pytest.fixture
 def browser(checkout: Callable[..., dict[str, Any]], solana_usdc: Token, local_ledger: LocalLedger) -> Bare:
-    """On a request without references, of a recipient whose account for the token is there."""
+    """On a request without references, whose recipient has an account for the token."""
     recipient = str(local_ledger.new_wallet(usdc=USDC_UNIT).pubkey())
     of_solana = {"token_id": solana_usdc.id, "chain_id": solana_usdc.chain_id, "recipient_address": recipient}
     return Bare(checkout(amount="3", references=False, **of_solana))
@@ -34,11 +34,9 @@ def prove(browser: Bare, key: Keypair, form: Callable[[Signature], str] = str) -
     return browser.send(page, signature=form(key.sign_message(text.encode())))
 
 
-def test_a_plain_transfer_from_the_proved_address_is_credited_at_once(
-    browser: Bare, local_ledger: LocalLedger
-) -> None:
-    answer = prove(browser, local_ledger.key)
-    assert f'id="sender">{local_ledger.payer}<' in browser.open(answer["Location"]).content.decode()
+def test_solana_transfer_of_the_proved_address_is_credited(browser: Bare, local_ledger: LocalLedger) -> None:
+    response = prove(browser, local_ledger.key)
+    assert f'id="sender">{local_ledger.payer}<' in browser.open(response["Location"]).content.decode()
     recipient = PaymentRequest.objects.get().recipient_address
     sent = local_ledger.send(local_ledger.token_move(recipient, 3 * USDC_UNIT))
     payment = browser.paste(local_ledger.finalize(sent))
@@ -47,7 +45,7 @@ def test_a_plain_transfer_from_the_proved_address_is_credited_at_once(
     assert PaymentRequest.objects.get().status == PaymentRequest.Status.COMPLETED
 
 
-def test_what_another_address_sends_is_not_credited(browser: Bare, local_ledger: LocalLedger) -> None:
+def test_solana_transfer_of_another_address_is_not_credited(browser: Bare, local_ledger: LocalLedger) -> None:
     prove(browser, local_ledger.new_wallet(usdc=3 * USDC_UNIT))
     sent = local_ledger.send(
         local_ledger.token_move(PaymentRequest.objects.get().recipient_address, 3 * USDC_UNIT)
@@ -58,21 +56,21 @@ def test_what_another_address_sends_is_not_credited(browser: Bare, local_ledger:
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
-def test_a_signature_is_taken_in_each_form_that_wallets_and_tools_give(
+def test_solana_signature_is_accepted_in_each_encoding(
     browser: Bare, local_ledger: LocalLedger, form: Callable[[Signature], str]
 ) -> None:
     assert prove(browser, local_ledger.key, form).status_code == 303
     assert PayerProof.objects.get().address == local_ledger.payer
 
 
-def test_another_keys_signature_is_refused(browser: Bare, local_ledger: LocalLedger) -> None:
+def test_solana_signature_of_another_key_is_rejected(browser: Bare, local_ledger: LocalLedger) -> None:
     page, text = browser.text_for(local_ledger.payer)
-    answer = browser.send(page, signature=str(Keypair().sign_message(text.encode())))
-    assert answer.status_code == 400
+    response = browser.send(page, signature=str(Keypair().sign_message(text.encode())))
+    assert response.status_code == 400
     assert not PayerProof.objects.exists()
 
 
-def test_a_request_with_a_code_to_scan_asks_for_no_proof(
+def test_solana_request_with_a_code_needs_no_proof(
     checkout: Callable[..., dict[str, Any]], solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
     of_solana = {"token_id": solana_usdc.id, "chain_id": solana_usdc.chain_id}

@@ -1,0 +1,149 @@
+import { expect, test, vi } from "vitest";
+import { copy } from "../../src/copy";
+import * as outcomes from "../../src/screens/outcomes";
+import type { Screen } from "../../src/screens/panel";
+import { paymentWarning } from "../../src/screens/payment-warning";
+import type { WarningKind } from "../../src/server/progress";
+import type { Payment } from "../../src/server/types";
+import { chains, checkout, HASH, payment, swap, usdc } from "../fixtures";
+
+const MERCHANT = { name: "Alice", support_url: null, support_email: "help@shop.example" };
+const request = checkout({ merchant: MERCHANT });
+const stay = (): void => undefined;
+const PART = { amount_paid: usdc(3_000_000), amount_remaining: usdc(7_500_000) };
+const WHOLE = { status: "completed", amount_paid: usdc(10_500_000), amount_remaining: usdc(0) };
+const MORE = { ...WHOLE, amount_paid: usdc(12_500_000), amount_overpaid: usdc(2_000_000) };
+
+function drawn(screen: Screen): HTMLElement {
+  const panel = document.createElement("div");
+  panel.append(...screen.nodes);
+  return panel;
+}
+
+const failed = (failure_code: string, different: Partial<Payment> = {}): Payment =>
+  payment({ status: "failed", failure_code, ...different });
+const failedPanel = (current: Payment, after = { payAgain: stay, checkAgain: stay }): HTMLElement =>
+  drawn(outcomes.failedScreen(current, request, chains, after));
+const kinds = (panel: HTMLElement): string[] =>
+  [...panel.querySelectorAll(".actions > *")].map(({ id, className }) => `${id} ${className.replace(/.*button--/, "")}`);
+
+test.each<[string, Payment, string[]]>([
+  ["was reverted", failed("transaction_reverted"), ["pay-again primary"]],
+  ["was not found", failed("transaction_not_found"), ["check-again primary", "pay-again quiet"]],
+  ["has no check left", failed("transaction_not_found", { retries_left: 0 }), ["pay-again primary"]],
+  ["was sent back by the provider", failed("swap_refunded"), ["pay-again primary", "check-again quiet"]],
+  ["was delivered in part", failed("swap_partial"), ["check-again primary", "contact secondary", "pay-again quiet"]],
+  ["paid with another token", failed("wrong_token"), ["contact primary", "pay-again quiet"]],
+  ["is not tied to the request", failed("transaction_not_bound"), ["what-helps primary", "contact secondary", "pay-again quiet"]],
+  [
+    "was delivered to another recipient",
+    swap({ status: "failed", failure_code: "wrong_recipient", destination_transaction_hash: HASH }),
+    ["contact primary", "pay-again quiet"],
+  ],
+])("payment that %s offers the next steps in their order", (_, current, expected) => {
+  expect(kinds(failedPanel(current))).toEqual(expected);
+});
+
+test("buttons of a failure do what they say", () => {
+  const after = { payAgain: vi.fn(), checkAgain: vi.fn() };
+  const panel = failedPanel(failed("transaction_not_found"), after);
+  panel.querySelector<HTMLElement>("#pay-again")?.click();
+  panel.querySelector<HTMLElement>("#check-again")?.click();
+  expect([after.payAgain.mock.calls.length, after.checkAgain.mock.calls.length]).toEqual([1, 1]);
+});
+
+test("mail about a failure has the payment code as its subject", () => {
+  const contact = failedPanel(failed("wrong_token")).querySelector("#contact");
+  expect(contact?.getAttribute("href")).toBe("mailto:help@shop.example?subject=Ab3dEf6hJk9m");
+});
+
+test("failure of an unknown kind has a default text and advice", () => {
+  const panel = failedPanel(failed("new_code"));
+  expect(panel.textContent).toContain(copy.failedDefault);
+  expect(panel.textContent).toContain(copy.advice.other);
+});
+
+test("complete payment leads back to the shop and says when", () => {
+  const back = checkout({ ...WHOLE, redirect_url: "https://shop.example/done" });
+  const screen = outcomes.completedScreen(back, chains, 2, stay);
+  expect(drawn(screen).querySelector("#return")?.getAttribute("href")).toBe("https://shop.example/done");
+  expect(drawn(screen).querySelector(".leaving")?.textContent).toContain(copy.goingBack("Alice's Bakery", 2));
+  // Spoken once, with the full time.
+  expect(screen.spoken).toContain(copy.goingBack("Alice's Bakery", 3));
+});
+
+test.each([null, "javascript:alert(1)"])("complete payment with redirect %s may be closed", (redirect_url) => {
+  const panel = drawn(outcomes.completedScreen(checkout({ ...WHOLE, redirect_url }), chains, null, stay));
+  expect(panel.querySelector("#return")).toBeNull();
+  expect(panel.textContent).toContain(copy.mayClose);
+});
+
+test("late payment says that it was late", () => {
+  expect(drawn(outcomes.completedScreen(checkout({ ...WHOLE, paid_late: true }), chains, null, stay)).textContent).toContain(copy.paidLate);
+});
+
+test("overpayment is a notice with the merchant's contact", () => {
+  const screen = outcomes.completedScreen(checkout({ ...MORE, merchant: MERCHANT }), chains, 15, stay);
+  expect(screen.heading).toBe(copy.overpaidHeading);
+  expect(drawn(screen).querySelector("[data-testid=notice]")?.textContent).toBe(copy.overpaid("2.00 USDC", "Alice"));
+  expect(drawn(screen).textContent).toContain("help@shop.example");
+});
+
+test("small surplus of a swap is no overpayment", () => {
+  const one = checkout({ ...MORE, payments: [swap({ status: "completed" })] });
+  const two = checkout({ ...MORE, payments: [swap({ status: "completed" }), payment({ status: "completed" })] });
+  expect([outcomes.isPaidTooMuch(one), outcomes.isPaidTooMuch(two)]).toEqual([false, true]);
+  expect(drawn(outcomes.completedScreen(one, chains, null, stay)).textContent).toContain(copy.moreThanAsked("2.00 USDC"));
+});
+
+test.each<[string, Screen, string]>([
+  ["expired", outcomes.expiredScreen(request), copy.expiredHelp("Alice")],
+  ["expired in part", outcomes.expiredScreen(checkout({ ...PART, merchant: MERCHANT })), copy.expiredPart("3.00", "10.50 USDC", "Alice")],
+  ["cancelled", outcomes.cancelledScreen(request, null, stay), copy.cancelledHelp("Alice")],
+  [
+    "cancelled and paid",
+    outcomes.cancelledScreen(checkout({ ...WHOLE, merchant: MERCHANT }), 3, stay),
+    copy.cancelledPaid("10.50", "10.50 USDC", "Alice"),
+  ],
+  ["switched off", outcomes.unavailableScreen(request, []), copy.sendNothing],
+  [
+    "switched off and paid",
+    outcomes.unavailableScreen(checkout({ ...WHOLE, status: "active", merchant: MERCHANT }), []),
+    copy.expiredPart("10.50", "10.50 USDC", "Alice"),
+  ],
+])("request that is %s says what happened and who helps", (_, screen, text) => {
+  expect(drawn(screen).textContent).toContain(text);
+  expect(drawn(screen).textContent).toContain("help@shop.example");
+  expect(drawn(screen).querySelector(".leaving")).toBeNull();
+});
+
+test("newest payment is the one that began last", () => {
+  const older = payment({ id: "old", created_at: "2026-01-01T11:00:00Z" });
+  expect(outcomes.latest([older, payment({ id: "new" })])?.id).toBe("new");
+  expect(outcomes.latest([])).toBeNull();
+});
+
+const warned = (kind: WarningKind, different: Partial<Payment> = {}): HTMLElement =>
+  paymentWarning({ payment: payment(different), kind }, request, chains, { enterHash: stay, checkAgain: stay });
+
+test.each<[WarningKind, Partial<Payment>, string[], string[]]>([
+  ["unseen", {}, [copy.unseenHelp, copy.notYours], ["enter-hash"]],
+  ["unseen", { status: "failed", failure_code: "transaction_not_found" }, [copy.unseenHelp], ["enter-hash", "check-again"]],
+  ["unbound", {}, [copy.unboundHelp, copy.notYours], []],
+  ["cancelled", {}, [copy.cancelledInWalletHelp], []],
+  ["unpaid", { likely_failure: "transaction_reverted" }, [copy.advice.transaction_reverted ?? "?", copy.notYours], []],
+  ["unpaid", { status: "failed", failure_code: "wrong_recipient", failure_message: "It paid 0x12." }, ["It paid 0x12."], []],
+  ["unpaid", { status: "failed", failure_code: "transaction_not_bound" }, [copy.notBoundHelp("Alice")], ["what-helps"]],
+])("warning %s (%#) explains itself and offers ways on", (kind, different, texts, ways) => {
+  const warning = warned(kind, different);
+  expect(warning.querySelector("strong")?.textContent).toBe(copy.paymentWarning[kind]);
+  for (const text of texts) expect(warning.textContent).toContain(text);
+  expect([...warning.querySelectorAll(".payment-warning__ways > *")].map(({ id }) => id)).toEqual(ways);
+});
+
+test("warning names the transaction shortly, with its network", () => {
+  const warning = warned("unseen");
+  expect(warning.textContent).toContain("0x34343434…34343434");
+  expect(warning.textContent).toContain("Local Chain");
+  expect(warning.querySelector("code a")?.getAttribute("href")).toBe(`https://scan.example/tx/${HASH}`);
+});
