@@ -22,7 +22,7 @@ from payments.providers import token_list
 from payments.providers.base import ListedToken
 from webhooks.dispatch.http_client import Rules, get
 
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 DEADLINE_SECONDS = 5.0
 KEPT_SECONDS = 7 * 24 * 3600
 MISSING_SECONDS = 10 * 60
@@ -92,7 +92,7 @@ def _known(url: str, task: str, key: str) -> Logo | None:
 
 
 def _fetch(url: str) -> Logo:
-    content = get(url, rules=Rules.of_this_deployment(), deadline=DEADLINE_SECONDS, most=MOST_BYTES)
+    content = get(url, rules=Rules.of_this_deployment(), deadline=DEADLINE_SECONDS, most=MAX_BYTES)
     logo = _as_logo(content or b"")
     cache.set(_key(url), logo.content, KEPT_SECONDS if logo.content_type else MISSING_SECONDS)
     return logo

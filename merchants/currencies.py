@@ -10,7 +10,7 @@ from chains.amounts import AmountError, read_decimal
 from chains.currencies import DIGITS, is_currency
 from config.api.errors import ErrorCode
 
-MOST_DIGITS = 15
+MAX_DIGITS = 15
 
 
 def validate_currency(code: str) -> None:
@@ -39,9 +39,9 @@ def read_price(text: object, currency: str) -> Decimal:
         message = f"{currency} has {digits} fraction digits; got {len(fraction)}."
         raise AmountError(ErrorCode.AMOUNT_TOO_PRECISE, message)
     whole = whole.lstrip("0") or "0"
-    if len(whole) > MOST_DIGITS:
+    if len(whole) > MAX_DIGITS:
         raise AmountError(
-            ErrorCode.AMOUNT_TOO_LARGE, f"A price has at most {MOST_DIGITS} digits before the point."
+            ErrorCode.AMOUNT_TOO_LARGE, f"A price has at most {MAX_DIGITS} digits before the point."
         )
     amount = Decimal(f"{whole}.{fraction.ljust(digits, '0')}" if digits else whole)
     if not amount:

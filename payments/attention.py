@@ -24,7 +24,7 @@ from payments.refunds.reading import refunds_by_request
 RECENT = timedelta(days=30)
 UNANSWERED_FOR = timedelta(hours=1)
 # The most rows that are counted and listed, newest first.
-MOST = 1000
+MAX_LISTED = 1000
 
 
 class Matter(StrEnum):
@@ -58,7 +58,7 @@ _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)
 def payments_with(
     payments: QuerySet[Payment], matter: Matter, now: datetime | None = None
 ) -> QuerySet[Payment]:
-    """Return those of `payments` with this matter, of their own or of their request; at most MOST."""
+    """Return those of `payments` with this matter, of their own or of their request; at most MAX_LISTED."""
     now = now or timezone.now()
     if matter in _OF_PAYMENTS:
         return payments.filter(pk__in=_payments(payments, matter, now))
@@ -68,7 +68,7 @@ def payments_with(
 def requests_with(
     requests: QuerySet[PaymentRequest], matter: Matter, now: datetime | None = None
 ) -> QuerySet[PaymentRequest]:
-    """Return those of `requests` with this matter, of their own or of one of their payments; at most MOST."""
+    """Return those of `requests` with this matter, of their own or of one of their payments; at most MAX_LISTED."""
     now = now or timezone.now()
     if matter in _OF_PAYMENTS:
         concerned = Payment.objects.filter(pk__in=_payments(Payment.objects.all(), matter, now))
@@ -77,12 +77,12 @@ def requests_with(
 
 
 def count_payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> int:
-    """Return how many of `payments` have this matter themselves; at most MOST."""
+    """Return how many of `payments` have this matter themselves; at most MAX_LISTED."""
     return len(_payments(payments, matter, now))
 
 
 def count_requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime) -> int:
-    """Return how many of `requests` have this matter themselves; at most MOST."""
+    """Return how many of `requests` have this matter themselves; at most MAX_LISTED."""
     return len(_requests(requests, matter, now))
 
 
@@ -157,10 +157,10 @@ def _matching(
     """Return the keys of the newest candidates that still match once their refunds and reorganisations count."""
     # The columns of `net`: the dashboard reads up to a thousand rows for each matter.
     columns = ("status", "amount", "amount_paid", "amount_reorged", "has_refunds")
-    newest = list(candidates.only(*columns).order_by(f"-{time}")[:MOST])
+    newest = list(candidates.only(*columns).order_by(f"-{time}")[:MAX_LISTED])
     refunds_by_request(newest)
     return [request.pk for request in newest if is_open(request)]
 
 
 def _newest(rows: QuerySet[Any], time: str) -> list[Any]:
-    return list(rows.order_by(f"-{time}").values_list("pk", flat=True)[:MOST])
+    return list(rows.order_by(f"-{time}").values_list("pk", flat=True)[:MAX_LISTED])

@@ -15,8 +15,8 @@ from webhooks.models import Endpoint
 from webhooks.storage import partitions
 
 OVERDUE_SECONDS = (60.0, 600.0)
-_MOST_SECRETS = 200
-_MOST_TRIED = 3
+_MAX_SECRETS = 200
+_MAX_TRIED = 3
 _SECONDS = 10.0
 # Days of partitions ahead, as negative numbers: beat makes them 60 days ahead.
 _AHEAD_DAYS = (-30.0, -partitions.LEAST_AHEAD.total_seconds() / 86_400)
@@ -41,7 +41,7 @@ def check_queue() -> Iterator[Finding]:
 def check_secrets() -> Iterator[Finding]:
     """Yield whether ENCRYPTION_KEYS can read the stored webhook secrets: after a restore it may lack a key."""
     stored = Endpoint.objects.order_by("-updated_at").values_list("secret_encrypted", flat=True)[
-        :_MOST_SECRETS
+        :_MAX_SECRETS
     ]
     unreadable = sum(not _is_readable(each) for each in stored)
     if unreadable:
@@ -55,7 +55,7 @@ def check_secrets() -> Iterator[Finding]:
 def check_egress(*, resolve: Resolve | None = None) -> Iterator[Finding]:
     """Yield whether endpoints of merchants can be connected to. No request is sent."""
     urls = Endpoint.objects.filter(is_enabled=True, url__isnull=False).order_by("-updated_at")
-    tried = [url for url in urls.values_list("url", flat=True)[:_MOST_TRIED] if url]
+    tried = [url for url in urls.values_list("url", flat=True)[:_MAX_TRIED] if url]
     if not tried:
         yield fine("egress", "no merchant has an endpoint yet, so there is nothing to connect to")
         return

@@ -10,7 +10,7 @@ from typing import Any
 
 from payments.models import FailureCode, Payment, PaymentRequest
 
-MOST_NOTICES = 3
+MAX_NOTICES = 3
 
 
 class PaymentWarning(StrEnum):
@@ -57,7 +57,7 @@ def payments_with_warnings(payments: list[dict[str, Any]]) -> list[dict[str, Any
 
     `payments` are public payment objects, newest first. Those older than a completed one are ignored.
     """
-    return list(_with_warnings(payments))[:MOST_NOTICES]
+    return list(_with_warnings(payments))[:MAX_NOTICES]
 
 
 def _with_warnings(payments: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,7 @@ from config.api.serializers import (
     kind_of,
 )
 
-MOST_CHAINS = 100
+MAX_CHAINS = 100
 
 _WALLET = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 _ROUTE_ID = "rt_3kYtq8WmZc5DvXn7RbLp2HsG"
@@ -67,15 +67,15 @@ class ChainIdsField(serializers.ListField):
     """A list of chain ids; duplicates are allowed."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(child=WholeNumberField(), allow_empty=False, max_length=MOST_CHAINS, **options)
+        super().__init__(child=WholeNumberField(), allow_empty=False, max_length=MAX_CHAINS, **options)
 
     def to_internal_value(self, data: Any) -> list[int]:
         """Return the ids. Raises an error for the list or for each invalid item."""
         if not isinstance(data, list):
             raise invalid(f"This should be an array of chain ids; got {kind_of(data)}.")
-        if not 0 < len(data) <= MOST_CHAINS:
+        if not 0 < len(data) <= MAX_CHAINS:
             raise invalid(
-                f"This should contain 1 to {MOST_CHAINS} chain ids; got {len(data)}. Omit it for all chains."
+                f"This should contain 1 to {MAX_CHAINS} chain ids; got {len(data)}. Omit it for all chains."
             )
         return list(super().to_internal_value(data))
 

@@ -24,7 +24,7 @@ from config.api.methods import only_read
 from payments.models import PaymentRequest
 from payments.submission.hashes import submit_hash
 
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 _CHAIN_ID_DIGITS = 20
 
 
@@ -76,7 +76,7 @@ def take_typed_hash(request: HttpRequest, payment_request: PaymentRequest) -> No
 def refused_hash(request: HttpRequest, error: ApiError) -> dict[str, Any]:
     """Return the context of the form after an error: the error and the entered values."""
     kept = {
-        "typed": typed(request, "transaction_hash")[:MOST_SHOWN],
+        "typed": typed(request, "transaction_hash")[:MAX_SHOWN],
         "typed_chain": typed(request, "chain_id"),
     }
     return {"error": refusal(error), **kept}

@@ -16,7 +16,7 @@ from chains.families import SignatureError
 from chains.families.base import LONGEST_SIGNATURE
 from checkout.lookup import find_request, find_route, wallet_of
 from checkout.pages.by_hand import (
-    MOST_SHOWN,
+    MAX_SHOWN,
     by_hand_context,
     refusal,
     refused_hash,
@@ -173,4 +173,4 @@ def _shown(
 
 
 def _kept(address: str) -> dict[str, str]:
-    return {"typed_wallet": address[:MOST_SHOWN]}
+    return {"typed_wallet": address[:MAX_SHOWN]}

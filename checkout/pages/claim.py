@@ -19,7 +19,7 @@ from chains.families import AddressError, SignatureError
 from chains.families.base import LONGEST_SIGNATURE
 from chains.switches import RETRY_AFTER_SECONDS, Feature, is_offered, is_on
 from checkout.api.checkout_object import CheckoutChain
-from checkout.pages.by_hand import MOST_SHOWN, refusal
+from checkout.pages.by_hand import MAX_SHOWN, refusal
 from checkout.pages.context import missing, page_context, shown
 from checkout.pages.forms import lead_to, typed
 from config.api.answers import builtins
@@ -28,7 +28,7 @@ from config.api.limits.public_limits import count_expensive
 from config.api.methods import only_read
 from config.api.serializers import timestamp
 from payments.api.refund_serializers import refund_recipient
-from payments.api.serializers import demand_payable_recipient
+from payments.api.serializers import require_payable_recipient
 from payments.models import Refund
 from payments.refunds.claims import (
     LIFETIME,
@@ -90,16 +90,16 @@ def take_address(request: HttpRequest, code: str) -> HttpResponse:
     try:
         address = refund_recipient(current.refund.request, text.strip())
         count_expensive(request, current.refund.pk)
-        demand_payable_recipient(current.refund.request.chain, address)
+        require_payable_recipient(current.refund.request.chain, address)
         payer_of(current.refund)  # before the customer signs in vain
     except NoSigner as failure:
         closed = _closed_by(failure)
         return _ask(request, current, closed.error, closed=closed)
     except AddressError as error:
         wrong = ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address")
-        return _ask(request, current, wrong, typed_wallet=text[:MOST_SHOWN])
+        return _ask(request, current, wrong, typed_wallet=text[:MAX_SHOWN])
     except ApiError as error:
-        return _ask(request, current, error, typed_wallet=text[:MOST_SHOWN])
+        return _ask(request, current, error, typed_wallet=text[:MAX_SHOWN])
     until = int((timezone.now() + LIFETIME).timestamp())
     return lead_to(request, "claim-sign", code, signing.dumps([address, until], salt=_SALT + code))
 

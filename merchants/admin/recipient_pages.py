@@ -17,7 +17,7 @@ from merchants.recipients import allow_recipients, disallow_recipients, parse_re
 from merchants.sign_in import two_factor
 
 CHANGE_RECIPIENTS = "merchants.change_allowed_recipients"
-_MOST_SHOWN = 100
+_MAX_SHOWN = 100
 
 
 class AllowForm(FactorForm):
@@ -66,7 +66,7 @@ class RecipientPages(portal.ShowsMore):
         """Return the allowed recipients, or a note that there are none."""
         rows = merchant.allowed_recipients.all()
         total = rows.count()
-        context = {"recipients": rows[:_MOST_SHOWN], "hidden": max(total - _MOST_SHOWN, 0)}
+        context = {"recipients": rows[:_MAX_SHOWN], "hidden": max(total - _MAX_SHOWN, 0)}
         return render_to_string("admin/merchants/merchant/recipients.html", context)
 
     def get_urls(self) -> list[URLPattern]:

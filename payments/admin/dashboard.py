@@ -19,7 +19,7 @@ from chains.models import Chain
 from merchants.models import ApiKey, Merchant
 from merchants.staff.roles import merchant_of
 from payments.admin import plots
-from payments.attention import MOST, Matter, count_payments, count_requests
+from payments.attention import MAX_LISTED, Matter, count_payments, count_requests
 from payments.models import Payment, PaymentRequest
 from payments.stats import queries
 from payments.stats.queries import Period
@@ -53,7 +53,7 @@ class Concern:
     @property
     def count(self) -> str:
         """The formatted number."""
-        return f"{MOST:,}+" if self.number >= MOST else f"{self.number:,}"
+        return f"{MAX_LISTED:,}+" if self.number >= MAX_LISTED else f"{self.number:,}"
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 PAGE = 1000
 # A thread of `web` sends each, as slowly as the client reads.
-MOST_AT_ONCE = 3
+MAX_AT_ONCE = 3
 _BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not recognise UTF-8
 _STARTS_A_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 
@@ -149,7 +149,7 @@ class CsvExport(_AdminClass):
         except IncorrectLookupParameters:
             return HttpResponseRedirect(_list_address(meta))
         try:
-            let_go = hold("exports", at_once=MOST_AT_ONCE)
+            let_go = hold("exports", at_once=MAX_AT_ONCE)
         except Busy:
             message = "Other exports are being downloaded. Try again when one of them has ended."
             self.message_user(request, message, messages.ERROR)

@@ -14,7 +14,7 @@ from merchants.models import Merchant
 from payments.stats import queries
 from payments.stats.queries import CurrencyVolume, Period, TokenVolume, Totals
 
-MOST_VOLUME_PLOTS = 6
+MAX_VOLUME_PLOTS = 6
 SOARED = 10  # growth by this factor or more is shown as a multiple, not as a percentage
 _SHORT_FRACTION = 4
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
@@ -30,8 +30,8 @@ def statistics(merchant: Merchant | None, period: Period, *, with_webhooks: bool
         "plots": plots(period.dates, days, volumes, values, with_webhooks=with_webhooks),
         "values": [_value_card(value) for value in values],
         "without_value": without_value(now.confirmed, sum(value.payments for value in values)),
-        "volumes": [_volume_card(volume) for volume in volumes[:MOST_VOLUME_PLOTS]],
-        "more_volumes": [_volume_card(volume) for volume in volumes[MOST_VOLUME_PLOTS:]],
+        "volumes": [_volume_card(volume) for volume in volumes[:MAX_VOLUME_PLOTS]],
+        "more_volumes": [_volume_card(volume) for volume in volumes[MAX_VOLUME_PLOTS:]],
         "with_webhooks": with_webhooks,
         "table": [
             _line(day, statistics) for day, statistics in reversed(list(zip(period.dates, days, strict=True)))
@@ -119,7 +119,7 @@ def plots(
                 {"name": "Given up", "colour": "bad", "values": [day.given_up for day in days]},
             ],
         }
-    for volume in volumes[:MOST_VOLUME_PLOTS]:
+    for volume in volumes[:MAX_VOLUME_PLOTS]:
         drawn[f"volume-{volume.token.pk}"] = _volume_plot(volume)
     for value in values:
         drawn[f"value-{value.currency}"] = _value_plot(value)

@@ -7,7 +7,7 @@ from rest_framework.serializers import ErrorDetail
 
 from config.api.errors import ErrorCode, Problem
 
-MOST_PRICED_SECONDS = 900
+MAX_PRICED_SECONDS = 900
 
 
 def with_both_first(problems: dict[str, Any]) -> dict[str, Any]:
@@ -25,9 +25,9 @@ def price_problems(asked: Collection[str], lifetime: int | None) -> list[Problem
     if not asked:
         message = "Either amount or price is required."
         return [Problem(ErrorCode.PARAMETER_MISSING, message, "amount")]
-    if "price" in asked and lifetime is not None and lifetime > MOST_PRICED_SECONDS:
+    if "price" in asked and lifetime is not None and lifetime > MAX_PRICED_SECONDS:
         message = (
-            f"A request with a price can be paid for at most {MOST_PRICED_SECONDS} seconds; got {lifetime}."
+            f"A request with a price can be paid for at most {MAX_PRICED_SECONDS} seconds; got {lifetime}."
         )
         return [Problem(ErrorCode.PARAMETER_INVALID, message, "expires_in")]
     return []

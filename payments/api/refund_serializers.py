@@ -13,7 +13,7 @@ from config.api.errors import ApiError, ErrorCode
 from config.api.schema.operations import described
 from config.api.serializers import StrictSerializer, TextField
 from payments.api import examples
-from payments.api.serializers import AnyJSONField, demand_payable_recipient
+from payments.api.serializers import AnyJSONField, require_payable_recipient
 from payments.models import PaymentRequest
 
 
@@ -132,7 +132,7 @@ def refund_recipient(request: PaymentRequest, text: str) -> str:
     """Return the canonical address for a refund of this request.
 
     Raises AddressError for the wallet that received the payment, and for addresses where money would be lost.
-    `demand_payable_recipient` queries the chain.
+    `require_payable_recipient` queries the chain.
     """
     address = recipient_address(request.chain, text)
     if address == request.recipient_address:
@@ -142,7 +142,7 @@ def refund_recipient(request: PaymentRequest, text: str) -> str:
 
 def _payable(request: PaymentRequest, text: str) -> str:
     address = refund_recipient(request, text)
-    demand_payable_recipient(request.chain, address)
+    require_payable_recipient(request.chain, address)
     return address
 
 

@@ -33,7 +33,7 @@ from merchants.models import Merchant
 from merchants.recipients import recipient_problem
 from merchants.web_addresses import parse_web_address
 from payments.api import examples
-from payments.api.price_problems import MOST_PRICED_SECONDS, price_problems, with_both_first
+from payments.api.price_problems import MAX_PRICED_SECONDS, price_problems, with_both_first
 from payments.models import PaymentRequest
 from payments.requests.creation import NewRequest, Price
 from webhooks.api.serializers import WebhookAddressField
@@ -92,7 +92,7 @@ class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
         problems: dict[str, Any] = {}
         for name, given in data.items():
             try:
-                _demand_metadata_key(name)
+                _require_metadata_key(name)
                 value.to_internal_value(given)
             except serializers.ValidationError as error:
                 problems[name[:_MAX_METADATA_KEY]] = error.detail
@@ -105,7 +105,7 @@ class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
         return value
 
 
-def _demand_metadata_key(name: str) -> None:
+def _require_metadata_key(name: str) -> None:
     if not name or len(name) > _MAX_METADATA_KEY:
         raise invalid(f"A key should have 1 to {_MAX_METADATA_KEY} characters; got {len(name):,}.")
     if has_unsafe_characters(name):
@@ -287,7 +287,7 @@ class CreateRequestSerializer(StrictSerializer):
         problem = recipient_problem(merchant, chain.chain_type, address)
         if problem is not None:
             return [problem]
-        demand_payable_recipient(chain, address)
+        require_payable_recipient(chain, address)
         return []
 
     @classmethod
@@ -295,7 +295,7 @@ class CreateRequestSerializer(StrictSerializer):
         """Return the validated order of a body; one with a price has no amount yet. Raises ValidationError."""
         data = cls.read(body, merchant=merchant)
         price = data.get("price")
-        default_lifetime = DEFAULT_LIFETIME_SECONDS if price is None else MOST_PRICED_SECONDS
+        default_lifetime = DEFAULT_LIFETIME_SECONDS if price is None else MAX_PRICED_SECONDS
         return NewRequest(
             token=data["token"],
             amount=data.get("amount") or 0,
@@ -378,7 +378,7 @@ class SubmitTransactionSerializer(StrictSerializer):
             raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
 
 
-def demand_payable_recipient(chain: Chain, address: str) -> None:
+def require_payable_recipient(chain: Chain, address: str) -> None:
     """Raise AddressError if the chain says that money must not go there; with its nodes down, the build asks again."""
     try:
         problem = get_client(chain).recipient_problem(address)

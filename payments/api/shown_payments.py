@@ -8,7 +8,7 @@ from chains.lookup import chain_by_id, token_by_id
 from config.database.compiled_query import CompiledQuery
 from payments.models import Payment, PaymentRequest
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 _IS_OPEN = Q(status__in=Payment.OPEN)
 _IS_BOUND = Q(status=Payment.Status.COMPLETED) | (
@@ -18,11 +18,11 @@ _WEIGHT = Case(When(_IS_BOUND, then=Value(0)), When(_IS_OPEN, then=Value(1)), de
 
 
 def _newest(request: uuid.UUID) -> QuerySet[Payment]:
-    return Payment.objects.filter(request_id=request).order_by("-created_at", "-id")[:MOST_SHOWN]
+    return Payment.objects.filter(request_id=request).order_by("-created_at", "-id")[:MAX_SHOWN]
 
 
 def _weightiest(request: uuid.UUID) -> QuerySet[Payment]:
-    return Payment.objects.filter(request_id=request).order_by(_WEIGHT, "-created_at", "-id")[:MOST_SHOWN]
+    return Payment.objects.filter(request_id=request).order_by(_WEIGHT, "-created_at", "-id")[:MAX_SHOWN]
 
 
 _newest_query: CompiledQuery[Payment] = CompiledQuery(_newest, request=uuid.UUID(int=1))

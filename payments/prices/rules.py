@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Protocol
 
 FEWEST_SOURCES = 2
-MOST_TOKEN_DIGITS = 8
+MAX_TOKEN_DIGITS = 8
 LARGEST_STEP = Fraction(1, 5)
 STEP_PERIOD = timedelta(hours=1)
 _SMALLEST, _LARGEST = Fraction(1, 10**18), Fraction(10**18)
@@ -120,7 +120,7 @@ def token_amount(price: Decimal, rate: Fraction, decimals: int) -> int:
 
     Rounded up once, to the token's last decimal, or to 8 decimals if it has more.
     """
-    digits = min(decimals, MOST_TOKEN_DIGITS)
+    digits = min(decimals, MAX_TOKEN_DIGITS)
     return int(math.ceil(Fraction(price) / rate * 10**digits) * 10 ** (decimals - digits))
 
 

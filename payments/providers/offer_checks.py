@@ -46,7 +46,7 @@ class Rules:
     """What this deployment allows a provider on one route.
 
     `source_type` and `target_type` are the keys of the chains' families. `routers` are the contracts (on Solana the
-    programs) that the catalogue pins for the provider on the source chain. `most_lost` is the largest fraction of the
+    programs) that the catalogue pins for the provider on the source chain. `max_lost` is the largest fraction of the
     value that a route may lose (0.1 is a tenth). `prices` are keyed by (chain id, token). `allow_opaque`: whether calls
     that can't be decoded are allowed.
     """
@@ -54,7 +54,7 @@ class Rules:
     source_type: str
     target_type: str
     routers: frozenset[str]
-    most_lost: Decimal
+    max_lost: Decimal
     allow_opaque: bool
     prices: Mapping[tuple[int, str], Price]
 
@@ -113,7 +113,7 @@ def _check_loss(offer: Offer, rules: Rules) -> None:
         if value_in is None or value_out is None:
             continue
         paid = value_in + sum((fee for fee in fees if fee is not None), Decimal(0))
-        _require(paid <= value_out * (1 + rules.most_lost), "it loses too much of the value on the way")
+        _require(paid <= value_out * (1 + rules.max_lost), "it loses too much of the value on the way")
 
 
 def _listed(rules: Rules, chain_id: int, token: str, amount: int) -> Decimal | None:
@@ -134,8 +134,8 @@ def _check_evm_call(offer: Offer, call: EvmCall, wanted: Wanted, rules: Rules) -
             offer.spender in rules.routers, f"it wants {offer.spender} approved, which is not pinned either"
         )
     own_value = offer.amount_in if offer.source.token == "" else 0
-    most_value = own_value + extra_native(offer)
-    _require(own_value <= call.value <= most_value, "its transaction's value is not what it says")
+    max_value = own_value + extra_native(offer)
+    _require(own_value <= call.value <= max_value, "its transaction's value is not what it says")
     _require(carries_id(call.data, offer.bound_by), "its transaction does not carry its id")
     try:
         decoded = read_call(call.data, offer.bound_by)

@@ -25,7 +25,7 @@ from payments.providers.offer_checks import OfferRefused
 
 logger = logging.getLogger(__name__)
 
-MOST_QUOTES = 2
+MAX_QUOTES = 2
 # A cheaper route that is this much slower than the fastest is not recommended.
 _FAR_SLOWER_FACTOR = 5
 _FAR_SLOWER_SECONDS = 600
@@ -59,7 +59,7 @@ class Choice:
 def request_offers(
     wanted: Wanted, *, providers: Sequence[RoutingProvider], accept: Accept
 ) -> tuple[Choice, ...]:
-    """Return one or two accepted offers, the recommended one first, for at most MOST_QUOTES quotes.
+    """Return one or two accepted offers, the recommended one first, for at most MAX_QUOTES quotes.
 
     `accept` raises OfferRefused for an offer that must not be shown; it is then ignored.
 
@@ -68,7 +68,7 @@ def request_offers(
     """
     failures: list[NoOffer | ProviderDown] = []
     began = time.monotonic()
-    turns = list(providers[:MOST_QUOTES])
+    turns = list(providers[:MAX_QUOTES])
     while turns:
         provider = turns.pop(0)
         try:
@@ -81,7 +81,7 @@ def request_offers(
             continue
         # After a slow first quote, the customer does not wait for a second one.
         is_slow = time.monotonic() - began > _SLOW_SECONDS
-        quotes_left = 0 if is_slow else MOST_QUOTES - 1 - len(failures)
+        quotes_left = 0 if is_slow else MAX_QUOTES - 1 - len(failures)
         return _tagged([cheapest, *_faster(provider, wanted, accept, quotes_left)])
     raise _outcome(failures)
 

@@ -18,7 +18,7 @@ from config.api.serializers import has_unsafe_characters
 from payments.providers.base import ProviderDown
 
 LARGEST_CHAIN_ID = 2**63 - 1
-MOST_DECIMALS = 36
+MAX_DECIMALS = 36
 LONGEST_WORD = 64
 # EVM chains have two spellings of the native coin.
 _SECOND_EVM_NATIVE = "0x" + "e" * 40
@@ -27,7 +27,7 @@ _HEX_QUANTITY = re.compile(r"0[xX][0-9a-fA-F]{1,80}")
 _HEX_DATA = re.compile(r"0[xX](?:[0-9a-fA-F]{2})*")
 _DOLLARS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,40})?|[0-9](?:\.[0-9]{1,40})?[eE]-[0-9]{1,2}")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._:/+-]*")
-_MOST_DOLLARS = Decimal(10) ** 18
+_MAX_DOLLARS = Decimal(10) ** 18
 _HTTPS = re.compile(
     r"https://[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~!$&'()*+,;=:@%/?#-]*)?"
 )
@@ -162,7 +162,7 @@ def dollars(value: Any, what: str) -> Decimal | None:
     if value is None or value == "":
         return None
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
-        if not 0 <= value < _MOST_DOLLARS:
+        if not 0 <= value < _MAX_DOLLARS:
             raise malformed(what)
         value = f"{Decimal(value):.18f}" if isinstance(value, Decimal) else str(value)
     if not isinstance(value, str) or not _DOLLARS.fullmatch(value):

@@ -33,7 +33,7 @@ FRESH_SECONDS = 600.0
 KEPT_SECONDS = 24 * 3600
 MAX_WAIT_SECONDS = 3.0
 RETRY_SECONDS = 30.0
-MOST_TOKENS = 5000
+MAX_TOKENS = 5000
 _CACHE_PAUSE_SECONDS = 5.0
 _CENT = Decimal("0.01")
 
@@ -207,7 +207,7 @@ class _TokenLists:
 def _first_ones(tokens: Iterable[ListedToken], chain_id: int) -> dict[str, ListedToken]:
     of_chain: dict[str, ListedToken] = {}
     for token in tokens:
-        if token.chain_id == chain_id and len(of_chain) < MOST_TOKENS:
+        if token.chain_id == chain_id and len(of_chain) < MAX_TOKENS:
             of_chain.setdefault(token.token, token)
     return of_chain
 

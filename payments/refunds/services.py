@@ -23,7 +23,7 @@ from payments.requests.watching import tell_watchers
 
 # A refund does not expire: it is cancelled, or sent. `payments.refunds.watching` limits the search for its transaction.
 _LIFETIME = timedelta(days=3650)
-_MOST_REFUNDS = 100
+_MAX_REFUNDS = 100
 _ADDRESS_FIELDS = ("recipient_address", "address_source", "carrier", "watched_from", "watched_until")
 
 
@@ -55,7 +55,7 @@ def create_refund(
         payment = _payment(possible, payment_id, has_address=recipient_address is not None)
         left = possible.left_of(payment) if payment else possible.left
         wanted = left if amount is None else amount
-        if wanted > left or wanted == 0 or len(possible.refunds) >= _MOST_REFUNDS:
+        if wanted > left or wanted == 0 or len(possible.refunds) >= _MAX_REFUNDS:
             raise _too_large(request, left, len(possible.refunds))
         refund = Refund(
             merchant=request.merchant,
@@ -271,7 +271,7 @@ def _require_changeable(current: RefundNow) -> None:
 def _set_carrier_aside(refund: Refund, carrier: PaymentRequest, *, actor: str) -> None:
     """Cancel the locked refund's locked carrier, and keep it with its address as a cancelled refund of its own."""
     refunds = Refund.objects.filter(request=refund.request_id).count()
-    if refunds >= _MOST_REFUNDS:
+    if refunds >= _MAX_REFUNDS:
         raise _too_large(refund.request, 0, refunds)
     moment = timezone.now()
     reason = f"the address of {refund.pk} was changed"
@@ -316,7 +316,7 @@ def _payment(possible: Refundable, payment_id: str | None, *, has_address: bool)
 
 
 def _too_large(request: PaymentRequest, left: int, refunds: int) -> ApiError:
-    if refunds >= _MOST_REFUNDS:
+    if refunds >= _MAX_REFUNDS:
         message = f"This payment request has {refunds} refunds already, the most that one can have."
         return ApiError(ErrorCode.REFUND_TOO_LARGE, message)
     most = f"{display_amount(left, request.token.decimals)} {request.token.symbol}"

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 ROUTE_LIFETIME = timedelta(minutes=5)
 _LONGEST_NAME = 60
-_MOST_DOLLARS = 10**15
+_MAX_DOLLARS = 10**15
 
 
 def wanted_from(request: PaymentRequest, wallet_address: str, token: Token, *, asked_by: str = "") -> Wanted:
@@ -54,7 +54,7 @@ def evaluate(offer: Offer, wanted: Wanted) -> None:
         source_type=source.chain_type,
         target_type=target.chain_type,
         routers=frozenset(source.routers.get(offer.provider, ())),
-        most_lost=Decimal(settings.MOST_LOST_PERCENT) / 100,
+        max_lost=Decimal(settings.MOST_LOST_PERCENT) / 100,
         allow_opaque=settings.ALLOW_OPAQUE_ROUTES,
         prices=_prices({*tokens, (source.pk, "")}),
     )
@@ -160,7 +160,7 @@ def contract_called(action: Action) -> str | None:
 
 def _dollars(value: Decimal | None) -> str | None:
     """Return dollars with 4 decimal places, or None for a value that can't be a price."""
-    if value is None or not value.is_finite() or abs(value) >= _MOST_DOLLARS:
+    if value is None or not value.is_finite() or abs(value) >= _MAX_DOLLARS:
         return None
     return f"{value:.4f}"
 

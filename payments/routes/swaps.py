@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 QUOTE_LIFETIME = timedelta(seconds=45)
 # The extra native amount of a route changes with every block; it may exceed what the customer reviewed by this much.
-MOST_EXTRA_GROWTH_PERCENT = 10
+MAX_EXTRA_GROWTH_PERCENT = 10
 
 Client = Callable[[Chain], ChainClient]
 
@@ -120,15 +120,15 @@ def _prepared(route: Route, quote: Quote, client: ChainClient) -> dict[str, Any]
 
 def _spending(route: Route, quote: Quote, action: Action) -> Spending:
     """Return the limits on what the quote's transaction may spend."""
-    extra = _most_extra(route)
+    extra = _max_extra(route)
     if isinstance(action, EvmCall):
         extra = action.value - (quote.amount_in if route.token.is_native else 0)
     return Spending(route.token.contract_address, quote.amount_in, extra)
 
 
-def _most_extra(route: Route) -> int:
+def _max_extra(route: Route) -> int:
     """Return the largest extra native amount of the route, based on what the customer was shown."""
-    return int(route.details["extra_native"]) * (100 + MOST_EXTRA_GROWTH_PERCENT) // 100
+    return int(route.details["extra_native"]) * (100 + MAX_EXTRA_GROWTH_PERCENT) // 100
 
 
 def _fresh_quote(route: Route, asked_by: str) -> Quote:
@@ -140,7 +140,7 @@ def _fresh_quote(route: Route, asked_by: str) -> Quote:
         return newest
     asked_at = timezone.now()
     offer = _asked_again(route, asked_by)
-    if offer.amount_in > route.amount or extra_native(offer) > _most_extra(route):
+    if offer.amount_in > route.amount or extra_native(offer) > _max_extra(route):
         raise expired("The price has moved since this route was offered. Request routes again.")
     if (offer.spender, contract_called(offer.action)) != (route.details["spender"], route.details["calls"]):
         raise expired("This route has changed since it was offered. Request routes again.")

@@ -17,7 +17,7 @@ from payments.providers import token_list
 from payments.providers.base import ListedToken
 from payments.routes.refusals import no_node
 
-_MOST_DECIMALS = 36
+_MAX_DECIMALS = 36
 
 Client = Callable[[Chain], ChainClient]
 
@@ -43,7 +43,7 @@ def token_to_pay_with(chain: Chain, address: str, *, client: Client = get_client
     if listed is None:
         raise unknown
     decimals = _decimals(chain, address, client)
-    if decimals > _MOST_DECIMALS:
+    if decimals > _MAX_DECIMALS:
         raise unknown
     return listed_as_token(chain, listed, decimals)
 

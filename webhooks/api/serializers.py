@@ -21,7 +21,7 @@ from webhooks.endpoints.configuration import UNCHANGED, Change
 from webhooks.event_types import EventType
 from webhooks.models import Delivery
 
-_MOST_TYPES_NAMED = 50
+_MAX_TYPES_NAMED = 50
 
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
@@ -53,8 +53,8 @@ class EventTypesField(serializers.ListField):
         """Return the types, or refuse what is no list of them."""
         if not isinstance(data, list):
             raise invalid(f"This should be an array of event types; got {kind_of(data)}.")
-        if not 1 <= len(data) <= _MOST_TYPES_NAMED:
-            message = f"This should name 1 to {_MOST_TYPES_NAMED} event types; null means the default ones."
+        if not 1 <= len(data) <= _MAX_TYPES_NAMED:
+            message = f"This should name 1 to {_MAX_TYPES_NAMED} event types; null means the default ones."
             raise invalid(message)
         return self.run_child_validation(data)
 
@@ -92,7 +92,7 @@ class EndpointChangeSerializer(StrictSerializer):
         allow_null=True,
         required=False,
         min_length=1,
-        max_length=_MOST_TYPES_NAMED,
+        max_length=_MAX_TYPES_NAMED,
         help_text=(
             "The event types to send, 1 to 50. A request's own `webhook_url` gets them too, and the first three in any "
             "case. Null: the first three."

@@ -14,7 +14,7 @@ from webhooks.endpoints.secrets_at_rest import encrypt, new_secret
 from webhooks.models import Endpoint
 
 ROTATION_OVERLAP = timedelta(hours=24)
-MOST_FORMER_SECRETS = 8
+MAX_FORMER_SECRETS = 8
 
 
 class Unchanged(Enum):
@@ -99,7 +99,7 @@ def _rotate(endpoint: Endpoint) -> None:
         {"secret": secret.decode("ascii"), "expires_at": expires.isoformat()}
         for secret, expires in _former_secrets(endpoint)
         if now < expires
-    ][:MOST_FORMER_SECRETS]
+    ][:MAX_FORMER_SECRETS]
     endpoint.previous_secret_encrypted = endpoint.secret_encrypted
     endpoint.previous_secret_expires_at = timezone.now() + ROTATION_OVERLAP
     endpoint.secret_encrypted = encrypt(new_secret())

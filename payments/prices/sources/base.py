@@ -22,14 +22,14 @@ logger = logging.getLogger(__name__)
 ANSWER_SECONDS = 4.0
 LIST_SECONDS = 30.0
 """How long a list of rates is reused: a process asks for it about twice a minute."""
-_MOST_BYTES = 64 * 1024
+_MAX_BYTES = 64 * 1024
 _NO_SUCH_PAIR = (400, 404, 410, 422)
 # How far an exchange's clock may be ahead of ours.
 _CLOCK_SKEW = timedelta(seconds=30)
 _UNLISTED_SECONDS = 300.0
 _NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 _SMALLEST, _LARGEST = Decimal("1e-30"), Decimal("1e30")
-_MOST_DIGITS = 80
+_MAX_DIGITS = 80
 _LATEST_SECOND = Decimal(10**11)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -94,7 +94,7 @@ class Ticker:
 
     def get(self, path: str, **query: str) -> Any:
         """Return the body of a 2xx response, or None if the exchange has no such pair. Raises ProviderDown."""
-        answer = self._api.get(path, query, seconds=ANSWER_SECONDS, most_bytes=_MOST_BYTES)
+        answer = self._api.get(path, query, seconds=ANSWER_SECONDS, most_bytes=_MAX_BYTES)
         if answer.status in _NO_SUCH_PAIR:
             return None
         if not 200 <= answer.status < 300:
@@ -170,7 +170,7 @@ def number(value: Any) -> Fraction | None:
     except InvalidOperation:
         return None
     # A fraction of 1e999999 would fill the memory.
-    if not parsed.is_finite() or len(parsed.as_tuple().digits) > _MOST_DIGITS:
+    if not parsed.is_finite() or len(parsed.as_tuple().digits) > _MAX_DIGITS:
         return None
     return Fraction(parsed) if _SMALLEST < parsed < _LARGEST else None
 

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 NAME = "feeds"
 _LATENESS = Decimal("1.1")
-_MOST_DECIMALS = 36
+_MAX_DECIMALS = 36
 
 _ChainFeeds = tuple[Chain, list[Mapping[str, Any]]]
 
@@ -96,7 +96,7 @@ def _fresh(
 
 def observed(source: str, feed: Mapping[str, Any], answer: FeedAnswer, now: datetime) -> Observation | None:
     """Return the feed's answer as an observation; None if it is stale, incomplete, zero or negative."""
-    if answer.answer <= 0 or answer.updated_at <= 0 or not 0 <= answer.decimals <= _MOST_DECIMALS:
+    if answer.answer <= 0 or answer.updated_at <= 0 or not 0 <= answer.decimals <= _MAX_DECIMALS:
         return None
     try:
         updated_at = datetime.fromtimestamp(answer.updated_at, UTC)

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 QUOTE_SECONDS = 10.0
 LIST_SECONDS = 20.0
-MOST_LIST_BYTES = 32 * 1024 * 1024
+MAX_LIST_BYTES = 32 * 1024 * 1024
 CHAINS_KNOWN_SECONDS = 3600.0
 _CHAIN_TYPES = "EVM,SVM"
 _ORDERS = {Order.CHEAPEST: "CHEAPEST", Order.FASTEST: "FASTEST"}
@@ -89,7 +89,7 @@ class LifiProvider:
         if not served:
             return []
         query = {"chains": ",".join(map(str, sorted(served))), "chainTypes": _CHAIN_TYPES}
-        answer = self._api.get("/tokens", query, seconds=LIST_SECONDS, most_bytes=MOST_LIST_BYTES)
+        answer = self._api.get("/tokens", query, seconds=LIST_SECONDS, most_bytes=MAX_LIST_BYTES)
         if answer.status >= 300:
             raise ProviderDown(f"/tokens answered HTTP {answer.status}")
         return tokens_from(answer.body, served)

@@ -14,11 +14,11 @@ from payments.providers.base import Fee, NoOffer, NoOfferCode, Offer, ProviderDo
 
 PROVIDER = "lifi"
 LONGEST_DURATION = 30 * 24 * 3600
-_MOST_CALL_BYTES = 64 * 1024
+_MAX_CALL_BYTES = 64 * 1024
 _SOLANA_PACKET_BYTES = 1232
-_MOST_GAS = 10**9
-_MOST_STEPS = 20
-_MOST_FEES = 50
+_MAX_GAS = 10**9
+_MAX_STEPS = 20
+_MAX_FEES = 50
 _LONGEST_NAME = 60
 # The error codes of LI.FI's tools by priority: the first one that any tool reported is the reason.
 _TOOL_ERRORS = {
@@ -110,9 +110,9 @@ def _action(request: Any, source: Side) -> tuple[Action, int]:
     gas = reading.quantity(fields["gasLimit"], "gas limit") if fields.get("gasLimit") is not None else None
     call = EvmCall(
         to=reading.account(fields.get("to"), "contract to call"),
-        data=reading.data_bytes(fields.get("data"), "call data", most=_MOST_CALL_BYTES),
+        data=reading.data_bytes(fields.get("data"), "call data", most=_MAX_CALL_BYTES),
         value=reading.quantity(fields["value"], "value") if fields.get("value") is not None else 0,
-        gas=gas if gas is None or 0 < gas <= _MOST_GAS else None,
+        gas=gas if gas is None or 0 < gas <= _MAX_GAS else None,
     )
     return call, reading.chain_id(fields.get("chainId"), "transaction's chain")
 
@@ -141,7 +141,7 @@ def _spender(estimate: Json, source: Side) -> str | None:
 
 
 def _fees(costs: Any) -> Iterator[Fee]:
-    for cost in reading.items(costs, "fees", most=_MOST_FEES):
+    for cost in reading.items(costs, "fees", most=_MAX_FEES):
         fields = reading.members(cost, "fee")
         if not isinstance(fields.get("included"), bool):
             raise reading.malformed("fee")
@@ -153,7 +153,7 @@ def _fees(costs: Any) -> Iterator[Fee]:
 
 def _gas(costs: Any) -> list[Fee]:
     """Return the gas costs: the sum if there is one, else its parts."""
-    fields = [reading.members(cost, "gas") for cost in reading.items(costs, "gas", most=_MOST_FEES)]
+    fields = [reading.members(cost, "gas") for cost in reading.items(costs, "gas", most=_MAX_FEES)]
     sums = [cost for cost in fields if cost.get("type") == "SUM"]
     return [_fee(cost, reading.shown(cost.get("type"), most=_LONGEST_NAME), False) for cost in sums or fields]
 
@@ -163,7 +163,7 @@ def _fee(fields: Json, name: str, included: bool) -> Fee:
     return Fee(
         name=name,
         symbol=reading.shown(token.get("symbol"), most=_LONGEST_NAME),
-        decimals=reading.whole(token.get("decimals"), "fee's decimals", most=reading.MOST_DECIMALS),
+        decimals=reading.whole(token.get("decimals"), "fee's decimals", most=reading.MAX_DECIMALS),
         chain_id=reading.chain_id(token.get("chainId")),
         token=reading.token(token.get("address"), "fee's token"),
         amount=reading.amount(fields.get("amount"), "fee"),
@@ -176,7 +176,7 @@ def _tools(step: Json) -> tuple[Tool, ...]:
     """Return the bridges and exchanges of the route without duplicates and without LI.FI's fee collection."""
     included = [
         reading.members(part, "step")
-        for part in reading.items(step.get("includedSteps"), "steps", most=_MOST_STEPS)
+        for part in reading.items(step.get("includedSteps"), "steps", most=_MAX_STEPS)
     ]
     on_the_way = [part for part in included if part.get("type") in ("swap", "cross")] or [step]
     tools = {tool.key: tool for tool in map(_tool, on_the_way)}

@@ -101,8 +101,8 @@ _TYPES = {"v1": _V1_TYPES, "v2": _V2_TYPES}
 SOLVERS = frozenset({"0xf70da97812cb96acdf810712aa562db8dfa3dbef"})
 _EVM_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
-_MOST_ITEMS = 20
-_MOST_BYTES = 16 * 1024
+_MAX_ITEMS = 20
+_MAX_BYTES = 16 * 1024
 
 
 class OrderUnknown(ValueError):
@@ -186,7 +186,7 @@ def _typed(types: _Types, of_type: str, value: Any) -> Any:
     """Convert Relay's JSON to the types of EIP-712. Raises ProviderDown."""
     if of_type.endswith("[]"):
         one = of_type.removesuffix("[]")
-        return [_typed(types, one, item) for item in reading.items(value, "order", most=_MOST_ITEMS)]
+        return [_typed(types, one, item) for item in reading.items(value, "order", most=_MAX_ITEMS)]
     if of_type in types:
         fields = reading.members(value, "order")
         return {name: _typed(types, kind, fields.get(name)) for name, kind in types[of_type]}
@@ -213,7 +213,7 @@ def bytes_of(written: Any) -> bytes:
             return bytes(Pubkey.from_string(written))
         except ValueError:
             raise reading.malformed("order") from None
-    return reading.data_bytes(written, "order", most=_MOST_BYTES)
+    return reading.data_bytes(written, "order", most=_MAX_BYTES)
 
 
 def _struct_hash(version: str, order: Mapping[str, Any]) -> bytes:

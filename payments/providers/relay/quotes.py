@@ -28,12 +28,12 @@ _APPROVE_BYTES = 4 + 2 * 32
 # Relay's depository on Solana: deposit_native and deposit_token, each followed by the amount (u64) and the order's id.
 _SOLANA_DEPOSITS = (bytes.fromhex("0d9e0ddf5fd51c06"), bytes.fromhex("0b9c60da27a3b413"))
 _SOLANA_DEPOSIT_BYTES = 8 + 8 + 32
-_MOST_CALL_BYTES = 64 * 1024
-_MOST_GAS = 10**9
-_MOST_STEPS = 10
-_MOST_INSTRUCTIONS = 40
-_MOST_ACCOUNTS = 256
-_MOST_TABLES = 32
+_MAX_CALL_BYTES = 64 * 1024
+_MAX_GAS = 10**9
+_MAX_STEPS = 10
+_MAX_INSTRUCTIONS = 40
+_MAX_ACCOUNTS = 256
+_MAX_TABLES = 32
 _LONGEST_NAME = 60
 _APPROVAL_STEPS = ("approve", "approval")
 _DEPOSIT_STEP = "deposit"
@@ -110,8 +110,8 @@ def _steps(steps: Any) -> tuple[list[Json], Json, bytes]:
     approvals: list[Json] = []
     deposits: list[Json] = []
     request_ids: set[bytes] = set()
-    for step in (reading.members(one, "step") for one in reading.items(steps, "steps", most=_MOST_STEPS)):
-        held = [_data(item) for item in reading.items(step.get("items"), "items", most=_MOST_STEPS)]
+    for step in (reading.members(one, "step") for one in reading.items(steps, "steps", most=_MAX_STEPS)):
+        held = [_data(item) for item in reading.items(step.get("items"), "items", most=_MAX_STEPS)]
         if not held:
             continue
         request_ids.add(reading.bytes32(step.get("requestId"), "request id"))
@@ -144,9 +144,9 @@ def _action(
     gas = reading.quantity(fields["gas"], "gas limit") if fields.get("gas") is not None else None
     call = EvmCall(
         to=reading.account(fields.get("to"), "contract to call"),
-        data=reading.data_bytes(fields.get("data"), "call data", most=_MOST_CALL_BYTES),
+        data=reading.data_bytes(fields.get("data"), "call data", most=_MAX_CALL_BYTES),
         value=reading.quantity(fields["value"], "value") if fields.get("value") is not None else 0,
-        gas=gas if gas is None or 0 < gas <= _MOST_GAS else None,
+        gas=gas if gas is None or 0 < gas <= _MAX_GAS else None,
     )
     try:
         decoded = read_call(call.data, order.id)
@@ -158,8 +158,8 @@ def _action(
 
 
 def _instructions(fields: Json, order: RelayOrder, amount_in: int) -> SolanaInstructions:
-    listed = reading.items(fields.get("instructions"), "instructions", most=_MOST_INSTRUCTIONS)
-    tables = reading.items(fields.get("addressLookupTableAddresses"), "lookup tables", most=_MOST_TABLES)
+    listed = reading.items(fields.get("instructions"), "instructions", most=_MAX_INSTRUCTIONS)
+    tables = reading.items(fields.get("addressLookupTableAddresses"), "lookup tables", most=_MAX_TABLES)
     action = SolanaInstructions(
         tuple(_instruction(reading.members(one, "instruction")) for one in listed),
         tuple(reading.account(table, "lookup table") for table in tables),
@@ -174,9 +174,9 @@ def _instructions(fields: Json, order: RelayOrder, amount_in: int) -> SolanaInst
 
 
 def _instruction(fields: Json) -> SolanaInstruction:
-    keys = reading.items(fields.get("keys"), "accounts", most=_MOST_ACCOUNTS)
+    keys = reading.items(fields.get("keys"), "accounts", most=_MAX_ACCOUNTS)
     # Data comes as hex without 0x.
-    data = reading.data_bytes(f"0x{fields.get('data', '')}", "instruction's data", most=_MOST_CALL_BYTES)
+    data = reading.data_bytes(f"0x{fields.get('data', '')}", "instruction's data", most=_MAX_CALL_BYTES)
     return SolanaInstruction(
         _address(fields.get("programId")), tuple(_key(reading.members(key, "account")) for key in keys), data
     )
@@ -211,7 +211,7 @@ def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source
 
 def _approved(fields: Json) -> tuple[str, str, int]:
     """Return an approval's token, spender and amount. Relay's amount is not used: ours is always exact."""
-    data = reading.data_bytes(fields.get("data"), "approval", most=_MOST_CALL_BYTES)
+    data = reading.data_bytes(fields.get("data"), "approval", most=_MAX_CALL_BYTES)
     if data[:4] != _APPROVE or len(data) != _APPROVE_BYTES:
         raise _refused("its approval is not an ERC-20 approval")
     spender = reading.account("0x" + data[16:36].hex(), "spender")
@@ -292,7 +292,7 @@ def _fee(fees: Any, key: str, name: str, *, included: bool) -> Fee | None:
         return Fee(
             name=name,
             symbol=reading.shown(currency.get("symbol"), most=_LONGEST_NAME),
-            decimals=reading.whole(currency.get("decimals"), "decimals", most=reading.MOST_DECIMALS),
+            decimals=reading.whole(currency.get("decimals"), "decimals", most=reading.MAX_DECIMALS),
             chain_id=chain_numbered(currency.get("chainId"), "fee's chain"),
             token=reading.token(currency.get("address"), "fee's currency"),
             amount=reading.amount(fields.get("amount"), "fee"),

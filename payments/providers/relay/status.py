@@ -17,9 +17,9 @@ _STATES = {
 }
 # Reasons of failed refunds after which the customer has to claim the money.
 _TO_CLAIM = ("MANUAL_REFUND_REQUIRED", "REFUND_RECIPIENT_IS_VASP")
-_MOST_HASHES = 50
-_MOST_CHAINS = 500
-_MOST_TOKENS = 500
+_MAX_HASHES = 50
+_MAX_CHAINS = 500
+_MAX_TOKENS = 500
 
 Json = Mapping[str, Any]
 
@@ -36,7 +36,7 @@ def status_from(body: Any, tracking: Json, source_hash: str, *, explorer_url: st
     raw = f"{status}/{reason}"[: reading.LONGEST_WORD] if reason else status
     deposits = [
         reading.transaction_hash(hash_, "source hash")
-        for hash_ in reading.items(fields.get("inTxHashes"), "source hashes", most=_MOST_HASHES)
+        for hash_ in reading.items(fields.get("inTxHashes"), "source hashes", most=_MAX_HASHES)
     ]
     if deposits and source_hash not in deposits:
         return SwapStatus(SwapState.UNKNOWN, raw)
@@ -45,7 +45,7 @@ def status_from(body: Any, tracking: Json, source_hash: str, *, explorer_url: st
         state = SwapState.NEEDS_CLAIM
     if state != SwapState.DELIVERED:
         return SwapStatus(state, raw, explorer_url=explorer_url)
-    deliveries = reading.items(fields.get("txHashes"), "delivery's hashes", most=_MOST_HASHES)
+    deliveries = reading.items(fields.get("txHashes"), "delivery's hashes", most=_MAX_HASHES)
     if not deliveries:
         raise reading.malformed("delivery's hashes")
     reported_chain = fields.get("destinationChainId")
@@ -71,9 +71,7 @@ def delivered_from(body: Any, request_id: str) -> tuple[str, int] | None:
 
     The status itself does not contain them. Raises ProviderDown if the list is malformed.
     """
-    for one in reading.items(
-        reading.members(body, "requests").get("requests"), "requests", most=_MOST_HASHES
-    ):
+    for one in reading.items(reading.members(body, "requests").get("requests"), "requests", most=_MAX_HASHES):
         fields = reading.members(one, "request")
         if str(fields.get("id")).lower() == request_id:
             break
@@ -97,14 +95,14 @@ def tokens_from(body: Any, chain_ids: Collection[int]) -> list[ListedToken]:
     """
     numbers = {number_of(chain_id): chain_id for chain_id in chain_ids}
     tokens = []
-    for chain in reading.items(reading.members(body, "chains").get("chains"), "chains", most=_MOST_CHAINS):
+    for chain in reading.items(reading.members(body, "chains").get("chains"), "chains", most=_MAX_CHAINS):
         fields = chain if isinstance(chain, dict) else {}
         number = fields.get("id")
         chain_id = numbers.get(number) if type(number) is int else None
         if chain_id is None or fields.get("disabled") is True or fields.get("depositEnabled") is False:
             continue
         listed = fields.get("solverCurrencies")
-        for token in listed[:_MOST_TOKENS] if isinstance(listed, list) else ():
+        for token in listed[:_MAX_TOKENS] if isinstance(listed, list) else ():
             made = _listed(token, chain_id)
             if made:
                 tokens.append(made)
@@ -119,7 +117,7 @@ def _listed(token: Any, chain_id: int) -> ListedToken | None:
             token=reading.token(fields.get("address"), "address"),
             symbol=reading.shown(fields.get("symbol"), most=32),
             name=reading.shown(fields.get("name"), most=100),
-            decimals=reading.whole(fields.get("decimals"), "decimals", most=reading.MOST_DECIMALS),
+            decimals=reading.whole(fields.get("decimals"), "decimals", most=reading.MAX_DECIMALS),
             usd=None,
         )
     except ProviderDown:

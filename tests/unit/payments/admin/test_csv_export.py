@@ -267,7 +267,7 @@ def test_downloads_that_are_read_slowly_leave_threads_to_others(
 ) -> None:
     monkeypatch.setattr(waiting, "_threads", waiting._Threads())
     make("order-1")
-    slow = [streamed(admin_client, REQUESTS) for _ in range(export.MOST_AT_ONCE)]
+    slow = [streamed(admin_client, REQUESTS) for _ in range(export.MAX_AT_ONCE)]
     before = LogEntry.objects.count()
     refused = admin_client.get(REQUESTS, {"status": "active"})
     assert (refused.status_code, refused["Location"]) == (
@@ -280,6 +280,6 @@ def test_downloads_that_are_read_slowly_leave_threads_to_others(
     assert len(rows(admin_client, REQUESTS)) == 1
     del slow[0]  # never read, never closed
     gc.collect()
-    downloads = [streamed(admin_client, REQUESTS) for _ in range(export.MOST_AT_ONCE - len(slow))]
+    downloads = [streamed(admin_client, REQUESTS) for _ in range(export.MAX_AT_ONCE - len(slow))]
     assert admin_client.get(REQUESTS).status_code == 302
     assert downloads

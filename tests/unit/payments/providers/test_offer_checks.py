@@ -230,7 +230,7 @@ def test_the_cap_is_the_deployments_own() -> None:
     offer = replace(BRIDGE, amount_in=10_900_000, usd_in=Decimal("10.9"))
     accept(offer, WANTED, RULES)
     with pytest.raises(OfferRefused, match="loses too much"):
-        accept(offer, WANTED, replace(RULES, most_lost=Decimal("0.05")))
+        accept(offer, WANTED, replace(RULES, max_lost=Decimal("0.05")))
 
 
 def test_a_fee_that_is_included_is_lost_already_and_not_counted_twice() -> None:

@@ -306,7 +306,7 @@ def dead_cache(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 def test_no_more_tokens_of_a_chain_are_kept_than_can_be_looked_through(
     listing: Listing, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(token_list, "MOST_TOKENS", 3)
+    monkeypatch.setattr(token_list, "MAX_TOKENS", 3)
     caplog.set_level(logging.INFO)
     many = [ListedToken(HERE, f"0x{n:040x}", f"T{n}", "Token", 18, None) for n in range(10)]
     listing(Lister("lifi", [*many, usdc(chain_id=THERE)]))
