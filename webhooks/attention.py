@@ -19,7 +19,7 @@ def in_trouble(endpoints: QuerySet[Endpoint], now: datetime) -> QuerySet[Endpoin
 
 
 def given_up(deliveries: QuerySet[Delivery], now: datetime) -> QuerySet[Delivery]:
-    """Return the deliveries that failed for good within a week, without test events; at most MAX_LISTED, newest first."""
+    """Return up to MAX_LISTED deliveries that failed for good within a week, without test events."""
     return deliveries.filter(pk__in=_newest_given_up(deliveries, now))
 
 

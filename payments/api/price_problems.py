@@ -1,4 +1,4 @@
-"""What is wrong with the amount, the price and the lifetime of a new payment request beside one another."""
+"""Check a new request's amount, price and lifetime together."""
 
 from collections.abc import Collection
 from typing import Any
@@ -11,7 +11,7 @@ MAX_PRICED_SECONDS = 900
 
 
 def with_both_first(problems: dict[str, Any]) -> dict[str, Any]:
-    """Return the problems of a body with an amount and a price, that one first, also if the price is malformed."""
+    """Put the problem of sending both an amount and a price first; the price may be malformed too."""
     rest = dict(problems)
     own = rest.pop("price", [])
     both = ErrorDetail("Send either amount or price, not both.", ErrorCode.PARAMETER_INVALID.value)
@@ -21,7 +21,7 @@ def with_both_first(problems: dict[str, Any]) -> dict[str, Any]:
 
 
 def price_problems(asked: Collection[str], lifetime: int | None) -> list[Problem]:
-    """Return what is wrong if only one of amount and price, or neither, is given. `lifetime` is in seconds."""
+    """Check that amount or price is given, and the lifetime in seconds of a request with a price."""
     if not asked:
         message = "Either amount or price is required."
         return [Problem(ErrorCode.PARAMETER_MISSING, message, "amount")]

@@ -131,12 +131,12 @@ class SubmitRefundSerializer(StrictSerializer):
 def refund_recipient(request: PaymentRequest, text: str) -> str:
     """Return the canonical address for a refund of this request.
 
-    Raises AddressError for the wallet that received the payment, and for addresses where money would be lost.
-    `require_payable_recipient` queries the chain.
+    Raises AddressError for the wallet that received the payment, and for addresses that would lose the funds.
+    `require_payable_recipient` also queries the chain.
     """
     address = recipient_address(request.chain, text)
     if address == request.recipient_address:
-        raise AddressError("This is the wallet that received the payment. A refund needs another one.")
+        raise AddressError("This is the wallet that received the payment. Send the refund to another wallet.")
     return address
 
 

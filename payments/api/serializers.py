@@ -49,13 +49,12 @@ class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
     """Accept any JSON value; validated together with other fields."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the value unchanged."""
         return data
 
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
 class WebAddressField(TextField):
-    """An absolute http(s) address that a customer may be sent to."""
+    """An absolute http(s) URL for the customer."""
 
     default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
 
@@ -63,7 +62,6 @@ class WebAddressField(TextField):
         super().__init__(code=ErrorCode.URL_INVALID, **options)
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the address unchanged, or refuse it."""
         text = super().to_internal_value(data)
         try:
             return parse_web_address(text, allow_http=settings.ALLOW_HTTP_URLS)
@@ -80,10 +78,10 @@ class WebAddressField(TextField):
     }
 )
 class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
-    """Up to 50 pairs of strings, kept and given back as they are."""
+    """Up to 50 pairs of strings, stored unchanged."""
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
-        """Return the pairs, or refuse them, each wrong one by its name."""
+        """Validate the pairs; report each invalid pair under its key."""
         if not isinstance(data, Mapping):
             raise invalid(f"This should be an object of pairs of strings; got {kind_of(data)}.")
         if len(data) > _MAX_METADATA_PAIRS:
@@ -101,7 +99,6 @@ class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
         return dict(data)
 
     def to_representation(self, value: dict[str, str]) -> dict[str, str]:
-        """Return the pairs."""
         return value
 
 
@@ -114,13 +111,10 @@ def _require_metadata_key(name: str) -> None:
 
 @described("NewPrice", "A price in a currency.", {"currency": "EUR", "amount": "25.00"})
 class PriceSerializer(StrictSerializer):
-    """A price: a currency and an amount of it."""
-
     currency = TextField(max_length=3, help_text="An ISO 4217 code that GET /api/public/currencies lists.")
     amount = AnyJSONField(help_text="A positive decimal string with at most the currency's fraction digits.")
 
     def to_internal_value(self, data: Any) -> Price:
-        """Return the price, or refuse it."""
         if not isinstance(data, Mapping):
             raise invalid(f"This should be an object with currency and amount; got {kind_of(data)}.")
         values = super().to_internal_value(data)
@@ -141,9 +135,9 @@ def _detail(code: ErrorCode, message: str) -> serializers.ErrorDetail:
     "NewPaymentRequest", "The requested amount, token, chain and recipient.", examples.NEW_PAYMENT_REQUEST
 )
 class CreateRequestSerializer(StrictSerializer):
-    """The body of POST /api/payment-requests. `order` returns what it asks for.
+    """The body of POST /api/payment-requests.
 
-    The context's `merchant` says which recipients are allowed; `create_request` checks that again under a lock.
+    The context's `merchant` limits the recipients; `create_request` checks that again under a lock.
     """
 
     amount = AnyJSONField(
@@ -227,7 +221,7 @@ class CreateRequestSerializer(StrictSerializer):
     )
 
     def to_internal_value(self, data: Any) -> Any:
-        """Validate each field, then those that only make sense together; report all failures at once."""
+        """Validate each field, then the fields together; report all failures at once."""
         problems: dict[str, Any] = {}
         values: dict[str, Any] = {}
         try:
@@ -253,7 +247,7 @@ class CreateRequestSerializer(StrictSerializer):
         return values
 
     def _valid_parts(self, data: Any, problems: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields that are right by themselves, so that one mistake does not hide another."""
+        """Return the fields that are valid by themselves, so that one mistake doesn't hide another."""
         names = ("amount", "price", "token_id", "chain_id", "recipient_address", "expires_in")
         return {
             name: self.fields[name].run_validation(data[name])
@@ -282,7 +276,7 @@ class CreateRequestSerializer(StrictSerializer):
         return found
 
     def _recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
-        """Return why the merchant does not allow the address; raises AddressError where the chain refuses it."""
+        """Return why the merchant doesn't allow the address. Raises AddressError if the chain rejects it."""
         merchant: Merchant = self.context["merchant"]
         problem = recipient_problem(merchant, chain.chain_type, address)
         if problem is not None:
@@ -292,7 +286,7 @@ class CreateRequestSerializer(StrictSerializer):
 
     @classmethod
     def order(cls, body: Any, merchant: Merchant) -> NewRequest:
-        """Return the validated order of a body; one with a price has no amount yet. Raises ValidationError."""
+        """Validate a body. With a price, the amount is 0 until it is converted. Raises ValidationError."""
         data = cls.read(body, merchant=merchant)
         price = data.get("price")
         default_lifetime = DEFAULT_LIFETIME_SECONDS if price is None else MAX_PRICED_SECONDS
@@ -327,13 +321,12 @@ class RequestListQuery(ListQuery):
     created_before = TimeInQueryField(required=False, help_text="Only requests created before this time.")
 
     def validate_token_id(self, token_id: int) -> int:
-        """Refuse the number of no token; an inactive one's requests can still be listed."""
+        """Accept active and inactive tokens, so that old requests can be listed."""
         if find_token(token_id, active_only=False) is None:
             raise invalid(f"There is no token {token_id}.", ErrorCode.TOKEN_UNKNOWN)
         return token_id
 
     def validate_chain_id(self, chain_id: int) -> int:
-        """Refuse the number of no chain."""
         if find_chain(chain_id, active_only=False) is None:
             raise invalid(f"There is no chain {chain_id}.", ErrorCode.CHAIN_UNKNOWN)
         return chain_id
@@ -368,7 +361,7 @@ class SubmitTransactionSerializer(StrictSerializer):
     def transaction(self) -> tuple[Chain, str]:
         """Return the chain and the canonical hash. Raises ApiError."""
         chain_id = self.validated_data["chain_id"]
-        # An inactive chain still takes hashes: what was sent there is under way.
+        # Accept an inactive chain: transactions sent there before may still confirm.
         chain = find_chain(chain_id, active_only=False)
         if chain is None:
             raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
@@ -379,7 +372,10 @@ class SubmitTransactionSerializer(StrictSerializer):
 
 
 def require_payable_recipient(chain: Chain, address: str) -> None:
-    """Raise AddressError if the chain says that money must not go there; with its nodes down, the build asks again."""
+    """Raise AddressError if the chain rejects the recipient.
+
+    If the nodes are down, the address is accepted: building the transaction checks again.
+    """
     try:
         problem = get_client(chain).recipient_problem(address)
     except ChainError:
