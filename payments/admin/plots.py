@@ -1,6 +1,6 @@
 """The dashboard's statistics as cards, plots and a table.
 
-Plots get amounts as decimal text and show them unchanged: no displayed amount passes through a float.
+The plots receive amounts as decimal text and show them unchanged, so no displayed amount passes through a float.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from payments.stats import queries
 from payments.stats.queries import CurrencyVolume, Period, TokenVolume, Totals
 
 MAX_VOLUME_PLOTS = 6
-SOARED = 10  # growth by this factor or more is shown as a multiple, not as a percentage
+SOARED = 10  # Growth by this factor or more is shown as a multiple, not as a percentage.
 _SHORT_FRACTION = 4
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
 
 
 def statistics(merchant: Merchant | None, period: Period, *, with_webhooks: bool) -> dict[str, Any]:
-    """Return the template variables for this period: cards, plots, volumes and the table of days."""
+    """Return the template variables: cards, plots, volumes and the table of days."""
     now, before = queries.totals(merchant, period), queries.totals(merchant, period.before)
     days = queries.by_day(merchant, period)
     volumes, values = queries.volumes(merchant, period), queries.values(merchant, period)
@@ -40,7 +40,6 @@ def statistics(merchant: Merchant | None, period: Period, *, with_webhooks: bool
 
 
 def cards(now: Totals, before: Totals, days: int, *, with_webhooks: bool) -> list[dict[str, str]]:
-    """Return the cards at the top."""
     shown = [
         {
             "title": "Payment requests",
@@ -162,12 +161,12 @@ def short_amount(raw: int, decimals: int) -> str:
 
 
 def money(amount: Decimal, currency: str) -> str:
-    """Return an amount of a currency with thousands separators and all of its digits."""
+    """Return an amount of a currency with thousands separators and all its digits."""
     return f"{amount:,.{DIGITS.get(currency, 3)}f}"
 
 
 def without_value(payments: int, valued: int) -> str:
-    """Return a sentence on the payments that have no value; empty if each has one."""
+    """Return a sentence about the payments without a value; empty if each has one."""
     missing = max(payments - valued, 0)
     if not missing:
         return ""

@@ -1,8 +1,7 @@
 """Find the rows that a search text names, always by index.
 
-The text may be an id, an order number, a transaction hash or an address in any spelling, or the link of a checkout or
-explorer page. There is one small query for each possible meaning, because a single query with OR across tables would
-scan them.
+The text may be an id, an order number, a transaction hash, an address in any spelling, or the link of a checkout or
+explorer page. Each possible meaning has a small query of its own: a single query with OR would scan the tables.
 """
 
 import re
@@ -39,7 +38,7 @@ def address(text: str) -> str:
 
 
 def request_id(text: str) -> uuid.UUID | None:
-    """Return `text` as a request id, with or without hyphens, or None."""
+    """Return the request id in `text`, with or without hyphens."""
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -47,7 +46,7 @@ def request_id(text: str) -> uuid.UUID | None:
 
 
 def request_ids_beginning(text: str) -> tuple[uuid.UUID, uuid.UUID] | None:
-    """Return the first and the last request id with the prefix `text`, or None if it is no such prefix."""
+    """Return the first and the last request id with the prefix `text`; None if it can't be a prefix."""
     if not _REQUEST_ID_START.fullmatch(text):
         return None
     digits = text.replace("-", "")

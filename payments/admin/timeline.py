@@ -1,6 +1,7 @@
-"""The timeline of a request or a payment: status changes, credits, proofs, staff actions, events and deliveries.
+"""The timeline of a request or a payment: status changes, credits, proofs, staff actions, events and
+deliveries.
 
-It is read for one request at a time, by index.
+All queries are for one request, by index.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ _SAME_ACT = timedelta(seconds=2)
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of the timeline. `payment_id` is empty if the entry concerns the request as a whole."""
+    """An entry of the timeline. `payment_id` is empty if it concerns the request as a whole."""
 
     at: datetime
     icon: str
@@ -39,7 +40,7 @@ class Entry:
 def timeline_of_request(
     request: PaymentRequest, payments: Sequence[Payment], *, with_webhooks: bool = True
 ) -> list[Entry]:
-    """Return the timeline of `request` and its `payments`, oldest first, at most 500 entries."""
+    """Return the timeline of a request and its payments, oldest first, at most 500 entries."""
     by_id = {payment.pk: payment for payment in payments}
     changes = list(_changes(request, by_id))
     entries = [*changes, *_credits(request, by_id), *_proofs(request), *_by_hand(request, by_id, changes)]
@@ -49,7 +50,7 @@ def timeline_of_request(
 
 
 def timeline_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list[Entry]:
-    """Return the timeline of `payment` and of its request as a whole, oldest first."""
+    """Return the timeline of a payment and of its request as a whole, oldest first."""
     entries = timeline_of_request(payment.request, [payment], with_webhooks=with_webhooks)
     return [entry for entry in entries if entry.payment_id in ("", payment.pk)]
 
@@ -99,7 +100,7 @@ def _proofs(request: PaymentRequest) -> Iterator[Entry]:
 def _by_hand(
     request: PaymentRequest, payments: dict[str, Payment], changes: Sequence[Entry]
 ) -> Iterator[Entry]:
-    """Yield the staff actions that are not already listed as a status change."""
+    """Yield the staff actions that no status change lists."""
     types = ContentType.objects.get_for_models(PaymentRequest, Payment)
     about = Q(content_type=types[PaymentRequest], object_id=str(request.pk))
     about |= Q(content_type=types[Payment], object_id__in=list(payments))
@@ -112,7 +113,7 @@ def _by_hand(
 
 
 def _events(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
-    """Yield the events about the request, found by their keys (see payments.requests.events), and their deliveries."""
+    """Yield the request's events, found by their keys (see payments.requests.events), and their deliveries."""
     keys = Q(dedupe_key=str(request.pk))
     for payment_id in payments:
         keys |= Q(dedupe_key__startswith=payment_id)

@@ -274,7 +274,7 @@ def test_downloads_that_are_read_slowly_leave_threads_to_others(
         302,
         "/admin/payments/paymentrequest/?status=active",
     )
-    assert "Other exports are being downloaded" in admin_client.get(refused["Location"]).content.decode()
+    assert "Too many exports are being downloaded" in admin_client.get(refused["Location"]).content.decode()
     assert LogEntry.objects.count() == before
     assert b"order-1" in b"".join(slow.pop())  # type: ignore[arg-type]
     assert len(rows(admin_client, REQUESTS)) == 1

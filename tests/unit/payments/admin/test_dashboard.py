@@ -153,7 +153,7 @@ def test_every_concern_leads_to_a_list_with_just_as_many(
         "Verification stalled": "1",
         "Endpoints that receive nothing": "1",
         "Chains in trouble": "1",
-        "Payments that could be accepted": "2",
+        "Payments that can be accepted": "2",
         "Overpaid requests": "1",
         "Closed with money paid": "1",
         "Deliveries given up": "2",
@@ -210,7 +210,7 @@ def test_simulated_payments_need_no_attention(admin_client: Client, token: Token
     happen(simulated=False)
     assert concerns_of(opened(admin_client)) == {
         "Reversed after completion": "1",
-        "Payments that could be accepted": "1",
+        "Payments that can be accepted": "1",
         "Overpaid requests": "1",
         "Closed with money paid": "1",
     }

@@ -116,7 +116,7 @@ def test_an_unbound_payment_is_accepted_with_a_reason_and_not_without(
 ) -> None:
     Payment.objects.update(failure_code="transaction_not_bound")
     url = action_url(failed, "accept")
-    assert "Nothing ties this transaction" in admin_client.get(url).content.decode()
+    assert "Nothing links this transaction" in admin_client.get(url).content.decode()
     assert admin_client.post(url, {**asked(admin_client, url), "reason": " "}).status_code == 200, (
         "asks again"
     )
