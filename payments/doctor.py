@@ -6,8 +6,8 @@ from django.utils import timezone
 from chains.models import Chain, Token
 from config.doctor.finding import Finding, by_limits, failed, fine, warning
 from payments import metrics
-from payments.prices.asking import ask_each_source
 from payments.prices.currencies import USD
+from payments.prices.querying import query_each_source
 from payments.prices.rules import agree
 from payments.providers.base import ProviderDown
 from payments.providers.registry import provider_name, providers_in_order
@@ -73,7 +73,7 @@ def check_rates() -> Iterator[Finding]:
         yield fine("rates", "not needed: no token of the catalogue has a price, or RATE_SOURCES is off")
         return
     # Some sources only have rates of currencies.
-    answers = ask_each_source(bases | {_CURRENCY})
+    answers = query_each_source(bases | {_CURRENCY})
     for source, observed in answers.items():
         if observed is None:
             advice = (

@@ -1,7 +1,7 @@
 """The currencies that this deployment can price: those that two independent sources list.
 
-What the sources list is known without a call, so that a source's outage never makes a currency look unknown. Whether
-they agree now is asked once a minute for all processes, however many callers want to know.
+The lists are known without a call, so a source's outage never makes a currency look unknown. Whether the sources
+agree now is checked once a minute for all processes, however many callers there are.
 """
 
 import threading
@@ -20,7 +20,7 @@ from chains.models import Token
 from chains.switches import Feature, is_on
 from config.api.errors import ApiError, ErrorCode
 from config.api.limits.waiting import RETRY_AFTER_SECONDS, Busy, waiting_for
-from payments.prices.asking import ask_each_source, listings
+from payments.prices.querying import listings, query_each_source
 from payments.prices.rules import Observation, agree, is_proof
 from payments.prices.sources.base import Listing
 
@@ -31,7 +31,9 @@ _KEY = "currencies:available"
 
 @dataclass(frozen=True)
 class Currency:
-    """A currency with the sources that list it. `is_available`: two independent sources agree on its rate now."""
+    """A currency with the sources that list it. `is_available`: two independent sources agree on its rate
+    now.
+    """
 
     code: str
     sources: tuple[str, ...]
@@ -39,25 +41,25 @@ class Currency:
 
 
 def is_listed(code: str) -> bool:
-    """Whether prices can be in this currency: it is the dollar, or two independent sources list it."""
+    """Whether prices can be in this currency: the dollar, or one that two independent sources list."""
     return code == USD or code in _listed(listings())
 
 
 def require_listed(base: str) -> None:
-    """Raise ApiError `parameter_invalid` for a currency that no two independent sources list."""
+    """Raise ApiError `parameter_invalid` for a currency that fewer than two independent sources list."""
     if is_currency(base) and not is_listed(base):
         raise ApiError(ErrorCode.PARAMETER_INVALID, problem_of(base) or "", "price.currency")
 
 
 def problem_of(code: str) -> str | None:
-    """Return why this currency can't be used for prices and values, or None if it can."""
+    """Return why this currency can't be used for prices and values."""
     return None if is_listed(code) else f"No two sources for {code} on this server."
 
 
 def currencies() -> list[Currency]:
     """Return the currencies that prices can be in, by code; none if no token has a price.
 
-    Raises ApiError `rate_unavailable` if too many threads wait for the sources and nothing is known yet.
+    Raises ApiError `rate_unavailable` if too many threads wait for the sources and no earlier result is known.
     """
     coin = _most_used_coin()
     if coin is None or not settings.RATE_SOURCES:
@@ -99,14 +101,17 @@ _kept: tuple[float, frozenset[str]] | None = None
 
 
 def _available(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
-    """Return the available currencies as of the last minute. One thread asks; the others get what was known before."""
+    """Return the available currencies as of the last minute.
+
+    One thread queries the sources while the others get the previous result.
+    """
     with suppress(RedisError):
         if (shared := cache.get(_KEY)) is not None:
             return frozenset(shared.decode().split())
     if _kept is not None and time.monotonic() - _kept[0] <= FRESH_SECONDS:
         return _kept[1]
     try:
-        # Those that wait for the first answer are counted too, so that other calls keep their threads.
+        # Threads that wait for the first result are counted too, so that other calls keep their threads.
         with waiting_for("rate sources"):
             return _renewed(coin, known)
     except Busy:
@@ -122,7 +127,7 @@ def _renewed(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
         return _kept[1] if _kept else frozenset()
     try:
         if _kept is None or time.monotonic() - _kept[0] > FRESH_SECONDS:
-            _kept = time.monotonic(), _ask(coin, known)
+            _kept = time.monotonic(), _query(coin, known)
             with suppress(RedisError):
                 cache.set(_KEY, " ".join(sorted(_kept[1])).encode(), FRESH_SECONDS)
         return _kept[1]
@@ -130,15 +135,15 @@ def _renewed(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
         _lock.release()
 
 
-def _ask(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
-    """Ask each source for the currencies that it lists and for one coin: exchanges take one call for each."""
+def _query(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
+    """Query each source for its listed currencies and for one coin: exchanges need one call for each."""
     listed = _listed(known)
     bases_of = {
         name: frozenset({coin, *(code for each in of_source for code in each.currencies if code in listed)})
         for name, of_source in known.items()
     }
     seen: dict[str, list[Observation]] = defaultdict(list)
-    for answer in ask_each_source(frozenset(), bases_of).values():
+    for answer in query_each_source(frozenset(), bases_of).values():
         for base, observations in (answer or {}).items():
             seen[base] += observations
     available = {code for code in listed if agree(seen[code], settings.RATE_MAX_SPREAD)}
@@ -149,7 +154,6 @@ def _ask(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
 
 
 def forget() -> None:
-    """Discard what is known about the availability of currencies."""
     global _kept
     with _lock:
         _kept = None

@@ -34,7 +34,7 @@ def to_json(action: Action) -> dict[str, Any]:
 
 
 def from_json(kept: dict[str, Any]) -> Action:
-    """Return the action that `to_json` serialised."""
+    """Reverse `to_json`."""
     match kept["kind"]:
         case "evm":
             return EvmCall(kept["to"], bytes.fromhex(kept["data"]), int(kept["value"]), kept["gas"])

@@ -1,7 +1,7 @@
 """Coinbase Exchange: the last trade of a pair (https://docs.cdp.coinbase.com, "Get product ticker").
 
-It lists coins against USD and other currencies, but no currency against USD. What a currency is worth follows from the
-trades of one coin in both. It has no rate of USDC either: it trades dollars and USDC in one order book.
+It lists coins against USD and other currencies, but no currency against USD: a currency's value follows from the
+trades of one coin in both. It has no rate of USDC, because it trades dollars and USDC in one order book.
 """
 
 from collections.abc import Collection, Iterable
@@ -26,8 +26,6 @@ _Trade = tuple[Fraction, datetime]
 
 
 class Coinbase:
-    """The source; `url` replaces the exchange's own."""
-
     def __init__(self, url: str = "") -> None:
         self._ticker = Ticker(NAME, url or URL)
 
@@ -64,7 +62,7 @@ class Coinbase:
         price = number(answer.get("price"))
         traded_at = time_of(answer.get("time"))
         if price is None or traded_at is None:
-            raise ProviderDown("coinbase answered with a ticker without a price or a time")
+            raise ProviderDown("coinbase returned a ticker without a price or a time")
         return (price, traded_at) if is_fresh(traded_at, timezone.now(), max_age()) else None
 
 

@@ -1,7 +1,7 @@
 """Price feeds on the chains (`AggregatorV3Interface`), which our own nodes read.
 
-The catalogue names a chain's feeds: `{"pair": "ETH/USD", "address": "0x…", "heartbeat": 3600}`. A feed updates its
-answer at least once in each heartbeat; 10 % later it is stale. The same pair on two chains is two sources.
+The catalogue lists a chain's feeds: `{"pair": "ETH/USD", "address": "0x…", "heartbeat": 3600}`. A feed updates at
+least once in each heartbeat; 10 % later it is stale. The same pair on two chains is two sources.
 """
 
 import logging
@@ -32,17 +32,17 @@ _ChainFeeds = tuple[Chain, list[Mapping[str, Any]]]
 
 
 class Feeds:
-    """The source: all feeds of the active chains."""
+    """All feeds of the active chains."""
 
     def listings(self) -> Iterable[Listing]:
-        """Return what each chain's feeds price in USD; our nodes read each chain, so each is a source of its own."""
+        """Return a listing for each chain: our own nodes read the chains, so each is a separate source."""
         for chain in active_chains():
             codes = {feed["pair"].partition("/")[0] for feed in chain.feeds if feed["pair"].endswith("/USD")}
             if codes:
                 yield Listing(f"{NAME}:{chain.pk}", frozenset(codes))
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return each base's fresh answers in USD, one for each chain that has a feed."""
+        """Return each base's fresh feed values in USD, one for each chain that has a feed."""
         wanted = {
             chain.pk: (chain, feeds) for chain in active_chains() if (feeds := list(_wanted(chain, bases)))
         }
@@ -53,19 +53,19 @@ class Feeds:
                 answers = reading.result(timeout=0)
             except (ChainError, TimeoutError) as error:
                 logger.warning(
-                    "the price feeds of chain %d can't be read: %s", pk, error or "no answer in time"
+                    "the price feeds of chain %d can't be read: %s", pk, error or "no response in time"
                 )
                 failed += 1
                 continue
             for base, observation in _fresh(pk, wanted[pk][1], answers):
                 found.setdefault(base, []).append(observation)
         if failed and failed == len(wanted):
-            raise ProviderDown("no node of the chains with price feeds answered")
+            raise ProviderDown("no node of the chains with price feeds responded")
         return found
 
 
 def _read_all(wanted: Mapping[int, _ChainFeeds]) -> dict[int, "Future[list[FeedAnswer]]"]:
-    """Read all chains at once. A reading that isn't done in time doesn't hold up those of the other chains."""
+    """Read all chains at once, so that a slow chain doesn't delay the others."""
     pool = ThreadPoolExecutor(max(len(wanted), 1), thread_name_prefix="feeds")
     reading = {pk: pool.submit(_read, chain, feeds) for pk, (chain, feeds) in wanted.items()}
     wait(reading.values(), timeout=ANSWER_SECONDS)
@@ -95,19 +95,18 @@ def _fresh(
 
 
 def observed(source: str, feed: Mapping[str, Any], answer: FeedAnswer, now: datetime) -> Observation | None:
-    """Return the feed's answer as an observation; None if it is stale, incomplete, zero or negative."""
+    """Return an observation; None if the feed is stale, incomplete, zero or negative."""
     if answer.answer <= 0 or answer.updated_at <= 0 or not 0 <= answer.decimals <= _MAX_DECIMALS:
         return None
     try:
         updated_at = datetime.fromtimestamp(answer.updated_at, UTC)
     except (OverflowError, ValueError, OSError):
         return None
-    most = timedelta(seconds=int(feed["heartbeat"] * _LATENESS))
-    if not is_fresh(updated_at, now, most):
+    limit = timedelta(seconds=int(feed["heartbeat"] * _LATENESS))
+    if not is_fresh(updated_at, now, limit):
         return None
     return Observation(source, Fraction(answer.answer, 10**answer.decimals), updated_at)
 
 
 def make(url: str = "") -> Feeds:  # noqa: ARG001 - a chain's nodes are in the catalogue
-    """Return the source."""
     return Feeds()

@@ -68,7 +68,7 @@ class LifiProvider:
         raise _refusal(answer)
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-        """Return LI.FI's status of the swap started by `source_hash`, UNKNOWN if it does not find it."""
+        """Return LI.FI's status of the swap started by `source_hash`; UNKNOWN if it isn't found."""
         query = {
             "txHash": source_hash,
             "fromChain": str(tracking["from_chain"]),
@@ -80,18 +80,17 @@ class LifiProvider:
         if answer.status in (400, 404):
             return SwapStatus(SwapState.UNKNOWN, "NOT_FOUND")
         if answer.status >= 300:
-            raise ProviderDown(f"/status answered HTTP {answer.status}")
+            raise ProviderDown(f"/status returned HTTP {answer.status}")
         return status_from(answer.body, tracking, source_hash)
 
     def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
-        """Return LI.FI's tokens with prices on those of the chains that it serves."""
         served = self._served_among(chain_ids)
         if not served:
             return []
         query = {"chains": ",".join(map(str, sorted(served))), "chainTypes": _CHAIN_TYPES}
         answer = self._api.get("/tokens", query, seconds=LIST_SECONDS, most_bytes=MAX_LIST_BYTES)
         if answer.status >= 300:
-            raise ProviderDown(f"/tokens answered HTTP {answer.status}")
+            raise ProviderDown(f"/tokens returned HTTP {answer.status}")
         return tokens_from(answer.body, served)
 
     def _quote_request(self, wanted: Wanted) -> dict[str, str]:
@@ -115,7 +114,7 @@ class LifiProvider:
         return self._served is None or self._served[0].issuperset(chain_ids)
 
     def _served_among(self, chain_ids: Sequence[int]) -> frozenset[int]:
-        """Return those of the chains that LI.FI serves, or all if that can't be found out."""
+        """Return the chains that LI.FI serves; all of them if LI.FI's list is unavailable."""
         now = time.monotonic()
         if self._served is None or now >= self._served[1]:
             try:
@@ -127,7 +126,7 @@ class LifiProvider:
     def _asked_chains(self) -> frozenset[int]:
         answer = self._api.get("/chains", {"chainTypes": _CHAIN_TYPES})
         if answer.status >= 300:
-            raise ProviderDown(f"/chains answered HTTP {answer.status}")
+            raise ProviderDown(f"/chains returned HTTP {answer.status}")
         return chains_from(answer.body)
 
 
@@ -148,7 +147,7 @@ def _is_moved(answer: Answer) -> bool:
 
 
 def _refusal(answer: Answer) -> NoOffer | ProviderDown:
-    """Return what a 4xx response to a quote means: no route, or no usable response."""
+    """Map a 4xx response to a quote to "no route" or "no usable response"."""
     code = _code(answer)
     if code == 1010 or answer.status in (401, 403):
         logger.error("LI.FI does not accept this deployment's key")
@@ -158,4 +157,4 @@ def _refusal(answer: Answer) -> NoOffer | ProviderDown:
     is_no_route = code in _NO_ROUTE or (code not in _DOWN and answer.status in _NO_ROUTE_STATUSES)
     if is_no_route and isinstance(answer.body, dict):
         return no_offer_from(answer.body)
-    return ProviderDown(f"/quote/toAmount answered HTTP {answer.status}, code {code}")
+    return ProviderDown(f"/quote/toAmount returned HTTP {answer.status}, code {code}")

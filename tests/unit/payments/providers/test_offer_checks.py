@@ -69,7 +69,7 @@ def test_native_coin_with_a_fee_on_top_is_accepted_for_just_their_sum() -> None:
     data = bridge_data(asset=ZERO, min_amount=amount)
     accept(calling(offer, data, value=amount + NATIVE_FEE.amount), wanted, RULES)
     for value in (amount - 1, amount + NATIVE_FEE.amount + 1):
-        with pytest.raises(OfferRefused, match="value is not what it says"):
+        with pytest.raises(OfferRefused, match="value differs from the offer"):
             accept(calling(offer, data, value=value), wanted, RULES)
 
 
@@ -139,14 +139,14 @@ CALLS: dict[str, tuple[Offer, Wanted, bytes, str]] = {
     "bridging to another kind of chain": (BRIDGE, WANTED, bridge_data(receiver=NOT_EVM), "another receiver"),
     "bridging to another chain": (BRIDGE, WANTED, bridge_data(chain_id=10), "bridges to another chain"),
     "bridging another token": (BRIDGE, WANTED, bridge_data(asset=DAI_HERE), "bridges another token"),
-    "bridging more": (BRIDGE, WANTED, bridge_data(min_amount=10_050_001), "bridges more than it says"),
+    "bridging more": (BRIDGE, WANTED, bridge_data(min_amount=10_050_001), "bridges more than the offer"),
     "bridging instead of swapping": (SWAP, WANTED_HERE, bridge_data(), "both tokens are on one chain"),
     "swapping for another receiver": (SWAP, WANTED_HERE, swap_data(receiver=PAYER), "another receiver"),
     "swapping for less": (SWAP, WANTED_HERE, swap_data(min_amount_out=9_999_999), "less than is due"),
     "swapping for another token": (SWAP, WANTED_HERE, swap_data(token_out=DAI_HERE), "gives another token"),
     "swapping for native coin": (SWAP, WANTED_HERE, swap_data(token_out=ZERO), "gives another token"),
     "swapping another token": (SWAP, WANTED_HERE, swap_data(token_in=USDC_HERE), "takes another token"),
-    "swapping more": (SWAP, WANTED_HERE, swap_data(amount_in=10**20), "takes more than it says"),
+    "swapping more": (SWAP, WANTED_HERE, swap_data(amount_in=10**20), "takes more than the offer"),
     "swapping instead of bridging": (BRIDGE, WANTED, swap_data(), "swaps on the source chain"),
     "a swap of another quote": (SWAP, WANTED_HERE, swap_data(id=OTHER_ID) + ID, "another quote"),
     "depositing for another order": (DEPOSIT, WANTED, deposit_data(id=OTHER_ID) + ID, "another order"),

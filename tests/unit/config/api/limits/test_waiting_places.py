@@ -13,7 +13,7 @@ from config.api.errors import ApiError
 from config.api.limits import waiting
 from config.api.limits.waiting import MAX_WAITING, AnsweringMiddleware
 from merchants.models import Merchant
-from payments.prices import asking
+from payments.prices import querying
 from payments.providers.base import ProviderDown
 from payments.providers.http import JsonApi
 from tests.support.rates.exchanges import Exchanges
@@ -69,15 +69,15 @@ def test_a_provider_is_not_called_and_its_circuit_stays_closed(full: None) -> No
 
 @pytest.mark.django_db
 def test_rates_are_what_the_sources_said_last(exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch) -> None:
-    asking.forget()
-    first = asking.observations({"USDC"})
+    querying.forget()
+    first = querying.observations({"USDC"})
     assert first["USDC"]
     monkeypatch.setattr(asking, "SHARED_SECONDS", -1.0)
     monkeypatch.setattr(waiting, "MAX_WAITING", 0)
     asked = len(exchanges.asked)
-    assert answering(lambda: asking.observations({"USDC", "EUR"})) == {"USDC": first["USDC"], "EUR": []}
+    assert answering(lambda: querying.observations({"USDC", "EUR"})) == {"USDC": first["USDC"], "EUR": []}
     assert len(exchanges.asked) == asked
-    asking.forget()
+    querying.forget()
 
 
 def test_of_several_chains_none_is_asked(full: None) -> None:

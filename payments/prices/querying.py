@@ -1,6 +1,6 @@
-"""Asking the rate sources: all at once, and calls of the same two seconds share the answers.
+"""Query all rate sources at once. Calls within two seconds share the responses.
 
-The exchanges limit public calls to about one a second. An answer keeps its own time, which the rules check.
+The exchanges limit public calls to about one a second. Each observation keeps its own time, which the rules check.
 """
 
 import logging
@@ -27,8 +27,8 @@ LONGEST_SECONDS = 2 * ANSWER_SECONDS
 
 
 @dataclass
-class _Asked:
-    """The question what a currency is worth; `answered_at` is on the monotonic clock, None until then."""
+class _Query:
+    """A query for the value of one currency. `answered_at` is on the monotonic clock, None until then."""
 
     answer: "Future[list[Observation]]" = field(default_factory=Future)
     answered_at: float | None = None
@@ -38,14 +38,14 @@ class _Asked:
 
 
 _lock = threading.Lock()
-_asked: dict[str, _Asked] = {}
+_queries: dict[str, _Query] = {}
 _latest: dict[str, list[Observation]] = {}
 
 
 def observations(bases: Collection[str]) -> dict[str, list[Observation]]:
-    """Return what the sources say each is worth in USD; empty lists where none of them answers.
+    """Return each source's observations of each currency; an empty list if no source responds.
 
-    If too many threads of a web process wait already, return what they said last; each answer keeps its own time.
+    If too many threads of a web process are waiting, the last observations are returned; their times show their age.
     """
     try:
         with waiting_for("rate sources"):
@@ -57,47 +57,47 @@ def observations(bases: Collection[str]) -> dict[str, list[Observation]]:
 def _observations(bases: Collection[str]) -> dict[str, list[Observation]]:
     with _lock:
         now = time.monotonic()
-        mine = {base for base in bases if base not in _asked or _asked[base].is_over(now)}
-        _asked.update({base: _Asked() for base in mine})
-        questions = {base: _asked[base] for base in bases}
+        mine = {base for base in bases if base not in _queries or _queries[base].is_over(now)}
+        _queries.update({base: _Query() for base in mine})
+        queries = {base: _queries[base] for base in bases}
     if mine:
-        _answer({base: questions[base] for base in mine})
-    return {base: _result(question) for base, question in questions.items()}
+        _answer({base: queries[base] for base in mine})
+    return {base: _result(query) for base, query in queries.items()}
 
 
-def _answer(questions: dict[str, _Asked]) -> None:
+def _answer(queries: dict[str, _Query]) -> None:
     answers: dict[str, list[Observation]] = {}
     try:
-        answers = _ask_all(frozenset(questions))
-    finally:  # those that share the questions must not wait for an answer that never comes
-        for base, question in questions.items():
-            question.answered_at = time.monotonic()
+        answers = _ask_all(frozenset(queries))
+    finally:  # Threads that share the queries must not wait for a response that never comes.
+        for base, query in queries.items():
+            query.answered_at = time.monotonic()
             _latest[base] = answers.get(base, [])
-            question.answer.set_result(_latest[base])
+            query.answer.set_result(_latest[base])
 
 
-def _result(question: _Asked) -> list[Observation]:
+def _result(query: _Query) -> list[Observation]:
     try:
-        return question.answer.result(timeout=2 * LONGEST_SECONDS)
+        return query.answer.result(timeout=2 * LONGEST_SECONDS)
     except TimeoutError:
         return []
 
 
 def _ask_all(bases: frozenset[str]) -> dict[str, list[Observation]]:
-    """Ask every source at once; one that fails or takes too long is left out."""
+    """Query every source; leave out those that fail or take too long."""
     found: dict[str, list[Observation]] = {}
-    for answer in ask_each_source(bases).values():
+    for answer in query_each_source(bases).values():
         for base, seen in (answer or {}).items():
             found.setdefault(base, []).extend(seen)
     return found
 
 
-def ask_each_source(
+def query_each_source(
     bases: frozenset[str], bases_of: Mapping[str, frozenset[str]] | None = None
 ) -> dict[str, dict[str, list[Observation]] | None]:
-    """Return what each source observes, asking all at once; None for one that fails or takes too long.
+    """Return each source's observations, or None for a source that fails or takes too long.
 
-    A source that `bases_of` names is queried for those bases instead.
+    `bases_of` replaces `bases` for the sources that it names.
     """
     pool = _pool()
     asked = {
@@ -111,7 +111,7 @@ def ask_each_source(
 
 
 def listings() -> dict[str, list[Listing]]:
-    """Return what each source lists, without any call, by the source's name in `RATE_SOURCES`."""
+    """Return the listings of each source in `RATE_SOURCES`, without any call."""
     return {name: list(_client(name).listings()) for name in settings.RATE_SOURCES}
 
 
@@ -119,7 +119,7 @@ def _observe(name: str, bases: frozenset[str]) -> dict[str, list[Observation]] |
     try:
         return _client(name).observe(bases)
     except ProviderDown as error:
-        logger.warning("the rate source %s gave no answer: %s", name, error)
+        logger.warning("the rate source %s returned no usable response: %s", name, error)
     except Exception:
         logger.exception("the rate source %s failed", name)
     finally:
@@ -144,8 +144,8 @@ def _source(name: str, url: str) -> RateSource:
 
 
 def forget() -> None:
-    """Discard the clients with their circuit breakers, and the answers that calls of this moment share."""
+    """Discard the clients with their circuit breakers, and the shared responses."""
     _source.cache_clear()
     with _lock:
-        _asked.clear()
+        _queries.clear()
         _latest.clear()
