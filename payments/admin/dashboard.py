@@ -182,7 +182,7 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
                 "Deliveries given up",
                 "Every attempt failed, within the last week. You can send them again.",
                 "outgoing_mail",
-                webhook_attention.count_given_up(deliveries, now),
+                webhook_attention.count_failed(deliveries, now),
                 _list("webhooks_delivery", "given_up"),
             )
         )

@@ -93,13 +93,13 @@ def of_payment(payment: Payment, now: datetime) -> Diagnosis:
             "danger",
         )
     if payment.is_open:
-        return Diagnosis(f"{payment.status_detail or 'Being verified.'} {_next_look(payment, now)}", "info")
+        return Diagnosis(f"{payment.status_detail or 'Being verified.'} {_next_check(payment, now)}", "info")
     if payment.status == Payment.Status.COMPLETED:
         return Diagnosis(payment.status_detail or "Verified on the chain.", "success")
     return Diagnosis(f"{payment.failure_message or 'It failed.'} {_way_out(payment)}", "danger")
 
 
-def _next_look(payment: Payment, now: datetime) -> str:
+def _next_check(payment: Payment, now: datetime) -> str:
     if payment.lease_until and payment.lease_until > now:
         return "A worker is checking it now."
     if payment.next_check_at is None or payment.next_check_at <= now:

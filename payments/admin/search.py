@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 
 from chains.families import HashError, families
 from chains.models import Chain
-from merchants.staff.records import FOUND_AT_MOST, found_by
+from merchants.staff.records import MAX_FOUND, found_by
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
 
 _FEWEST_FOR_A_PREFIX = 4
@@ -79,7 +79,7 @@ def _requests_named(text: str) -> Iterator[Q]:
 
 
 def _paid_by(payments: QuerySet[Payment]) -> Q:
-    return Q(pk__in=list(payments.values_list("request_id", flat=True)[:FOUND_AT_MOST]))
+    return Q(pk__in=list(payments.values_list("request_id", flat=True)[:MAX_FOUND]))
 
 
 def _delivered_by(spellings: list[str]) -> QuerySet[Payment]:
@@ -127,7 +127,7 @@ def _refunds_named(text: str) -> Iterator[Q]:
         yield Q(request=of_request)
     if spellings := hashes(text):
         sent = Payment.objects.filter(transaction_hash__in=spellings, request__is_refund=True)
-        yield Q(carrier__in=list(sent.values_list("request_id", flat=True)[:FOUND_AT_MOST]))
+        yield Q(carrier__in=list(sent.values_list("request_id", flat=True)[:MAX_FOUND]))
     if wallet := address(text):
         yield Q(recipient_address=wallet)
 
@@ -151,7 +151,7 @@ def matching_transitions(rows: QuerySet[Transition], text: str) -> QuerySet[Tran
     ]
     if spellings := hashes(text):
         paid_by = Payment.objects.filter(transaction_hash__in=spellings).values_list("pk", flat=True)
-        named.append(rows.filter(payment__in=list(paid_by[:FOUND_AT_MOST])))
+        named.append(rows.filter(payment__in=list(paid_by[:MAX_FOUND])))
     if (of_request := request_id(text)) is not None:
         named.append(rows.filter(request=of_request))
     return found_by(rows, iter(named))

@@ -18,7 +18,7 @@ from payments.admin.records import in_token
 from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Transition
 from webhooks.models import Attempt, Delivery, Event
 
-SHOWN_AT_MOST = 500
+MAX_SHOWN = 500
 _SAME_ACT = timedelta(seconds=2)
 
 
@@ -46,7 +46,7 @@ def timeline_of_request(
     entries = [*changes, *_credits(request, by_id), *_proofs(request), *_by_hand(request, by_id, changes)]
     if with_webhooks:
         entries += _events(request, by_id)
-    return sorted(entries, key=lambda entry: entry.at)[:SHOWN_AT_MOST]
+    return sorted(entries, key=lambda entry: entry.at)[:MAX_SHOWN]
 
 
 def timeline_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list[Entry]:
@@ -56,7 +56,7 @@ def timeline_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list
 
 
 def _changes(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
-    for row in Transition.objects.filter(request=request).order_by("id")[:SHOWN_AT_MOST]:
+    for row in Transition.objects.filter(request=request).order_by("id")[:MAX_SHOWN]:
         if row.payment_id is None:
             icon, title, tone = _OF_REQUESTS.get(row.to_status, ("circle", row.to_status, ""))
             detail = "" if row.reason in ("created", "") else _with_short_ids(row.reason)
@@ -81,7 +81,7 @@ def _change_of(payment: Payment, row: Transition) -> Entry:
 
 
 def _credits(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
-    for row in ConsumedTransfer.objects.filter(payment__in=payments)[:SHOWN_AT_MOST]:
+    for row in ConsumedTransfer.objects.filter(payment__in=payments)[:MAX_SHOWN]:
         payment = payments[row.payment_id]
         bound = f"Bound by {payment.bound_by}" if payment.bound_by else ""
         title = f"{in_token(row.amount, request.token)} credited"
@@ -92,7 +92,7 @@ def _credits(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[
 
 
 def _proofs(request: PaymentRequest) -> Iterator[Entry]:
-    for row in PayerProof.objects.filter(request=request)[:SHOWN_AT_MOST]:
+    for row in PayerProof.objects.filter(request=request)[:MAX_SHOWN]:
         detail = f"Transfers from {row.address} until {exact(row.not_after)} count for this request."
         yield Entry(row.verified_at, "draw", "The customer proved a wallet", "info", detail, "The customer")
 
@@ -104,7 +104,7 @@ def _by_hand(
     types = ContentType.objects.get_for_models(PaymentRequest, Payment)
     about = Q(content_type=types[PaymentRequest], object_id=str(request.pk))
     about |= Q(content_type=types[Payment], object_id__in=list(payments))
-    for row in LogEntry.objects.filter(about).select_related("user")[:SHOWN_AT_MOST]:
+    for row in LogEntry.objects.filter(about).select_related("user")[:MAX_SHOWN]:
         actor = named(f"admin {row.user.get_username()}")
         if any(change.actor == actor and abs(change.at - row.action_time) < _SAME_ACT for change in changes):
             continue
@@ -117,8 +117,8 @@ def _events(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[E
     keys = Q(dedupe_key=str(request.pk))
     for payment_id in payments:
         keys |= Q(dedupe_key__startswith=payment_id)
-    events = {row.pk: row for row in Event.objects.filter(keys, merchant=request.merchant_id)[:SHOWN_AT_MOST]}
-    deliveries = {row.pk: row for row in Delivery.objects.filter(event__in=events)[:SHOWN_AT_MOST]}
+    events = {row.pk: row for row in Event.objects.filter(keys, merchant=request.merchant_id)[:MAX_SHOWN]}
+    deliveries = {row.pk: row for row in Delivery.objects.filter(event__in=events)[:MAX_SHOWN]}
     sent = {row.event_id for row in deliveries.values()}
     for event in events.values():
         detail = "" if event.pk in sent else "No endpoint was subscribed to this type of event."
@@ -130,7 +130,7 @@ def _events(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[E
             detail,
             **_about(event, _payment_in(event, payments)),
         )
-    for attempt in Attempt.objects.filter(delivery__in=deliveries).order_by("started_at")[:SHOWN_AT_MOST]:
+    for attempt in Attempt.objects.filter(delivery__in=deliveries).order_by("started_at")[:MAX_SHOWN]:
         yield _attempted(attempt, deliveries[attempt.delivery_id], events, payments)
     for delivery in deliveries.values():
         if delivery.redelivered_at:

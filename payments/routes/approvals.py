@@ -1,4 +1,4 @@
-"""Check the token allowance of a route's spender, and build the approvals that are missing."""
+"""Check the token allowance of a route's spender, and build the missing approvals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from payments.routes.refusals import (
     require_switched_on,
 )
 
-# A second approval can't be simulated before the first is mined; known tokens take a quarter of this.
+# A second approval can't be simulated before the first is mined; known tokens need a quarter of this.
 _UNSIMULATED_GAS = 200_000
 
 Client = Callable[[Chain], ChainClient]
@@ -30,8 +30,8 @@ Client = Callable[[Chain], ChainClient]
 class Approval:
     """The allowance that a route's spender has and needs, in base units of the route's token.
 
-    `transactions` are unsigned and have to be sent in order; there are none unless `is_required`. `spender` is None if
-    no approval is needed: for direct routes, native coin and Solana.
+    `transactions` are unsigned and must be sent in order; empty unless `is_required`. `spender` is None if no
+    approval is needed: for direct routes, native coin and Solana.
     """
 
     is_required: bool
@@ -44,7 +44,7 @@ class Approval:
 def check_approval(route: Route, *, client: Client = get_client) -> Approval:
     """Return the approval that the route's wallet still has to sign, for exactly the route's amount.
 
-    Raises ApiError if the request is not payable, the route has expired, the wallet lacks gas or no node answers.
+    Raises ApiError if the request is not payable, the route has expired, the wallet lacks gas or no node responds.
     """
     now = timezone.now()
     require_payable(route.request, now, allow_parallel=True)
@@ -103,5 +103,5 @@ def _approve(
     )
     built = client.prepare(call, sender=route.wallet_address, spending=Spending("", 0), simulate=simulate)
     if not isinstance(built, dict):
-        raise ChainError("an approval came back in another chain's form", permanent=True)
+        raise ChainError("an approval was built for another chain family", permanent=True)
     return built

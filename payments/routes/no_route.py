@@ -1,4 +1,4 @@
-"""Messages that explain why there is no route from a token, and what to do next."""
+"""Explain why there is no route from a token, with the next step."""
 
 from payments.models import PaymentRequest
 from payments.providers.base import NoOfferCode
@@ -15,14 +15,13 @@ _WHY = {
 
 
 def no_route(request: PaymentRequest, code: NoOfferCode) -> NoRoute:
-    """Return the reason with a message that names the alternatives: another token, or the requested one."""
+    """Return the reason with the alternatives: another token, or the requested one."""
     wanted = f"{request.token.symbol} on {request.chain.name}"
     why = _WHY[code].format(wanted=wanted, symbol=request.token.symbol)
     return NoRoute(code.value, f"{why} Choose another token, or pay in {wanted}.")
 
 
 def not_available(request: PaymentRequest) -> NoRoute:
-    """Return the reason for a request whose token or chain is inactive."""
     what = "Refunds" if request.is_refund else "Payments"
     message = (
         f"{what} in {request.token.symbol} on {request.chain.name} are unavailable at the moment. "
@@ -32,7 +31,6 @@ def not_available(request: PaymentRequest) -> NoRoute:
 
 
 def no_wallet(request: PaymentRequest, label: str) -> NoRoute:
-    """Return the reason for a chain family for which no transactions can be built."""
     instead = "" if request.is_refund else ", or choose a token on another chain"
     message = (
         f"{label} wallets can't be connected here, so no transaction can be built for them. "

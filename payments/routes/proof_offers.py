@@ -1,4 +1,4 @@
-"""Offer messages that a wallet signs to bind a manual transfer, and find out whether signing still helps."""
+"""Offer messages that a wallet signs to bind a manual transfer, and check whether signing still helps."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -23,10 +23,10 @@ from payments.verification.quote_evidence import current_proofs
 def offer_proof(
     request: PaymentRequest, *, wallet_address: str, client: Callable[[Chain], ChainClient] = get_client
 ) -> Route:
-    """Create a direct route with the message that this wallet signs before it sends the remaining amount by hand.
+    """Create a direct route with a message that this wallet signs before a manual transfer.
 
-    No transaction is built: the wallet may get its fee later or, if it is a contract, others may pay it. Raises
-    ApiError if the request can't be paid now, the wallet holds less than the remaining amount, or no node answers.
+    No transaction is built: the wallet may get its fee later or, if it is a contract, others may pay the fee. Raises
+    ApiError if the request can't be paid now, the wallet holds less than the remaining amount, or no node responds.
     """
     require_payable(request, timezone.now(), allow_parallel=False)
     token, chain_client = request.token.contract_address, client(request.chain)
@@ -49,12 +49,12 @@ def offer_proof(
 
 
 def current_proof(route: Route) -> PayerProof | None:
-    """Return the proof for `route` if it still binds new transfers of its wallet."""
+    """Return the route's proof if it still binds new transfers of its wallet."""
     return current_proofs().filter(route=route, not_after__gt=timezone.now()).first()
 
 
 class Remedy(StrEnum):
-    """What the payer can do about an unbound payment. The merchant can always accept it."""
+    """The payer's remedy for an unbound payment. The merchant can always accept it."""
 
     SIGN = "sign"
     """A message was created before the payment was sent and can still be signed."""
@@ -65,7 +65,7 @@ class Remedy(StrEnum):
 
 
 def remedy_for(payment: Payment) -> tuple[Remedy, datetime | None]:
-    """Return the remedy for the unbound payment and, for a message to sign, its expiry."""
+    """Return the remedy and, for a message to sign, its expiry."""
     code = payment.failure_code or payment.likely_failure
     if code not in REOPENED_BY_PROOF or payment.block_time is None:
         return Remedy.NONE, None

@@ -1,8 +1,8 @@
 """Tokens that customers can pay with but merchants can't request: listed by a provider, not in the catalogue.
 
-Such a token gets a row when its first route is stored, inactive and tagged `listed`. Routes and payments can refer to
-it, but it appears in no list, payment request or admin choice. Its decimals come from its own contract, because amounts
-depend on them; its symbol and name come from the provider's list. `load_catalogue` may take over the row.
+The first route from such a token stores an inactive row tagged `listed`, to which routes and payments refer. It
+appears in no list, payment request or admin choice. Its decimals come from its contract, because amounts depend on
+them; its symbol and name come from the provider's list. `load_catalogue` may take over the row.
 """
 
 import unicodedata
@@ -25,8 +25,8 @@ Client = Callable[[Chain], ChainClient]
 def token_to_pay_with(chain: Chain, address: str, *, client: Client = get_client) -> Token:
     """Return the token with this address (empty for native coin): the catalogue's, else a provider's.
 
-    A token without a row is returned unsaved; `keep_token` saves it. Raises ApiError if there is no such token, if it
-    was deactivated in the catalogue, or if no node returns its decimals.
+    A token without a row is returned unsaved; `store_token` saves it. Raises ApiError if there is no such token, if
+    the catalogue deactivated it, or if no node returns its decimals.
     """
     message = f"This token on {chain.name} is not supported."
     unknown = ApiError(ErrorCode.TOKEN_UNKNOWN, message, "token_address")
@@ -49,7 +49,6 @@ def token_to_pay_with(chain: Chain, address: str, *, client: Client = get_client
 
 
 def listed_as_token(chain: Chain, listed: ListedToken, decimals: int) -> Token:
-    """Return an unsaved token for an entry of a provider's list."""
     symbol = _clean(listed.symbol)[:32] or listed.token[:8] or chain.native_symbol
     return Token(
         chain=chain,
@@ -62,7 +61,7 @@ def listed_as_token(chain: Chain, listed: ListedToken, decimals: int) -> Token:
     )
 
 
-def keep_token(token: Token) -> Token:
+def store_token(token: Token) -> Token:
     """Return the token's row, and create it if there is none. Safe to run concurrently."""
     if not token._state.adding:
         return token
