@@ -1,4 +1,4 @@
-"""Query several chains in parallel under one deadline: a dead or slow chain delays no other."""
+"""Query several chains in parallel under one deadline, so that a slow chain delays no other."""
 
 import logging
 import threading
@@ -12,19 +12,19 @@ from config.api.limits.waiting import Busy, waiting_for
 
 logger = logging.getLogger(__name__)
 
-# Each chain has its own threads, so that calls to an unreachable chain can't delay those to another.
+# Each chain has its own threads, so that an unreachable chain can't delay the others.
 THREADS_PER_CHAIN = 8
 
 Result = TypeVar("Result")
 
 
-def ask_all(
+def query_all(
     chains: Iterable[Chain], ask: Callable[[Chain], Result], *, within_seconds: float, about: str
 ) -> dict[Chain, Result]:
-    """Return the chains' results, in their order. A chain that fails or times out is logged and left out.
+    """Return the chains' results, in order. A chain that fails or times out is logged and left out.
 
-    `about` describes the query in the log, such as "a wallet's balances". If too many calls of this process wait for it
-    already, every chain is left out.
+    `about` describes the query in the log, such as "a wallet's balances". If too many calls of this process already
+    wait for it, every chain is left out.
     """
     try:
         with waiting_for(about):

@@ -1,7 +1,7 @@
 """Logos of merchants and tokens, served by us, so that customers' browsers contact no third party.
 
-A worker fetches them into Redis with `webhooks.dispatch.http_client`, under the rules for all merchants' URLs. Without
-a logo, the page shows the first letter of the name.
+A worker fetches them into Redis with `webhooks.dispatch.http_client`, under the rules for merchants' URLs. Without a
+logo, the page shows the first letter of the name.
 """
 
 import hashlib
@@ -39,14 +39,14 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class Logo:
-    """An image and its type; no type means that the logo could not be fetched."""
+    """An image and its type; an empty type means that the fetch failed."""
 
     content_type: str
     content: bytes
 
 
-def known_logo(merchant: Merchant) -> Logo | None:
-    """Return the merchant's logo if it is in the cache; otherwise have a worker fetch it."""
+def cached_logo(merchant: Merchant) -> Logo | None:
+    """Return the cached logo of the merchant; if there is none, have a worker fetch it."""
     return _known(merchant.logo_url, "checkout.tasks.fetch_merchants_logo", str(merchant.pk))
 
 
@@ -67,8 +67,8 @@ def token_logo_url(token: Token, listed: ListedToken | None) -> str | None:
     return f"{settings.CHECKOUT_URL}{path}?v={_version(listed.logo_url)}"
 
 
-def known_token_logo(token: Token) -> Logo | None:
-    """Return the token's logo if it is in the cache; otherwise have a worker fetch it."""
+def cached_token_logo(token: Token) -> Logo | None:
+    """Return the cached logo of the token; if there is none, have a worker fetch it."""
     return _known(_listed_url(token), "checkout.tasks.fetch_tokens_logo", str(token.pk))
 
 
@@ -99,7 +99,7 @@ def _fetch(url: str) -> Logo:
 
 
 def _as_logo(content: bytes) -> Logo:
-    """Return the image with the type that its bytes show; a type is not read from the cache."""
+    """Return the image with the type detected from its bytes, not from the cache."""
     content_type = content_type_of(content)
     return Logo(content_type, content if content_type else b"")
 
@@ -110,7 +110,7 @@ def _listed_url(token: Token) -> str:
 
 
 def content_type_of(content: bytes) -> str:
-    """Return the image type, detected from the bytes; "" for anything but PNG, JPEG, GIF, WebP and SVG."""
+    """Detect the image type from the bytes; "" for anything but PNG, JPEG, GIF, WebP and SVG."""
     for beginning, content_type in _FORMATS.items():
         if content.startswith(beginning):
             return content_type
@@ -122,7 +122,7 @@ def content_type_of(content: bytes) -> str:
     return ""
 
 
-def logo_answer(logo: Logo) -> HttpResponse:
+def logo_response(logo: Logo) -> HttpResponse:
     """Return the image with a policy that blocks its scripts, even if it is opened directly."""
     answer = HttpResponse(logo.content, content_type=logo.content_type)
     answer["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"

@@ -1,4 +1,4 @@
-"""Amounts of money in a currency, as merchants state them."""
+"""Parse and validate amounts and currencies of prices."""
 
 from decimal import Decimal
 
@@ -14,13 +14,12 @@ MAX_DIGITS = 15
 
 
 def validate_currency(code: str) -> None:
-    """Raise ValidationError for what is not the code of a currency."""
     if not is_currency(code):
         raise ValidationError("This is not the code of a currency (ISO 4217), such as USD or EUR.")
 
 
 def validate_reporting_currency(code: str) -> None:
-    """Raise ValidationError for a currency that no two independent rate sources list."""
+    """Raise ValidationError for a currency that fewer than two independent rate sources list."""
     validate_currency(code)
     problem: str | None = import_string(settings.CURRENCY_CHECK)(code)
     if problem is not None:
@@ -28,7 +27,7 @@ def validate_reporting_currency(code: str) -> None:
 
 
 def read_price(text: object, currency: str) -> Decimal:
-    """Return the amount of a price, with exactly the currency's digits.
+    """Return the amount of a price, with exactly the currency's fraction digits.
 
     Accepts ASCII `digits[.digits]`. Raises AmountError for any other text, for more digits than the currency has, for
     zero and for more than 15 digits before the point.

@@ -1,5 +1,3 @@
-"""Find endpoints and deliveries that need attention."""
-
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
@@ -23,8 +21,7 @@ def given_up(deliveries: QuerySet[Delivery], now: datetime) -> QuerySet[Delivery
     return deliveries.filter(pk__in=_newest_given_up(deliveries, now))
 
 
-def count_given_up(deliveries: QuerySet[Delivery], now: datetime) -> int:
-    """Return how many of `deliveries` failed for good within a week; at most MAX_LISTED."""
+def count_failed(deliveries: QuerySet[Delivery], now: datetime) -> int:
     return len(_newest_given_up(deliveries, now))
 
 

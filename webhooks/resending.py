@@ -18,15 +18,14 @@ MOST_AT_ONCE = 200
 
 
 class ResendForm(forms.Form):
-    """The chosen deliveries with a fingerprint of each, carried through the confirmation page."""
+    """The chosen deliveries with a fingerprint of each, for the confirmation page."""
 
     action = forms.CharField(widget=forms.HiddenInput)
     confirmed = forms.CharField(widget=forms.HiddenInput)
     seen = forms.MultipleChoiceField(widget=forms.MultipleHiddenInput)
 
     @classmethod
-    def asking_about(cls, chosen: Sequence[Delivery]) -> "ResendForm":
-        """Return the form for these deliveries."""
+    def confirming(cls, chosen: Sequence[Delivery]) -> "ResendForm":
         form = cls(
             initial={
                 "action": "resend_selected",
@@ -46,7 +45,7 @@ def seen_of(delivery: Delivery) -> str:
 
 
 def resend_each(page: Any, request: HttpRequest, chosen: Sequence[Delivery]) -> None:
-    """Send the deliveries again that have not changed since the confirmation page, and report the result."""
+    """Send the deliveries that have not changed since the confirmation page, and report the result."""
     seen = set(request.POST.getlist("seen"))
     sent, changed, refused = 0, 0, set()
     for row in chosen:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from chains.client import ChainClient
 from chains.families import get_client
 from chains.models import Chain
-from checkout.fan_out import ask_all
+from checkout.fan_out import query_all
 
 MAY_NEED_ACCEPTANCE = "may_need_acceptance"
 DEADLINE_SECONDS = 2.0
@@ -16,8 +16,6 @@ Client = Callable[[Chain], ChainClient]
 
 @dataclass(frozen=True)
 class Warned:
-    """A warning: a code and a message for customers."""
-
     code: str
     message: str
 
@@ -25,9 +23,9 @@ class Warned:
 def route_warnings(chain: Chain, wallet_address: str, *, client: Client = get_client) -> list[Warned]:
     """Return the warnings for payments of this wallet on `chain`.
 
-    Returns none if the chain doesn't respond within DEADLINE_SECONDS: a route never fails because of this.
+    Empty if the chain doesn't respond within DEADLINE_SECONDS: warnings never make a route fail.
     """
-    answers = ask_all(
+    answers = query_all(
         [chain],
         lambda asked: client(asked).may_be_unverifiable(wallet_address),
         within_seconds=DEADLINE_SECONDS,

@@ -37,7 +37,7 @@ _REQUEST = {"id": "The payment request's `id` or its `shortcode`."}
 
 
 class CheckoutViewSet(viewsets.ViewSet):
-    """The endpoints that the checkout page calls. They need no credentials."""
+    """Needs no credentials."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -65,7 +65,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         answer_headers={200: ["ETag"], 304: ["ETag"]},
     )
     def retrieve(self, request: Request, id: str) -> HttpResponse:
-        """Return the checkout, or 304 if nothing has changed since the ETag."""
+        """Return the checkout, or 304 if its ETag matches."""
         checkout = checkout_object(find_request(id))
         etag = details_etag(checkout)
         if etag in (
@@ -91,7 +91,9 @@ class CheckoutViewSet(viewsets.ViewSet):
         answers={(200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, "The stream.")},
     )
     def events(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the view interface
-        """Refuse: streams are served by the `events` process, whose proxy rule is missing if a call arrives here."""
+        """Return 404: the `events` process serves streams, and a call here means that its proxy rule is
+        missing.
+        """
         find_request(id)
         message = "Changes are not streamed here. Poll the payment request instead."
         raise ApiError(ErrorCode.RESOURCE_MISSING, message)
@@ -118,10 +120,9 @@ class CheckoutViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(Routes, "The routes.")},
     )
     def routes(self, request: Request, id: str) -> Response:
-        """Return the routes to pay the remaining amount from one wallet with one token."""
         payment_request = find_request(id)
         body = validated(RoutesSerializer, request)
-        # A refund goes back also in a token that is no longer active.
+        # A refund may be paid in an inactive token.
         active_only = not payment_request.is_refund
         chain = chain_of(body["chain_id"], active_only=active_only)
         wallet_address = wallet_of(chain, body["wallet_address"])
@@ -170,7 +171,6 @@ class CheckoutViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(BuiltTransaction, "The unsigned transaction.")},
     )
     def build(self, request: Request) -> Response:
-        """Return the unsigned transaction of a route."""
         body = validated(BuildTransactionSerializer, request)
         route = find_route(body["route_id"])
         binding = body.get("binding")
@@ -203,7 +203,6 @@ class CheckoutViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(PayerProofObject, "The verified proof.")},
     )
     def prove(self, request: Request, id: str) -> Response:
-        """Store the payer proof for a route of this request."""
         payment_request = find_request(id)
         body = validated(PayerProofSerializer, request)
         route = find_route(body["route_id"], of=payment_request)
@@ -245,7 +244,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         },
     )
     def submit(self, request: Request, id: str) -> Response:
-        """Store a transaction hash; return 201 with the new payment, or 200 with the existing one."""
+        """Submit a transaction: 201 with a new payment, 200 with a known one."""
         payment_request = find_request(id)
         body = validated(SubmitPaymentSerializer, request)
         chain = chain_of(body["chain_id"], active_only=False)

@@ -1,11 +1,13 @@
-"""Find the chain of a transaction: hashes look the same on all chains of a family, and customers mix up networks."""
+"""Find the chain of a transaction: hashes look the same on all chains of a family, and customers mix up
+networks.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 
 from chains.client import ChainClient, ChainError
 from chains.families import get_client
 from chains.models import Chain
-from checkout.fan_out import ask_all
+from checkout.fan_out import query_all
 
 DEADLINE_SECONDS = 3.0
 
@@ -31,13 +33,13 @@ def chain_with(
 def any_chain_with(
     transaction_hash: str, chains: Sequence[Chain], *, client: Client = get_client
 ) -> Chain | None:
-    """Return the chain that has the transaction, of `chains` of one family; None if none responds that it has."""
+    """Return the chain of `chains` (of one family) whose nodes have the transaction."""
     answers = _ask(transaction_hash, chains, client)
     return next((chain for chain, has_it in answers.items() if has_it), None)
 
 
 def _ask(transaction_hash: str, chains: Sequence[Chain], client: Client) -> dict[Chain, bool]:
-    """Return, per chain that responded in time, whether it has the transaction."""
+    """Map each chain that responded in time to whether it has the transaction."""
 
     def has_it(chain: Chain) -> bool:
         snapshot = client(chain).look_up([transaction_hash], with_finality=False)
@@ -45,4 +47,4 @@ def _ask(transaction_hash: str, chains: Sequence[Chain], client: Client) -> dict
             raise ChainError("its nodes contradict each other")
         return snapshot.transactions.get(transaction_hash) is not None
 
-    return ask_all(chains, has_it, within_seconds=DEADLINE_SECONDS, about="whether it has a transaction")
+    return query_all(chains, has_it, within_seconds=DEADLINE_SECONDS, about="whether it has a transaction")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from chains.client import ChainClient
 from chains.families import get_client
 from chains.models import Chain
-from checkout.fan_out import ask_all
+from checkout.fan_out import query_all
 from config.api.errors import ErrorCode
 
 DEADLINE_SECONDS = 5.0
@@ -16,7 +16,9 @@ Client = Callable[[Chain], ChainClient]
 
 @dataclass(frozen=True)
 class ChainBalances:
-    """Balances in base units by chain id and token address (empty: native coin), and an error code per failed chain."""
+    """Balances in base units by chain id and token address (empty: native coin), and an error code per failed
+    chain.
+    """
 
     balances: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
@@ -30,6 +32,6 @@ def fetch_balances(
     def ask(chain: Chain) -> Mapping[str, int]:
         return client(chain).balances(owner, tokens[chain])
 
-    answers = ask_all(tokens, ask, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
+    answers = query_all(tokens, ask, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
     unavailable = {chain.pk: ErrorCode.NODE_UNAVAILABLE for chain in tokens if chain not in answers}
     return ChainBalances({chain.pk: balances for chain, balances in answers.items()}, unavailable)

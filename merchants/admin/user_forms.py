@@ -1,5 +1,3 @@
-"""Forms for the portal's users and their role."""
-
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     _Form = forms.ModelForm[User]
     _NewUserForm = portal.NewUserForm[User]
     _UserForm = portal.UserForm[User]
-else:  # only the type checker can subscript these classes
+else:  # Only the type checker can subscript these classes.
     _Form, _NewUserForm, _UserForm = forms.ModelForm, portal.NewUserForm, portal.UserForm
 
 ROLES = (
@@ -34,8 +32,6 @@ ROLES = (
 
 
 class _RoleFields(_Form):
-    """The role, and the merchant for merchant staff."""
-
     role = forms.ChoiceField(choices=ROLES, widget=portal.Radios)
     merchant = forms.ModelChoiceField(
         Merchant.objects.all(), required=False, help_text="For merchant staff: whose data they see."
@@ -64,8 +60,6 @@ class _RoleFields(_Form):
 
 
 class NewStaffForm(_RoleFields, _NewUserForm):
-    """A new user: name, password, role."""
-
     class Meta:
         model = User
         fields = ("username", "email")

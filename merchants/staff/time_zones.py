@@ -1,4 +1,4 @@
-"""The time zone in which each user sees the portal: chosen by the user, UTC by default."""
+"""The time zone in which each user sees the portal, by default UTC."""
 
 from collections.abc import Callable
 from functools import cache
@@ -18,7 +18,7 @@ from merchants.staff.roles import Account
 
 if TYPE_CHECKING:
     _FormView = FormView[forms.Form]
-else:  # the classes take parameters for the type checker alone
+else:  # Only the type checker can subscript these classes.
     _FormView = FormView
 
 _PORTAL = "/admin/"
@@ -47,7 +47,6 @@ class TimeZoneMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Activate the zone for this request."""
         if not request.path.startswith(_PORTAL) or not request.user.is_authenticated:
             return self.get_response(request)
         with timezone.override(ZoneInfo(zone_of(request.user))):
@@ -55,8 +54,6 @@ class TimeZoneMiddleware:
 
 
 class TimeZoneForm(forms.Form):
-    """One of the zones."""
-
     time_zone = forms.ChoiceField(label="Time zone", widget=portal.Select)
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -66,24 +63,19 @@ class TimeZoneForm(forms.Form):
 
 
 class TimeZoneView(_FormView):
-    """The page on which users choose their zone."""
-
     template_name = "admin/time_zone.html"
     form_class = TimeZoneForm
     site: Any = None
 
     def get_initial(self) -> dict[str, Any]:
-        """Return the current choice."""
         return {"time_zone": zone_of(self.request.user)}
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """Add the page's context."""
         return super().get_context_data(
             **{**self.site.each_context(self.request), "title": "Time zone", **context}
         )
 
     def form_valid(self, form: forms.Form) -> HttpResponse:
-        """Store the choice."""
         zone = form.cleaned_data["time_zone"]
         user: Any = self.request.user
         PortalPreferences.objects.update_or_create(user=user, defaults={"time_zone": zone})

@@ -1,5 +1,3 @@
-"""The bodies and queries of the calls under `/api/webhooks` and `/api/events`."""
-
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -26,7 +24,7 @@ _MAX_TYPES_NAMED = 50
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
 class WebhookAddressField(TextField):
-    """An address that the service itself calls: never a private one."""
+    """A URL that the service itself calls: never a private address."""
 
     default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
 
@@ -34,7 +32,6 @@ class WebhookAddressField(TextField):
         super().__init__(code=ErrorCode.URL_INVALID, **options)
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the address unchanged, or refuse it."""
         text = super().to_internal_value(data)
         try:
             check_url(text)
@@ -45,12 +42,9 @@ class WebhookAddressField(TextField):
 
 
 class EventTypesField(serializers.ListField):
-    """Names of event types."""
-
     child = OneOfField(choices=EventType.choices)
 
     def to_internal_value(self, data: Any) -> list[Any]:
-        """Return the types, or refuse what is no list of them."""
         if not isinstance(data, list):
             raise invalid(f"This should be an array of event types; got {kind_of(data)}.")
         if not 1 <= len(data) <= _MAX_TYPES_NAMED:
@@ -71,10 +65,10 @@ class EventTypesField(serializers.ListField):
     },
 )
 class EndpointChangeSerializer(StrictSerializer):
-    """The body of PUT. Other fields than `url` that are left out or null keep their value.
+    """The body of PUT. Omitted or null fields other than `url` keep their value.
 
-    `enabled_events` alone has a null of its own: the default types again. Without `url` it sets the types that requests
-    with their own `webhook_url` get; `configure` rejects this while the merchant has a URL.
+    A null `enabled_events` restores the default types. Without `url` it sets the types for requests with their own
+    `webhook_url`; `configure` rejects this while the merchant has a URL.
     """
 
     url = WebhookAddressField(
@@ -111,7 +105,7 @@ class EndpointChangeSerializer(StrictSerializer):
         return super().to_internal_value(data)
 
     def change(self) -> Change:
-        """Return what is asked for; event types in their own order, each once."""
+        """Return the change with the event types in their declared order, each once."""
         given = self.validated_data
         events = given.get("enabled_events", UNCHANGED)
         if isinstance(events, list):
@@ -126,8 +120,6 @@ class EndpointChangeSerializer(StrictSerializer):
 
 @described("WebhookTestOrder", "The test event to send.", {"type": "payment.succeeded"})
 class TestSerializer(StrictSerializer):
-    """The body of a test call."""
-
     type = OneOfField(
         choices=EventType.choices,
         required=False,

@@ -41,7 +41,7 @@ class Change:
 
 
 def configure(merchant: Merchant, change: Change) -> Endpoint | None:
-    """Apply `change` and return the endpoint; None if there is none and the change has neither a URL nor event types.
+    """Apply `change` and return the endpoint; None if there is none and the change has neither URL nor types.
 
     The secret is created with the endpoint. After a rotation the previous secret also signs for 24 hours. Raises
     ApiError if the URL is omitted while one is set.
@@ -87,7 +87,6 @@ def ensure_secret(merchant: Merchant) -> Endpoint:
 
 
 def _reset_health(endpoint: Endpoint) -> None:
-    """Reset the health of an endpoint whose URL or state the merchant changed."""
     endpoint.failing_since = None
     endpoint.warned_at = None
 

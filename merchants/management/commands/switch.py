@@ -10,8 +10,8 @@ from merchants.switching import switch_off, switch_on
 
 class Command(BaseCommand):
     help = (
-        "Stop new offers of a feature, chain or token in all processes within a second, or offer them again. Payments "
-        "that are under way are verified and completed as ever."
+        "Stop new offers of a feature, chain or token in all processes within a second, or offer "
+        "them again. Payments in progress are still verified and completed."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from chains.client import ChainError
 from chains.families.evm.client import EvmClient
 from chains.models import Chain
-from checkout.fan_out import ask_all
+from checkout.fan_out import query_all
 from config.api.errors import ApiError
 from config.api.limits import waiting
 from config.api.limits.waiting import MAX_WAITING, AnsweringMiddleware
@@ -81,8 +81,8 @@ def test_rates_are_what_the_sources_said_last(exchanges: Exchanges, monkeypatch:
 
 
 def test_of_several_chains_none_is_asked(full: None) -> None:
-    assert answering(lambda: ask_all([Chain(pk=1)], lambda _: 1, within_seconds=1, about="balances")) == {}
-    assert len(ask_all([Chain(pk=1)], lambda _: 1, within_seconds=30, about="balances")) == 1
+    assert answering(lambda: query_all([Chain(pk=1)], lambda _: 1, within_seconds=1, about="balances")) == {}
+    assert len(query_all([Chain(pk=1)], lambda _: 1, within_seconds=30, about="balances")) == 1
 
 
 @pytest.mark.django_db
