@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 def query_all(
-    chains: Iterable[Chain], ask: Callable[[Chain], Result], *, within_seconds: float, about: str
+    chains: Iterable[Chain], query_chain: Callable[[Chain], Result], *, within_seconds: float, about: str
 ) -> dict[Chain, Result]:
     """Return the chains' results, in order. A chain that fails or times out is logged and left out.
 
@@ -28,22 +28,22 @@ def query_all(
     """
     try:
         with waiting_for(about):
-            running = {chain: _threads(chain.pk).submit(ask, chain) for chain in chains}
+            running = {chain: _threads(chain.pk).submit(query_chain, chain) for chain in chains}
             wait(running.values(), timeout=within_seconds)
     except Busy:
         logger.warning("too many calls wait for %s", about)
         return {}
-    results = {chain: _result(chain, answer, about) for chain, answer in running.items()}
+    results = {chain: _result(chain, future, about) for chain, future in running.items()}
     return {chain: result for chain, result in results.items() if result is not None}
 
 
-def _result(chain: Chain, answer: Future[Result], about: str) -> Result | None:
-    if not answer.done():
-        answer.cancel()
+def _result(chain: Chain, future: Future[Result], about: str) -> Result | None:
+    if not future.done():
+        future.cancel()
         logger.warning("%s timed out reading %s", chain.name, about)
         return None
     try:
-        return answer.result()
+        return future.result()
     except ChainError as error:
         logger.warning("%s failed to read %s: %s", chain.name, about, error)
     except Exception:

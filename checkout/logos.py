@@ -82,9 +82,9 @@ def _known(url: str, task: str, key: str) -> Logo | None:
     if not url:
         return None
     with suppress(RedisError):
-        kept = cache.get(_key(url))
-        if isinstance(kept, bytes):
-            logo = _as_logo(kept)
+        cached = cache.get(_key(url))
+        if isinstance(cached, bytes):
+            logo = _as_logo(cached)
             return logo if logo.content_type else None
         if cache.add(_key(url) + ":asked", True, ASKED_SECONDS):
             _nudge(task, key)
@@ -124,11 +124,11 @@ def content_type_of(content: bytes) -> str:
 
 def logo_response(logo: Logo) -> HttpResponse:
     """Return the image with a policy that blocks its scripts, even if it is opened directly."""
-    answer = HttpResponse(logo.content, content_type=logo.content_type)
-    answer["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-    answer["X-Content-Type-Options"] = "nosniff"
-    answer["Cache-Control"] = "public, max-age=3600"
-    return answer
+    response = HttpResponse(logo.content, content_type=logo.content_type)
+    response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Cache-Control"] = "public, max-age=3600"
+    return response
 
 
 def version(merchant: Merchant) -> str:

@@ -26,12 +26,12 @@ def closest_language(tag: str) -> str | None:
 
     Simplified Chinese is not a substitute for Traditional Chinese.
     """
-    wanted = tag.lower()
-    while wanted:
-        found = _BY_LOWER_CASE.get(wanted) or _ALSO.get(wanted)
-        if found:
-            return found
-        if wanted.startswith("zh-") and not wanted.startswith("zh-hans"):
+    prefix = tag.lower()
+    while prefix:
+        match = _BY_LOWER_CASE.get(prefix) or _ALSO.get(prefix)
+        if match:
+            return match
+        if prefix.startswith("zh-") and not prefix.startswith("zh-hans"):
             return None
-        wanted = wanted.rpartition("-")[0]
+        prefix = prefix.rpartition("-")[0]
     return None

@@ -63,10 +63,10 @@ class PortalSite(_Site):
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Change the user's own password, which ends all other sessions."""
-        answer = super().password_change(request, extra_context)
-        if request.method == "POST" and answer.status_code == 302:
+        response = super().password_change(request, extra_context)
+        if request.method == "POST" and response.status_code == 302:
             audit.note(request, audit.What.PASSWORD_CHANGED, subject=request.user.get_username())
-        return answer
+        return response
 
 
 def _local(request: HttpRequest) -> str:

@@ -118,14 +118,16 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
         case Matter.AFTER_REFUND:
             # The merchant doesn't expect further payments for a completed request.
             candidates = requests.filter(status=PaymentRequest.Status.COMPLETED, amount_paid__gt=F("amount"))
-            held = _matching(candidates, "expires_at", lambda request: 0 < request.net <= request.amount)
+            within_amount = _matching(
+                candidates, "expires_at", lambda request: 0 < request.net <= request.amount
+            )
             refunds = Refund.objects.filter(
                 request=OuterRef("request"),
                 cancelled_at__isnull=True,
                 created_at__lt=OuterRef("completed_at"),
             )
             again = Payment.objects.filter(
-                Exists(refunds), request__in=held, reorged=False, completed_at__gte=recent
+                Exists(refunds), request__in=within_amount, reorged=False, completed_at__gte=recent
             )
             return list(again.order_by().values_list("request_id", flat=True).distinct())
         case Matter.PARTLY_PAID:

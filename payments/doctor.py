@@ -73,8 +73,8 @@ def check_rates() -> Iterator[Finding]:
         yield fine("rates", "not needed: no token of the catalogue has a price, or RATE_SOURCES is off")
         return
     # Some sources only have rates of currencies.
-    answers = query_each_source(bases | {_CURRENCY})
-    for source, observed in answers.items():
+    observations = query_each_source(bases | {_CURRENCY})
+    for source, observed in observations.items():
         if observed is None:
             advice = (
                 "Check that this machine can connect to it (feeds: to the chains' nodes), or remove it from "
@@ -82,10 +82,12 @@ def check_rates() -> Iterator[Finding]:
             )
             yield warning(source, "no usable response", f"{advice} At least two sources must agree.")
         else:
-            known = f"has rates for {len(bases & observed.keys())} of {len(bases)} tokens"
-            yield fine(source, f"{known} and {_CURRENCY}" if _CURRENCY in observed else known)
+            coverage = f"has rates for {len(bases & observed.keys())} of {len(bases)} tokens"
+            yield fine(source, f"{coverage} and {_CURRENCY}" if _CURRENCY in observed else coverage)
     for base in sorted(bases):
-        seen = [each for observed in answers.values() if observed for each in observed.get(base, ())]
-        if agree(seen, settings.RATE_MAX_SPREAD) is None:
+        observed_rates = [
+            each for observed in observations.values() if observed for each in observed.get(base, ())
+        ]
+        if agree(observed_rates, settings.RATE_MAX_SPREAD) is None:
             summary = "fewer than two sources agree, so requests with a price return rate_unavailable"
             yield failed(f"rate of {base}", summary, "Add a source (docs/adding-a-rate-source.md) or a feed.")

@@ -51,12 +51,12 @@ def resend_each(page: Any, request: HttpRequest, chosen: Sequence[Delivery]) -> 
     for row in chosen:
         try:
             with transaction.atomic():
-                held = Delivery.objects.select_for_update().get(pk=row.pk)
-                if f"{held.pk} {seen_of(held)}" not in seen:
+                delivery = Delivery.objects.select_for_update().get(pk=row.pk)
+                if f"{delivery.pk} {seen_of(delivery)}" not in seen:
                     changed += 1
                     continue
-                again = redeliver(held, actor_of(request))
-                page.log_change(request, held, f"Sent again ({held.status} → {again.status}).")
+                again = redeliver(delivery, actor_of(request))
+                page.log_change(request, delivery, f"Sent again ({delivery.status} → {again.status}).")
                 sent += 1
         except ApiError as error:
             refused.add(str(error.detail))

@@ -25,15 +25,15 @@ def usual_fee(token: Token, *, client: Client = get_client) -> int | None:
     """
     key = f"network-fee:{token.chain_id}:{'coin' if token.is_native else 'token'}"
     with suppress(RedisError):
-        if isinstance(kept := cache.get(key), int):
-            return None if kept == _UNKNOWN else kept
-    answers = query_all(
+        if isinstance(cached := cache.get(key), int):
+            return None if cached == _UNKNOWN else cached
+    fees = query_all(
         [token.chain],
         lambda chain: client(chain).usual_fee(token.contract_address),
         within_seconds=DEADLINE_SECONDS,
         about="the network fee",
     )
-    fee = answers.get(token.chain)
+    fee = fees.get(token.chain)
     with suppress(RedisError):
         cache.set(key, _UNKNOWN if fee is None else fee, KEPT_SECONDS)
     return fee

@@ -25,13 +25,13 @@ def route_warnings(chain: Chain, wallet_address: str, *, client: Client = get_cl
 
     Empty if the chain doesn't respond within DEADLINE_SECONDS: warnings never make a route fail.
     """
-    answers = query_all(
+    results = query_all(
         [chain],
         lambda asked: client(asked).may_be_unverifiable(wallet_address),
         within_seconds=DEADLINE_SECONDS,
         about="whether a wallet's payments can be verified",
     )
-    if not answers.get(chain):
+    if not results.get(chain):
         return []
     message = (
         f"This wallet is a contract account, and its payments on {chain.name} can't be verified automatically. The "

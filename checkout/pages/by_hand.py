@@ -75,11 +75,11 @@ def submit_typed_hash(request: HttpRequest, payment_request: PaymentRequest) -> 
 
 def hash_form_errors(request: HttpRequest, error: ApiError) -> dict[str, Any]:
     """Return the form's context after an error: the error and the entered values."""
-    kept = {
+    entered = {
         "typed": typed(request, "transaction_hash")[:MAX_SHOWN],
         "typed_chain": typed(request, "chain_id"),
     }
-    return {"error": refusal(error), **kept}
+    return {"error": refusal(error), **entered}
 
 
 def show_by_hand(

@@ -24,21 +24,21 @@ def chain_with(
     same_family = [chain for chain in others if chain.chain_type == chosen.chain_type and chain != chosen]
     if not same_family:
         return chosen
-    answers = _ask(transaction_hash, [chosen, *same_family], client)
-    if answers.get(chosen) is not False:
+    results = _query(transaction_hash, [chosen, *same_family], client)
+    if results.get(chosen) is not False:
         return chosen
-    return next((chain for chain, has_it in answers.items() if has_it), chosen)
+    return next((chain for chain, has_it in results.items() if has_it), chosen)
 
 
 def any_chain_with(
     transaction_hash: str, chains: Sequence[Chain], *, client: Client = get_client
 ) -> Chain | None:
     """Return the chain of `chains` (of one family) whose nodes have the transaction."""
-    answers = _ask(transaction_hash, chains, client)
-    return next((chain for chain, has_it in answers.items() if has_it), None)
+    results = _query(transaction_hash, chains, client)
+    return next((chain for chain, has_it in results.items() if has_it), None)
 
 
-def _ask(transaction_hash: str, chains: Sequence[Chain], client: Client) -> dict[Chain, bool]:
+def _query(transaction_hash: str, chains: Sequence[Chain], client: Client) -> dict[Chain, bool]:
     """Map each chain that responded in time to whether it has the transaction."""
 
     def has_it(chain: Chain) -> bool:

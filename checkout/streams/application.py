@@ -81,12 +81,12 @@ class EventStreams:
         if path == "/healthz":
             await _respond(send, 200, b'{"status": "ok"}')
         elif match is None:
-            await _refuse(send, ApiError(ErrorCode.RESOURCE_MISSING, "There is nothing at this address."))
+            await _reject(send, ApiError(ErrorCode.RESOURCE_MISSING, "There is nothing at this address."))
         elif method == "OPTIONS":
             await _respond(send, 204, b"", _PREFLIGHT)
         elif method != "GET":
-            refusal = ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This path accepts only GET.")
-            await _refuse(send, refusal, [(b"allow", b"GET, OPTIONS")])
+            rejection = ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This path accepts only GET.")
+            await _reject(send, rejection, [(b"allow", b"GET, OPTIONS")])
         else:
             await self._bounded(match[1], scope, receive, send)
 
@@ -96,7 +96,7 @@ class EventStreams:
         most_of_one = max(settings.EVENT_STREAMS_MAX // _ONE_IN, _FEWEST_OF_ONE_ADDRESS)
         if self._count >= settings.EVENT_STREAMS_MAX or self._by_address[address] >= most_of_one:
             message = "Too many checkouts are open at once. Poll the payment request instead."
-            await _refuse(
+            await _reject(
                 send, ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=_RETRY_AFTER_SECONDS)
             )
             return
@@ -112,20 +112,22 @@ class EventStreams:
 
     async def _begin(self, name: str, address: str, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            refusal = await self._feed.in_thread(partial(hit, "public", address, settings.RATE_LIMIT_PUBLIC))
-            if refusal is not None:
-                await _refuse(send, refusal.as_error())
+            rejection = await self._feed.in_thread(
+                partial(hit, "public", address, settings.RATE_LIMIT_PUBLIC)
+            )
+            if rejection is not None:
+                await _reject(send, rejection.as_error())
                 return
             first = await self._feed.find(name)
         except ObjectMissing as error:
-            await _refuse(send, ApiError(ErrorCode.RESOURCE_MISSING, str(error)))
+            await _reject(send, ApiError(ErrorCode.RESOURCE_MISSING, str(error)))
             return
         except DatabaseError:
             message = "Service temporarily unavailable. Try again in a few seconds."
-            await _refuse(send, ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=5))
+            await _reject(send, ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=5))
             return
-        known = _header(scope, b"last-event-id")
-        if first.is_final and first.etag == known:
+        last_etag = _header(scope, b"last-event-id")
+        if first.is_final and first.etag == last_etag:
             await _respond(send, 204, b"")  # A browser that gets 204 stops reconnecting.
             return
         changed = self._feed.watch(first.request_id)
@@ -133,7 +135,7 @@ class EventStreams:
         left = asyncio.create_task(_until_left(receive))
         try:
             await _start(send, 200, b"text/event-stream")
-            await self._stream(first.request_id, changed, left, send, known=known)
+            await self._stream(first.request_id, changed, left, send, last_etag=last_etag)
             await _write(send, b"", more=False)
         except (TimeoutError, OSError):
             pass  # The client does not read, or has disconnected.
@@ -142,7 +144,7 @@ class EventStreams:
             self._feed.leave(first.request_id, changed)
 
     async def _stream(
-        self, request_id: str, changed: asyncio.Event, left: asyncio.Task[None], send: Send, *, known: str
+        self, request_id: str, changed: asyncio.Event, left: asyncio.Task[None], send: Send, *, last_etag: str
     ) -> None:
         """Send each change until the client disconnects, the request is final, or an hour has passed."""
         ends_at = asyncio.get_running_loop().time() + _LONGEST_SECONDS
@@ -158,8 +160,8 @@ class EventStreams:
             changed.clear()
             with suppress(DatabaseError):  # The next comparison tries again.
                 shown = await self._feed.shown(request_id)
-                if shown.etag != known:
-                    known = shown.etag
+                if shown.etag != last_etag:
+                    last_etag = shown.etag
                     await _write(send, _event(shown))
                 if shown.is_final:
                     return  # A late payment appears at the next poll, or when the browser reconnects.
@@ -200,7 +202,7 @@ async def _respond(send: Send, status: int, body: bytes, more: Sequence[tuple[by
     await send({"type": "http.response.body", "body": body})
 
 
-async def _refuse(send: Send, error: ApiError, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
+async def _reject(send: Send, error: ApiError, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
     if error.retry_after is not None:
         more = [*more, (b"retry-after", b"%d" % error.retry_after)]
     await _respond(send, error.status_code, msgspec.json.encode(error_body(error)), more)

@@ -143,12 +143,12 @@ class _Letters(json.JSONEncoder):
 
 def _language(context: Context) -> Language:
     """Cached for each template: a page needs some forty messages."""
-    known: Any = context.render_context
+    cached: Any = context.render_context
     merchant = context.get("merchant") or {}
     default = merchant.get("default_language", "")
-    language: Language | None = known.get(default)
+    language: Language | None = cached.get(default)
     if language is None:
         is_for_refund = bool(context.get("is_refund"))
         language = languages.language_of(context["request"], default, is_for_refund=is_for_refund)
-        known[default] = language
+        cached[default] = language
     return language

@@ -29,9 +29,9 @@ def fetch_balances(
 ) -> ChainBalances:
     """Return the owner's balances of these tokens. A chain that takes over DEADLINE_SECONDS is unavailable."""
 
-    def ask(chain: Chain) -> Mapping[str, int]:
+    def query_chain(chain: Chain) -> Mapping[str, int]:
         return client(chain).balances(owner, tokens[chain])
 
-    answers = query_all(tokens, ask, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
-    unavailable = {chain.pk: ErrorCode.NODE_UNAVAILABLE for chain in tokens if chain not in answers}
-    return ChainBalances({chain.pk: balances for chain, balances in answers.items()}, unavailable)
+    results = query_all(tokens, query_chain, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
+    unavailable = {chain.pk: ErrorCode.NODE_UNAVAILABLE for chain in tokens if chain not in results}
+    return ChainBalances({chain.pk: balances for chain, balances in results.items()}, unavailable)

@@ -71,8 +71,8 @@ class MerchantForm(_MerchantForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # Earlier releases accepted any language tag.
-        kept = self.initial.get("default_language") or ENGLISH
-        self.initial["default_language"] = closest_language(kept) or ENGLISH
+        stored = self.initial.get("default_language") or ENGLISH
+        self.initial["default_language"] = closest_language(stored) or ENGLISH
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -247,15 +247,15 @@ class ApiKeyAdmin(
         return super().add_view(request, form_url, extra_context)
 
     def _issue(self, request: HttpRequest, form: Any) -> HttpResponse:
-        wanted = form.cleaned_data
+        cleaned = form.cleaned_data
         with transaction.atomic():
             if not form.is_first_use():
                 return self._already_done(request)
             row, key = issue_key(
-                merchant=wanted["merchant"],
-                permissions=wanted["permissions"],
-                name=wanted["name"],
-                expires_at=wanted["expires_at"],
+                merchant=cleaned["merchant"],
+                permissions=cleaned["permissions"],
+                name=cleaned["name"],
+                expires_at=cleaned["expires_at"],
             )
             self.log_addition(request, row, [{"added": {}}])
             audit.note(request, audit.What.KEY_ISSUED, subject=row, detail=f"{row.merchant}: {row.rights}")
@@ -337,10 +337,10 @@ class ApiKeyAdmin(
             "list_url": reverse("admin:merchants_apikey_changelist"),
             "key_url": portal.change_url(row),
         }
-        answer = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
-        answer["Cache-Control"] = "no-store"
-        answer["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
-        return answer
+        response = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
+        response["Cache-Control"] = "no-store"
+        response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
+        return response
 
     def _may_rotate(self, request: HttpRequest) -> bool:
         return self.has_add_permission(request) and self.has_change_permission(request)

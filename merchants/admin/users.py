@@ -125,10 +125,10 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Set a user's password, which ends their sessions."""
-        answer = super().user_change_password(request, id, form_url)
-        if request.method == "POST" and answer.status_code == 302:
+        response = super().user_change_password(request, id, form_url)
+        if request.method == "POST" and response.status_code == 302:
             audit.note(request, audit.What.PASSWORD_CHANGED, subject=User.objects.get(pk=id))
-        return answer
+        return response
 
     def reset_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
         user = self.get_object(request, str(user_id))

@@ -26,9 +26,9 @@ class ApiKeyAuthentication(BaseAuthentication):
             message = "X-API-Key and Authorization contain different keys; send one."
             raise ApiError(ErrorCode.API_KEY_INVALID, message)
         key = authenticate_key(sent.pop())
-        refusal = hit("api-key", str(key.pk), settings.RATE_LIMIT_API)
-        if refusal is not None:
-            raise refusal.as_error()
+        error = hit("api-key", str(key.pk), settings.RATE_LIMIT_API)
+        if error is not None:
+            raise error.as_error()
         return key.merchant, key
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - the DRF interface

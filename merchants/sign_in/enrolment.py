@@ -120,10 +120,10 @@ class TwoFactorView(RedirectURLMixin, View):
 
     def _page(self, template: str, **context: Any) -> HttpResponse:
         context = {**self.site.each_context(self.request), "next": self.get_redirect_url(), **context}
-        answer = TemplateResponse(self.request, template, context)
-        answer["Cache-Control"] = "no-store"
-        answer["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
-        return answer
+        response = TemplateResponse(self.request, template, context)
+        response["Cache-Control"] = "no-store"
+        response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
+        return response
 
 
 def _qr(text: str) -> SafeString:

@@ -163,13 +163,13 @@ class CodeView(RedirectURLMixin, _FormView):
         return self.request.GET.get("with") == "recovery"
 
 
-def next_step(request: HttpRequest, wanted: str = "") -> str:
+def next_step(request: HttpRequest, requested: str = "") -> str:
     """Return the page after the password: the code, the setup, or the requested page."""
     if not two_factor.is_missing(request.user):
-        return wanted or reverse("admin:index")
+        return requested or reverse("admin:index")
     enrolled = two_factor.authenticator_of(request.user) is not None
     page = reverse("admin:sign_in_code" if enrolled else "admin:two_factor")
-    return f"{page}?{urlencode({'next': wanted})}" if wanted else page
+    return f"{page}?{urlencode({'next': requested})}" if requested else page
 
 
 def _is_staff(request: HttpRequest) -> bool:

@@ -46,9 +46,9 @@ class MerchantScoped(_AdminClass):
             merchant = merchant_of(request.user)
         except PermissionDenied:
             return False
-        mine: Any = self.model
+        own_model: Any = self.model
         owner: Any = obj
-        if merchant is None or not isinstance(owner, mine) or owner._state.adding:
+        if merchant is None or not isinstance(owner, own_model) or owner._state.adding:
             return True
         for step in self.merchant_path.split("__"):
             owner = getattr(owner, step)
@@ -68,8 +68,8 @@ class MerchantScoped(_AdminClass):
         if not sees_every_merchant(request.user):
             raise Http404
         page: Any = super()
-        answer: HttpResponse = page._get_obj_does_not_exist_redirect(request, opts, object_id)
-        return answer
+        response: HttpResponse = page._get_obj_does_not_exist_redirect(request, opts, object_id)
+        return response
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Hide filters that list merchants or their objects from users who see one merchant."""

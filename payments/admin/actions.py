@@ -278,9 +278,9 @@ class RefundRequest(Action):
     def perform(self, row: PaymentRequest, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
         require_on(Feature.REFUNDS)
         names = ("amount", "payment_id", "recipient_address", "reason")
-        given = {name: value for name in names if (value := answer.get(name))}
+        sent = {name: value for name in names if (value := answer.get(name))}
         try:
-            data = CreateRefundSerializer.read(given, request=row)
+            data = CreateRefundSerializer.read(sent, request=row)
         except ValidationError as error:
             raise as_api_error(error) from error
         address, payment_id = data.get("recipient_address"), data.get("payment_id")

@@ -286,5 +286,5 @@ def _of(merchant: Merchant | None, rows: QuerySet[Any], path: str) -> QuerySet[A
 
 
 def _days(request: HttpRequest) -> int:
-    asked = request.GET.get("days", "")
-    return int(asked) if asked in {str(days) for days in PERIODS} else USUAL_PERIOD
+    days_text = request.GET.get("days", "")
+    return int(days_text) if days_text in {str(days) for days in PERIODS} else USUAL_PERIOD

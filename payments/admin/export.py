@@ -149,15 +149,15 @@ class CsvExport(_AdminClass):
             self.message_user(request, message, messages.ERROR)
             query = request.GET.urlencode()
             return HttpResponseRedirect(_list_address(meta) + (f"?{query}" if query else ""))
-        answer = _Download(let_go, content_type="text/csv; charset=utf-8")
+        response = _Download(let_go, content_type="text/csv; charset=utf-8")
         noted = _note(request, self.model, request.GET.urlencode())
         rows = self.newest_first(rows.select_related(*self.export_related))
-        answer.streaming_content = lines(self.export_columns, _counted(self._rows(rows), noted))
+        response.streaming_content = lines(self.export_columns, _counted(self._rows(rows), noted))
         stamp = f"{timezone.now():%Y%m%d-%H%M%S}"
-        answer["Content-Disposition"] = f'attachment; filename="{self.export_name}-{stamp}.csv"'
-        answer["Cache-Control"] = "no-store"
-        answer["X-Accel-Buffering"] = "no"  # Keep nginx from buffering the stream.
-        return answer
+        response["Content-Disposition"] = f'attachment; filename="{self.export_name}-{stamp}.csv"'
+        response["Cache-Control"] = "no-store"
+        response["X-Accel-Buffering"] = "no"  # Keep nginx from buffering the stream.
+        return response
 
     def _rows(self, rows: QuerySet[Any]) -> Iterator[Any]:
         page = self.read(rows[:PAGE])
@@ -172,13 +172,13 @@ def _list_address(meta: Any) -> str:
 
 def _note(request: HttpRequest, model: type[Any], query: str) -> LogEntry:
     """Record the export in the security log before the first byte is sent; the row count follows."""
-    what = str(model._meta.verbose_name_plural)
-    audit.note(request, AuditEntry.What.EXPORTED, subject=what, detail=query or "all")
+    plural = str(model._meta.verbose_name_plural)
+    audit.note(request, AuditEntry.What.EXPORTED, subject=plural, detail=query or "all")
     return LogEntry.objects.create(
         user_id=int(request.user.pk or 0),
         content_type=ContentType.objects.get_for_model(model),
         object_id=None,
-        object_repr=f"CSV export of {what}",
+        object_repr=f"CSV export of {plural}",
         action_flag=CHANGE,
         change_message=f"Exported as CSV: {query or 'all'}"[:1000],
     )

@@ -247,8 +247,8 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     def received(self, payment: Payment) -> str:
         """Return the credited amount in the requested token; for a failed payment, the amount that arrived."""
         if payment.amount_received is None and payment.amount is not None:
-            seen = f"{in_token(payment.amount, payment.token or payment.request.token)} seen"
-            return format_html('<span class="q-amount q-quiet">{}</span>', seen)
+            arrived = f"{in_token(payment.amount, payment.token or payment.request.token)} seen"
+            return format_html('<span class="q-amount q-quiet">{}</span>', arrived)
         amount = in_token(payment.amount_received, payment.request.token)
         return format_html('<span class="q-amount">{}</span>', amount)
 

@@ -153,11 +153,11 @@ def duration(milliseconds: float | None) -> str:
 def short_amount(raw: int, decimals: int) -> str:
     """Return an amount with thousands separators and up to four decimal places, truncated."""
     whole, _, fraction = format_amount(raw, decimals).partition(".")
-    kept = fraction[:_SHORT_FRACTION].rstrip("0")
+    digits = fraction[:_SHORT_FRACTION].rstrip("0")
     shown = f"{int(whole):,}"
-    if raw and not kept and shown == "0":
+    if raw and not digits and shown == "0":
         return f"<0.{'1'.rjust(_SHORT_FRACTION, '0')}"
-    return f"{shown}.{kept.ljust(min(2, decimals), '0')}" if kept else shown
+    return f"{shown}.{digits.ljust(min(2, decimals), '0')}" if digits else shown
 
 
 def money(amount: Decimal, currency: str) -> str:

@@ -144,13 +144,13 @@ def _attempted(
     attempt: Attempt, delivery: Delivery, events: dict[str, Event], payments: dict[str, Payment]
 ) -> Entry:
     event = events[str(delivery.event_id)]
-    answer = f"answered {attempt.status_code}" if attempt.status_code else "got no response"
+    result = f"answered {attempt.status_code}" if attempt.status_code else "got no response"
     is_good = attempt.status_code is not None and 200 <= attempt.status_code < 300 and not attempt.error
     took = f" in {attempt.duration_ms} ms" if attempt.duration_ms is not None else ""
     detail = f"Attempt {attempt.number}{took}"
     if not is_good and delivery.due_at and attempt.number == delivery.attempts:
         detail += f"; the next is due {ago(delivery.due_at)}"
-    title = f"Webhook {delivery.type} {answer}"
+    title = f"Webhook {delivery.type} {result}"
     tone = "success" if is_good else "danger"
     return Entry(
         attempt.started_at,

@@ -20,12 +20,12 @@ def with_both_first(problems: dict[str, Any]) -> dict[str, Any]:
     return {"price": [both, *own], **rest}
 
 
-def price_problems(asked: Collection[str], lifetime: int | None) -> list[Problem]:
+def price_problems(names: Collection[str], lifetime: int | None) -> list[Problem]:
     """Check that amount or price is given, and the lifetime in seconds of a request with a price."""
-    if not asked:
+    if not names:
         message = "Either amount or price is required."
         return [Problem(ErrorCode.PARAMETER_MISSING, message, "amount")]
-    if "price" in asked and lifetime is not None and lifetime > MAX_PRICED_SECONDS:
+    if "price" in names and lifetime is not None and lifetime > MAX_PRICED_SECONDS:
         message = (
             f"A request with a price can be paid for at most {MAX_PRICED_SECONDS} seconds; got {lifetime}."
         )

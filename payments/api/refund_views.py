@@ -101,13 +101,13 @@ class RefundViewSet(OwnRequestsViewSet):
         answers={201: OpenApiResponse(RefundObject, "The new refund.")},
     )
     def create(self, request: Request, id: str) -> Effect:
-        found = self.find(id)
+        payment_request = self.find(id)
         require_on(Feature.REFUNDS)
-        data = CreateRefundSerializer.read(request.data, request=found)
+        data = CreateRefundSerializer.read(request.data, request=payment_request)
 
         def effect() -> Response:
             created = create_refund(
-                found.pk,
+                payment_request.pk,
                 amount=data.get("amount"),
                 recipient_address=data.get("recipient_address"),
                 payment_id=data.get("payment_id"),

@@ -83,14 +83,14 @@ class SandboxViewSet(PaymentRequestViewSet):
         answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request after the outcome.")},
     )
     def simulate(self, request: Request, id: str) -> Effect:
-        found = self.find(id)
+        payment_request = self.find(id)
         serializer = SimulateSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
 
         def effect() -> Response:
             simulated = simulate(
-                found.pk,
+                payment_request.pk,
                 Outcome(data["outcome"]),
                 by=actor_of(request),
                 payment_id=data.get("payment_id"),

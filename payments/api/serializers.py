@@ -88,10 +88,10 @@ class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
             raise invalid(f"This should have at most {_MAX_METADATA_PAIRS} pairs; got {len(data)}.")
         value = TextField(max_length=_MAX_METADATA_VALUE, has_lines=True)
         problems: dict[str, Any] = {}
-        for name, given in data.items():
+        for name, item in data.items():
             try:
                 _require_metadata_key(name)
-                value.to_internal_value(given)
+                value.to_internal_value(item)
             except serializers.ValidationError as error:
                 problems[name[:_MAX_METADATA_KEY]] = error.detail
         if problems:
@@ -231,13 +231,13 @@ class CreateRequestSerializer(StrictSerializer):
                 raise
             problems.update(error.detail)
             values = self._valid_parts(data, problems)
-        asked = {
+        sent_names = {
             name for name in ("amount", "price") if isinstance(data, Mapping) and data.get(name) is not None
         }
-        is_both = len(asked) > 1
-        for problem in () if is_both else price_problems(asked, values.get("expires_in")):
+        is_both = len(sent_names) > 1
+        for problem in () if is_both else price_problems(sent_names, values.get("expires_in")):
             problems.setdefault(str(problem.param), [_detail(problem.code, problem.message)])
-        for problem in self._judge_together(values):
+        for problem in self._validate_together(values):
             problems[str(problem.param)] = [serializers.ErrorDetail(problem.message, problem.code.value)]
         ordered = {name: problems[name] for name in [*self.fields, *problems] if name in problems}
         if is_both:
@@ -255,25 +255,25 @@ class CreateRequestSerializer(StrictSerializer):
             if name not in problems and name in data
         }
 
-    def _judge_together(self, values: dict[str, Any]) -> list[Problem]:
-        found: list[Problem] = []
-        chain = _active_chain(values["chain_id"], found) if "chain_id" in values else None
-        token = _active_token(values["token_id"], chain, found) if "token_id" in values else None
+    def _validate_together(self, values: dict[str, Any]) -> list[Problem]:
+        problems: list[Problem] = []
+        chain = _active_chain(values["chain_id"], problems) if "chain_id" in values else None
+        token = _active_token(values["token_id"], chain, problems) if "token_id" in values else None
         if values.get("amount") is not None:
             try:
                 values["amount"] = (
                     parse_amount(values["amount"], token) if token else read_decimal(values["amount"])
                 )
             except AmountError as error:
-                found.append(Problem(error.code, str(error), "amount"))
+                problems.append(Problem(error.code, str(error), "amount"))
         if chain is not None and "recipient_address" in values:
             try:
                 values["recipient_address"] = recipient_address(chain, values["recipient_address"])
                 found += self._recipient_problems(chain, values["recipient_address"])
             except AddressError as error:
-                found.append(Problem(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address"))
+                problems.append(Problem(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address"))
         values["token"] = token
-        return found
+        return problems
 
     def _recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
         """Return why the merchant doesn't allow the address. Raises AddressError if the chain rejects it."""
@@ -384,20 +384,20 @@ def require_payable_recipient(chain: Chain, address: str) -> None:
         raise AddressError(problem)
 
 
-def _active_chain(chain_id: int, found: list[Problem]) -> Chain | None:
+def _active_chain(chain_id: int, problems: list[Problem]) -> Chain | None:
     chain = find_chain(chain_id)
     if chain is None:
         message = f"There is no active chain {chain_id}; GET /api/public/chains lists them."
-        found.append(Problem(ErrorCode.CHAIN_UNKNOWN, message, "chain_id"))
+        problems.append(Problem(ErrorCode.CHAIN_UNKNOWN, message, "chain_id"))
     return chain
 
 
-def _active_token(token_id: int, chain: Chain | None, found: list[Problem]) -> Token | None:
+def _active_token(token_id: int, chain: Chain | None, problems: list[Problem]) -> Token | None:
     token = find_token(token_id)
     if token is None:
         message = f"There is no active token {token_id}; GET /api/public/chains/CHAIN_ID/tokens lists them."
-        found.append(Problem(ErrorCode.TOKEN_UNKNOWN, message, "token_id"))
+        problems.append(Problem(ErrorCode.TOKEN_UNKNOWN, message, "token_id"))
     elif chain is not None and token.chain_id != chain.pk:
         message = f"{token.symbol} ({token_id}) is on {token.chain.name}, not on {chain.name}."
-        found.append(Problem(ErrorCode.TOKEN_NOT_ON_CHAIN, message, "token_id"))
+        problems.append(Problem(ErrorCode.TOKEN_NOT_ON_CHAIN, message, "token_id"))
     return token

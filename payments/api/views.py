@@ -78,11 +78,11 @@ class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
             request_id = uuid.UUID(id)
         except ValueError:
             raise ObjectMissing("payment request", id) from None
-        found = find_own(merchant_of(self.request).pk, request_id)
-        if found is None:
+        payment_request = find_own(merchant_of(self.request).pk, request_id)
+        if payment_request is None:
             raise ObjectMissing("payment request", id)
-        add_to_log_context(payment_request_id=found.pk)
-        return found
+        add_to_log_context(payment_request_id=payment_request.pk)
+        return payment_request
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         """Forbid caching of responses to a key."""
@@ -205,15 +205,15 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
     )
     def submit(self, request: Request, id: str) -> Effect:
         """Submit a transaction: 201 with a new payment, 200 with a known one."""
-        found = self.find(id)
+        payment_request = self.find(id)
         serializer = SubmitTransactionSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         chain, transaction_hash = serializer.transaction()
-        sighting = sight_for_merchant(found, chain, transaction_hash)
+        sighting = sight_for_merchant(payment_request, chain, transaction_hash)
 
         def effect() -> Response:
             payment, is_new = submit_for_merchant(
-                found,
+                payment_request,
                 chain=chain,
                 transaction_hash=transaction_hash,
                 actor=actor_of(request),
@@ -240,10 +240,10 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
     def cancel(self, request: Request, id: str) -> Effect:
         """Cancel an active payment request. Cancelling it again succeeds."""
         demand_no_parameters(request)
-        found = self.find(id)
+        payment_request = self.find(id)
 
         def effect() -> Response:
-            cancelled = cancel_request(found.pk, actor=actor_of(request))
+            cancelled = cancel_request(payment_request.pk, actor=actor_of(request))
             return Response(request_detail(cancelled))
 
         return effect

@@ -64,30 +64,30 @@ def currencies() -> list[Currency]:
     coin = _most_used_coin()
     if coin is None or not settings.RATE_SOURCES:
         return []
-    known = listings()
-    listed = _listed(known)
-    available = _available(coin, known) if is_on(Feature.PRICES) else frozenset()
+    listings_by_source = listings()
+    listed = _listed(listings_by_source)
+    available = _available(coin, listings_by_source) if is_on(Feature.PRICES) else frozenset()
     sources = {code: sorted(each.source for each in of_code) for code, of_code in listed.items()}
-    sources[USD] = sorted(each.source for each in _dollar_sources(known))
+    sources[USD] = sorted(each.source for each in _dollar_sources(listings_by_source))
     return [Currency(code, tuple(sources[code]), code in available) for code in sorted(sources)]
 
 
-def _listed(known: Mapping[str, list[Listing]]) -> dict[str, list[Listing]]:
+def _listed(listings_by_source: Mapping[str, list[Listing]]) -> dict[str, list[Listing]]:
     by_code: dict[str, list[Listing]] = defaultdict(list)
-    for listing in _flat(known):
+    for listing in _flat(listings_by_source):
         for code in listing.currencies:
             if is_currency(code) and code != USD:
                 by_code[code].append(listing)
     return {code: of_code for code, of_code in by_code.items() if is_proof(of_code)}
 
 
-def _dollar_sources(known: Mapping[str, list[Listing]]) -> list[Listing]:
+def _dollar_sources(listings_by_source: Mapping[str, list[Listing]]) -> list[Listing]:
     """Return the sources that price coins, all of them in dollars."""
-    return [listing for listing in _flat(known) if listing.prices_coins]
+    return [listing for listing in _flat(listings_by_source) if listing.prices_coins]
 
 
-def _flat(known: Mapping[str, list[Listing]]) -> list[Listing]:
-    return [listing for of_source in known.values() for listing in of_source]
+def _flat(listings_by_source: Mapping[str, list[Listing]]) -> list[Listing]:
+    return [listing for of_source in listings_by_source.values() for listing in of_source]
 
 
 def _most_used_coin() -> str | None:
@@ -100,7 +100,7 @@ _lock = threading.Lock()
 _kept: tuple[float, frozenset[str]] | None = None
 
 
-def _available(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
+def _available(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> frozenset[str]:
     """Return the available currencies as of the last minute.
 
     One thread queries the sources while the others get the previous result.
@@ -113,7 +113,7 @@ def _available(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
     try:
         # Threads that wait for the first result are counted too, so that other calls keep their threads.
         with waiting_for("rate sources"):
-            return _renewed(coin, known)
+            return _renewed(coin, listings_by_source)
     except Busy:
         if _kept is not None:
             return _kept[1]
@@ -121,13 +121,13 @@ def _available(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
         raise ApiError(ErrorCode.RATE_UNAVAILABLE, message, retry_after=RETRY_AFTER_SECONDS) from None
 
 
-def _renewed(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
+def _renewed(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> frozenset[str]:
     global _kept
     if not _lock.acquire(blocking=_kept is None):
         return _kept[1] if _kept else frozenset()
     try:
         if _kept is None or time.monotonic() - _kept[0] > FRESH_SECONDS:
-            _kept = time.monotonic(), _query(coin, known)
+            _kept = time.monotonic(), _query(coin, listings_by_source)
             with suppress(RedisError):
                 cache.set(_KEY, " ".join(sorted(_kept[1])).encode(), FRESH_SECONDS)
         return _kept[1]
@@ -135,20 +135,20 @@ def _renewed(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
         _lock.release()
 
 
-def _query(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
+def _query(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> frozenset[str]:
     """Query each source for its listed currencies and for one coin: exchanges need one call for each."""
-    listed = _listed(known)
+    listed = _listed(listings_by_source)
     bases_of = {
         name: frozenset({coin, *(code for each in of_source for code in each.currencies if code in listed)})
-        for name, of_source in known.items()
+        for name, of_source in listings_by_source.items()
     }
-    seen: dict[str, list[Observation]] = defaultdict(list)
-    for answer in query_each_source(frozenset(), bases_of).values():
-        for base, observations in (answer or {}).items():
-            seen[base] += observations
-    available = {code for code in listed if agree(seen[code], settings.RATE_MAX_SPREAD)}
-    answering = {each.source for observations in seen.values() for each in observations}
-    if is_proof([each for each in _dollar_sources(known) if each.source in answering]):
+    observed: dict[str, list[Observation]] = defaultdict(list)
+    for response in query_each_source(frozenset(), bases_of).values():
+        for base, observations in (response or {}).items():
+            observed[base] += observations
+    available = {code for code in listed if agree(observed[code], settings.RATE_MAX_SPREAD)}
+    answering = {each.source for observations in observed.values() for each in observations}
+    if is_proof([each for each in _dollar_sources(listings_by_source) if each.source in answering]):
         available.add(USD)
     return frozenset(available)
 

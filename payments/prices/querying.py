@@ -28,13 +28,13 @@ LONGEST_SECONDS = 2 * ANSWER_SECONDS
 
 @dataclass
 class _Query:
-    """A query for the value of one currency. `answered_at` is on the monotonic clock, None until then."""
+    """A query for the value of one currency. `finished_at` is on the monotonic clock, None until then."""
 
-    answer: "Future[list[Observation]]" = field(default_factory=Future)
-    answered_at: float | None = None
+    result: "Future[list[Observation]]" = field(default_factory=Future)
+    finished_at: float | None = None
 
     def is_over(self, now: float) -> bool:
-        return self.answered_at is not None and now - self.answered_at > SHARED_SECONDS
+        return self.finished_at is not None and now - self.finished_at > SHARED_SECONDS
 
 
 _lock = threading.Lock()
@@ -61,35 +61,35 @@ def _observations(bases: Collection[str]) -> dict[str, list[Observation]]:
         _queries.update({base: _Query() for base in mine})
         queries = {base: _queries[base] for base in bases}
     if mine:
-        _answer({base: queries[base] for base in mine})
+        _run({base: queries[base] for base in mine})
     return {base: _result(query) for base, query in queries.items()}
 
 
-def _answer(queries: dict[str, _Query]) -> None:
-    answers: dict[str, list[Observation]] = {}
+def _run(queries: dict[str, _Query]) -> None:
+    results: dict[str, list[Observation]] = {}
     try:
-        answers = _ask_all(frozenset(queries))
+        results = _query_all(frozenset(queries))
     finally:  # Threads that share the queries must not wait for a response that never comes.
         for base, query in queries.items():
-            query.answered_at = time.monotonic()
-            _latest[base] = answers.get(base, [])
-            query.answer.set_result(_latest[base])
+            query.finished_at = time.monotonic()
+            _latest[base] = results.get(base, [])
+            query.result.set_result(_latest[base])
 
 
 def _result(query: _Query) -> list[Observation]:
     try:
-        return query.answer.result(timeout=2 * LONGEST_SECONDS)
+        return query.result.result(timeout=2 * LONGEST_SECONDS)
     except TimeoutError:
         return []
 
 
-def _ask_all(bases: frozenset[str]) -> dict[str, list[Observation]]:
+def _query_all(bases: frozenset[str]) -> dict[str, list[Observation]]:
     """Query every source; leave out those that fail or take too long."""
-    found: dict[str, list[Observation]] = {}
-    for answer in query_each_source(bases).values():
-        for base, seen in (answer or {}).items():
-            found.setdefault(base, []).extend(seen)
-    return found
+    observed: dict[str, list[Observation]] = {}
+    for of_source in query_each_source(bases).values():
+        for base, observations_of_base in (of_source or {}).items():
+            observed.setdefault(base, []).extend(observations_of_base)
+    return observed
 
 
 def query_each_source(
@@ -100,14 +100,14 @@ def query_each_source(
     `bases_of` replaces `bases` for the sources that it names.
     """
     pool = _pool()
-    asked = {
+    futures = {
         name: pool.submit(_observe, name, (bases_of or {}).get(name, bases)) for name in settings.RATE_SOURCES
     }
-    wait(asked.values(), timeout=LONGEST_SECONDS)
-    for name, answer in asked.items():
-        if not answer.done():
+    wait(futures.values(), timeout=LONGEST_SECONDS)
+    for name, future in futures.items():
+        if not future.done():
             logger.warning("the rate source %s took too long", name)
-    return {name: answer.result() if answer.done() else None for name, answer in asked.items()}
+    return {name: future.result() if future.done() else None for name, future in futures.items()}
 
 
 def listings() -> dict[str, list[Listing]]:

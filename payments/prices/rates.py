@@ -75,13 +75,13 @@ def _in_usd(bases: Collection[str]) -> dict[str, Agreed]:
     observed = observations(bases)
     agreed: dict[str, Agreed] = {}
     for base in bases:
-        found = agree(observed.get(base, ()), settings.RATE_MAX_SPREAD)
-        if found is None:
+        rate = agree(observed.get(base, ()), settings.RATE_MAX_SPREAD)
+        if rate is None:
             require_listed(base)
             raise _unavailable(base, "fewer than two sources agree on it")
-        if not _accept(base, found):
+        if not _accept(base, rate):
             raise _unavailable(base, "it is too far from the last one")
-        agreed[base] = found
+        agreed[base] = rate
     return agreed
 
 

@@ -133,7 +133,7 @@ class JsonApi:
         circuit = self._circuits.setdefault(path, Circuit(f"{self._provider} {path}"))
         circuit.enter()
         try:
-            answer = self._answer(method, path, content, seconds, most_bytes)
+            response = self._answer(method, path, content, seconds, most_bytes)
         except ProviderDown as error:
             if isinstance(error, _DependencyFailed):
                 circuit.answered()
@@ -142,7 +142,7 @@ class JsonApi:
             logger.warning("%s gave no usable response: %s", self._provider, error)
             raise
         circuit.answered()
-        return answer
+        return response
 
     def _answer(
         self, method: str, path: str, content: Mapping[str, Any], seconds: float, most_bytes: int

@@ -73,11 +73,13 @@ def shown(value: Any, *, limit: int) -> str:
     """Return a string that is safe to show: one line without control characters, truncated. Never raises."""
     if not isinstance(value, str):
         return ""
-    kept = value[: 4 * limit]
-    if not _is_plain(kept):
-        kept = "".join(" " if c in "\t\r\n" else c for c in kept)
-        kept = "".join(c for c in kept if not has_unsafe_characters(c) and unicodedata.category(c) != "Cf")
-    return " ".join(kept.split())[:limit].strip()
+    cleaned = value[: 4 * limit]
+    if not _is_plain(cleaned):
+        cleaned = "".join(" " if c in "\t\r\n" else c for c in cleaned)
+        cleaned = "".join(
+            c for c in cleaned if not has_unsafe_characters(c) and unicodedata.category(c) != "Cf"
+        )
+    return " ".join(cleaned.split())[:limit].strip()
 
 
 def _is_plain(value: str) -> bool:

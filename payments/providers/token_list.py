@@ -78,10 +78,10 @@ def usd_value(chain_id: int, token: str, amount: int, decimals: int) -> Decimal 
 def _merged(chain_ids: Sequence[int]) -> dict[int, Mapping[str, ListedToken]]:
     """Map each chain to its tokens by address; later providers add tokens and missing prices."""
     providers = providers_in_order()
-    held = _token_lists.lists(providers, frozenset(chain_ids))
+    available = _token_lists.lists(providers, frozenset(chain_ids))
     merged: dict[int, Mapping[str, ListedToken]] = {}
     for chain_id in chain_ids:
-        lists = [held.get((provider.key, chain_id), {}) for provider in providers]
+        lists = [available.get((provider.key, chain_id), {}) for provider in providers]
         merged[chain_id] = _joined([listed for listed in lists if listed])
     return merged
 
@@ -126,28 +126,30 @@ class _TokenLists:
     ) -> dict[Place, Mapping[str, ListedToken]]:
         """Return each provider's available lists for these chains."""
         places = [(provider.key, chain_id) for provider in providers for chain_id in chain_ids]
-        held = self._cached(places)
+        available = self._cached(places)
         for provider in providers:
-            age = self._age_of_oldest(held, provider, chain_ids)
+            age = self._age_of_oldest(available, provider, chain_ids)
             if age >= FRESH_SECONDS:
                 refresh = self._refresh(provider, chain_ids)
                 # Return an old list at once; wait only for a missing one.
                 if refresh and age == float("inf"):
                     _wait(refresh)
-                    held |= self._cached(places)
-        return {place: kept.tokens for place, kept in held.items()}
+                    available |= self._cached(places)
+        return {place: kept.tokens for place, kept in available.items()}
 
     def renew(self, providers: Sequence[RoutingProvider], chain_ids: frozenset[int]) -> None:
         """Refresh the lists of each provider that are past half of their lifetime."""
-        held = self._cached([(provider.key, chain_id) for provider in providers for chain_id in chain_ids])
+        available = self._cached(
+            [(provider.key, chain_id) for provider in providers for chain_id in chain_ids]
+        )
         for provider in providers:
-            if self._age_of_oldest(held, provider, chain_ids) >= FRESH_SECONDS / 2:
+            if self._age_of_oldest(available, provider, chain_ids) >= FRESH_SECONDS / 2:
                 self._refresh(provider, chain_ids)
 
     def _age_of_oldest(
-        self, held: Mapping[Place, _Kept], provider: RoutingProvider, chain_ids: frozenset[int]
+        self, available: Mapping[Place, _Kept], provider: RoutingProvider, chain_ids: frozenset[int]
     ) -> float:
-        ages = (self._age(held.get((provider.key, chain_id))) for chain_id in chain_ids)
+        ages = (self._age(available.get((provider.key, chain_id))) for chain_id in chain_ids)
         return max(ages, default=0.0)
 
     def _age(self, kept: _Kept | None) -> float:

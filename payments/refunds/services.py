@@ -53,14 +53,14 @@ def create_refund(
         possible = refundable(request)
         payment = _payment(possible, payment_id, has_address=recipient_address is not None)
         left = possible.left_of(payment) if payment else possible.left
-        wanted = left if amount is None else amount
-        if wanted > left or wanted == 0 or len(possible.refunds) >= _MAX_REFUNDS:
+        requested = left if amount is None else amount
+        if requested > left or requested == 0 or len(possible.refunds) >= _MAX_REFUNDS:
             raise _too_large(request, left, len(possible.refunds))
         refund = Refund(
             merchant=request.merchant,
             request=request,
             payment=payment,
-            amount=wanted,
+            amount=requested,
             reason=reason,
             credited_payments=[payment.pk] if payment else _credited(request),
             created_by=actor,

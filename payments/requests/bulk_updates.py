@@ -47,9 +47,9 @@ def _update(
             value = sql.SQL("{}").format(sql.Identifier("new", name))
         assignments.append(sql.SQL("{} = {}").format(sql.Identifier(field.column), value))
     conditions = [sql.SQL("target.{} = new.key").format(sql.Identifier(key.column))]
-    for name, wanted in guard.items():
+    for name, expected in guard.items():
         field = model._meta.get_field(name)
-        values[f"guard {name}"] = _prepared(field, wanted)
+        values[f"guard {name}"] = _prepared(field, expected)
         conditions.append(
             sql.SQL("target.{} = {}").format(sql.Identifier(field.column), sql.Placeholder(f"guard {name}"))
         )

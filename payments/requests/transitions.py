@@ -226,10 +226,10 @@ class _Logged:
 
     def log(self) -> None:
         with log_context(payment_request_id=self.request_id, payment_id=self.payment_id):
-            what = "payment" if self.payment_id else "payment request"
+            kind = "payment" if self.payment_id else "payment request"
             logger.info(
                 "%s moved from %s to %s by %s: %s",
-                what, self.from_status, self.to_status, self.actor, self.reason or "-",
+                kind, self.from_status, self.to_status, self.actor, self.reason or "-",
             )  # fmt: skip
         if self.payment_id and self.to_status in (Payment.Status.COMPLETED, Payment.Status.FAILED):
             PAYMENTS_DECIDED.labels(str(self.to_status)).inc()

@@ -37,8 +37,8 @@ def offer_proof(
         raise no_node(request.chain) from error
     missing = 0 if balance is None else request.amount_remaining - balance
     if missing > 0:
-        wanted = Route(request=request, chain=request.chain, token=request.token)
-        raise refused(wanted, TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=missing))
+        draft = Route(request=request, chain=request.chain, token=request.token)
+        raise refused(draft, TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=missing))
     if request.is_refund:
         reserve_to_send(request, actor="checkout")
     now = timezone.now()

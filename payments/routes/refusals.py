@@ -61,9 +61,9 @@ def require_switched_on(request: PaymentRequest, token: Token) -> None:
 def require_available(route: Route) -> None:
     """Raise ApiError if the route's token, the requested token or one of their chains is inactive."""
     if not route.request.is_available:
-        what = "Refunds" if route.request.is_refund else "Payments"
+        subject = "Refunds" if route.request.is_refund else "Payments"
         raise expired(
-            f"{what} in {_requested(route.request)} are unavailable at the moment. Don't send anything now."
+            f"{subject} in {_requested(route.request)} are unavailable at the moment. Don't send anything now."
         )
     if not route.request.is_refund and not (route.chain.is_active and route.token.is_payable):
         message = f"{route.token.symbol} on {route.chain.name} is no longer accepted. Request routes again."
@@ -91,9 +91,9 @@ def no_node(chain: Chain) -> ApiError:
 
 def routing_down(request: PaymentRequest, retry_after: float | None) -> ApiError:
     """Return the error for an outage of all routing providers. The message offers the direct route."""
-    wanted = f"{request.token.symbol} on {request.chain.name}"
+    token_text = f"{request.token.symbol} on {request.chain.name}"
     message = (
-        f"Routes from other tokens are unavailable at the moment. Pay in {wanted}, or try again shortly."
+        f"Routes from other tokens are unavailable at the moment. Pay in {token_text}, or try again shortly."
     )
     seconds = ROUTING_RETRY_SECONDS if retry_after is None else ceil(min(retry_after, LONGEST_RETRY_SECONDS))
     return ApiError(ErrorCode.ROUTING_UNAVAILABLE, message, retry_after=max(seconds, 1))

@@ -66,11 +66,11 @@ def store_token(token: Token) -> Token:
     if not token._state.adding:
         return token
     made = {name: getattr(token, name) for name in ("symbol", "name", "decimals", "is_active", "tags")}
-    kept, _ = Token.objects.get_or_create(
+    row, _ = Token.objects.get_or_create(
         chain=token.chain, contract_address=token.contract_address, defaults=made
     )
-    kept.chain = token.chain
-    return kept
+    row.chain = token.chain
+    return row
 
 
 def _clean(text: str) -> str:

@@ -78,18 +78,18 @@ def leave_unbound(
     evidence = Evidence(reference=own, foreign=frozenset({facts.FOREIGN_REFERENCE}))
     references = (own, facts.FOREIGN_REFERENCE) if outcome == Outcome.AMBIGUOUS else ()
     transfer = facts.transfer(request, _amount(request, attempt.payment), references)
-    found = facts.mined(request, attempt.hash, attempt.now, transfer)
-    found = replace(found, is_complete=outcome != Outcome.NOT_VERIFIABLE)
-    return attempt.finish({attempt.hash: found}, evidence=evidence)
+    transaction = facts.mined(request, attempt.hash, attempt.now, transfer)
+    transaction = replace(transaction, is_complete=outcome != Outcome.NOT_VERIFIABLE)
+    return attempt.finish({attempt.hash: transaction}, evidence=evidence)
 
 
 def accept(request: PaymentRequest, payment: Payment) -> Payment:
     """Complete a payment that the merchant has accepted with the amount that had arrived."""
     attempt = lease(request, "accepted; simulated", payment)
     transfer = facts.transfer(request, _amount(request, payment), ())
-    found = facts.mined(request, attempt.hash, attempt.now, transfer)
+    transaction = facts.mined(request, attempt.hash, attempt.now, transfer)
     evidence = Evidence(reference=bytes(request.reference), is_accepted=True)
-    return attempt.finish({attempt.hash: found}, evidence=evidence)
+    return attempt.finish({attempt.hash: transaction}, evidence=evidence)
 
 
 def lose(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:

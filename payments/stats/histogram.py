@@ -33,11 +33,11 @@ def percentile(counts: Sequence[int], part: int) -> int | None:
     number = sum(counts)
     if number == 0:
         return None
-    wanted = -(-number * part // 100)
-    seen = 0
+    rank = -(-number * part // 100)
+    cumulative = 0
     for step, count in enumerate(counts):
-        seen += count
-        if seen >= wanted:
+        cumulative += count
+        if cumulative >= rank:
             return _middle(step)
     return _middle(len(counts) - 1)
 

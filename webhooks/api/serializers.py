@@ -106,15 +106,15 @@ class EndpointChangeSerializer(StrictSerializer):
 
     def change(self) -> Change:
         """Return the change with the event types in their declared order, each once."""
-        given = self.validated_data
-        events = given.get("enabled_events", UNCHANGED)
+        data = self.validated_data
+        events = data.get("enabled_events", UNCHANGED)
         if isinstance(events, list):
             events = [type_ for type_ in EventType.values if type_ in events]
         return Change(
-            url=given.get("url", UNCHANGED),
-            is_enabled=UNCHANGED if given.get("is_enabled") is None else given["is_enabled"],
+            url=data.get("url", UNCHANGED),
+            is_enabled=UNCHANGED if data.get("is_enabled") is None else data["is_enabled"],
             enabled_events=events,
-            rotate_secret=bool(given["rotate_secret"]),
+            rotate_secret=bool(data["rotate_secret"]),
         )
 
 

@@ -106,7 +106,7 @@ class TestView(_WebhookView):
         body.is_valid(raise_exception=True)
         type_ = body.validated_data["type"] or EventType.PAYMENT_SUCCEEDED
         sent = send_test_event(merchant_of(request), EventType(type_))
-        answer = TestResult(
+        result = TestResult(
             event_id=sent.event_id,
             delivered=sent.answer.is_success,
             status_code=sent.answer.status_code,
@@ -116,7 +116,7 @@ class TestView(_WebhookView):
 
         def effect() -> Response:
             record_test_event(sent)
-            return Response(answer)
+            return Response(result)
 
         return effect
 
@@ -200,13 +200,13 @@ class DeliveryViewSet(viewsets.ViewSet):
     def redeliver_failed(self, request: Request) -> Effect:
         body = RedeliverFailedSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        asked = body.validated_data
+        body_data = body.validated_data
 
         def effect() -> Response:
             count = redeliver_failed(
-                merchant_of(request), asked["since"], actor_of(request), type_=asked.get("type")
+                merchant_of(request), body_data["since"], actor_of(request), type_=body_data.get("type")
             )
-            return Response(Redelivery(since=required_timestamp(asked["since"]), count=count))
+            return Response(Redelivery(since=required_timestamp(body_data["since"]), count=count))
 
         return effect
 

@@ -94,14 +94,14 @@ class Ticker:
 
     def get(self, path: str, **query: str) -> Any:
         """Return the body of a 2xx response, or None for an unlisted pair. Raises ProviderDown."""
-        answer = self._api.get(path, query, seconds=ANSWER_SECONDS, most_bytes=_MAX_BYTES)
-        if answer.status in _NO_SUCH_PAIR:
+        response = self._api.get(path, query, seconds=ANSWER_SECONDS, most_bytes=_MAX_BYTES)
+        if response.status in _NO_SUCH_PAIR:
             return None
-        if not 200 <= answer.status < 300:
-            raise ProviderDown(f"{self.name} returned HTTP {answer.status}")
-        if answer.body is None:
+        if not 200 <= response.status < 300:
+            raise ProviderDown(f"{self.name} returned HTTP {response.status}")
+        if response.body is None:
             raise ProviderDown(f"{self.name} returned null")
-        return answer.body
+        return response.body
 
 
 class WholeList(Generic[Whole]):
@@ -140,7 +140,7 @@ def observe_each(
 
     Starts no observation after ANSWER_SECONDS. Raises ProviderDown if one failed and none succeeded.
     """
-    found: dict[str, list[Observation]] = {}
+    observed: dict[str, list[Observation]] = {}
     failure: ProviderDown | None = None
     ends_at = time.monotonic() + ANSWER_SECONDS
     for base in bases:
@@ -154,10 +154,10 @@ def observe_each(
             failure = error
         else:
             if observation is not None:
-                found[base] = [observation]
-    if failure is not None and not found:
+                observed[base] = [observation]
+    if failure is not None and not observed:
         raise failure
-    return found
+    return observed
 
 
 def number(value: Any) -> Fraction | None:

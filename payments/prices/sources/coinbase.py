@@ -53,14 +53,14 @@ class Coinbase:
     def _last_trade(self, product: str) -> _Trade | None:
         if self._ticker.is_unlisted(product):
             return None
-        answer: Any = self._ticker.get(f"/products/{product}/ticker")
-        if answer is None:
+        ticker: Any = self._ticker.get(f"/products/{product}/ticker")
+        if ticker is None:
             self._ticker.note_unlisted(product)
             return None
-        if not isinstance(answer, dict):
+        if not isinstance(ticker, dict):
             raise ProviderDown("coinbase returned something other than a ticker")
-        price = number(answer.get("price"))
-        traded_at = time_of(answer.get("time"))
+        price = number(ticker.get("price"))
+        traded_at = time_of(ticker.get("time"))
         if price is None or traded_at is None:
             raise ProviderDown("coinbase returned a ticker without a price or a time")
         return (price, traded_at) if is_fresh(traded_at, timezone.now(), max_age()) else None

@@ -47,13 +47,13 @@ class CoinbaseRates:
         if not currencies:
             return {}
         rates = self._rates.get()
-        found = {base: number(rates.get(base)) for base in currencies}
+        values = {base: number(rates.get(base)) for base in currencies}
         first_seen = self._first_seen
         if first_seen is None or not is_fresh(first_seen[1], timezone.now(), max_age()):
             return {}
         return {
             base: [Observation(NAME, 1 / units, first_seen[1], coinbase.OPERATOR)]
-            for base, units in found.items()
+            for base, units in values.items()
             if units is not None
         }
 
@@ -64,9 +64,9 @@ class CoinbaseRates:
         return rates
 
 
-def rates_of(answer: Any) -> _Rates:
+def rates_of(body: Any) -> _Rates:
     """Return the units of each currency for one dollar, unchanged. Raises ProviderDown if malformed."""
-    data = answer.get("data") if isinstance(answer, dict) else None
+    data = body.get("data") if isinstance(body, dict) else None
     rates = data.get("rates") if isinstance(data, dict) and data.get("currency") == "USD" else None
     if not isinstance(rates, dict) or not rates:
         raise ProviderDown("coinbase returned something other than rates of the dollar")

@@ -59,15 +59,15 @@ class CoinGecko:
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
         """Return each base's value in USD, at most `RATE_MAX_AGE` old."""
-        known = [base for base in bases if base in COINS or base in CURRENCIES]
-        if not known:
+        known_bases = [base for base in bases if base in COINS or base in CURRENCIES]
+        if not known_bases:
             return {}
         prices = self._prices.get()
         now = timezone.now()
-        found = {base: in_usd(prices, base) for base in known}
+        values = {base: in_usd(prices, base) for base in known_bases}
         return {
             base: [Observation(NAME, *each)]
-            for base, each in found.items()
+            for base, each in values.items()
             if each is not None and is_fresh(each[1], now, max_age())
         }
 

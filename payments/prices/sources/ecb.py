@@ -61,10 +61,10 @@ class Ecb:
         if not is_current(rates.day, timezone.now()):
             return {}
         observed_at = datetime.combine(rates.day, AGREED_AT, FRANKFURT)
-        found = {base: rates.in_usd(base) for base in currencies}
+        values = {base: rates.in_usd(base) for base in currencies}
         return {
             base: [Observation(NAME, value, observed_at, is_daily=True)]
-            for base, value in found.items()
+            for base, value in values.items()
             if value is not None
         }
 
@@ -80,9 +80,9 @@ def parse_xml(path: str, body: bytes) -> ET.Element:
         raise ProviderDown(f"{path} did not return plain XML") from None
 
 
-def daily_rates(answer: Any) -> DailyRates:
+def daily_rates(body: Any) -> DailyRates:
     """Parse a response. Raises ProviderDown unless it has one day, and each currency once with a rate."""
-    cubes = answer.findall(".//{*}Cube") if isinstance(answer, ET.Element) else []
+    cubes = body.findall(".//{*}Cube") if isinstance(body, ET.Element) else []
     try:
         (day,) = [date.fromisoformat(cube.attrib["time"]) for cube in cubes if "time" in cube.attrib]
     except ValueError:

@@ -43,12 +43,12 @@ class Feeds:
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
         """Return each base's fresh feed values in USD, one for each chain that has a feed."""
-        wanted = {
-            chain.pk: (chain, feeds) for chain in active_chains() if (feeds := list(_wanted(chain, bases)))
+        feeds_by_chain = {
+            chain.pk: (chain, feeds) for chain in active_chains() if (feeds := list(_feeds_of(chain, bases)))
         }
-        found: dict[str, list[Observation]] = {}
+        observed_by_base: dict[str, list[Observation]] = {}
         failed = 0
-        for pk, reading in _read_all(wanted).items():
+        for pk, reading in _read_all(feeds_by_chain).items():
             try:
                 answers = reading.result(timeout=0)
             except (ChainError, TimeoutError) as error:
@@ -57,23 +57,23 @@ class Feeds:
                 )
                 failed += 1
                 continue
-            for base, observation in _fresh(pk, wanted[pk][1], answers):
-                found.setdefault(base, []).append(observation)
-        if failed and failed == len(wanted):
+            for base, observation in _fresh(pk, feeds_by_chain[pk][1], answers):
+                observed_by_base.setdefault(base, []).append(observation)
+        if failed and failed == len(feeds_by_chain):
             raise ProviderDown("no node of the chains with price feeds responded")
-        return found
+        return observed_by_base
 
 
-def _read_all(wanted: Mapping[int, _ChainFeeds]) -> dict[int, "Future[list[FeedAnswer]]"]:
+def _read_all(feeds_by_chain: Mapping[int, _ChainFeeds]) -> dict[int, "Future[list[FeedAnswer]]"]:
     """Read all chains at once, so that a slow chain doesn't delay the others."""
-    pool = ThreadPoolExecutor(max(len(wanted), 1), thread_name_prefix="feeds")
-    reading = {pk: pool.submit(_read, chain, feeds) for pk, (chain, feeds) in wanted.items()}
+    pool = ThreadPoolExecutor(max(len(feeds_by_chain), 1), thread_name_prefix="feeds")
+    reading = {pk: pool.submit(_read, chain, feeds) for pk, (chain, feeds) in feeds_by_chain.items()}
     wait(reading.values(), timeout=ANSWER_SECONDS)
     pool.shutdown(wait=False, cancel_futures=True)
     return reading
 
 
-def _wanted(chain: Chain, bases: Collection[str]) -> Iterable[Mapping[str, Any]]:
+def _feeds_of(chain: Chain, bases: Collection[str]) -> Iterable[Mapping[str, Any]]:
     for feed in chain.feeds:
         base, _, quote = feed["pair"].partition("/")
         if quote == "USD" and base in bases:

@@ -59,34 +59,34 @@ class Kraken:
     def _last_trade(self, pair: str) -> _Trade | None:
         if self._ticker.is_unlisted(pair):
             return None
-        answer = self._ticker.get("/0/public/Trades", pair=pair, count="1")
-        if answer is None or _is_about_pair(answer):
-            if answer is None or _has_error(answer, _NO_SUCH_PAIR):
+        body = self._ticker.get("/0/public/Trades", pair=pair, count="1")
+        if body is None or _is_about_pair(body):
+            if body is None or _has_error(body, _NO_SUCH_PAIR):
                 self._ticker.note_unlisted(pair)
             return None
-        return last_trade(answer)
+        return last_trade(body)
 
 
-def _is_about_pair(answer: Any) -> bool:
+def _is_about_pair(body: Any) -> bool:
     """Whether all errors are about the pair. Raises ProviderDown for an error of the exchange."""
-    errors = answer.get("error") if isinstance(answer, dict) else None
+    errors = body.get("error") if isinstance(body, dict) else None
     if not isinstance(errors, list) or not all(isinstance(each, str) for each in errors):
         raise ProviderDown("kraken returned something other than trades")
-    if _has_error(answer, _OF_THE_EXCHANGE):
+    if _has_error(body, _OF_THE_EXCHANGE):
         raise ProviderDown("kraken returned an error of its own")
     return any(not each.startswith("W") for each in errors)  # "W" marks a warning beside a result.
 
 
-def _has_error(answer: Any, beginnings: tuple[str, ...]) -> bool:
-    return any(error.startswith(beginnings) for error in answer["error"])
+def _has_error(body: Any, beginnings: tuple[str, ...]) -> bool:
+    return any(error.startswith(beginnings) for error in body["error"])
 
 
-def last_trade(answer: Any) -> _Trade | None:
+def last_trade(body: Any) -> _Trade | None:
     """Return the price and time of the newest trade; None if there was no trade yet.
 
     Raises ProviderDown for a malformed response.
     """
-    result = answer.get("result") if isinstance(answer, dict) else None
+    result = body.get("result") if isinstance(body, dict) else None
     pairs = [value for name, value in result.items() if name != "last"] if isinstance(result, dict) else []
     if len(pairs) != 1 or not isinstance(pairs[0], list):
         raise ProviderDown("kraken returned another number of pairs")

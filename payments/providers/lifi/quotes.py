@@ -35,10 +35,10 @@ Json = Mapping[str, Any]
 def offer_from(body: Any) -> Offer:
     """Parse a quote (LI.FI's Step). Raises ProviderDown if it is malformed or contradicts itself."""
     step = reading.members(body, "quote")
-    asked = reading.members(step.get("action"), "action")
+    terms = reading.members(step.get("action"), "action")
     estimate = reading.members(step.get("estimate"), "estimate")
-    source, target = _source(asked), _target(asked)
-    amount_in = reading.amount(asked.get("fromAmount"), "amount to pay")
+    source, target = _source(terms), _target(terms)
+    amount_in = reading.amount(terms.get("fromAmount"), "amount to pay")
     _require_equal(
         amount_in, reading.amount(estimate.get("fromAmount"), "estimated amount to pay"), "amount to pay"
     )
@@ -76,26 +76,26 @@ def offer_from(body: Any) -> Offer:
     )
 
 
-def _source(asked: Json) -> Side:
+def _source(terms: Json) -> Side:
     return Side(
-        _token_chain(asked, "fromChainId", "fromToken"),
-        reading.token(reading.members(asked.get("fromToken"), "fromToken").get("address"), "token to pay"),
-        reading.account(asked.get("fromAddress"), "payer"),
+        _token_chain(terms, "fromChainId", "fromToken"),
+        reading.token(reading.members(terms.get("fromToken"), "fromToken").get("address"), "token to pay"),
+        reading.account(terms.get("fromAddress"), "payer"),
     )
 
 
-def _target(asked: Json) -> Side:
+def _target(terms: Json) -> Side:
     return Side(
-        _token_chain(asked, "toChainId", "toToken"),
-        reading.token(reading.members(asked.get("toToken"), "toToken").get("address"), "token to receive"),
-        reading.account(asked.get("toAddress"), "recipient"),
+        _token_chain(terms, "toChainId", "toToken"),
+        reading.token(reading.members(terms.get("toToken"), "toToken").get("address"), "token to receive"),
+        reading.account(terms.get("toAddress"), "recipient"),
     )
 
 
-def _token_chain(asked: Json, chain: str, token: str) -> int:
+def _token_chain(terms: Json, chain: str, token: str) -> int:
     """Return the chain of one side, which must be the chain of its token."""
-    chain_id = reading.chain_id(asked.get(chain))
-    of_token = reading.chain_id(reading.members(asked.get(token), token).get("chainId"))
+    chain_id = reading.chain_id(terms.get(chain))
+    of_token = reading.chain_id(reading.members(terms.get(token), token).get("chainId"))
     _require_equal(chain_id, of_token, chain)
     return chain_id
 

@@ -64,12 +64,12 @@ class RelayProvider:
         request_id = str(tracking["request_id"])
         if not _REQUEST_ID.fullmatch(request_id):
             raise ValueError("not a request id of Relay")
-        answer = self._api.get("/intents/status/v3", {"requestId": request_id})
-        if answer.status == _NOT_FOUND:
+        response = self._api.get("/intents/status/v3", {"requestId": request_id})
+        if response.status == _NOT_FOUND:
             return SwapStatus(SwapState.UNKNOWN, "not found")
-        if answer.status >= 400:
-            raise ProviderDown(f"Relay rejected a status request with HTTP {answer.status}")
-        status = status_from(answer.body, tracking, source_hash, explorer_url=self._explorer + request_id)
+        if response.status >= 400:
+            raise ProviderDown(f"Relay rejected a status request with HTTP {response.status}")
+        status = status_from(response.body, tracking, source_hash, explorer_url=self._explorer + request_id)
         if status.state == SwapState.DELIVERED and self._may_list_requests:
             return self._with_delivery(status, tracking, request_id)
         return status
@@ -77,8 +77,8 @@ class RelayProvider:
     def _with_delivery(self, status: SwapStatus, tracking: Mapping[str, Any], request_id: str) -> SwapStatus:
         """Add the delivered token and amount if Relay returns them; our own node verifies them anyway."""
         try:
-            answer = self._api.get("/requests/v3", {"id": request_id})
-            delivered = delivered_from(answer.body, request_id) if answer.status < 400 else None
+            response = self._api.get("/requests/v3", {"id": request_id})
+            delivered = delivered_from(response.body, request_id) if response.status < 400 else None
         except ProviderDown:
             return status
         if delivered is None:
@@ -90,10 +90,10 @@ class RelayProvider:
 
     def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
         """Return the tokens that Relay accepts on these chains, without prices."""
-        answer = self._api.get("/chains", {})
-        if answer.status >= 400:
-            raise ProviderDown(f"Relay rejected the request for its chains with HTTP {answer.status}")
-        return tokens_from(answer.body, chain_ids)
+        response = self._api.get("/chains", {})
+        if response.status >= 400:
+            raise ProviderDown(f"Relay rejected the request for its chains with HTTP {response.status}")
+        return tokens_from(response.body, chain_ids)
 
 
 def _quote_request(wanted: Wanted) -> dict[str, Any]:

@@ -111,16 +111,16 @@ def _steps(steps: Any) -> tuple[list[Json], Json, bytes]:
     deposits: list[Json] = []
     request_ids: set[bytes] = set()
     for step in (reading.members(one, "step") for one in reading.items(steps, "steps", limit=_MAX_STEPS)):
-        held = [_data(item) for item in reading.items(step.get("items"), "items", limit=_MAX_STEPS)]
-        if not held:
+        data_items = [_data(item) for item in reading.items(step.get("items"), "items", limit=_MAX_STEPS)]
+        if not data_items:
             continue
         request_ids.add(reading.bytes32(step.get("requestId"), "request id"))
         if step.get("kind") != "transaction":
             raise _refused("it has a step that is not a transaction")
         if step.get("id") in _APPROVAL_STEPS:
-            approvals += held
+            approvals += data_items
         elif step.get("id") == _DEPOSIT_STEP:
-            deposits += held
+            deposits += data_items
         else:
             raise _refused("it has a step that is neither an approval nor a deposit")
     if len(deposits) != 1:

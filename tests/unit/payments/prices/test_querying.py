@@ -58,7 +58,7 @@ def test_those_that_share_a_question_get_nothing_if_it_fails(
     def fail(_: Any) -> Any:
         raise RuntimeError("for the test")
 
-    monkeypatch.setattr(querying, "_ask_all", fail)
+    monkeypatch.setattr(querying, "_query_all", fail)
     with pytest.raises(RuntimeError):
         querying.observations({"USDC"})
     assert querying.observations({"USDC"}) == {"USDC": []}
