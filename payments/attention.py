@@ -53,21 +53,17 @@ LABELS = {
 _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)
 
 
-def payments_with(
-    payments: QuerySet[Payment], matter: Matter, now: datetime | None = None
-) -> QuerySet[Payment]:
+def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payment]:
     """Return up to MAX_LISTED of `payments` that need attention for this reason, or whose request does."""
-    now = now or timezone.now()
+    now = timezone.now()
     if matter in _OF_PAYMENTS:
         return payments.filter(pk__in=_payments(payments, matter, now))
     return payments.filter(request__in=_requests(PaymentRequest.objects.all(), matter, now))
 
 
-def requests_with(
-    requests: QuerySet[PaymentRequest], matter: Matter, now: datetime | None = None
-) -> QuerySet[PaymentRequest]:
+def requests_with(requests: QuerySet[PaymentRequest], matter: Matter) -> QuerySet[PaymentRequest]:
     """Return up to MAX_LISTED of `requests` that need attention for this reason, or whose payment does."""
-    now = now or timezone.now()
+    now = timezone.now()
     if matter in _OF_PAYMENTS:
         concerned = Payment.objects.filter(pk__in=_payments(Payment.objects.all(), matter, now))
         return requests.filter(pk__in=list(concerned.values_list("request_id", flat=True)))

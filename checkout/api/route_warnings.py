@@ -1,17 +1,13 @@
 """Warnings about a route, such as that the payment may need the merchant's acceptance."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from chains.client import ChainClient
 from chains.families import get_client
 from chains.models import Chain
 from checkout.fan_out import query_all
 
 MAY_NEED_ACCEPTANCE = "may_need_acceptance"
 DEADLINE_SECONDS = 2.0
-
-Client = Callable[[Chain], ChainClient]
 
 
 @dataclass(frozen=True)
@@ -20,14 +16,14 @@ class Warned:
     message: str
 
 
-def route_warnings(chain: Chain, wallet_address: str, *, client: Client = get_client) -> list[Warned]:
+def route_warnings(chain: Chain, wallet_address: str) -> list[Warned]:
     """Return the warnings for payments of this wallet on `chain`.
 
     Empty if the chain doesn't respond within DEADLINE_SECONDS: warnings never make a route fail.
     """
     results = query_all(
         [chain],
-        lambda asked: client(asked).may_be_unverifiable(wallet_address),
+        lambda asked: get_client(asked).may_be_unverifiable(wallet_address),
         within_seconds=DEADLINE_SECONDS,
         about="whether a wallet's payments can be verified",
     )

@@ -2,21 +2,17 @@
 networks.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from chains.client import ChainClient, ChainError
+from chains.client import ChainError
 from chains.families import get_client
 from chains.models import Chain
 from checkout.fan_out import query_all
 
 DEADLINE_SECONDS = 3.0
 
-Client = Callable[[Chain], ChainClient]
 
-
-def chain_with(
-    transaction_hash: str, chosen: Chain, others: Iterable[Chain], *, client: Client = get_client
-) -> Chain:
+def chain_with(transaction_hash: str, chosen: Chain, others: Iterable[Chain]) -> Chain:
     """Return the chain in `others` that has the transaction if `chosen` definitely doesn't; else `chosen`.
 
     All chains of the family are queried in parallel, with a timeout of DEADLINE_SECONDS.
@@ -24,25 +20,23 @@ def chain_with(
     same_family = [chain for chain in others if chain.chain_type == chosen.chain_type and chain != chosen]
     if not same_family:
         return chosen
-    results = _query(transaction_hash, [chosen, *same_family], client)
+    results = _query(transaction_hash, [chosen, *same_family])
     if results.get(chosen) is not False:
         return chosen
     return next((chain for chain, has_it in results.items() if has_it), chosen)
 
 
-def any_chain_with(
-    transaction_hash: str, chains: Sequence[Chain], *, client: Client = get_client
-) -> Chain | None:
+def any_chain_with(transaction_hash: str, chains: Sequence[Chain]) -> Chain | None:
     """Return the chain of `chains` (of one family) whose nodes have the transaction."""
-    results = _query(transaction_hash, chains, client)
+    results = _query(transaction_hash, chains)
     return next((chain for chain, has_it in results.items() if has_it), None)
 
 
-def _query(transaction_hash: str, chains: Sequence[Chain], client: Client) -> dict[Chain, bool]:
+def _query(transaction_hash: str, chains: Sequence[Chain]) -> dict[Chain, bool]:
     """Map each chain that responded in time to whether it has the transaction."""
 
     def has_it(chain: Chain) -> bool:
-        snapshot = client(chain).look_up([transaction_hash], with_finality=False)
+        snapshot = get_client(chain).look_up([transaction_hash], with_finality=False)
         if transaction_hash in snapshot.contradicted:
             raise ChainError("its nodes contradict each other")
         return snapshot.transactions.get(transaction_hash) is not None

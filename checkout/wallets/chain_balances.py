@@ -1,17 +1,14 @@
 """Fetch a wallet's balances from several chains in parallel."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chains.client import ChainClient
 from chains.families import get_client
 from chains.models import Chain
 from checkout.fan_out import query_all
 from config.api.errors import ErrorCode
 
 DEADLINE_SECONDS = 5.0
-
-Client = Callable[[Chain], ChainClient]
 
 
 @dataclass(frozen=True)
@@ -24,13 +21,11 @@ class ChainBalances:
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
 
 
-def fetch_balances(
-    owner: str, tokens: Mapping[Chain, list[str]], *, client: Client = get_client
-) -> ChainBalances:
+def fetch_balances(owner: str, tokens: Mapping[Chain, list[str]]) -> ChainBalances:
     """Return the owner's balances of these tokens. A chain that takes over DEADLINE_SECONDS is unavailable."""
 
     def query_chain(chain: Chain) -> Mapping[str, int]:
-        return client(chain).balances(owner, tokens[chain])
+        return get_client(chain).balances(owner, tokens[chain])
 
     results = query_all(tokens, query_chain, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
     unavailable = {chain.pk: ErrorCode.NODE_UNAVAILABLE for chain in tokens if chain not in results}

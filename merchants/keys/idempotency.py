@@ -222,9 +222,9 @@ def _in_use() -> ApiError:
     return ApiError(ErrorCode.IDEMPOTENCY_KEY_IN_USE, message, retry_after=1)
 
 
-def purge_expired(now: datetime | None = None) -> int:
+def purge_expired() -> int:
     """Delete expired keys in small batches, up to a limit per run; return their number."""
-    now = now or timezone.now()
+    now = timezone.now()
     purged = 0
     for _ in range(PURGE_BATCHES):
         batch = _purge_batch(now)

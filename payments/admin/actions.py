@@ -318,7 +318,15 @@ class RefundExcess(RefundRequest):
         return {"amount": display_amount(row.amount_overpaid, row.token.decimals)}
 
 
-class CancelRefund(Action):
+class RefundAction(Action):
+    """An action on a refund under the lock of its request."""
+
+    def lock(self, row: Refund) -> Refund:
+        lock_request(row.request_id)
+        return with_request(Refund.objects.filter(pk=row.pk)).get()
+
+
+class CancelRefund(RefundAction):
     name, icon, permission = "cancel", "block", "payments.cancel_refund"
     is_dangerous = True
 
@@ -334,10 +342,6 @@ class CancelRefund(Action):
             f"{in_token(row.amount, row.request.token)} can then be refunded again. Don't sign this "
             "refund any more: if its transaction arrives anyway, it counts."
         )
-
-    def lock(self, row: Refund) -> Refund:
-        lock_request(row.request_id)
-        return with_request(Refund.objects.filter(pk=row.pk)).get()
 
     def seen(self, row: Refund) -> str:
         (current,) = now([row])

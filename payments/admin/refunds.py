@@ -8,12 +8,12 @@ from django.utils.html import format_html, format_html_join
 
 from chains.families import AddressError
 from config.admin import portal
-from config.admin.actions import Action, ConfirmForm, WithActions
+from config.admin.actions import ConfirmForm, WithActions
 from config.admin.cells import NOTHING, clipped, in_zone, outside, two_lines, when
 from config.admin.filters import Autocompleted, Choices, Days
 from config.api.errors import ApiError, ErrorCode
 from merchants.staff.records import Records
-from payments.admin.actions import CancelRefund
+from payments.admin.actions import CancelRefund, RefundAction
 from payments.admin.filters import REFUND_LABELS, RefundStatus
 from payments.admin.records import address_link, in_token, payment_badges, transaction_cell
 from payments.admin.search import matching_refunds
@@ -22,7 +22,6 @@ from payments.models import Payment, Refund
 from payments.models.refund import Standing, standing_of
 from payments.refunds.reading import now, with_request
 from payments.refunds.services import change_address, is_address_changeable
-from payments.requests.lifecycle import lock_request
 
 _COLOURS = {
     "requires_address": "warning",
@@ -45,7 +44,7 @@ class _AddressForm(ConfirmForm):
     )
 
 
-class ChangeAddress(Action):
+class ChangeAddress(RefundAction):
     """Set or change a refund's address until its transaction is built."""
 
     name, icon, permission = "address", "edit", "payments.refund_paymentrequest"
@@ -70,10 +69,6 @@ class ChangeAddress(Action):
             "listed as a cancelled refund. Don't use a page or code of this refund that you opened before: a transfer "
             "to the old address counts."
         )
-
-    def lock(self, row: Refund) -> Refund:
-        lock_request(row.request_id)
-        return with_request(Refund.objects.filter(pk=row.pk)).get()
 
     def seen(self, row: Refund) -> str:
         return row.recipient_address

@@ -5,7 +5,6 @@ transactions for anyone. The text names the refund, so a signature fits no other
 only, so a signature works once.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -14,7 +13,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from chains.amounts import display_amount
-from chains.client import ChainClient, ChainError
+from chains.client import ChainError
 from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
@@ -25,8 +24,6 @@ from payments.refunds.services import set_address
 LIFETIME = timedelta(minutes=15)
 NODE_RETRY_SECONDS = 5
 _ACTOR = "checkout"
-
-Client = Callable[[Chain], ChainClient]
 
 
 class DeadEnd(StrEnum):
@@ -89,7 +86,6 @@ def claim_address(
     expires_at: datetime,
     signature: str,
     now: datetime,
-    client: Client = get_client,
 ) -> RefundNow:
     """Set the refund's address if a wallet that paid has signed for it.
 
@@ -99,7 +95,7 @@ def claim_address(
     if now >= expires_at:
         raise ApiError(ErrorCode.SIGNATURE_INVALID, "This text has expired. Sign a new one.", "signature")
     message = claim_message(refund, address, expires_at)
-    if not _has_signed(payer_of(refund, client=client), message, signature, client):
+    if not _has_signed(payer_of(refund), message, signature):
         text = "The signature is not of the wallet that paid, or not for this text."
         raise ApiError(ErrorCode.SIGNATURE_INVALID, text, "signature")
     return set_address(refund, address, actor=_ACTOR)
@@ -110,7 +106,7 @@ def signing_chain(refund: Refund) -> Chain:
     return signable_payments(refund)[0].chain
 
 
-def payer_of(refund: Refund, *, client: Client = get_client) -> Payer:
+def payer_of(refund: Refund) -> Payer:
     """Return the wallet that may sign: the one that made all of the refund's payments.
 
     Raises NoSigner if several wallets paid, or if one payment's sender is unknown. Anyone who sees the reference can
@@ -122,7 +118,7 @@ def payer_of(refund: Refund, *, client: Client = get_client) -> Payer:
         if _is_by_provider(payment):
             paid_by = _swapper(payment)
         else:
-            paid_by = [Payer(payment.chain, sender, True) for sender in _senders(payment, client)]
+            paid_by = [Payer(payment.chain, sender, True) for sender in _senders(payment)]
         if not paid_by:
             raise NoSigner(DeadEnd.UNKNOWN)
         payers += paid_by
@@ -166,13 +162,13 @@ def _swapper(payment: Payment) -> list[Payer]:
     return [Payer(payment.chain, wallet, False)] if wallet and wallet == payment.from_address else []
 
 
-def _senders(payment: Payment, client: Client) -> list[str]:
+def _senders(payment: Payment) -> list[str]:
     """Return the accounts that the payment's credited transfers debited, according to the chain now.
 
     Empty if one of the transfers has no such account.
     """
     try:
-        snapshot = client(payment.chain).look_up([payment.transaction_hash], with_finality=False)
+        snapshot = get_client(payment.chain).look_up([payment.transaction_hash], with_finality=False)
     except ChainError as error:
         raise _no_node(payment.chain) from error
     facts = snapshot.transactions.get(payment.transaction_hash)
@@ -184,11 +180,11 @@ def _senders(payment: Payment, client: Client) -> list[str]:
     return sorted(set(senders.values())) if is_known else []
 
 
-def _has_signed(payer: Payer, message: str, signature: str, client: Client) -> bool:
+def _has_signed(payer: Payer, message: str, signature: str) -> bool:
     if not payer.is_contract_heard:
         return payer.chain.family.is_signed_by_key(payer.address, message, signature)
     try:
-        return client(payer.chain).is_signed_by(payer.address, message, signature)
+        return get_client(payer.chain).is_signed_by(payer.address, message, signature)
     except ChainError as error:
         raise _no_node(payer.chain) from error
 

@@ -1,6 +1,5 @@
 """Check the token allowance of a route's spender, and build the missing approvals."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,6 @@ from django.utils import timezone
 from chains.client import ChainClient, ChainError, EvmCall, Refusal, Spending, TransferRefused
 from chains.families import get_client
 from chains.families.evm.calls import encode_approval
-from chains.models import Chain
 from payments.models import Quote, Route
 from payments.routes.refusals import (
     expired,
@@ -22,8 +20,6 @@ from payments.routes.refusals import (
 
 # A second approval can't be simulated before the first is mined; known tokens need a quarter of this.
 _UNSIMULATED_GAS = 200_000
-
-Client = Callable[[Chain], ChainClient]
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class Approval:
     transactions: tuple[dict[str, Any], ...] = ()
 
 
-def check_approval(route: Route, *, client: Client = get_client) -> Approval:
+def check_approval(route: Route) -> Approval:
     """Return the approval that the route's wallet still has to sign, for exactly the route's amount.
 
     Raises ApiError if the request is not payable, the route has expired, the wallet lacks gas or no node responds.
@@ -56,7 +52,7 @@ def check_approval(route: Route, *, client: Client = get_client) -> Approval:
     if quote is None or not quote.spender or route.token.is_native:
         return Approval(False, None, 0, 0)
     try:
-        return _approval(route, quote, client(route.chain))
+        return _approval(route, quote, get_client(route.chain))
     except TransferRefused as refusal:
         raise refused(route, refusal) from refusal
     except ChainError as error:

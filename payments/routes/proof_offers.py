@@ -1,15 +1,13 @@
 """Offer messages that a wallet signs to bind a manual transfer, and check whether signing still helps."""
 
-from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 
 from django.conf import settings
 from django.utils import timezone
 
-from chains.client import ChainClient, ChainError, Refusal, TransferRefused
+from chains.client import ChainError, Refusal, TransferRefused
 from chains.families import get_client
-from chains.models import Chain
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models import PayerProof, Payment, PaymentRequest, Route
 from payments.proofs.messages import proof_message
@@ -20,19 +18,17 @@ from payments.routes.refusals import no_node, refused, require_payable, require_
 from payments.verification.quote_evidence import current_proofs
 
 
-def offer_proof(
-    request: PaymentRequest, *, wallet_address: str, client: Callable[[Chain], ChainClient] = get_client
-) -> Route:
+def offer_proof(request: PaymentRequest, *, wallet_address: str) -> Route:
     """Create a direct route with a message that this wallet signs before a manual transfer.
 
     No transaction is built: the wallet may get its fee later or, if it is a contract, others may pay the fee. Raises
     ApiError if the request can't be paid now, the wallet holds less than the remaining amount, or no node responds.
     """
     require_payable(request, timezone.now(), allow_parallel=False)
-    token, chain_client = request.token.contract_address, client(request.chain)
+    token, client = request.token.contract_address, get_client(request.chain)
     try:
-        require_valid_recipient(chain_client, request)
-        balance = chain_client.balances(wallet_address, [token]).get(token)
+        require_valid_recipient(client, request)
+        balance = client.balances(wallet_address, [token]).get(token)
     except ChainError as error:
         raise no_node(request.chain) from error
     missing = 0 if balance is None else request.amount_remaining - balance

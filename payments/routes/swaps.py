@@ -43,7 +43,6 @@ def offer_swaps(
     wallet_address: str,
     token: Token,
     asked_by: str = "",
-    client: Client = get_client,
 ) -> list[Route] | NoRoute:
     """Return the providers' routes from `token` to exactly the remaining amount, best first.
 
@@ -56,7 +55,7 @@ def offer_swaps(
     # Without a pinned router every offer would be rejected, and the quote would waste quota.
     providers = [provider for provider in configured if token.chain.routers.get(provider.key)]
     is_named = _is_named(token, token.chain) and _is_named(request.token, request.chain)
-    if not providers or not is_named or not _can_be_proved(request, client):
+    if not providers or not is_named or not _can_be_proved(request):
         return no_route(request, NoOfferCode.NO_ROUTE)
     wanted = quote_request(request, wallet_address, token, asked_by=asked_by)
     asked_at = timezone.now()
@@ -173,11 +172,11 @@ def _is_named(token: Token, chain: Chain) -> bool:
     return not token.is_native or bool(chain.family.native_alias)
 
 
-def _can_be_proved(request: PaymentRequest, client: Client) -> bool:
+def _can_be_proved(request: PaymentRequest) -> bool:
     """Whether our nodes can verify the delivery: native coin arrives by inner calls, which need traces."""
     if not request.token.is_native:
         return True
     try:
-        return client(request.chain).can_prove_internal_transfers()
+        return get_client(request.chain).can_prove_internal_transfers()
     except ChainError as error:
         raise no_node(request.chain) from error
