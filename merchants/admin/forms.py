@@ -2,7 +2,7 @@
 
 import uuid
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -18,12 +18,6 @@ from merchants.languages import ENGLISH, LANGUAGES, closest_language
 from merchants.models import VALIDATE_COLOUR, ApiKey, Merchant, Permission, SpentForm, merchant_id
 from merchants.web_addresses import parse_origin, parse_web_address
 
-if TYPE_CHECKING:
-    _MerchantForm = forms.ModelForm[Merchant]
-    _ApiKeyForm = forms.ModelForm[ApiKey]
-else:  # Only the type checker can subscript these classes.
-    _MerchantForm = _ApiKeyForm = forms.ModelForm
-
 _FORM_LIFETIME = timedelta(days=1)
 OVERLAPS = {
     "0": ("None: the old key stops now", timedelta()),
@@ -33,7 +27,7 @@ OVERLAPS = {
 }
 
 
-class MerchantForm(_MerchantForm):
+class MerchantForm(forms.ModelForm[Merchant]):
     embed_origins = LinesField(
         check=lambda line: parse_origin(line, allow_http=settings.ALLOW_HTTP_URLS),
         required=False,
@@ -119,7 +113,7 @@ class OnceForm(forms.Form):
         return is_first
 
 
-class NewKeyForm(OnceForm, _ApiKeyForm):
+class NewKeyForm(OnceForm, forms.ModelForm[ApiKey]):
     permissions = forms.MultipleChoiceField(
         choices=Permission.choices,
         widget=Checkboxes,
@@ -159,7 +153,7 @@ class NewKeyForm(OnceForm, _ApiKeyForm):
         return _time_to_come(self.cleaned_data["expires_at"])
 
 
-class EditKeyForm(_ApiKeyForm):
+class EditKeyForm(forms.ModelForm[ApiKey]):
     class Meta:
         model = ApiKey
         fields = ("name", "expires_at")

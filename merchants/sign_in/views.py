@@ -20,12 +20,8 @@ from merchants.staff import audit
 
 if TYPE_CHECKING:
     from django.contrib.admin.forms import AdminAuthenticationForm as _PasswordForm
-
-    _FormView = FormView[forms.Form]
-else:  # Only the type checker can subscript these classes.
+else:
     from unfold.forms import AuthenticationForm as _PasswordForm
-
-    _FormView = FormView
 
 TOO_MANY = "Too many attempts. Try again in 15 minutes."
 
@@ -96,7 +92,7 @@ class EitherForm(CodeForm):
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
-class CodeView(RedirectURLMixin, _FormView):
+class CodeView(RedirectURLMixin, FormView[forms.Form]):
     template_name = "admin/sign_in_code.html"
     site: Any = None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from django import forms
@@ -15,11 +15,6 @@ from django.views.generic import FormView
 from config.admin import portal
 from merchants.models import PortalPreferences
 from merchants.staff.roles import Account
-
-if TYPE_CHECKING:
-    _FormView = FormView[forms.Form]
-else:  # Only the type checker can subscript these classes.
-    _FormView = FormView
 
 _PORTAL = "/admin/"
 DEFAULT = "UTC"
@@ -62,7 +57,7 @@ class TimeZoneForm(forms.Form):
         field.choices = [(name, name.replace("_", " ")) for name in names()]
 
 
-class TimeZoneView(_FormView):
+class TimeZoneView(FormView[forms.Form]):
     template_name = "admin/time_zone.html"
     form_class = TimeZoneForm
     site: Any = None
