@@ -77,7 +77,7 @@ class PayerProofOrder(Answer, kw_only=True):
 
 @described(
     "BuiltTransaction",
-    "A simulated, unsigned transaction, and what binds it to the request.",
+    "A simulated, unsigned transaction, and its binding to the request.",
     {
         "route_id": ROUTE_ID,
         "chain_type": "evm",

@@ -195,7 +195,7 @@ class Checkout(RequestFields, kw_only=True):
     merchant: Annotated[CheckoutMerchant, doc("The merchant.")]
     payments: Annotated[
         list[CheckoutPayment],
-        doc("Up to 20 payments, newest first. If there are more, bound ones take precedence over others."),
+        doc("Up to 20 payments, newest first. If there are more, bound payments take precedence."),
     ]
     is_available: Annotated[
         bool,

@@ -19,9 +19,9 @@ class PaymentWarning(StrEnum):
     UNSEEN = "unseen"
     """No node knows it: it was mistyped, made up, sent on another network, or has not spread yet."""
     UNBOUND = "unbound"
-    """Nothing ties it to the request so far: no worker has looked, or a node knows it and can't tell yet."""
+    "Nothing links it to the request yet: no worker has checked it, or a node that knows it can't decide."
     UNPAID = "unpaid"
-    """It paid nothing to the request, or will be found to have paid nothing once its block is deep enough."""
+    "It paid nothing to the request, or its block is not deep enough yet to confirm that it paid nothing."
 
 
 def is_under_way(payment: dict[str, Any]) -> bool:

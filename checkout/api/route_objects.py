@@ -64,12 +64,12 @@ class _Side(Answer, kw_only=True):
     usd: Annotated[str | None, dollars("The amount's value, according to the provider.")]
 
 
-@described("RouteFrom", "What leaves the customer's wallet.", SIDE)
+@described("RouteFrom", "The tokens that leave the customer's wallet.", SIDE)
 class RouteFrom(_Side, kw_only=True):
     """`from` of a route."""
 
 
-@described("RouteTo", "What arrives in the merchant's wallet.", ARRIVING)
+@described("RouteTo", "The tokens that arrive in the merchant's wallet.", ARRIVING)
 class RouteTo(_Side, kw_only=True):
     amount_min: Annotated[
         AmountObject, doc("The minimum that arrives: never less than the remaining amount.")
@@ -141,8 +141,10 @@ class RouteWarning(Answer, kw_only=True):
 class RouteObject(Answer, kw_only=True):
     id: Annotated[str, doc("`rt_` and 24 characters. Use it to build the route's transaction.")]
     type: Annotated[PaymentTypeText, doc("`direct` or `swap`.")]
-    from_: Annotated[RouteFrom, doc("What leaves the customer's wallet.")] = msgspec.field(name="from")
-    to: Annotated[RouteTo, doc("What arrives in the merchant's wallet.")]
+    from_: Annotated[RouteFrom, doc("The tokens that leave the customer's wallet.")] = msgspec.field(
+        name="from"
+    )
+    to: Annotated[RouteTo, doc("The tokens that arrive in the merchant's wallet.")]
     fees: Annotated[list[RouteFee], doc("The route's fees; empty for a direct route.")]
     gas: Annotated[RouteGas, doc("The network fee.")]
     duration_seconds: Annotated[
@@ -168,7 +170,7 @@ class RouteObject(Answer, kw_only=True):
 )
 class NoRouteReason(Answer, kw_only=True):
     code: Annotated[str, one_of(*(code.value for code in NoOfferCode)), doc("The reason as a code.")]
-    message: Annotated[str, doc("The reason for customers, and what to do instead.")]
+    message: Annotated[str, doc("The reason for customers, with an alternative.")]
 
 
 @described("Routes", "The routes, best first; or the reason why there are none.", {"routes": [ROUTE]})

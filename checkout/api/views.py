@@ -83,9 +83,9 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Stream a checkout's changes",
         description=(
-            "Server-sent events: an `update` at first and at each change, with the `ETag` as its `id` and the checkout "
-            "as its `data`, and a comment every 15 seconds. A service that runs no `events` process answers 404, and "
-            "one with too many open streams 503: poll the checkout instead."
+            "Server-sent events: an `update` first and at each change, with the `ETag` as its `id` and "
+            "the checkout as its `data`, and a comment every 15 seconds. Returns 404 if the service "
+            "runs no `events` process, and 503 if too many streams are open: poll the checkout instead."
         ),
         path=_REQUEST,
         answers={(200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, "The stream.")},
@@ -189,8 +189,9 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Prove who pays",
         description=(
-            "Submit the wallet's signature if the transaction can't contain a reference. What this wallet then sends "
-            "counts for the request if it is mined within 60 minutes after the route was built."
+            "Submit the wallet's signature if the transaction can't contain a reference. A transfer "
+            "from this wallet counts for the request if it is mined within 60 minutes after the route "
+            "was built."
         ),
         path=_REQUEST,
         body=PayerProofSerializer,

@@ -130,7 +130,7 @@ class NewKeyForm(OnceForm, forms.ModelForm[ApiKey]):
         fields = ("merchant", "name", "permissions", "expires_at")
         labels = {"expires_at": in_zone("Expires at")}
         help_texts = {
-            "name": "What the key is for, such as “web shop, production”.",
+            "name": "The purpose of the key, such as “web shop, production”.",
             "expires_at": "Leave empty for a key that doesn’t expire.",
         }
 

@@ -105,7 +105,7 @@ _PAYMENT_MATTERS = {
     ),
     Matter.UNANSWERED: (
         "Verification stalled",
-        "No node has returned a usable answer for more than an hour.",
+        "No node has returned a usable response for more than an hour.",
         "hourglass_disabled",
         True,
     ),
@@ -167,7 +167,7 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
     endpoints = webhook_attention.in_trouble(_of(merchant, Endpoint.objects.all(), "merchant"), now)
     items = [
         Concern(
-            "Endpoints that receive nothing",
+            "Endpoints that can't receive",
             "Disabled by the service, or failing for more than a day.",
             "webhook",
             endpoints.count(),
@@ -179,7 +179,7 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
         deliveries = _of(merchant, Delivery.objects.all(), "merchant")
         items.append(
             Concern(
-                "Deliveries given up",
+                "Failed deliveries",
                 "Every attempt failed, within the last week. You can send them again.",
                 "outgoing_mail",
                 webhook_attention.count_failed(deliveries, now),

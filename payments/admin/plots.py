@@ -67,7 +67,7 @@ def cards(now: Totals, before: Totals, days: int, *, with_webhooks: bool) -> lis
                 "title": "Webhooks delivered",
                 "icon": "webhook",
                 "value": percentage(*now.success),
-                "note": f"{now.delivered:,} delivered · {now.given_up:,} given up",
+                "note": f"{now.delivered:,} delivered · {now.given_up:,} failed",
             }
         )
     return shown

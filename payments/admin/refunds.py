@@ -143,7 +143,7 @@ class RefundAdmin(WithActions, Records):
 
     @admin.display(description="Next step")
     def sign(self, refund: Refund) -> str:
-        """Return the link to the signing page, or what the refund waits for."""
+        """Return the link to the signing page, or the reason to wait."""
         match _standing(refund).status:
             case Refund.Status.REQUIRES_ADDRESS:
                 return "The customer enters a wallet on the page below."

@@ -185,7 +185,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
                 2, ("Refunded", format_html("{} · {}", refunded, portal.link(refunds, "Show refunds")))
             )
             if order.refund_totals.open:
-                facts.insert(3, ("Refunds under way", in_token(order.refund_totals.open, order.token)))
+                facts.insert(3, ("Open refunds", in_token(order.refund_totals.open, order.token)))
         if order.price and order.rate and order.can_be_accepted:
             current = rate_now(order)
             text = f"{current} {order.rate['currency']} for 1 {order.rate['token']}" if current else "unknown"

@@ -106,7 +106,8 @@ class PaymentFields(Answer, kw_only=True):
         str | None, doc("The provider's page about the swap; null until the provider names one.")
     ]
     status_detail: Annotated[
-        str, doc("A sentence for people: what the payment waits for, or why it failed. May be empty.")
+        str,
+        doc("A sentence for people: the payment's next step, or the reason of its failure. May be empty."),
     ]
     attempts: Annotated[int, doc("Lookups that did not find the transaction (10 at most).")]
     retries_left: Annotated[
@@ -166,9 +167,9 @@ class PaymentFields(Answer, kw_only=True):
         )
 
 
-@described("Value", "What a payment was worth in a currency.", examples.VALUE)
+@described("Value", "A payment's value in a currency.", examples.VALUE)
 class ValueObject(Answer, kw_only=True):
-    """What a payment was worth in the merchant's reporting currency."""
+    """A payment's value in the merchant's reporting currency."""
 
     currency: Annotated[str, doc("The currency's code (ISO 4217).")]
     amount: Annotated[

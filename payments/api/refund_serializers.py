@@ -25,8 +25,8 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A decimal string in human units of the requested token. Default: all that can still be refunded, which is "
-            "what was paid and not reorganised away, less completed and open refunds."
+            "A decimal string in human units of the requested token. Default: the whole refundable "
+            "amount, which is the paid amount less reorganised payments, completed and open refunds."
         ),
     )
     recipient_address = AddressField(
@@ -43,8 +43,8 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A completed payment of the request; limits the refund to what it delivered. Required if several wallets "
-            "paid and you send no `recipient_address`."
+            "A completed payment of the request; limits the refund to the amount that it delivered. "
+            "Required if several wallets paid and you send no `recipient_address`."
         ),
     )
     reason = TextField(

@@ -164,9 +164,9 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Submit a refund's transaction",
         description=(
-            "Submits the hash of the transaction that sends the refund, so that it is verified at once. Without this "
-            "call it is found by the refund's own reference, except for native coin on EVM. Works for a cancelled "
-            "refund too: what was sent counts."
+            "Submits the hash of the transaction that sends the refund, so that it is verified at once. "
+            "Without this call the refund's own reference finds it, except for native coin on EVM. "
+            "Works for a cancelled refund too: a transaction that was sent counts."
         ),
         path=_REFUND,
         body=SubmitRefundSerializer,
@@ -207,8 +207,9 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Cancel a refund",
         description=(
-            "Cancels a refund for which nothing was sent. A cancelled one is returned unchanged. If its transaction is "
-            "sent anyway, it becomes `completed`: don't sign one that was built before."
+            "Cancels a refund for which no transaction was sent. A cancelled one is returned unchanged. "
+            "If its transaction is sent anyway, it becomes `completed`: don't sign one that was built "
+            "before."
         ),
         path=_REFUND,
         errors=[ErrorCode.REFUND_NOT_CANCELLABLE],

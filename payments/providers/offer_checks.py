@@ -91,15 +91,15 @@ def _check_promise(offer: Offer, wanted: Wanted) -> None:
     _require(offer.target.chain_id == wanted.target.chain_id, "it delivers on another chain")
     _require(offer.target.token == wanted.target.token, "it delivers another token")
     _require(offer.target.account == wanted.target.account, "it delivers to another recipient")
-    _require(offer.source == wanted.source, "it takes from another wallet, chain or token")
-    _require(offer.amount_in > 0, "it takes nothing")
+    _require(offer.source == wanted.source, "it debits another wallet, chain or token")
+    _require(offer.amount_in > 0, "it debits nothing")
     _require(offer.amount_out_min >= wanted.amount, "it guarantees less than is due")
     _require(offer.amount_out >= offer.amount_out_min, "it expects less than it guarantees")
     _require(len(offer.bound_by) == _ID_BYTES and len(set(offer.bound_by)) > 1, "it has no id of its own")
     _require(offer.action_chain_id == offer.source.chain_id, "its transaction is for another chain")
     for fee in offer.fees:
         is_payable = fee.included or (fee.chain_id == offer.source.chain_id and fee.token == "")
-        _require(fee.amount >= 0 and is_payable, "it asks for a fee that its transaction can't pay")
+        _require(fee.amount >= 0 and is_payable, "it includes a fee that its transaction can't pay")
 
 
 def _check_loss(offer: Offer, rules: Rules) -> None:
@@ -177,8 +177,8 @@ def _check_swap(decoded: SwapCall, offer: Offer, wanted: Wanted) -> None:
     _require(decoded.receiver == wanted.target.account, "its call names another receiver")
     _require(decoded.min_amount_out >= wanted.amount, "its call guarantees less than is due")
     _require(decoded.token_out == wanted.target.token, "its call gives another token")
-    _require(decoded.token_in == wanted.source.token, "its call takes another token")
-    _require(decoded.amount_in <= offer.amount_in, "its call takes more than the offer")
+    _require(decoded.token_in == wanted.source.token, "its call debits another token")
+    _require(decoded.amount_in <= offer.amount_in, "its call debits more than the offer")
 
 
 def _check_deposit(decoded: DepositCall, offer: Offer) -> None:

@@ -83,7 +83,7 @@ def _excess(debits: list[Debit], offer: Offer, extra_native: int, routers: Colle
             case _:
                 return f"its transaction may do more than pay ({taking.what} of {taking.program})"
     if native < 0 or wrapped < 0:
-        return "its transaction takes more SOL than the offer"
+        return "its transaction debits more SOL than the offer"
     if tokens < 0:
-        return "its transaction takes more of the token than the offer"
+        return "its transaction debits more of the token than the offer"
     return None

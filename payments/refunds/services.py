@@ -169,7 +169,7 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
         if covering_payment(carrier, moment):
             raise in_progress()
         require_left(refund)
-        # Another machine's clock may be ahead: an earlier submission must not look later.
+        # Another machine's clock may be ahead: an earlier submission must not appear later.
         latest = carrier.payments.aggregate(at=Max("created_at"))["at"] or moment
         unsent = Refund.objects.filter(pk=refund.pk, cancelled_at__isnull=True)
         if unsent.update(built_at=max(moment, latest)) != 1:

@@ -193,7 +193,7 @@ class DeliveryObject(Answer, kw_only=True):
         Choices(Delivery.Status.choices),
         doc("`pending` while attempts remain, `delivered` after a 2xx, `failed` after the eighth attempt."),
     ]
-    attempt_count: Annotated[int, doc("The number of attempts, including one under way.")]
+    attempt_count: Annotated[int, doc("The number of attempts, including one in progress.")]
     next_attempt_at: Annotated[
         Time | None,
         doc(

@@ -27,7 +27,7 @@ class Command(BaseCommand):
             self._list()
             return
         if not name:
-            raise CommandError("Name what to switch; see manage.py switch --help.")
+            raise CommandError("Name a feature, chain or token; see manage.py switch --help.")
         try:
             self.stdout.write(
                 self._off(name, options["reason"]) if options["turn"] == "off" else self._on(name)

@@ -73,7 +73,7 @@ def _is_about_pair(body: Any) -> bool:
     if not isinstance(errors, list) or not all(isinstance(each, str) for each in errors):
         raise ProviderDown("kraken returned something other than trades")
     if _has_error(body, _OF_THE_EXCHANGE):
-        raise ProviderDown("kraken returned an error of its own")
+        raise ProviderDown("kraken returned an internal error")
     return any(not each.startswith("W") for each in errors)  # "W" marks a warning beside a result.
 
 

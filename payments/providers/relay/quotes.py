@@ -106,7 +106,7 @@ def _side(money: Json, account: Any, whose: str) -> Side:
 
 
 def _steps(steps: Any) -> tuple[list[Json], Json, bytes]:
-    """Return the data of the approvals and of the single deposit, and the request id. Other steps are refused."""
+    """Return the data of the approvals and of the single deposit, and the request id. Rejects other steps."""
     approvals: list[Json] = []
     deposits: list[Json] = []
     request_ids: set[bytes] = set()
@@ -197,10 +197,10 @@ def _address(written: Any) -> str:
 
 
 def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source: Side) -> str | None:
-    """Return the account to approve: the contract of the deposit. Approvals for other accounts are refused."""
+    """Return the account to approve: the contract of the deposit. Rejects approvals for other accounts."""
     if isinstance(action, SolanaInstructions) or source.token == "":
         if approvals:
-            raise _refused("it asks for an approval where none is needed")
+            raise _refused("it requests an approval where none is needed")
         return None
     for approval in approvals:
         token, spender, _ = _approved(approval)
@@ -264,7 +264,7 @@ def _require_equal(one: object, other: object, what: str) -> None:
 
 
 def _refused(why: str) -> NoOffer:
-    logger.warning("an offer of Relay's was refused: %s", why)
+    logger.warning("an offer of Relay's was rejected: %s", why)
     return NoOffer(NoOfferCode.ROUTE_REFUSED)
 
 
