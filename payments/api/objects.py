@@ -107,7 +107,7 @@ class PaymentFields(Answer, kw_only=True):
     ]
     status_detail: Annotated[
         str,
-        doc("A sentence for people: the payment's next step, or the reason of its failure. May be empty."),
+        doc("A sentence for people: what the payment waits for, or why it failed. May be empty."),
     ]
     attempts: Annotated[int, doc("Lookups that did not find the transaction (10 at most).")]
     retries_left: Annotated[
