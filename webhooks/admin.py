@@ -52,7 +52,7 @@ class GivenUp(Dropdown):
     parameter_name = "attention"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface
-        return [("given_up", "Given up within a week")]
+        return [("given_up", "Failed within a week")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:  # noqa: ARG002 - the interface
         return given_up(queryset, timezone.now()) if self.value() == "given_up" else queryset

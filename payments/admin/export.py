@@ -17,7 +17,7 @@ from django.contrib import messages
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.contenttypes.models import ContentType
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -110,15 +110,9 @@ class CsvExport(_AdminClass):
     export_related: ClassVar[tuple[str, ...]] = ()
     change_list_template = "admin/exporting_change_list.html"
 
-    def after(self, rows: QuerySet[Any], last: Any) -> QuerySet[Any]:
-        raise NotImplementedError
-
     def read(self, rows: QuerySet[Any]) -> list[Any]:
         """Return one page of `rows` with the relations that its cells read."""
         return list(rows)
-
-    def newest_first(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        raise NotImplementedError
 
     def get_urls(self) -> list[URLPattern]:
         meta = self.model._meta
@@ -151,7 +145,7 @@ class CsvExport(_AdminClass):
             return HttpResponseRedirect(_list_address(meta) + (f"?{query}" if query else ""))
         response = _Download(let_go, content_type="text/csv; charset=utf-8")
         noted = _note(request, self.model, request.GET.urlencode())
-        rows = self.newest_first(rows.select_related(*self.export_related))
+        rows = rows.select_related(*self.export_related).order_by("-created_at", "-pk")
         response.streaming_content = lines(self.export_columns, _counted(self._rows(rows), noted))
         stamp = f"{timezone.now():%Y%m%d-%H%M%S}"
         response["Content-Disposition"] = f'attachment; filename="{self.export_name}-{stamp}.csv"'
@@ -163,7 +157,12 @@ class CsvExport(_AdminClass):
         page = self.read(rows[:PAGE])
         while page:
             yield from page
-            page = self.read(self.after(rows, page[-1])[:PAGE]) if len(page) == PAGE else []
+            page = self.read(_older(rows, page[-1])[:PAGE]) if len(page) == PAGE else []
+
+
+def _older(rows: QuerySet[Any], last: Any) -> QuerySet[Any]:
+    same_moment = Q(created_at=last.created_at, pk__gte=last.pk)
+    return rows.filter(created_at__lte=last.created_at).exclude(same_moment)
 
 
 def _list_address(meta: Any) -> str:

@@ -1,7 +1,7 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -143,14 +143,6 @@ class PaymentAdmin(WithActions, CsvExport, Records):
 
     def found(self, rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
         return matching_payments(rows, text)
-
-    def newest_first(self, rows: QuerySet[Payment]) -> QuerySet[Payment]:
-        """Order by submission time, because ids are random."""
-        return rows.order_by("-created_at", "-pk")
-
-    def after(self, rows: QuerySet[Payment], last: Payment) -> QuerySet[Payment]:
-        same_moment = Q(created_at=last.created_at, pk__gte=last.pk)
-        return rows.filter(created_at__lte=last.created_at).exclude(same_moment)
 
     def beside(self, request: HttpRequest, payment: Payment | None) -> dict[str, Any]:
         if payment is None:

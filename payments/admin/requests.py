@@ -2,7 +2,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -125,14 +125,6 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
 
     def read(self, rows: QuerySet[PaymentRequest]) -> list[PaymentRequest]:
         return _with_refunds(rows)
-
-    def newest_first(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
-        """Order by id, which follows the time."""
-        return rows.order_by("-created_at", "-pk")
-
-    def after(self, rows: QuerySet[PaymentRequest], last: PaymentRequest) -> QuerySet[PaymentRequest]:
-        same_moment = Q(created_at=last.created_at, pk__gte=last.pk)
-        return rows.filter(created_at__lte=last.created_at).exclude(same_moment)
 
     def beside(self, request: HttpRequest, order: PaymentRequest | None) -> dict[str, Any]:
         if order is None:

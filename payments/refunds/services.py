@@ -125,7 +125,9 @@ def cancel_refund(refund: Refund, *, actor: str) -> RefundNow:
         moment = timezone.now()
         if locked.carrier is not None:
             if is_held(locked.carrier, moment):
-                message = "The transaction of this refund was sent. Wait until it has completed or failed."
+                message = (
+                    "The transaction of this refund is in progress. Wait until it has completed or failed."
+                )
                 raise ApiError(ErrorCode.REFUND_NOT_CANCELLABLE, message)
             move_request(locked.carrier, PaymentRequest.Status.CANCELLED, actor=actor, cancelled_at=moment)
         locked.cancelled_at = moment

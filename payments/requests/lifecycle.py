@@ -54,7 +54,7 @@ def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
             message = f"The payment request is {request.status}; only an active one can be cancelled."
             raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
         if is_held(request, now):
-            message = "A payment for this request was sent. Wait until it has completed or failed."
+            message = "A payment for this request is in progress. Wait until it has completed or failed."
             raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
         move_request(request, Status.CANCELLED, actor=actor, cancelled_at=now)
     return request

@@ -24,7 +24,7 @@ def expire(request: PaymentRequest) -> None:
     expires_at = min(request.expires_at, now - timedelta(microseconds=1))
     request.expires_at = expires_at
     if is_held(request, now):
-        message = "A payment for this request was sent. Wait until it has completed or failed."
+        message = "A payment for this request is in progress. Wait until it has completed or failed."
         raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
     _write(request, expires_at)
     expire_request(request, now, actor=ACTOR)

@@ -42,7 +42,7 @@ def test_cancelling_says_what_it_means_and_is_in_the_history(admin_client: Clien
 def test_rejection_by_the_service_is_shown_without_a_change(admin_client: Client, make: Make) -> None:
     request = make()
     submit_hash(request, chain=request.chain, transaction_hash="0x" + "ab" * 32, actor="checkout")
-    assert "A payment for this request was sent." in press(admin_client, action_url(request, "cancel"))
+    assert "A payment for this request is in progress." in press(admin_client, action_url(request, "cancel"))
     assert PaymentRequest.objects.get().status == "active"
     assert written() == []
 
