@@ -61,8 +61,8 @@ def submit_typed_hash(request: HttpRequest, payment_request: PaymentRequest) -> 
     """Submit the form's hash, on the chain that has the transaction. Raises ApiError."""
     chosen = _chosen_chain(typed(request, "chain_id") or str(payment_request.chain_id))
     others = list(Chain.objects.filter(is_active=True)) if settings.ROUTING_PROVIDERS else []
-    may_look = partial(_may_look, request, payment_request)
-    chain, transaction_hash = _located(typed(request, "transaction_hash"), chosen, others, may_look)
+    may_query = partial(_may_query, request, payment_request)
+    chain, transaction_hash = _located(typed(request, "transaction_hash"), chosen, others, may_query)
     submit_hash(
         payment_request,
         chain=chain,
@@ -146,7 +146,7 @@ def _as_hash(chain_type: str, text: str) -> str:
         return ""
 
 
-def _may_look(request: HttpRequest, payment_request: PaymentRequest) -> bool:
+def _may_query(request: HttpRequest, payment_request: PaymentRequest) -> bool:
     """Whether rate limits allow node queries. A hash is accepted even if they don't."""
     try:
         count_expensive(request, payment_request.pk)

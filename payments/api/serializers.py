@@ -269,7 +269,7 @@ class CreateRequestSerializer(StrictSerializer):
         if chain is not None and "recipient_address" in values:
             try:
                 values["recipient_address"] = recipient_address(chain, values["recipient_address"])
-                found += self._recipient_problems(chain, values["recipient_address"])
+                problems += self._recipient_problems(chain, values["recipient_address"])
             except AddressError as error:
                 problems.append(Problem(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address"))
         values["token"] = token

@@ -62,10 +62,10 @@ class LifiProvider:
         if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
             raise NoOffer(NoOfferCode.NO_ROUTE)
         spend_quote(PROVIDER, wanted.shares)
-        answer = self._api.get("/quote/toAmount", self._quote_request(wanted), seconds=QUOTE_SECONDS)
-        if answer.status < 300:
-            return offer_from(answer.body)
-        raise _refusal(answer)
+        response = self._api.get("/quote/toAmount", self._quote_request(wanted), seconds=QUOTE_SECONDS)
+        if response.status < 300:
+            return offer_from(response.body)
+        raise _refusal(response)
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
         """Return LI.FI's status of the swap started by `source_hash`; UNKNOWN if it isn't found."""

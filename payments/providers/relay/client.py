@@ -54,10 +54,10 @@ class RelayProvider:
         """
         body = _quote_request(wanted)
         spend_quote(self.key, wanted.shares)
-        answer = self._api.post("/quote/v2", body)
-        if answer.status >= 400:
-            raise no_offer_from(answer.status, answer.body)
-        return offer_from(answer.body, now=self._clock())
+        response = self._api.post("/quote/v2", body)
+        if response.status >= 400:
+            raise no_offer_from(response.status, response.body)
+        return offer_from(response.body, now=self._clock())
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
         """Return the status of a swap. The delivered amount needs an API key."""
