@@ -110,7 +110,7 @@ PROMISES: dict[str, tuple[Callable[[Offer], Offer], str]] = {
     "an unknown contract": (lambda o: calling(o, to=STRANGER), "does not pin"),
     "the token as contract": (lambda o: calling(o, to=o.source.token), "does not pin"),
     "an unknown spender": (lambda o: replace(o, spender=STRANGER), "not pinned either"),
-    "native coin that was not offered": (lambda o: calling(o, value=1), "value is not"),
+    "native coin that was not offered": (lambda o: calling(o, value=1), "value differs"),
     "a fee in a token on top": (
         lambda o: replace(o, fees=(replace(NATIVE_FEE, token=USDC_HERE),)),
         "a fee that its transaction can't pay",

@@ -151,7 +151,7 @@ def test_list_is_fetched_once_for_all_active_chains(listing: Listing) -> None:
 def test_another_process_finds_it_in_the_cache(listing: Listing, monkeypatch: pytest.MonkeyPatch) -> None:
     (lister,) = listing(Lister("lifi", [usdc(), dai()]))
     token_list.listed_tokens([HERE])
-    until(lambda: cache.get("routing:lifi:asking") is None)
+    until(lambda: cache.get("routing:lifi:refreshing") is None)
     restart(monkeypatch)
     assert token_list.listed_tokens([HERE]) == [usdc(), dai()]
     assert len(lister.asked) == 1

@@ -72,7 +72,7 @@ def test_rates_are_what_the_sources_said_last(exchanges: Exchanges, monkeypatch:
     querying.forget()
     first = querying.observations({"USDC"})
     assert first["USDC"]
-    monkeypatch.setattr(asking, "SHARED_SECONDS", -1.0)
+    monkeypatch.setattr(querying, "SHARED_SECONDS", -1.0)
     monkeypatch.setattr(waiting, "MAX_WAITING", 0)
     asked = len(exchanges.asked)
     assert answering(lambda: querying.observations({"USDC", "EUR"})) == {"USDC": first["USDC"], "EUR": []}
