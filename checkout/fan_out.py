@@ -1,4 +1,4 @@
-"""Query several chains in parallel under one deadline: a dead or slow chain delays no other."""
+"""Query several chains in parallel under one deadline, so that a slow chain delays no other."""
 
 import logging
 import threading
@@ -12,38 +12,38 @@ from config.api.limits.waiting import Busy, waiting_for
 
 logger = logging.getLogger(__name__)
 
-# Each chain has its own threads, so that calls to an unreachable chain can't delay those to another.
+# Each chain has its own threads, so that an unreachable chain can't delay the others.
 THREADS_PER_CHAIN = 8
 
 Result = TypeVar("Result")
 
 
-def ask_all(
-    chains: Iterable[Chain], ask: Callable[[Chain], Result], *, within_seconds: float, about: str
+def query_all(
+    chains: Iterable[Chain], query_chain: Callable[[Chain], Result], *, within_seconds: float, about: str
 ) -> dict[Chain, Result]:
-    """Return the chains' results, in their order. A chain that fails or times out is logged and left out.
+    """Return the chains' results, in order. A chain that fails or times out is logged and left out.
 
-    `about` describes the query in the log, such as "a wallet's balances". If too many calls of this process wait for it
-    already, every chain is left out.
+    `about` describes the query in the log, such as "a wallet's balances". If too many calls of this process already
+    wait for it, every chain is left out.
     """
     try:
         with waiting_for(about):
-            running = {chain: _threads(chain.pk).submit(ask, chain) for chain in chains}
+            running = {chain: _threads(chain.pk).submit(query_chain, chain) for chain in chains}
             wait(running.values(), timeout=within_seconds)
     except Busy:
         logger.warning("too many calls wait for %s", about)
         return {}
-    results = {chain: _result(chain, answer, about) for chain, answer in running.items()}
+    results = {chain: _result(chain, future, about) for chain, future in running.items()}
     return {chain: result for chain, result in results.items() if result is not None}
 
 
-def _result(chain: Chain, answer: Future[Result], about: str) -> Result | None:
-    if not answer.done():
-        answer.cancel()
+def _result(chain: Chain, future: Future[Result], about: str) -> Result | None:
+    if not future.done():
+        future.cancel()
         logger.warning("%s timed out reading %s", chain.name, about)
         return None
     try:
-        return answer.result()
+        return future.result()
     except ChainError as error:
         logger.warning("%s failed to read %s: %s", chain.name, about, error)
     except Exception:

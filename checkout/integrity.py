@@ -1,6 +1,6 @@
 """Subresource Integrity: the digests with which browsers verify our built files.
 
-They are computed from the bytes that are served, so they always match the current build.
+They are computed from the served bytes, so they always match the current build.
 """
 
 import base64
@@ -15,17 +15,16 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 from django.templatetags.static import static
 
 _BUILT = Path(__file__).parent / "static" / "checkout"
-# Loaded by a tag that has its own digest, or by shops.
+# Loaded by a tag with its own digest, or by shops.
 _NOT_IMPORTED = ("checkout.js", "proof.js", "quittance.js", "sheet.js")
 
 
 def integrity(name: str) -> str:
-    """Return the digest of the static file `name` as an `integrity` attribute takes it."""
+    """Return the digest of the static file `name` for an `integrity` attribute."""
     return _digest(_served(name, _second()))
 
 
 def served_bytes(name: str) -> bytes:
-    """Return what is served as the static file `name`."""
     return _read(_served(name, _second()))
 
 
@@ -37,7 +36,7 @@ def import_map() -> dict[str, dict[str, str]]:
 
 
 def _second() -> int:
-    """Return a number that changes every second: a new build is seen within that time, whatever asks how often."""
+    """Return a number that changes every second, so that a new build is noticed within a second."""
     return int(time.monotonic())
 
 
@@ -46,7 +45,7 @@ def _parts(_at: int) -> list[str]:
     return sorted(path.name for path in _BUILT.glob("*.js"))
 
 
-# What identifies a version of a file: it changes whenever the file does.
+# Identifies a version of a file.
 _Version = tuple[Path, int, int]
 
 

@@ -1,4 +1,4 @@
-"""The checkout's languages: selects a page's language and provides its messages to templates and the page's script.
+"""The checkout's languages: selects a page's language and provides its messages to templates and scripts.
 
 The messages are in `checkout/messages/`, one file per language. Placeholders are named. A plural message has one form
 per plural category of its language (Unicode CLDR), selected by `count`. Missing messages are shown in English.
@@ -19,13 +19,13 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation.trans_real import parse_accept_lang_header
 
-from merchants.languages import ENGLISH, LANGUAGES, known_language
+from merchants.languages import ENGLISH, LANGUAGES, closest_language
 
 _FOLDER = Path(__file__).parent / "messages"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-# Messages that the checkout's script doesn't use. Those in `shop.` are built into `quittance.js`.
+# Messages that the checkout's script doesn't use. `quittance.js` contains those in `shop.`.
 _NOT_FOR_THE_SCRIPT = ("page.", "shop.", "refund.")
-# A message with this prefix replaces the one without it where the merchant pays a refund.
+# On a refund's page, a message with this prefix replaces the one without it.
 _OF_A_REFUND = "refund."
 _NOT_WITHOUT_WALLETCONNECT = "walletconnect."
 # Isolate the direction of inserted values (Unicode FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE).
@@ -33,7 +33,7 @@ _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
 _FROM_RIGHT_TO_LEFT = re.compile(
     r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
-# Characters that change the text direction. Names with them are rejected on input; they are removed here as well.
+# Characters that change the text direction. Input rejects names with them; they are removed here as well.
 _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]")
 
 # No-break spaces around French punctuation: narrow ones, except for `:` and « ».
@@ -46,7 +46,7 @@ Message = str | dict[str, str]
 
 
 class Language:
-    """One language and all its messages; for a refund, those that a merchant reads who sends money back."""
+    """A language and its messages; for a refund, the messages for a merchant who pays."""
 
     def __init__(self, tag: str, *, is_for_refund: bool = False) -> None:
         self.tag = tag
@@ -61,12 +61,10 @@ class Language:
 
     @property
     def direction(self) -> str:
-        """The text direction, "ltr" or "rtl"."""
         return self.locale.text_direction
 
     @property
     def script_messages(self) -> dict[str, Message]:
-        """The messages that the page's script needs."""
         is_offered = bool(settings.WALLETCONNECT_PROJECT_ID)
         excluded = _NOT_FOR_THE_SCRIPT if is_offered else (*_NOT_FOR_THE_SCRIPT, _NOT_WITHOUT_WALLETCONNECT)
         return {key: text for key, text in self.messages.items() if not key.startswith(excluded)}
@@ -97,7 +95,7 @@ class Language:
     def message_for(self, kind: str, code: str | None, sentence: str | None) -> str:
         """Return the message for a server code: on English pages the server's own, more specific sentence.
 
-        That one speaks of payments, so where a refund has its own message, that is returned.
+        The server's sentence describes payments, so a refund's own message takes precedence.
         """
         key = f"{kind}.{code}"
         message = self.messages.get(key)
@@ -133,19 +131,17 @@ def read_messages(tag: str) -> dict[str, Message]:
 
 @cache
 def language(tag: str, *, is_for_refund: bool = False) -> Language:
-    """Return the language with this tag, one of `merchants.languages.LANGUAGES`."""
     return Language(tag, is_for_refund=is_for_refund)
 
 
 def language_of(request: HttpRequest, default: str = "", *, is_for_refund: bool = False) -> Language:
-    """Return the response's language: the `lang` parameter, or else the browser's, `default`, or English."""
+    """Return the response's language: the `lang` parameter, else the browser's, `default`, or English."""
     candidates = [request.GET.get("lang", ""), *_accepted(request), default]
-    tags = (known_language(tag) for tag in candidates if tag)
+    tags = (closest_language(tag) for tag in candidates if tag)
     return language(next((tag for tag in tags if tag), ENGLISH), is_for_refund=is_for_refund)
 
 
 def switch(request: HttpRequest, current: Language) -> list[dict[str, Any]]:
-    """Return the links to the same page in each language."""
     query = request.GET.copy()
     query.pop("lang", None)
     others = f"{query.urlencode()}&" if query else ""
@@ -156,6 +152,5 @@ def switch(request: HttpRequest, current: Language) -> list[dict[str, Any]]:
 
 
 def _accepted(request: HttpRequest) -> list[str]:
-    """Return the browser's languages by preference."""
     header = request.headers.get("Accept-Language", "")
     return [tag for tag, quality in parse_accept_lang_header(header) if quality > 0 and tag != "*"]

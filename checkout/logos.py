@@ -1,7 +1,7 @@
 """Logos of merchants and tokens, served by us, so that customers' browsers contact no third party.
 
-A worker fetches them into Redis with `webhooks.dispatch.http_client`, under the rules for all merchants' URLs. Without
-a logo, the page shows the first letter of the name.
+A worker fetches them into Redis with `webhooks.dispatch.http_client`, under the rules for merchants' URLs. Without a
+logo, the page shows the first letter of the name.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from payments.providers import token_list
 from payments.providers.base import ListedToken
 from webhooks.dispatch.http_client import Rules, get
 
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 DEADLINE_SECONDS = 5.0
 KEPT_SECONDS = 7 * 24 * 3600
 MISSING_SECONDS = 10 * 60
@@ -39,14 +39,14 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class Logo:
-    """An image and its type; no type means that the logo could not be fetched."""
+    """An image and its type; an empty type means that the fetch failed."""
 
     content_type: str
     content: bytes
 
 
-def known_logo(merchant: Merchant) -> Logo | None:
-    """Return the merchant's logo if it is in the cache; otherwise have a worker fetch it."""
+def cached_logo(merchant: Merchant) -> Logo | None:
+    """Return the cached logo of the merchant; if there is none, have a worker fetch it."""
     return _known(merchant.logo_url, "checkout.tasks.fetch_merchants_logo", str(merchant.pk))
 
 
@@ -67,8 +67,8 @@ def token_logo_url(token: Token, listed: ListedToken | None) -> str | None:
     return f"{settings.CHECKOUT_URL}{path}?v={_version(listed.logo_url)}"
 
 
-def known_token_logo(token: Token) -> Logo | None:
-    """Return the token's logo if it is in the cache; otherwise have a worker fetch it."""
+def cached_token_logo(token: Token) -> Logo | None:
+    """Return the cached logo of the token; if there is none, have a worker fetch it."""
     return _known(_listed_url(token), "checkout.tasks.fetch_tokens_logo", str(token.pk))
 
 
@@ -82,9 +82,9 @@ def _known(url: str, task: str, key: str) -> Logo | None:
     if not url:
         return None
     with suppress(RedisError):
-        kept = cache.get(_key(url))
-        if isinstance(kept, bytes):
-            logo = _as_logo(kept)
+        cached = cache.get(_key(url))
+        if isinstance(cached, bytes):
+            logo = _as_logo(cached)
             return logo if logo.content_type else None
         if cache.add(_key(url) + ":asked", True, ASKED_SECONDS):
             _nudge(task, key)
@@ -92,14 +92,14 @@ def _known(url: str, task: str, key: str) -> Logo | None:
 
 
 def _fetch(url: str) -> Logo:
-    content = get(url, rules=Rules.of_this_deployment(), deadline=DEADLINE_SECONDS, most=MOST_BYTES)
+    content = get(url, rules=Rules.of_this_deployment(), deadline=DEADLINE_SECONDS, most=MAX_BYTES)
     logo = _as_logo(content or b"")
     cache.set(_key(url), logo.content, KEPT_SECONDS if logo.content_type else MISSING_SECONDS)
     return logo
 
 
 def _as_logo(content: bytes) -> Logo:
-    """Return the image with the type that its bytes show; a type is not read from the cache."""
+    """Return the image with the type detected from its bytes, not from the cache."""
     content_type = content_type_of(content)
     return Logo(content_type, content if content_type else b"")
 
@@ -110,7 +110,7 @@ def _listed_url(token: Token) -> str:
 
 
 def content_type_of(content: bytes) -> str:
-    """Return the image type, detected from the bytes; "" for anything but PNG, JPEG, GIF, WebP and SVG."""
+    """Detect the image type from the bytes; "" for anything but PNG, JPEG, GIF, WebP and SVG."""
     for beginning, content_type in _FORMATS.items():
         if content.startswith(beginning):
             return content_type
@@ -122,13 +122,13 @@ def content_type_of(content: bytes) -> str:
     return ""
 
 
-def logo_answer(logo: Logo) -> HttpResponse:
+def logo_response(logo: Logo) -> HttpResponse:
     """Return the image with a policy that blocks its scripts, even if it is opened directly."""
-    answer = HttpResponse(logo.content, content_type=logo.content_type)
-    answer["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-    answer["X-Content-Type-Options"] = "nosniff"
-    answer["Cache-Control"] = "public, max-age=3600"
-    return answer
+    response = HttpResponse(logo.content, content_type=logo.content_type)
+    response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Cache-Control"] = "public, max-age=3600"
+    return response
 
 
 def version(merchant: Merchant) -> str:

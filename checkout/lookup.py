@@ -1,4 +1,4 @@
-"""Look up the objects that a checkout call refers to: request, route, chain, wallet and token."""
+"""Look up the objects that a checkout call names: request, route, chain, wallet and token."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -23,14 +23,13 @@ Client = Callable[[Chain], ChainClient]
 
 
 def validated(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:
-    """Return the validated body. Raises an error for each invalid field."""
     serializer = serializer_class(data=request.data)
     serializer.is_valid(raise_exception=True)
     return dict(serializer.validated_data)
 
 
 def find_request(id_or_shortcode: str) -> PaymentRequest:
-    """Return the request with this UUID or shortcode; raises ObjectMissing."""
+    """Return the request with this UUID or shortcode. Raises ObjectMissing."""
     request_id = None
     with suppress(ValueError):
         request_id = uuid.UUID(id_or_shortcode)
@@ -44,7 +43,7 @@ def find_request(id_or_shortcode: str) -> PaymentRequest:
 
 
 def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
-    """Return the route with this id, optionally only if it belongs to the request `of`. Raises ObjectMissing."""
+    """Return the route with this id, if `of` is set only one of this request. Raises ObjectMissing."""
     routes = Route.objects.select_related(
         "request__token", "request__chain", "request__merchant", "chain", "token"
     )
@@ -54,9 +53,9 @@ def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
 
 
 def chain_of(chain_id: int, *, active_only: bool = True) -> Chain:
-    """Return the chain.
+    """Return the chain. Raises ApiError.
 
-    Inactive chains are still needed for hashes, since payments there may be in progress, and for refunds.
+    Hashes and refunds also need inactive chains: payments there may be in progress.
     """
     chain = find_chain(chain_id, active_only=active_only)
     if chain is None:
@@ -77,8 +76,8 @@ def token_of(
 ) -> Token:
     """Return the token of the body's `token_id` or `token_address`. Raises ApiError.
 
-    A `token_address` can also be a token that only a routing provider lists. It may be returned unsaved, and only for
-    such a token a node is queried.
+    A `token_address` may be a token that only a routing provider lists. It may be returned unsaved, and only such a
+    token needs a call to a node.
     """
     if "token_id" not in body:
         return token_to_pay_with(chain, body["token_address"], client=client)

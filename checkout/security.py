@@ -1,4 +1,4 @@
-"""The security headers of the checkout's pages: only our own scripts, and only registered origins may embed them."""
+"""The security headers of the checkout's pages: only our own scripts, embedding only by registered origins."""
 
 import re
 import secrets
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from django.http import HttpRequest, HttpResponse
 
-# The format that `parse_origin` returns. Checked again here, so that nothing else gets into the header.
+# The format that `parse_origin` returns, checked again so that nothing else enters the header.
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _CONNECTS_TO = re.compile(r"(?:ws|http)s?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
@@ -25,10 +25,10 @@ def page_policy(
     framed_by: Iterable[str] = (),
     connects_to: Iterable[str] = (),
 ) -> HttpResponse:
-    """Set a policy on `response` that allows only our own files and this response's nonce; return the response.
+    """Set a policy that allows only our own files and this response's nonce; return the response.
 
     `framed_by` are the origins that may embed the page; by default none. `connects_to` are origins to which the page
-    may open web sockets or send requests. Raises ValueError if one is no origin.
+    may open web sockets or send requests. Raises ValueError for an invalid origin.
     """
     for origin in connects_to:
         if not _CONNECTS_TO.fullmatch(origin):

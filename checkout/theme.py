@@ -1,7 +1,7 @@
 """A merchant's colours as CSS custom properties, adjusted so that text stays readable (WCAG 1.4.3, 1.4.11).
 
 Computed on the server, so that browsers need no CSS colour functions. The background colours are those of
-styles/colours.css, which also has the defaults for merchants without colours.
+styles/colours.css, which also has the defaults.
 """
 
 import re
@@ -9,7 +9,7 @@ import re
 from merchants import contrast
 
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
-# The card, inset areas in it, and the track of a progress bar.
+# The card, its inset areas, and the track of a progress bar.
 LIGHT_GROUNDS = ("#ffffff", "#f7f7f6", "#e4e4e2")
 DARK_GROUNDS = ("#17181b", "#1e2023", "#2d2f33")
 _ON_LIGHT_PAGE = "#55585f"
@@ -49,7 +49,9 @@ def _button(accent: str) -> dict[str, str]:
 
 
 def _by_night(accent: str) -> str:
-    """Return a button's background on the dark card: the accent if its contrast suffices, else a lighter shade."""
+    """Return a button's background on the dark card: the accent if its contrast suffices, else a lighter
+    shade.
+    """
     grounds = DARK_GROUNDS[:2]
     if all(contrast.contrast_ratio(accent, ground) >= contrast.ENOUGH_FOR_CONTROLS for ground in grounds):
         return accent

@@ -3,9 +3,9 @@ from django.urls import path
 from checkout.api.refund_building import RefundBuildViewSet
 from checkout.api.views import CheckoutViewSet
 from checkout.api.wallet_views import WalletViewSet
-from checkout.pages.by_hand import by_hand_page, take_hash
-from checkout.pages.by_hand_proof import ask_for_proof, proof_page, take_hash_after_proof
-from checkout.pages.claim import claim_page, sign_page, take_address
+from checkout.pages.by_hand import by_hand_page, submit_by_hand
+from checkout.pages.by_hand_proof import proof_page, request_proof, submit_hash_after_proof
+from checkout.pages.claim import choose_address, claim_page, sign_page
 from checkout.pages.favicon import favicon
 from checkout.pages.front import front_page
 from checkout.pages.logos import logo, token_logo
@@ -51,16 +51,16 @@ urlpatterns = [
     path("logos/<int:chain_id>/<str:address>", token_logo, name="token-logo"),
     path("pay/<str:shortcode>/logo", logo, name="logo"),
     path("pay/<str:shortcode>/by-hand", by_hand_page, name="by-hand"),
-    path("pay/<str:shortcode>/by-hand/sent", never_refused(take_hash), name="by-hand-sent"),
-    path("pay/<str:shortcode>/by-hand/proof", ask_for_proof, name="by-hand-ask"),
+    path("pay/<str:shortcode>/by-hand/sent", never_refused(submit_by_hand), name="by-hand-sent"),
+    path("pay/<str:shortcode>/by-hand/proof", request_proof, name="by-hand-ask"),
     path("pay/<str:shortcode>/by-hand/proof/<str:route_id>", proof_page, name="by-hand-proof"),
     path(
         "pay/<str:shortcode>/by-hand/proof/<str:route_id>/sent",
-        never_refused(take_hash_after_proof),
+        never_refused(submit_hash_after_proof),
         name="by-hand-proof-sent",
     ),
     path("refunds/<str:code>", claim_page, name="claim"),
-    path("refunds/<str:code>/address", take_address, name="claim-address"),
+    path("refunds/<str:code>/address", choose_address, name="claim-address"),
     path("refunds/<str:code>/sign/<str:choice>", sign_page, name="claim-sign"),
     path("pay/<str:shortcode>/receipt", receipt_page, name="receipt"),
 ]

@@ -11,7 +11,7 @@ _STEPS = 50
 
 
 def contrast_ratio(one: str, other: str) -> float:
-    """Return the contrast of two colours written #rrggbb, from 1 (the same) to 21 (black on white)."""
+    """Return the contrast of two #rrggbb colours, from 1 (the same) to 21 (black on white)."""
     darker, lighter = sorted((_luminance(one), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -27,12 +27,12 @@ def check_accent(colour: str) -> None:
 
 
 def readable_on(ground: str) -> str:
-    """Return black or white, whichever has more contrast to `ground`; always at least 4.5 : 1 (WCAG 1.4.3)."""
+    """Return black or white, whichever has more contrast to `ground`: at least 4.5 : 1 (WCAG 1.4.3)."""
     return max("#000000", "#ffffff", key=lambda ink: contrast_ratio(ink, ground))
 
 
 def set_apart(colour: str, grounds: Iterable[str], ratio: float, towards: str) -> str:
-    """Return `colour`, blended with `towards` just enough to reach `ratio` against all `grounds`.
+    """Blend `colour` with `towards` just enough to reach `ratio` against all `grounds`.
 
     `towards` (black or white) must reach the ratio itself.
     """
@@ -45,13 +45,12 @@ def set_apart(colour: str, grounds: Iterable[str], ratio: float, towards: str) -
 
 
 def darken(colour: str, luminance: float) -> str:
-    """Return `colour`, blended with black just enough to have at most this luminance (0 to 1)."""
+    """Blend `colour` with black just enough for a luminance of at most `luminance` (0 to 1)."""
     steps = (blend(colour, "#000000", step / _STEPS) for step in range(_STEPS))
     return next((step for step in steps if _luminance(step) <= luminance), "#000000")
 
 
 def blend(colour: str, other: str, share: float) -> str:
-    """Return `colour` blended with a `share` (0 to 1) of `other`."""
     pairs = ((int(colour[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5))
     return "#" + "".join(f"{round(one + (two - one) * share):02x}" for one, two in pairs)
 

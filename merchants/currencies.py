@@ -1,4 +1,4 @@
-"""Amounts of money in a currency, as merchants state them."""
+"""Parse and validate amounts and currencies of prices."""
 
 from decimal import Decimal
 
@@ -10,17 +10,16 @@ from chains.amounts import AmountError, read_decimal
 from chains.currencies import DIGITS, is_currency
 from config.api.errors import ErrorCode
 
-MOST_DIGITS = 15
+MAX_DIGITS = 15
 
 
 def validate_currency(code: str) -> None:
-    """Raise ValidationError for what is not the code of a currency."""
     if not is_currency(code):
         raise ValidationError("This is not the code of a currency (ISO 4217), such as USD or EUR.")
 
 
 def validate_reporting_currency(code: str) -> None:
-    """Raise ValidationError for a currency that no two independent rate sources list."""
+    """Raise ValidationError for a currency that fewer than two independent rate sources list."""
     validate_currency(code)
     problem: str | None = import_string(settings.CURRENCY_CHECK)(code)
     if problem is not None:
@@ -28,7 +27,7 @@ def validate_reporting_currency(code: str) -> None:
 
 
 def read_price(text: object, currency: str) -> Decimal:
-    """Return the amount of a price, with exactly the currency's digits.
+    """Return the amount of a price, with exactly the currency's fraction digits.
 
     Accepts ASCII `digits[.digits]`. Raises AmountError for any other text, for more digits than the currency has, for
     zero and for more than 15 digits before the point.
@@ -39,9 +38,9 @@ def read_price(text: object, currency: str) -> Decimal:
         message = f"{currency} has {digits} fraction digits; got {len(fraction)}."
         raise AmountError(ErrorCode.AMOUNT_TOO_PRECISE, message)
     whole = whole.lstrip("0") or "0"
-    if len(whole) > MOST_DIGITS:
+    if len(whole) > MAX_DIGITS:
         raise AmountError(
-            ErrorCode.AMOUNT_TOO_LARGE, f"A price has at most {MOST_DIGITS} digits before the point."
+            ErrorCode.AMOUNT_TOO_LARGE, f"A price has at most {MAX_DIGITS} digits before the point."
         )
     amount = Decimal(f"{whole}.{fraction.ljust(digits, '0')}" if digits else whole)
     if not amount:

@@ -7,7 +7,6 @@ from django.conf import settings
 
 
 def encrypt(secret: bytes) -> bytes:
-    """Return `secret` encrypted under the newest key."""
     return _keys(*settings.ENCRYPTION_KEYS).encrypt(secret)
 
 
@@ -17,7 +16,7 @@ def decrypt(stored: bytes | memoryview) -> bytes:
 
 
 def renew(stored: bytes | memoryview) -> bytes:
-    """Return the same secret encrypted under the newest key. Raises InvalidToken as `decrypt` does."""
+    """Encrypt the secret again under the newest key. Raises InvalidToken as `decrypt` does."""
     return _keys(*settings.ENCRYPTION_KEYS).rotate(bytes(stored))
 
 

@@ -6,7 +6,7 @@ import uuid
 from uuid_utils.compat import uuid7 as _uuid7
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-# Without 0, 1, l, I, O and the like, so that a code can be read aloud; 12 characters hold 69 bits.
+# Without look-alikes such as 0, 1, l, I and O, so that a code can be read aloud; 12 characters hold 69 bits.
 _SHORTCODE = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz"
 
 
@@ -26,7 +26,7 @@ def shortcode() -> str:
 
 
 def _random_text(alphabet: str, length: int) -> str:
-    """Return that many characters, each as likely as the others, for one question to the system's random source."""
+    """Return random characters, uniformly distributed, with one system call."""
     number, characters = secrets.randbelow(len(alphabet) ** length), []
     for _ in range(length):
         number, place = divmod(number, len(alphabet))

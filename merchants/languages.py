@@ -1,6 +1,6 @@
 """The checkout's languages; a merchant's default is one of them."""
 
-# By tag, each by its own name, in the order of the switch.
+# Names in the language itself, by tag, in the order of the language switch.
 LANGUAGES = {
     "en": "English",
     "es": "Español",
@@ -17,21 +17,21 @@ LANGUAGES = {
 }
 ENGLISH = "en"
 _BY_LOWER_CASE = {tag.lower(): tag for tag in LANGUAGES}
-# Other names of the same, and what their readers can be expected to read.
+# Aliases, and the nearest language of their readers.
 _ALSO = {"pt": "pt-BR", "zh": "zh-Hans", "zh-cn": "zh-Hans", "zh-sg": "zh-Hans"}
 
 
-def known_language(tag: str) -> str | None:
-    """Return the best language for `tag`, such as "de" for "de-AT", or None.
+def closest_language(tag: str) -> str | None:
+    """Return the best language for `tag`, such as "de" for "de-AT".
 
-    Who reads Traditional Chinese is not taken for a reader of Simplified Chinese.
+    Simplified Chinese is not a substitute for Traditional Chinese.
     """
-    wanted = tag.lower()
-    while wanted:
-        found = _BY_LOWER_CASE.get(wanted) or _ALSO.get(wanted)
-        if found:
-            return found
-        if wanted.startswith("zh-") and not wanted.startswith("zh-hans"):
+    prefix = tag.lower()
+    while prefix:
+        match = _BY_LOWER_CASE.get(prefix) or _ALSO.get(prefix)
+        if match:
+            return match
+        if prefix.startswith("zh-") and not prefix.startswith("zh-hans"):
             return None
-        wanted = wanted.rpartition("-")[0]
+        prefix = prefix.rpartition("-")[0]
     return None

@@ -1,6 +1,6 @@
 """Look up a merchant by the ID that a stored row names.
 
-What is returned may be shared with other threads (`config.database.process_cache`): do not change it.
+Other threads may share the result (`config.database.process_cache`): don't change it.
 """
 
 import uuid
@@ -15,7 +15,6 @@ _merchant: CompiledQuery[Merchant] = CompiledQuery(
 
 
 def merchant_by_id(merchant_id: uuid.UUID) -> Merchant:
-    """Return the merchant. Raises Merchant.DoesNotExist."""
     merchant = _merchants.get(merchant_id)
     if merchant is None:
         raise Merchant.DoesNotExist

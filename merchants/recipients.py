@@ -1,6 +1,6 @@
 """A merchant's allowed recipients: wallets its payment requests may pay, on every chain of the family.
 
-A leaked API key can't send customers' money elsewhere, since no API call changes the list. An empty list allows any
+No API call changes the list, so a leaked API key can't send customers' money elsewhere. An empty list allows any
 recipient.
 """
 
@@ -17,7 +17,7 @@ from config.database.process_cache import ProcessCache
 from merchants.models import AllowedRecipient, Merchant
 from merchants.staff import audit
 
-_LIST_LOCK = 0x616C  # PostgreSQL's quittance_is_allowed_recipient has the same number
+_LIST_LOCK = 0x616C  # PostgreSQL's quittance_is_allowed_recipient uses the same number.
 
 
 def parse_recipient(text: str) -> tuple[str, str]:
@@ -29,14 +29,14 @@ def parse_recipient(text: str) -> tuple[str, str]:
 def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Problem | None:
     """Return why a new request of `merchant` may not pay this canonical address, or None if it may.
 
-    The list may be as old as a second: `require_allowed` checks it again under a lock.
+    The list may be a second old; `require_allowed` checks it again under a lock.
     """
     allowed = _lists.get(merchant.pk)
     return None if not allowed or (chain_type, address) in allowed else _not_allowed(chain_type, address)
 
 
 def is_listed(merchant: Merchant, chain_type: str, address: str) -> bool:
-    """Whether the merchant's list has this canonical address. An empty list has none."""
+    """Whether the merchant's list has this canonical address; False for an empty list."""
     return AllowedRecipient.objects.filter(merchant=merchant, chain_type=chain_type, address=address).exists()
 
 
@@ -51,7 +51,7 @@ def _not_allowed(chain_type: str, address: str) -> Problem:
 def require_allowed(merchant: Merchant, chain_type: str, address: str) -> None:
     """Raise ApiError if a new request of `merchant` may not pay this canonical address.
 
-    The list can't change before the caller's transaction ends: it holds a shared lock on the list until then.
+    A shared lock keeps the list unchanged until the caller's transaction ends.
     """
     sql = "SELECT quittance_is_allowed_recipient(%s, %s, %s)"
     (is_allowed,) = run(sql, [merchant.pk, chain_type, address]).fetchall()[0]
@@ -62,7 +62,7 @@ def require_allowed(merchant: Merchant, chain_type: str, address: str) -> None:
 def allow_recipients(
     merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
-    """Add canonical addresses to the list and log it; return how many were new.
+    """Add canonical addresses to the list and log it; return the number of new ones.
 
     `request` is the portal's, None for the command line.
     """
@@ -82,10 +82,9 @@ def allow_recipients(
 def disallow_recipients(
     merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
-    """Remove canonical addresses from the list and log it; return how many remain.
+    """Remove canonical addresses from the list and log it; return the number that remains.
 
-    Requests that exist keep their recipient. Raises LookupError for an address that is not on the list, and then
-    changes nothing.
+    Existing requests keep their recipient. Raises LookupError, and changes nothing, if an address is not on the list.
     """
     with transaction.atomic():
         _lock_list(merchant)
@@ -100,7 +99,7 @@ def disallow_recipients(
 
 
 def _lock_list(merchant: Merchant) -> None:
-    """Take an exclusive lock on the list until the transaction ends, against concurrent creates."""
+    """Lock the list against concurrent creates until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_LIST_LOCK, str(merchant.pk)])
 

@@ -36,7 +36,7 @@ def create_merchant(*, name: str) -> Merchant:
 
 
 def find_merchant(text: str) -> Merchant:
-    """Return the merchant with this id or exact, unique name; raises MerchantNotFound."""
+    """Return the merchant with this id or exact, unique name. Raises MerchantNotFound."""
     id_ = merchant_id(text)
     merchants = list(Merchant.objects.filter(id=id_) if id_ else Merchant.objects.filter(name=text)[:2])
     if len(merchants) != 1:
@@ -72,10 +72,10 @@ def issue_key(
 def rotate_key(
     api_key: ApiKey, *, overlap: timedelta, expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """Issue a key with the same permissions. The old one expires after `overlap`, or earlier if already set.
+    """Issue a key with the same permissions; the old one expires after `overlap` or at its earlier expiry.
 
-    Without an overlap, the old one is revoked instead, so that a later change of its expiry can't re-enable it.
-    `expires_at` is the new key's expiry.
+    Without an overlap, the old key is revoked, so that a later change of its expiry can't re-enable it. `expires_at`
+    is the new key's expiry.
     """
     ends = timezone.now() + overlap
     if not overlap:
@@ -100,7 +100,7 @@ def authenticate_key(key: str) -> ApiKey:
     if not _KEY.fullmatch(key):
         message = "The API key is malformed: a key is quitt_ and 40 hexadecimal digits."
         raise ApiError(ErrorCode.API_KEY_MISSING, message)
-    # Read on each call, so that a revoked key is refused at once.
+    # Read on each call, so that a revoked key stops working at once.
     row = _by_digest.first(digest=_digest(key))
     if row is None:
         raise ApiError(ErrorCode.API_KEY_INVALID, "There is no such API key.")
@@ -122,12 +122,11 @@ def _checked_name(name: str) -> str:
 
 
 def _note_use(row: ApiKey) -> None:
-    """Update `last_used_at`, at most once a minute."""
     now = timezone.now()
     if row.last_used_at is None or now - row.last_used_at >= _LAST_USED_RESOLUTION:
         ApiKey.objects.filter(pk=row.pk).update(last_used_at=now)
 
 
 def _digest(key: str) -> bytes:
-    """SHA-256 is enough: a key holds 160 random bits, so there is nothing to guess (ASVS 6.5.2)."""
+    """SHA-256 is enough: a key has 160 random bits and can't be guessed (ASVS 6.5.2)."""
     return hashlib.sha256(key.encode("ascii")).digest()

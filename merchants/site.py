@@ -24,7 +24,7 @@ class PortalSite(_Site):
     login_form = SignInForm
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return whether the user is active staff and has passed two-factor sign-in."""
+        """Whether the user is active staff and has passed two-factor sign-in."""
         return super().has_permission(request) and not two_factor.is_missing(request.user)
 
     def get_urls(self) -> list[Any]:
@@ -37,7 +37,7 @@ class PortalSite(_Site):
         return [*own, *password_reset.urls(self), *super().get_urls()]
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Ask for user name and password; users who already gave them are redirected to the next step."""
+        """Redirect users who already gave user name and password to the next step."""
         if request.method == "GET" and super().has_permission(request):
             return HttpResponseRedirect(next_step(request, _local(request)))
         context = {
@@ -57,17 +57,16 @@ class PortalSite(_Site):
         )(request)
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Sign out and log it."""
         if request.method == "POST" and request.user.is_authenticated:
             audit.note(request, audit.What.SIGNED_OUT)
         return super().logout(request, extra_context)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Change the user's own password, which ends all other sessions."""
-        answer = super().password_change(request, extra_context)
-        if request.method == "POST" and answer.status_code == 302:
+        response = super().password_change(request, extra_context)
+        if request.method == "POST" and response.status_code == 302:
             audit.note(request, audit.What.PASSWORD_CHANGED, subject=request.user.get_username())
-        return answer
+        return response
 
 
 def _local(request: HttpRequest) -> str:

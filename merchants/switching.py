@@ -1,4 +1,4 @@
-"""Turn kill switches (`chains.switches`), with a line in the security log in the same transaction."""
+"""Turn kill switches (`chains.switches`), with an entry in the security log in the same transaction."""
 
 from django.db import transaction
 from django.http import HttpRequest
@@ -9,7 +9,7 @@ from merchants.staff import audit
 
 
 def switch_off(name: str, *, reason: str, request: HttpRequest | None) -> tuple[Target, bool]:
-    """Switch something off; return what, and whether it was on. Raises UnknownSwitch."""
+    """Switch off the target; return it, and whether it was on. Raises UnknownSwitch."""
     target = find_target(name)
     actor = request.user.get_username() if request is not None else "command line"
     with transaction.atomic():
@@ -23,9 +23,9 @@ def switch_off(name: str, *, reason: str, request: HttpRequest | None) -> tuple[
 
 
 def switch_on(name: str, *, request: HttpRequest | None) -> tuple[str, bool]:
-    """Switch something on again; return its name, and whether it was off. Raises UnknownSwitch.
+    """Switch on a name again; return it, and whether it was off. Raises UnknownSwitch.
 
-    What has left the catalogue since can be switched on, too.
+    A target that has left the catalogue can be switched on too.
     """
     if not Switch.objects.filter(name=name).exists():
         name = find_target(name).name

@@ -1,6 +1,7 @@
 """Validate the URLs that merchants submit.
 
-Only the syntax is checked here. Before the service calls a URL, `webhooks.dispatch.http_client` checks its IP address.
+Only the syntax is checked here. Before the service calls a URL, `webhooks.dispatch.http_client` checks its IP
+address.
 """
 
 import ipaddress
@@ -18,7 +19,7 @@ _SPACE = re.compile(r"\s")
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _BRACKETED = re.compile(r"\[[^][]*\](:[0-9]*)?")
 _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
-# Characters that RFC 3986 allows unencoded in a path and a query; all others are percent-encoded as UTF-8.
+# RFC 3986 allows these unencoded in a path and a query; all others are percent-encoded as UTF-8.
 _SAFE_IN_TARGET = "%/:?@!$&'()*+,;=-._~[]"
 
 

@@ -1,12 +1,11 @@
 """Find payments and requests that need attention, such as unmatched money and reversed payments.
 
-The list filters and the dashboard share these queries, so that a count and the list behind it agree. A refund resolves
-a case; otherwise nothing marks it as resolved, so only the last 30 days count. As in the daily statistics, simulated
-payments and requests with simulated payments are excluded.
+The list filters and the dashboard share these queries, so that a count and its list agree. A refund resolves a case.
+Nothing else marks it as resolved, so only the last 30 days count. Simulated payments and their requests are excluded.
 
-Each matter has its own partial index ordered by time. The queries read it in that order with a limit, because the
-planner can't know how few rows match and would otherwise scan the whole table. The indexes know only what was paid:
-requests with refunds are then checked one by one, by `PaymentRequest.net`.
+Each matter has a partial index ordered by time. The queries read it in that order with a limit: the planner can't
+know how few rows match, and would scan the whole table. The indexes ignore refunds, so `PaymentRequest.net` then
+checks each request that has any.
 """
 
 from collections.abc import Callable
@@ -23,12 +22,11 @@ from payments.refunds.reading import refunds_by_request
 
 RECENT = timedelta(days=30)
 UNANSWERED_FOR = timedelta(hours=1)
-# The most rows that are counted and listed, newest first.
-MOST = 1000
+MAX_LISTED = 1000
 
 
 class Matter(StrEnum):
-    """What can need attention."""
+    """Why a payment or a request needs attention."""
 
     REORGED = "reorged"
     AFTER_PRICE = "after_price"
@@ -55,21 +53,17 @@ LABELS = {
 _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)
 
 
-def payments_with(
-    payments: QuerySet[Payment], matter: Matter, now: datetime | None = None
-) -> QuerySet[Payment]:
-    """Return those of `payments` with this matter, of their own or of their request; at most MOST."""
-    now = now or timezone.now()
+def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payment]:
+    """Return up to MAX_LISTED of `payments` that need attention for this reason, or whose request does."""
+    now = timezone.now()
     if matter in _OF_PAYMENTS:
         return payments.filter(pk__in=_payments(payments, matter, now))
     return payments.filter(request__in=_requests(PaymentRequest.objects.all(), matter, now))
 
 
-def requests_with(
-    requests: QuerySet[PaymentRequest], matter: Matter, now: datetime | None = None
-) -> QuerySet[PaymentRequest]:
-    """Return those of `requests` with this matter, of their own or of one of their payments; at most MOST."""
-    now = now or timezone.now()
+def requests_with(requests: QuerySet[PaymentRequest], matter: Matter) -> QuerySet[PaymentRequest]:
+    """Return up to MAX_LISTED of `requests` that need attention for this reason, or whose payment does."""
+    now = timezone.now()
     if matter in _OF_PAYMENTS:
         concerned = Payment.objects.filter(pk__in=_payments(Payment.objects.all(), matter, now))
         return requests.filter(pk__in=list(concerned.values_list("request_id", flat=True)))
@@ -77,12 +71,10 @@ def requests_with(
 
 
 def count_payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> int:
-    """Return how many of `payments` have this matter themselves; at most MOST."""
     return len(_payments(payments, matter, now))
 
 
 def count_requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime) -> int:
-    """Return how many of `requests` have this matter themselves; at most MOST."""
     return len(_requests(requests, matter, now))
 
 
@@ -97,7 +89,7 @@ def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> lis
             failure_code__in=sorted(ACCEPTABLE_FAILURES),
             failed_at__gte=recent,
         )
-        # Once another transaction has completed the request, no decision is needed.
+        # No decision is needed once another transaction has completed the request.
         return _newest(unbound.exclude(request__status=PaymentRequest.Status.COMPLETED), "failed_at")
     waiting = payments.filter(status__in=Payment.OPEN, unanswered_since__lte=now - UNANSWERED_FOR)
     return _newest(waiting, "next_check_at")
@@ -120,16 +112,18 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
             more = lately.filter(~Q(type=Payment.Type.SWAP) | Exists(others))
             return list(more.order_by().values_list("request_id", flat=True).distinct())
         case Matter.AFTER_REFUND:
-            # A completed request requests nothing more, so the merchant doesn't expect such a payment.
+            # The merchant doesn't expect further payments for a completed request.
             candidates = requests.filter(status=PaymentRequest.Status.COMPLETED, amount_paid__gt=F("amount"))
-            held = _matching(candidates, "expires_at", lambda request: 0 < request.net <= request.amount)
+            within_amount = _matching(
+                candidates, "expires_at", lambda request: 0 < request.net <= request.amount
+            )
             refunds = Refund.objects.filter(
                 request=OuterRef("request"),
                 cancelled_at__isnull=True,
                 created_at__lt=OuterRef("completed_at"),
             )
             again = Payment.objects.filter(
-                Exists(refunds), request__in=held, reorged=False, completed_at__gte=recent
+                Exists(refunds), request__in=within_amount, reorged=False, completed_at__gte=recent
             )
             return list(again.order_by().values_list("request_id", flat=True).distinct())
         case Matter.PARTLY_PAID:
@@ -154,13 +148,13 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
 def _matching(
     candidates: QuerySet[PaymentRequest], time: str, is_open: Callable[[PaymentRequest], bool]
 ) -> list[Any]:
-    """Return the keys of the newest candidates that still match once their refunds and reorganisations count."""
-    # The columns of `net`: the dashboard reads up to a thousand rows for each matter.
+    """Return the newest candidates' keys that still match after refunds and reorganisations."""
+    # Only the columns of `net`: the dashboard reads up to a thousand rows for each matter.
     columns = ("status", "amount", "amount_paid", "amount_reorged", "has_refunds")
-    newest = list(candidates.only(*columns).order_by(f"-{time}")[:MOST])
+    newest = list(candidates.only(*columns).order_by(f"-{time}")[:MAX_LISTED])
     refunds_by_request(newest)
     return [request.pk for request in newest if is_open(request)]
 
 
 def _newest(rows: QuerySet[Any], time: str) -> list[Any]:
-    return list(rows.order_by(f"-{time}").values_list("pk", flat=True)[:MOST])
+    return list(rows.order_by(f"-{time}").values_list("pk", flat=True)[:MAX_LISTED])

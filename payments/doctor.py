@@ -1,5 +1,3 @@
-"""The checks of `manage.py doctor` for payments: queues, routing providers and rate sources."""
-
 from collections.abc import Iterator
 
 from django.conf import settings
@@ -8,8 +6,8 @@ from django.utils import timezone
 from chains.models import Chain, Token
 from config.doctor.finding import Finding, by_limits, failed, fine, warning
 from payments import metrics
-from payments.prices.asking import ask_each_source
 from payments.prices.currencies import USD
+from payments.prices.querying import query_each_source
 from payments.prices.rules import agree
 from payments.providers.base import ProviderDown
 from payments.providers.registry import provider_name, providers_in_order
@@ -21,15 +19,15 @@ _MORE_WORKERS = "Start more workers and read their logs; see which chain's nodes
 
 
 def check_queues() -> Iterator[Finding]:
-    """Yield how late verification, expiry and the search for unsubmitted payments are."""
+    """Report how late verification, expiry and discovery are."""
     now = timezone.now()
     late = metrics.payments_overdue(now)
     yield by_limits(
-        "payments", late, OVERDUE_SECONDS, f"the longest overdue is {late:.0f} s late", _MORE_WORKERS
+        "payments", late, OVERDUE_SECONDS, f"the longest overdue payment is {late:.0f} s late", _MORE_WORKERS
     )
     late = metrics.expiry_overdue(now)
     yield by_limits(
-        "expiry", late, OVERDUE_SECONDS, f"the longest overdue is {late:.0f} s late", _MORE_WORKERS
+        "expiry", late, OVERDUE_SECONDS, f"the longest overdue request is {late:.0f} s late", _MORE_WORKERS
     )
     names = dict(Chain.objects.filter(is_active=True).values_list("pk", "name"))
     for chain_id, late in metrics.discovery_lags(now).items():
@@ -39,7 +37,7 @@ def check_queues() -> Iterator[Finding]:
 
 
 def check_providers() -> Iterator[Finding]:
-    """Yield whether each routing provider lists tokens on our chains. No quote is requested."""
+    """Check that each routing provider lists tokens on our chains, without requesting a quote."""
     providers = providers_in_order()
     if not providers:
         yield fine("routing", "off: customers pay in the requested token")
@@ -49,8 +47,8 @@ def check_providers() -> Iterator[Finding]:
         try:
             tokens = provider.tokens(chain_ids)
         except ProviderDown as down:
-            advice = "Try again in some minutes, and see that this machine may connect to the provider."
-            yield failed(name, f"no usable answer: {down}", f"{advice} Direct payments work meanwhile.")
+            advice = "Try again in some minutes, and check that this machine can connect to the provider."
+            yield failed(name, f"no usable response: {down}", f"{advice} Direct payments still work.")
             continue
         yield from _of_provider(provider.key, name, len(tokens))
 
@@ -59,32 +57,37 @@ def _of_provider(key: str, name: str, tokens: int) -> Iterator[Finding]:
     limit = settings.ROUTING_QUOTE_LIMITS.get(key)
     hourly = limit.amount * 3600 // limit.get_expiry() if limit else None
     if not tokens:
-        yield warning(name, "serves none of the active chains", "Leave it out of ROUTING_PROVIDERS.")
+        yield warning(name, "has no tokens on the active chains", "Remove it from ROUTING_PROVIDERS.")
     elif hourly is not None and hourly < FEWEST_QUOTES_AN_HOUR:
-        summary = f"answers, but without an API key it allows this deployment {hourly} quotes an hour"
+        summary = f"works, but without an API key it allows this deployment {hourly} quotes an hour"
         yield warning(name, summary, f"Request a key from {name} and set {key.upper()}_API_KEY.")
     else:
-        yield fine(name, f"answers, with {tokens:,} tokens on these chains")
+        yield fine(name, f"works, with {tokens:,} tokens on these chains")
 
 
 def check_rates() -> Iterator[Finding]:
-    """Yield whether each rate source answers, and whether there is a rate for each token that is priced."""
+    """Check that each rate source responds, and that each priced token has a rate."""
     tokens = Token.objects.filter(is_active=True, chain__is_active=True).exclude(price_as="")
     bases = frozenset(tokens.values_list("price_as", flat=True)) - {USD}
     if not settings.RATE_SOURCES or not bases:
         yield fine("rates", "not needed: no token of the catalogue has a price, or RATE_SOURCES is off")
         return
-    # Some sources have rates of currencies alone.
-    answers = ask_each_source(bases | {_CURRENCY})
-    for source, observed in answers.items():
+    # Some sources only have rates of currencies.
+    observations = query_each_source(bases | {_CURRENCY})
+    for source, observed in observations.items():
         if observed is None:
-            advice = "See that this machine may connect to it (feeds: to the chains' nodes), or leave it out."
-            yield warning(source, "no usable answer", f"{advice} Two sources have to agree.")
+            advice = (
+                "Check that this machine can connect to it (feeds: to the chains' nodes), or remove it from "
+                "RATE_SOURCES."
+            )
+            yield warning(source, "no usable response", f"{advice} At least two sources must agree.")
         else:
-            known = f"knows {len(bases & observed.keys())} of {len(bases)} tokens"
-            yield fine(source, f"{known} and {_CURRENCY}" if _CURRENCY in observed else known)
+            coverage = f"has rates for {len(bases & observed.keys())} of {len(bases)} tokens"
+            yield fine(source, f"{coverage} and {_CURRENCY}" if _CURRENCY in observed else coverage)
     for base in sorted(bases):
-        seen = [each for observed in answers.values() if observed for each in observed.get(base, ())]
-        if agree(seen, settings.RATE_MAX_SPREAD) is None:
+        observed_rates = [
+            each for observed in observations.values() if observed for each in observed.get(base, ())
+        ]
+        if agree(observed_rates, settings.RATE_MAX_SPREAD) is None:
             summary = "fewer than two sources agree, so requests with a price return rate_unavailable"
             yield failed(f"rate of {base}", summary, "Add a source (docs/adding-a-rate-source.md) or a feed.")

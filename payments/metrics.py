@@ -1,5 +1,3 @@
-"""Metrics of payments: open and overdue payments, overdue expiry, and the progress of discovery."""
-
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -15,7 +13,7 @@ PAYMENTS_DECIDED = Counter("quittance_payments_decided", "Payments that complete
 
 
 def collect() -> Iterator[Metric]:
-    """Yield the gauges, each from one query that uses a partial index."""
+    """Yield the gauges. Each query uses a partial index."""
     now = timezone.now()
     open_payments = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
     by_chain = GaugeMetricFamily("quittance_payments_open", "Payments under verification.", labels=("chain",))
@@ -36,20 +34,20 @@ def collect() -> Iterator[Metric]:
 
 
 def payments_overdue(now: datetime) -> float:
-    """Return the seconds since the longest overdue payment was due for its next check; 0 if none is."""
+    """Seconds since the longest overdue payment was due for its next check; 0 if none is."""
     due = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
     oldest = due.aggregate(oldest=Min("next_check_at"))["oldest"]
     return _seconds_since(oldest, now)
 
 
 def expiry_overdue(now: datetime) -> float:
-    """Return the seconds since the longest overdue request was due to expire; 0 if none is."""
+    """Seconds since the longest overdue request was due to expire; 0 if none is."""
     past_end = PaymentRequest.objects.filter(status=PaymentRequest.Status.ACTIVE, expiry_check_at__lte=now)
     return _seconds_since(past_end.aggregate(earliest=Min("expiry_check_at"))["earliest"], now)
 
 
 def discovery_lags(now: datetime) -> dict[int, float]:
-    """Return, by chain, the seconds since it was last searched up to its head for the slowest merchant."""
+    """Map each chain to the seconds since the slowest merchant's search reached its head."""
     searched = MerchantCursor.objects.values_list("chain").annotate(
         at=Min(Greatest("searched_at", "created_at"))
     )
@@ -57,10 +55,9 @@ def discovery_lags(now: datetime) -> dict[int, float]:
 
 
 def _discovery(now: datetime) -> Iterator[Metric]:
-    """Yield the number of watched requests and the search lag of the slowest merchant, by chain."""
     watches = GaugeMetricFamily(
         "quittance_discovery_watches",
-        "Requests for whose unsubmitted payments the chain is searched.",
+        "Requests without a submitted payment that discovery searches for.",
         labels=("chain",),
     )
     for chain_id, count in DiscoveryCursor.objects.values_list("chain", "watches"):

@@ -17,7 +17,7 @@ from config.admin import portal
 from config.admin.actions import Action, WithActions
 from config.admin.cells import NOTHING, ago, exact, in_zone, two_lines, when
 from config.admin.filters import Autocompleted, Choices, Days, Dropdown
-from merchants.staff.records import FOUND_AT_MOST, Records, found_by
+from merchants.staff.records import MAX_FOUND, Records, found_by
 from webhooks.attention import given_up, in_trouble
 from webhooks.dispatch.redelivery import redeliver
 from webhooks.models import Attempt, Delivery, Endpoint, Event
@@ -25,10 +25,10 @@ from webhooks.resending import MOST_AT_ONCE, ResendForm, resend_each, seen_of
 from webhooks.status_labels import (
     DELIVERY_COLOURS,
     ENDPOINT_COLOURS,
-    answer_of,
     is_success,
     of_delivery,
     of_endpoint,
+    response_text,
     state_of,
 )
 
@@ -37,39 +37,29 @@ _DELIVERY = "del_"
 
 
 class Trouble(Dropdown):
-    """A filter for endpoints that need attention."""
-
     title = "attention"
     parameter_name = "trouble"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface
-        """Return the choices."""
         return [("yes", "Disabled by us, or failing for a day")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Endpoint]) -> QuerySet[Endpoint]:  # noqa: ARG002 - the interface
-        """Return the filtered rows."""
         return in_trouble(queryset, timezone.now()) if self.value() == "yes" else queryset
 
 
 class GivenUp(Dropdown):
-    """A filter for deliveries that are no longer retried."""
-
     title = "attention"
     parameter_name = "attention"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface
-        """Return the choices."""
-        return [("given_up", "Given up within a week")]
+        return [("given_up", "Failed within a week")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:  # noqa: ARG002 - the interface
-        """Return the filtered rows."""
         return given_up(queryset, timezone.now()) if self.value() == "given_up" else queryset
 
 
 @admin.register(Endpoint)
 class EndpointAdmin(Records):
-    """Each merchant's endpoint and its health."""
-
     change_form_template = "admin/webhooks/endpoint/change_form.html"
     list_display = ("owner", "state", "place", "failing", "changed")
     list_filter = ("is_enabled", Trouble)
@@ -83,11 +73,10 @@ class EndpointAdmin(Records):
         return rows.filter(Q(merchant__name__icontains=text) | Q(url__icontains=text))
 
     def beside(self, request: HttpRequest, endpoint: Endpoint | None) -> dict[str, Any]:
-        """Add the endpoint's health and facts."""
         if endpoint is None:
             return super().beside(request, endpoint)
         waiting = Delivery.objects.filter(merchant=endpoint.merchant_id, status=Delivery.Status.PENDING)
-        count = waiting.order_by()[:FOUND_AT_MOST].count()
+        count = waiting.order_by()[:MAX_FOUND].count()
         return {
             **super().beside(request, endpoint),
             "title": f"Webhook endpoint of {endpoint.merchant}",
@@ -96,29 +85,25 @@ class EndpointAdmin(Records):
             "diagnosis": of_endpoint(endpoint, timezone.now()),
             "facts": [
                 ("Merchant", portal.link(portal.change_url(endpoint.merchant), str(endpoint.merchant))),
-                ("Waiting to be sent", f"{count}{' or more' if count == FOUND_AT_MOST else ''}"),
+                ("Waiting to be sent", f"{count}{' or more' if count == MAX_FOUND else ''}"),
                 ("Failing since", _both(endpoint.failing_since)),
             ],
         }
 
     @admin.display(description="Event types")
     def types(self, endpoint: Endpoint) -> str:
-        """Return the event types."""
         return ", ".join(endpoint.event_types)
 
     @admin.display(description="Previous secret valid until")
     def former_secret(self, endpoint: Endpoint) -> str:
-        """Return when the previous secret stops signing."""
         return _both(endpoint.previous_secret_expires_at)
 
     @admin.display(description="Merchant", ordering="merchant__name")
     def owner(self, endpoint: Endpoint) -> str:
-        """Return the merchant."""
         return str(endpoint.merchant)
 
     @admin.display(description="State")
     def state(self, endpoint: Endpoint) -> str:
-        """Return the state as a badge."""
         return portal.badge(state_of(endpoint), ENDPOINT_COLOURS)
 
     @admin.display(description="URL")
@@ -133,14 +118,11 @@ class EndpointAdmin(Records):
 
     @admin.display(description=in_zone("Changed"), ordering="updated_at")
     def changed(self, endpoint: Endpoint) -> str:
-        """Return when it was last changed."""
         return when(endpoint.updated_at)
 
 
 @admin.register(Event)
 class EventAdmin(Records):
-    """The events that merchants receive."""
-
     change_form_template = "admin/webhooks/event/change_form.html"
     list_display = ("code", "kind", "owner", "happened")
     list_filter = (("type", Choices), ("merchant", Autocompleted), ("created", Days))
@@ -154,7 +136,6 @@ class EventAdmin(Records):
         return ()
 
     def found(self, rows: QuerySet[Event], text: str) -> QuerySet[Event]:
-        """Return the events with this id, or about the object that `text` names."""
         named = [rows.filter(dedupe_key__startswith=key) for key in self.about(text)]
         if text.startswith(_EVENT):
             named.append(rows.filter(pk=text))
@@ -166,7 +147,6 @@ class EventAdmin(Records):
         return events.defer("row_body")
 
     def beside(self, request: HttpRequest, event: Event | None) -> dict[str, Any]:
-        """Add the body and the deliveries."""
         if event is None:
             return super().beside(request, event)
         deliveries = event.deliveries.select_related("merchant").order_by("-created_at", "-id")
@@ -192,55 +172,44 @@ class EventAdmin(Records):
 
     @admin.display(description="Event")
     def code(self, event: Event) -> str:
-        """Return the event id."""
         return format_html('<span class="q-code">{}</span>', event.pk)
 
     @admin.display(description="Type")
     def kind(self, event: Event) -> str:
-        """Return the event type."""
         return event.type
 
     @admin.display(description="Merchant")
     def owner(self, event: Event) -> str:
-        """Return the merchant."""
         return str(event.merchant)
 
     @admin.display(description=in_zone("Happened"), ordering="created")
     def happened(self, event: Event) -> str:
-        """Return the time of the event."""
         return when(event.created)
 
 
 class Resend(Action):
-    """Send a delivery again."""
-
     name, icon, permission = "resend", "forward_to_inbox", "webhooks.resend_delivery"
 
     def label(self, row: Delivery) -> str:
-        """Return the label of the button."""
         return "Send now" if row.status == Delivery.Status.PENDING else "Send again"
 
     def is_offered(self, row: Delivery) -> bool:
-        """Return False for test events, which can't be sent again."""
+        """Test events can't be sent again."""
         return not row.is_test
 
     def explanation(self, row: Delivery) -> str:
-        """Return the explanation for the confirmation page."""
         return (
             f"Sends the same body to {_destination(row)} now, with a new signature, in up to eight attempts. "
             f"Its event ID stays {row.public_event_id}, so that the merchant can ignore duplicates."
         )
 
     def lock(self, row: Delivery) -> Delivery:
-        """Return the delivery, locked."""
         return Delivery.objects.select_for_update(of=("self",)).select_related("merchant").get(pk=row.pk)
 
     def seen(self, row: Delivery) -> str:
-        """Return a fingerprint of the delivery's state."""
         return seen_of(row)
 
     def perform(self, row: Delivery, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
-        """Send the delivery again."""
         from_status = row.status
         again = redeliver(row, actor)
         return f"Sent again ({from_status} → {again.status}).", f"{row.pk} is being sent."
@@ -248,11 +217,9 @@ class Resend(Action):
 
 @admin.register(Delivery)
 class DeliveryAdmin(WithActions, Records):
-    """The deliveries with their attempts."""
-
     change_form_template = "admin/webhooks/delivery/change_form.html"
     confirmed_actions = (Resend(),)
-    list_display = ("code", "state", "last_answer", "owner", "due", "created")
+    list_display = ("code", "state", "last_response", "owner", "due", "created")
     list_filter = (
         ("status", Choices),
         GivenUp,
@@ -277,15 +244,13 @@ class DeliveryAdmin(WithActions, Records):
         )
 
     def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - overridden in payments
-        """Return the `dedupe_key` prefixes of events about the object that `text` names."""
         return ()
 
     def found(self, rows: QuerySet[Delivery], text: str) -> QuerySet[Delivery]:
-        """Return the deliveries with this id, this event id, or of events about the object that `text` names."""
         events: list[str] = []
         for key in self.about(text):
             about = Event.objects.filter(dedupe_key__startswith=key)
-            events.extend(about.values_list("pk", flat=True)[:FOUND_AT_MOST])
+            events.extend(about.values_list("pk", flat=True)[:MAX_FOUND])
         named = [rows.filter(event__in=events)] if events else []
         if text.startswith(_EVENT):
             named += [rows.filter(event=text), rows.filter(event=None, public_event_id=text)]
@@ -294,7 +259,6 @@ class DeliveryAdmin(WithActions, Records):
         return found_by(rows, named)
 
     def has_resend_permission(self, request: HttpRequest) -> bool:
-        """Return whether the user may send deliveries again."""
         return request.user.has_perm(Resend.permission)
 
     @admin.action(description="Send again", permissions=["resend"])
@@ -317,7 +281,7 @@ class DeliveryAdmin(WithActions, Records):
             explanation="Sends the same bodies to their merchants now, with new signatures, in up to eight attempts "
             "each. Merchants recognise events by their IDs and ignore duplicates.",
             button="Send again",
-            form=ResendForm.asking_about(chosen),
+            form=ResendForm.confirming(chosen),
         )
         page.context_data = {
             **(page.context_data or {}),
@@ -327,7 +291,6 @@ class DeliveryAdmin(WithActions, Records):
         return page
 
     def beside(self, request: HttpRequest, delivery: Delivery | None) -> dict[str, Any]:
-        """Add the status, the attempts and the body."""
         if delivery is None:
             return super().beside(request, delivery)
         return {
@@ -357,12 +320,10 @@ class DeliveryAdmin(WithActions, Records):
 
     @admin.display(description="Delivery")
     def code(self, delivery: Delivery) -> str:
-        """Return the event type and the delivery id."""
         return two_lines(delivery.type, delivery.pk)
 
     @admin.display(description="Status", ordering="status")
     def state(self, delivery: Delivery) -> str:
-        """Return the status as badges."""
         labels = [portal.badge(delivery.status, DELIVERY_COLOURS)]
         if delivery.is_test:
             labels.append(portal.badge("test", {}))
@@ -371,26 +332,23 @@ class DeliveryAdmin(WithActions, Records):
         )
 
     @admin.display(description="Last response")
-    def last_answer(self, delivery: Delivery) -> str:
+    def last_response(self, delivery: Delivery) -> str:
         """Return the last response and the number of attempts."""
         if delivery.attempts == 0:
             return NOTHING
-        response = answer_of(getattr(delivery, "last_status", None), getattr(delivery, "last_error", ""))
+        response = response_text(getattr(delivery, "last_status", None), getattr(delivery, "last_error", ""))
         return two_lines(response, f"{delivery.attempts} attempt{'' if delivery.attempts == 1 else 's'}")
 
     @admin.display(description="Merchant")
     def owner(self, delivery: Delivery) -> str:
-        """Return the merchant."""
         return str(delivery.merchant)
 
     @admin.display(description=in_zone("Next attempt"))
     def due(self, delivery: Delivery) -> str:
-        """Return when the next attempt is due."""
         return when(delivery.due_at)
 
     @admin.display(description=in_zone("Created"), ordering="created_at")
     def created(self, delivery: Delivery) -> str:
-        """Return when the delivery was created."""
         return when(delivery.created_at)
 
 
@@ -411,7 +369,6 @@ def _destination(delivery: Delivery) -> str:
 
 
 def _line(attempt: Attempt) -> dict[str, object]:
-    """Return the template context of one attempt."""
     good = is_success(attempt.status_code, attempt.error)
     word = str(attempt.status_code) if attempt.status_code else "no response"
     return {

@@ -1,5 +1,3 @@
-"""Find endpoints and deliveries that need attention."""
-
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
@@ -8,7 +6,7 @@ from webhooks.models import Delivery, Endpoint
 
 RECENT = timedelta(days=7)
 FAILING_FOR = timedelta(hours=24)
-MOST = 1000
+MAX_LISTED = 1000
 
 
 def in_trouble(endpoints: QuerySet[Endpoint], now: datetime) -> QuerySet[Endpoint]:
@@ -19,16 +17,15 @@ def in_trouble(endpoints: QuerySet[Endpoint], now: datetime) -> QuerySet[Endpoin
 
 
 def given_up(deliveries: QuerySet[Delivery], now: datetime) -> QuerySet[Delivery]:
-    """Return the deliveries that failed for good within a week, without test events; at most MOST, newest first."""
+    """Return up to MAX_LISTED deliveries that failed for good within a week, without test events."""
     return deliveries.filter(pk__in=_newest_given_up(deliveries, now))
 
 
-def count_given_up(deliveries: QuerySet[Delivery], now: datetime) -> int:
-    """Return how many of `deliveries` failed for good within a week; at most MOST."""
+def count_failed(deliveries: QuerySet[Delivery], now: datetime) -> int:
     return len(_newest_given_up(deliveries, now))
 
 
 def _newest_given_up(deliveries: QuerySet[Delivery], now: datetime) -> list[str]:
     """Return the ids in the order of the partial index on failed deliveries (see `payments.attention`)."""
     failed = deliveries.filter(status=Delivery.Status.FAILED, finished_at__gte=now - RECENT, is_test=False)
-    return list(failed.order_by("-finished_at").values_list("pk", flat=True)[:MOST])
+    return list(failed.order_by("-finished_at").values_list("pk", flat=True)[:MAX_LISTED])

@@ -1,4 +1,4 @@
-"""The checks of `manage.py doctor` for webhooks: partitions, waiting deliveries, secrets, and the way out."""
+"""The checks of `manage.py doctor` for webhooks: partitions, waiting deliveries, secrets, and connections."""
 
 import time
 from collections.abc import Iterator
@@ -15,23 +15,22 @@ from webhooks.models import Endpoint
 from webhooks.storage import partitions
 
 OVERDUE_SECONDS = (60.0, 600.0)
-_MOST_SECRETS = 200
-_MOST_TRIED = 3
+_MAX_SECRETS = 200
+_MAX_TRIED = 3
 _SECONDS = 10.0
-# Days of partitions ahead, as negative numbers: beat makes them 60 days ahead.
+# Days of partitions ahead, as negative numbers: beat creates them 60 days ahead.
 _AHEAD_DAYS = (-30.0, -partitions.LEAST_AHEAD.total_seconds() / 86_400)
 
 
 def check_partitions() -> Iterator[Finding]:
-    """Yield for how many days events can be stored."""
+    """Report for how many days events can be stored."""
     days = partitions.days_ahead(timezone.now())
-    advice = "Start beat and a worker, which make partitions 60 days ahead, and read the worker's log."
+    advice = "Start beat and a worker, which create partitions 60 days ahead, and read the worker's log."
     summary = f"there are partitions of events and attempts for {max(days, 0):.0f} days"
     yield by_limits("partitions", -days, _AHEAD_DAYS, summary, advice)
 
 
 def check_queue() -> Iterator[Finding]:
-    """Yield how long the longest overdue delivery has waited."""
     _, seconds = overdue(timezone.now())
     summary = f"the longest overdue delivery has waited {seconds:.0f} s"
     advice = "Start more workers, and read their logs. Endpoints that are slow or down don't delay others."
@@ -39,33 +38,36 @@ def check_queue() -> Iterator[Finding]:
 
 
 def check_secrets() -> Iterator[Finding]:
-    """Yield whether ENCRYPTION_KEYS can read the stored webhook secrets: after a restore it may lack a key."""
+    """Check that ENCRYPTION_KEYS can decrypt the stored webhook secrets: after a restore it may lack a key."""
     stored = Endpoint.objects.order_by("-updated_at").values_list("secret_encrypted", flat=True)[
-        :_MOST_SECRETS
+        :_MAX_SECRETS
     ]
     unreadable = sum(not _is_readable(each) for each in stored)
     if unreadable:
         summary = f"{unreadable} of the newest {len(stored)} webhook secrets can't be decrypted"
-        advice = "Add the key with which they were encrypted to ENCRYPTION_KEYS. Without it, webhooks can't be signed."
+        advice = "Add the missing key to ENCRYPTION_KEYS. Without it, webhooks can't be signed."
         yield failed("ENCRYPTION_KEYS", summary, advice)
     else:
         yield fine("ENCRYPTION_KEYS", "decrypts the stored webhook secrets")
 
 
 def check_egress(*, resolve: Resolve | None = None) -> Iterator[Finding]:
-    """Yield whether endpoints of merchants can be connected to. No request is sent."""
+    """Check whether merchants' endpoints accept connections, without sending a request."""
     urls = Endpoint.objects.filter(is_enabled=True, url__isnull=False).order_by("-updated_at")
-    tried = [url for url in urls.values_list("url", flat=True)[:_MOST_TRIED] if url]
+    tried = [url for url in urls.values_list("url", flat=True)[:_MAX_TRIED] if url]
     if not tried:
-        yield fine("egress", "no merchant has an endpoint yet, so there is nothing to connect to")
+        yield fine("egress", "no merchant has an endpoint yet")
         return
     errors = [error for url in tried if (error := _connection_error(url, resolve))]
     if len(errors) == len(tried):
-        advice = "Let workers resolve names and connect to the Internet on ports 443 and 1024 up. No proxy is used."
+        advice = (
+            "Let workers resolve names and connect to the Internet on ports 443 and 1024 up. They use "
+            "no proxy."
+        )
         yield failed("egress", f"none of {len(tried)} endpoints can be connected to: {errors[0]}", advice)
     elif errors:
         summary = f"{len(errors)} of {len(tried)} endpoints can't be connected to: {errors[0]}"
-        yield warning("egress", summary, "If the others work, the fault is the merchant's.")
+        yield warning("egress", summary, "If other endpoints work, the fault is the merchant's.")
     else:
         yield fine("egress", f"{len(tried)} endpoints of merchants can be connected to")
 

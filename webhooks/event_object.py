@@ -1,4 +1,4 @@
-"""What an event carries. `payments` makes these objects; a test event holds one of made-up values."""
+"""The `data.object` of events. `payments` creates it; a test event has invented values."""
 
 from typing import Annotated, Any, Literal
 
@@ -46,8 +46,6 @@ EXAMPLE: dict[str, Any] = {
 
 @described("EventToken", "The requested token.", _TOKEN)
 class EventToken(Answer, kw_only=True):
-    """The token in an event."""
-
     id: Annotated[int, doc("The token's `id` in the catalogue.")]
     symbol: Annotated[str, doc("The symbol, for display only.")]
     decimals: Annotated[int, doc("The number of fraction digits of an amount.", ge=0)]
@@ -55,7 +53,6 @@ class EventToken(Answer, kw_only=True):
 
     @classmethod
     def of(cls, token: Token) -> "EventToken":
-        """Return the token as events show it."""
         return cls(
             id=token.id,
             symbol=token.symbol,
@@ -196,6 +193,4 @@ class EventObject(Answer, kw_only=True):
 
 @described("EventData", "The data of an event.", {"object": EXAMPLE})
 class EventData(Answer, kw_only=True):
-    """`data` of the envelope."""
-
     object: Annotated[EventObject, doc("The payment or refund that the event is about.")]

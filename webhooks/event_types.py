@@ -1,4 +1,4 @@
-"""The event types: what each means, who gets it, and what its test event looks like. A new type is a row here."""
+"""The event types: meaning, default, and test event. A new type is a row here."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,8 +7,6 @@ from django.db import models
 
 
 class EventType(models.TextChoices):
-    """What can happen to a payment request, to one of its payments or to a refund."""
-
     PAYMENT_SUCCEEDED = "payment.succeeded", "Payment succeeded"
     PAYMENT_FAILED = "payment.failed", "Payment failed"
     PAYMENT_EXPIRED = "payment.expired", "Payment request expired"
@@ -20,7 +18,7 @@ class EventType(models.TextChoices):
 
     @property
     def status(self) -> str:
-        """Return `status` of the event's object: the last part of the type."""
+        """The last part of the type, as the event's object shows it."""
         return self.value.rpartition(".")[2]
 
 
@@ -28,8 +26,8 @@ class EventType(models.TextChoices):
 class About:
     """A type's meaning, and the values of its test event.
 
-    `is_default`: endpoints that name no types get it. `request_status` and `paid_percent` (of the request's amount)
-    are those of the test event.
+    `is_default`: sent to endpoints that select no types. `request_status` and `paid_percent` (of the request's
+    amount) are the test event's.
     """
 
     when: str

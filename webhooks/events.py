@@ -1,6 +1,6 @@
 """The outbox: events are written in the transaction of the change that they describe.
 
-The events of one merchant are committed in the order of their times, so that a client that polls for newer events never
+A merchant's events are committed in the order of their times, so that a client that polls for newer events never
 misses one.
 """
 
@@ -24,8 +24,8 @@ from webhooks.models import Delivery, Endpoint, Event, EventBody
 
 logger = logging.getLogger(__name__)
 
-_ORDER_LOCK = 0x6576  # the namespace of these advisory locks
-# In the order of the locks' own numbers, so that transactions with events of several merchants never deadlock.
+_ORDER_LOCK = 0x6576  # The namespace of these advisory locks.
+# In the order of the locks' numbers, so that transactions with events of several merchants never deadlock.
 _LOCK_IN_ORDER = """
     SELECT pg_advisory_xact_lock(%s, number)
     FROM (SELECT DISTINCT hashtext(merchant) AS number FROM unnest(%s::text[]) AS merchant ORDER BY number) AS ordered
@@ -41,7 +41,7 @@ _MOMENTS = """
 
 @dataclass(frozen=True)
 class NewEvent:
-    """An event to write; `record_event` describes the fields. The log shows it with the ids of `logged`."""
+    """An event to write; see `record_event` for the fields. The log shows it with the ids of `logged`."""
 
     merchant: Merchant
     type: str
@@ -61,12 +61,12 @@ def record_event(
 ) -> Event | None:
     """Write an event and its delivery inside the caller's transaction; return None if it already exists.
 
-    `dedupe_key` (up to 200 characters) identifies the occurrence: there is one event per merchant, type and key. `data`
-    becomes `data.object`, with exact integers. `webhook_url` is the payment request's own URL, checked when it was set.
-    Without one, the event goes to the merchant's endpoint if that is enabled and subscribed to the type. A
-    notification after the commit starts it; nothing here uses the network or the broker.
+    `dedupe_key` (up to 200 characters) identifies the occurrence: there is one event per merchant, type and key.
+    `data` becomes `data.object`, with exact integers. `webhook_url` is the payment request's own URL, checked when it
+    was set. Without it, the event goes to the merchant's endpoint if that is enabled and subscribed to the type. A
+    notification after the commit starts the delivery; this function uses no network.
 
-    Until the commit no other event of the merchant can be written, so call this at the end of the transaction, after
+    Until the commit no other event of the merchant can be written. Call this at the end of the transaction, after
     taking other locks.
     """
     [event] = record_events([NewEvent(merchant, type, dedupe_key, data, webhook_url)])
@@ -76,7 +76,8 @@ def record_event(
 def record_events(new: Sequence[NewEvent]) -> list[Event | None]:
     """Write many events and their deliveries as `record_event` does, in a few statements.
 
-    The events of one merchant get their times in the order given. The result has None for each that already exists.
+    A merchant's events get their times in the order of the list. The result has None for each event that already
+    exists.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("record_event must be called in the transaction of the change that it describes")
@@ -112,7 +113,7 @@ def _log(written: Sequence[tuple[NewEvent, Event]]) -> None:
 
 
 def _existing(new: Sequence[NewEvent]) -> set[tuple[UUID, str, str]]:
-    """Return the merchant, type and key of those that exist. The merchants' lock keeps the answer true."""
+    """Return the merchant, type and key of the existing events. The merchants' locks keep the result valid."""
     rows = Event.objects.filter(
         merchant_id__in={each.merchant.pk for each in new},
         type__in={EventType(each.type).value for each in new},
@@ -137,7 +138,7 @@ def _write_deliveries(recorded: Sequence[tuple[NewEvent, Event]]) -> None:
             due_at=timezone.now(),
         )
         for each, event in recorded
-        if _is_wanted(endpoints.get(each.merchant.pk), event.type, each.webhook_url)
+        if _is_delivered(endpoints.get(each.merchant.pk), event.type, each.webhook_url)
     ]
     if deliveries:
         Delivery.objects.bulk_create(deliveries)
@@ -145,26 +146,28 @@ def _write_deliveries(recorded: Sequence[tuple[NewEvent, Event]]) -> None:
 
 
 def _next_moments(merchants: Collection[UUID]) -> dict[UUID, datetime]:
-    """Return the time for a new event of each merchant: the database's clock, but later than all its events.
+    """Return the time of each merchant's new event: the database's clock, but later than all its events.
 
-    The locks are held until the commit, so that events are committed in the order of their times. Without them, the
-    event of a slow transaction could appear behind a newer one that a client polling `/api/events` has already passed.
+    The locks are held until the commit, so that events are committed in the order of their times. Without them, a
+    slow transaction's event could appear behind a newer one that a polling client has already passed.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_IN_ORDER, [_ORDER_LOCK, [str(merchant) for merchant in merchants]])
-        # A separate statement, which sees what was committed while waiting for the locks.
+        # A separate statement, which sees everything committed while it waited for the locks.
         cursor.execute(_MOMENTS, [list(merchants)])
         return dict(cursor.fetchall())
 
 
 def envelope(event_id: str, type_: str, created: datetime, data: dict[str, Any]) -> bytes:
-    """Return the event object as compact UTF-8 JSON, with integers in full."""
+    """Return the event object as compact UTF-8 JSON with exact integers."""
     content = {"id": event_id, "type": type_, "created": int(created.timestamp()), "data": {"object": data}}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _is_wanted(endpoint: Endpoint | None, type_: str, webhook_url: str | None) -> bool:
-    """Whether the event is delivered. A request's own URL always gets the default types, others if subscribed."""
+def _is_delivered(endpoint: Endpoint | None, type_: str, webhook_url: str | None) -> bool:
+    """Whether the event is delivered. A request's own URL always gets the default types, others if
+    subscribed.
+    """
     named = endpoint is not None and type_ in endpoint.event_types
     if webhook_url:
         return named or type_ in DEFAULT_EVENT_TYPES

@@ -1,5 +1,3 @@
-"""Metrics of webhooks: due and overdue deliveries, and failing and disabled endpoints."""
-
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -45,7 +43,7 @@ def collect() -> Iterator[Metric]:
 
 
 def overdue(now: datetime) -> tuple[int, float]:
-    """Return how many deliveries are due, and for how many seconds the longest overdue one has been."""
+    """Return the number of due deliveries, and the seconds of the longest overdue one."""
     reachable = ~Q(url_override="") | Q(
         merchant__webhook_endpoint__is_enabled=True, merchant__webhook_endpoint__url__isnull=False
     )

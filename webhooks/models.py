@@ -15,9 +15,9 @@ from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
 class Endpoint(models.Model):
     """A merchant's webhook URL and signing secrets. The secrets are kept when the URL is removed.
 
-    Secrets are stored encrypted (see `secrets_at_rest`). `older_secrets` are those that were replaced twice within 24
-    hours, each as `{"secret", "expires_at"}`. `enabled_events` is null for the three default types. No attempt has
-    succeeded since `failing_since`; `warned_at` is when the merchant got an e-mail about it.
+    Secrets are stored encrypted (see `secrets_at_rest`). `older_secrets` are those replaced twice within 24 hours,
+    each as `{"secret", "expires_at"}`. `enabled_events` is null for the three default types. No attempt has succeeded
+    since `failing_since`; `warned_at` is the time of the e-mail about it.
     """
 
     merchant = models.OneToOneField(Merchant, on_delete=models.PROTECT, related_name="webhook_endpoint")
@@ -50,7 +50,6 @@ class Endpoint(models.Model):
 
     @property
     def event_types(self) -> list[str]:
-        """The event types that are sent to this endpoint."""
         return [*DEFAULT_EVENT_TYPES] if self.enabled_events is None else self.enabled_events
 
     @property
@@ -68,7 +67,8 @@ def _delivery_id() -> str:
 
 
 class Event(models.Model):
-    """One event. `body` is the event object, encoded once and sent byte for byte; `save` stores it as an `EventBody`.
+    """One event. `body` is the event object, encoded once and sent byte for byte; `save` stores it as an
+    `EventBody`.
 
     `dedupe_key` identifies the occurrence, so that it creates only one event. `row_body` is the body of events from
     before bodies had their own table.
@@ -109,7 +109,7 @@ class Event(models.Model):
 
     @property
     def body(self) -> bytes:
-        """The event object's bytes, read when first needed. For many events, use `webhooks.storage.bodies`."""
+        """The event object's bytes, read on first use. For many events, use `webhooks.storage.bodies`."""
         if self._body is None:
             if self.row_body is not None:
                 self._body = bytes(self.row_body)
@@ -234,7 +234,6 @@ class Delivery(models.Model):
 
     @property
     def body(self) -> bytes:
-        """The bytes to send."""
         return self.event.body if self.event is not None else bytes(self.own_body or b"")
 
 
@@ -242,7 +241,7 @@ class Attempt(models.Model):
     """One attempt, stored when it starts so that a lost one is visible, and completed when it ends.
 
     The table has weekly partitions by `started_at` (`webhooks.storage.partitions`). Attempts may outlive their
-    delivery, so the database checks no foreign key. The lock on its delivery makes a number unique.
+    delivery, so the database checks no foreign key. The lock on its delivery makes the number unique.
     """
 
     pk = models.CompositePrimaryKey("delivery_id", "number", "started_at")

@@ -18,15 +18,14 @@ MOST_AT_ONCE = 200
 
 
 class ResendForm(forms.Form):
-    """The chosen deliveries with a fingerprint of each, carried through the confirmation page."""
+    """The chosen deliveries with a fingerprint of each, for the confirmation page."""
 
     action = forms.CharField(widget=forms.HiddenInput)
     confirmed = forms.CharField(widget=forms.HiddenInput)
     seen = forms.MultipleChoiceField(widget=forms.MultipleHiddenInput)
 
     @classmethod
-    def asking_about(cls, chosen: Sequence[Delivery]) -> "ResendForm":
-        """Return the form for these deliveries."""
+    def confirming(cls, chosen: Sequence[Delivery]) -> "ResendForm":
         form = cls(
             initial={
                 "action": "resend_selected",
@@ -46,18 +45,18 @@ def seen_of(delivery: Delivery) -> str:
 
 
 def resend_each(page: Any, request: HttpRequest, chosen: Sequence[Delivery]) -> None:
-    """Send the deliveries again that have not changed since the confirmation page, and report the result."""
+    """Send the deliveries that have not changed since the confirmation page, and report the result."""
     seen = set(request.POST.getlist("seen"))
     sent, changed, refused = 0, 0, set()
     for row in chosen:
         try:
             with transaction.atomic():
-                held = Delivery.objects.select_for_update().get(pk=row.pk)
-                if f"{held.pk} {seen_of(held)}" not in seen:
+                delivery = Delivery.objects.select_for_update().get(pk=row.pk)
+                if f"{delivery.pk} {seen_of(delivery)}" not in seen:
                     changed += 1
                     continue
-                again = redeliver(held, actor_of(request))
-                page.log_change(request, held, f"Sent again ({held.status} → {again.status}).")
+                again = redeliver(delivery, actor_of(request))
+                page.log_change(request, delivery, f"Sent again ({delivery.status} → {again.status}).")
                 sent += 1
         except ApiError as error:
             refused.add(str(error.detail))

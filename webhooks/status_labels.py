@@ -1,4 +1,4 @@
-"""The status of endpoints and deliveries, as a word for lists and a sentence for their pages."""
+"""Describe the status of endpoints and deliveries: a word for lists, a sentence for their pages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,7 +28,6 @@ def state_of(endpoint: Endpoint) -> str:
 
 
 def of_endpoint(endpoint: Endpoint, now: datetime) -> StatusText:
-    """Return the status of an endpoint."""
     match state_of(endpoint):
         case "no url":
             return StatusText("No URL is set. Only requests with their own webhook URL send events.", "info")
@@ -52,7 +51,6 @@ def of_endpoint(endpoint: Endpoint, now: datetime) -> StatusText:
 
 
 def of_delivery(delivery: Delivery, now: datetime) -> StatusText:
-    """Return the status of a delivery."""
     tried = f"{delivery.attempts} attempt{'' if delivery.attempts == 1 else 's'}"
     if delivery.status == Delivery.Status.DELIVERED:
         return StatusText(f"Delivered, after {tried}.", "success")
@@ -90,6 +88,6 @@ def is_success(status_code: int | None, error: str) -> bool:
     return status_code is not None and 200 <= status_code < 300 and not error
 
 
-def answer_of(status_code: int | None, error: str | None) -> str:
-    """Return the response in short: its status, the error, or that the attempt is in progress."""
+def response_text(status_code: int | None, error: str | None) -> str:
+    """Summarise a response: its status, the error, or that the attempt is in progress."""
     return str(status_code) if status_code else (error or "in progress")

@@ -1,5 +1,3 @@
-"""The routes under `/api/` that belong to webhooks."""
-
 from django.urls import path
 
 from webhooks.api.views import ConfigurationView, DeliveryViewSet, EventViewSet, TestView

@@ -29,14 +29,11 @@ _UNAVAILABLE = {"chain_id": 137, "code": "node_unavailable"}
     "UnavailableChain", "A chain that could not be read. The other chains' balances are valid.", _UNAVAILABLE
 )
 class UnavailableChain(Answer, kw_only=True):
-    """One of `unavailable`."""
-
     chain_id: Annotated[int, doc("The chain.")]
     code: Annotated[str, one_of(ErrorCode.NODE_UNAVAILABLE.value), doc("The reason. Retry later.")]
 
 
 def unavailable_chains(chains: Mapping[int, ErrorCode]) -> list[UnavailableChain]:
-    """Return the objects of the chains that could not be read."""
     return [UnavailableChain(chain_id=chain_id, code=code.value) for chain_id, code in chains.items()]
 
 
@@ -49,7 +46,7 @@ class _Balance(Answer, kw_only=True):
 
     @classmethod
     def of(cls, held: Held, **own: Any) -> Self:
-        """Return the balance; `own` are the fields that only the subclass has."""
+        """Return the balance; `own` has the fields of the subclass."""
         token = held.token
         return cls(
             chain_id=token.chain_id,
@@ -63,8 +60,6 @@ class _Balance(Answer, kw_only=True):
 
 @described("EssentialBalance", "A wallet's balance of one token that it could pay with.", _ESSENTIAL)
 class EssentialBalance(_Balance, kw_only=True):
-    """One of `balances`."""
-
     sufficient: Annotated[
         bool,
         doc(
@@ -81,21 +76,16 @@ class EssentialBalance(_Balance, kw_only=True):
     {"balances": [_ESSENTIAL], "unavailable": [_UNAVAILABLE]},
 )
 class EssentialBalances(Answer, kw_only=True):
-    """A wallet's main balances."""
-
     balances: Annotated[list[EssentialBalance], doc("The balances, including zero balances.")]
     unavailable: Annotated[list[UnavailableChain], doc("The chains that did not respond in time.")]
 
 
 def essential_balance(held: Held) -> EssentialBalance:
-    """Return one of a wallet's main balances."""
     return EssentialBalance.of(held, sufficient=held.is_sufficient, is_requested=held.is_requested)
 
 
 @described("HeldToken", "A token with the wallet's balance.", _HELD)
 class HeldToken(_Balance, kw_only=True):
-    """One of `tokens`."""
-
     price_usd: Annotated[str | None, doc("The price of one token in US dollars, as text; null if unknown.")]
     logo_url: Annotated[
         str | None,
@@ -112,13 +102,10 @@ class HeldToken(_Balance, kw_only=True):
     {"tokens": [_HELD], "unavailable": [_UNAVAILABLE]},
 )
 class WalletTokens(Answer, kw_only=True):
-    """A wallet's tokens."""
-
     tokens: Annotated[list[HeldToken], doc("The tokens, the most valuable first.")]
     unavailable: Annotated[list[UnavailableChain], doc("The chains that did not respond in time.")]
 
 
 def held_token(held: Held) -> HeldToken:
-    """Return one of a wallet's tokens."""
     price = None if held.price is None else f"{held.price:f}"
     return HeldToken.of(held, price_usd=price, logo_url=token_logo_url(held.token, held.listed))

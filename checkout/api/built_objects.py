@@ -1,4 +1,4 @@
-"""What wallets sign, in the API's responses: transactions, approvals and proofs."""
+"""Objects that wallets sign, in the API's responses: transactions, approvals and proofs."""
 
 from typing import Annotated, Any
 
@@ -77,7 +77,7 @@ class PayerProofOrder(Answer, kw_only=True):
 
 @described(
     "BuiltTransaction",
-    "A simulated, unsigned transaction, and what binds it to the request.",
+    "A simulated, unsigned transaction, and its binding to the request.",
     {
         "route_id": ROUTE_ID,
         "chain_type": "evm",
@@ -88,8 +88,6 @@ class PayerProofOrder(Answer, kw_only=True):
     },
 )
 class BuiltTransaction(Answer, kw_only=True):
-    """A route's transaction."""
-
     route_id: Annotated[str, doc("The route.")]
     chain_type: Annotated[
         str,
@@ -118,7 +116,6 @@ class BuiltTransaction(Answer, kw_only=True):
 
     @classmethod
     def of(cls, route: Route, built: Built) -> "BuiltTransaction":
-        """Return the transaction that was built for the route."""
         expires_at = required_timestamp(route.expires_at)
         message = built.proof_message
         return cls(
@@ -141,8 +138,6 @@ class BuiltTransaction(Answer, kw_only=True):
     },
 )
 class PayerProofObject(Answer, kw_only=True):
-    """A verified proof."""
-
     route_id: Annotated[str, doc("The route.")]
     wallet_address: Annotated[str, doc("The wallet, in its chain's canonical form.")]
     verified_at: Annotated[Time, doc("When the signature was verified.")]
@@ -161,8 +156,6 @@ class PayerProofObject(Answer, kw_only=True):
     },
 )
 class ApprovalObject(Answer, kw_only=True):
-    """A route's approval."""
-
     approval_required: Annotated[
         bool, doc("Whether `transactions` must be sent and mined before the route's transaction.")
     ]

@@ -1,4 +1,4 @@
-"""The checkout in the API's responses: what the customer may see, without the merchant's private data."""
+"""The checkout in the API's responses: the customer's view, without the merchant's private data."""
 
 import hashlib
 from typing import Annotated, Any, Literal
@@ -80,8 +80,6 @@ _CHECKOUT: dict[str, Any] = {
 
 @described("CheckoutChain", "A chain, with the details that wallets need.", CHAIN)
 class CheckoutChain(Answer, kw_only=True):
-    """A chain, with the details that wallets need."""
-
     id: Annotated[int, doc("Used as `chain_id`. On EVM, it is the EVM chain id. A 64-bit integer.")]
     name: Annotated[str, doc("The display name.")]
     chain_type: Annotated[
@@ -99,7 +97,6 @@ class CheckoutChain(Answer, kw_only=True):
 
     @classmethod
     def of(cls, chain: Chain) -> "CheckoutChain":
-        """Return the chain's object."""
         return cls(
             id=chain.id,
             name=chain.name,
@@ -113,8 +110,6 @@ class CheckoutChain(Answer, kw_only=True):
 
 @described("CheckoutMerchant", "The merchant, and the theme of the page.", _MERCHANT)
 class CheckoutMerchant(Answer, kw_only=True):
-    """The merchant's name and theme."""
-
     name: Annotated[str, doc("The merchant's display name.")]
     logo_url: Annotated[str | None, doc("The logo; null if there is none.")]
     accent_colour: Annotated[
@@ -129,7 +124,6 @@ class CheckoutMerchant(Answer, kw_only=True):
 
     @classmethod
     def of(cls, merchant: Merchant, *, has_support: bool = True) -> "CheckoutMerchant":
-        """Return the merchant's theme."""
         return cls(
             name=merchant.display_name or merchant.name,
             logo_url=merchant.logo_url or None,
@@ -143,8 +137,6 @@ class CheckoutMerchant(Answer, kw_only=True):
 
 @described("CheckoutPayment", "A payment without its sender, which only the merchant may see.", _PAYMENT)
 class CheckoutPayment(PaymentFields, kw_only=True):
-    """The public part of a payment."""
-
     is_seen: Annotated[
         bool,
         doc(
@@ -168,7 +160,6 @@ class CheckoutPayment(PaymentFields, kw_only=True):
 
 
 def checkout_payment(payment: Payment) -> CheckoutPayment:
-    """Return the public part of the payment."""
     return CheckoutPayment.of(
         payment,
         is_seen=payment.is_seen,
@@ -192,8 +183,6 @@ class PayWith(Answer, kw_only=True):
 
 @described("Checkout", "A payment request as its customer may see it.", _CHECKOUT)
 class Checkout(RequestFields, kw_only=True):
-    """A payment request as its customer may see it."""
-
     object: Annotated[Literal["checkout"], doc("Always `checkout`.")] = "checkout"
     chain: Annotated[CheckoutChain, doc("The details of the requested chain.")]
     cancel_url: Annotated[
@@ -206,7 +195,7 @@ class Checkout(RequestFields, kw_only=True):
     merchant: Annotated[CheckoutMerchant, doc("The merchant.")]
     payments: Annotated[
         list[CheckoutPayment],
-        doc("Up to 20 payments, newest first. If there are more, bound ones take precedence over others."),
+        doc("Up to 20 payments, newest first. If there are more, bound payments take precedence."),
     ]
     is_available: Annotated[
         bool,
@@ -237,7 +226,7 @@ def checkout_object(request: PaymentRequest) -> Checkout:
         chain=CheckoutChain.of(request.chain),
         cancel_url=return_url(request.cancel_url, request),
         redirect_url=return_url(request.redirect_url, request) if completed else None,
-        # The merchant sends a refund themselves, and needs no way to ask the merchant.
+        # The merchant sends a refund themselves, so its page has no support contact.
         merchant=CheckoutMerchant.of(request.merchant, has_support=not request.is_refund),
         payments=[checkout_payment(payment) for payment in payments],
         is_available=_is_available(request),
@@ -251,8 +240,8 @@ def checkout_object(request: PaymentRequest) -> Checkout:
 def _is_available(request: PaymentRequest) -> bool:
     """Whether money may be sent for the request.
 
-    An open refund may no longer be left, after it failed once. An active request is paid in full if a reorganised
-    payment came back after others had replaced it: it waits for the merchant.
+    A failed refund's amount may no longer be left. An active request is paid in full, and waits for the merchant, if
+    a reorganised payment came back after others had replaced it.
     """
     if request.status != PaymentRequest.Status.ACTIVE:
         return request.is_available
@@ -266,18 +255,18 @@ def _is_routed(request: PaymentRequest) -> bool:
 
 
 def details_etag(checkout: Checkout) -> str:
-    """Return the ETag of the details, before they have the server's time."""
+    """Return the ETag of the details, before the server's time is added."""
     return '"' + hashlib.sha256(msgspec.json.encode(checkout)).hexdigest()[:32] + '"'
 
 
 def with_server_time(checkout: Checkout) -> Checkout:
-    """Add the server's time, which is left out of the ETag, and return the same object."""
+    """Add the server's time, which the ETag excludes, and return the same object."""
     checkout.server_time = required_timestamp(timezone.now())
     return checkout
 
 
 def _poll_in_ms(request: PaymentRequest, payments: list[Payment], is_final: bool) -> int:
-    """Return the polling interval: about once per block while a payment is open."""
+    """Return the polling interval: about one block while a payment is open."""
     if is_final:
         return _FINAL_POLL_MS
     if any(payment.is_open for payment in payments):

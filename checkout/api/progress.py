@@ -1,7 +1,7 @@
-"""The status of a payment for the page: on its way, completed, or shown with a warning.
+"""The status of a payment for the page: in progress, completed, or with a warning.
 
 Anyone with the link can submit a hash, so only a transaction that a node has seen and that is bound to the request is
-shown as on its way. Everything else is a notice beside the ways to pay.
+in progress. Everything else is a notice beside the ways to pay.
 """
 
 from collections.abc import Iterator
@@ -10,22 +10,22 @@ from typing import Any
 
 from payments.models import FailureCode, Payment, PaymentRequest
 
-MOST_NOTICES = 3
+MAX_NOTICES = 3
 
 
 class PaymentWarning(StrEnum):
-    """Why a submitted transaction is not on its way."""
+    """Why a submitted transaction is not in progress."""
 
     UNSEEN = "unseen"
     """No node knows it: it was mistyped, made up, sent on another network, or has not spread yet."""
     UNBOUND = "unbound"
-    """Nothing ties it to the request so far: no worker has looked, or a node knows it and can't tell yet."""
+    "Nothing links it to the request yet: no worker has checked it, or a node that knows it can't decide."
     UNPAID = "unpaid"
-    """It paid nothing to the request, or will be found to have paid nothing once its block is deep enough."""
+    "It paid nothing to the request, or its block is not deep enough yet to confirm that it paid nothing."
 
 
 def is_under_way(payment: dict[str, Any]) -> bool:
-    """Return whether the public payment object is one to wait for."""
+    """Whether the public payment object is in progress."""
     return (
         payment["status"] in Payment.OPEN
         and payment["is_seen"]
@@ -35,17 +35,17 @@ def is_under_way(payment: dict[str, Any]) -> bool:
 
 
 def failure_of(payment: dict[str, Any]) -> str | None:
-    """Return the code that it failed with, or that it will fail with."""
+    """Return the code of its failure, or of its expected failure."""
     code: str | None = payment["failure_code"] or payment["likely_failure"]
     return code
 
 
 def warning_for(payment: dict[str, Any]) -> PaymentWarning | None:
-    """Return why the payment is not on its way; None for one that is, and for a completed one."""
+    """Return why the payment is not in progress; None if it is, or if it is completed."""
     if payment["status"] == Payment.Status.COMPLETED or is_under_way(payment):
         return None
     code = failure_of(payment)
-    # While it is pending, no worker has looked for it.
+    # While the payment is pending, no worker has checked it.
     is_missing = not payment["is_seen"] and payment["status"] != Payment.Status.PENDING
     if code == FailureCode.TRANSACTION_NOT_FOUND or (code is None and is_missing):
         return PaymentWarning.UNSEEN
@@ -55,9 +55,9 @@ def warning_for(payment: dict[str, Any]) -> PaymentWarning | None:
 def payments_with_warnings(payments: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the newest payments that need a warning, each with its `warning` and `code`.
 
-    `payments` are public payment objects, newest first. Those older than a completed one are ignored.
+    `payments` are public payment objects, newest first. Payments older than a completed one are ignored.
     """
-    return list(_with_warnings(payments))[:MOST_NOTICES]
+    return list(_with_warnings(payments))[:MAX_NOTICES]
 
 
 def _with_warnings(payments: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -70,7 +70,7 @@ def _with_warnings(payments: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def page_state(checkout: dict[str, Any]) -> str:
-    """Return which of the page's states this is: `processing` only for an open payment that is bound to the request."""
+    """Return the page's state: `processing` only for an open payment that is bound to the request."""
     if checkout["status"] != PaymentRequest.Status.ACTIVE:
         return str(checkout["status"])
     if any(is_under_way(payment) for payment in checkout["payments"]):
@@ -79,12 +79,12 @@ def page_state(checkout: dict[str, Any]) -> str:
 
 
 def paid_so_far(checkout: dict[str, Any]) -> int:
-    """Return what counts toward the amount of an active request: not what a reorganisation has taken back."""
+    """Return the amount paid towards an active request, without reorganised payments."""
     return max(int(checkout["amount"]["raw"]) - int(checkout["amount_remaining"]["raw"]), 0)
 
 
 def is_paid_too_much(checkout: dict[str, Any]) -> bool:
-    """Return whether more came than was asked for; not the little more of a swap, which promises a least amount."""
+    """Whether the customer overpaid. A swap's small surplus over its minimum doesn't count."""
     paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
     is_swap = len(paid) == 1 and paid[0]["type"] == Payment.Type.SWAP
     is_over = checkout["amount_overpaid"]["raw"] != "0"

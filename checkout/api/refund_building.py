@@ -20,8 +20,6 @@ from payments.routes.routes import build_transaction
 
 
 class RefundBuildViewSet(RefundViewSet):
-    """The transactions of a merchant's own refunds."""
-
     @never_replayed
     @operation(
         "refunds.build",
@@ -50,7 +48,6 @@ class RefundBuildViewSet(RefundViewSet):
         answers={200: OpenApiResponse(BuiltTransaction, "The unsigned transaction.")},
     )
     def build(self, request: Request, id: str) -> Response:
-        """Return the unsigned transaction of a refund."""
         refund = self.find_refund(id)
         require_on(Feature.REFUNDS)
         serializer = BuildRefundSerializer(data=request.data)

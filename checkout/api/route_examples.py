@@ -1,4 +1,4 @@
-"""The route that the API's description shows: 12.56 DAI on Arbitrum pay 12.50 USDC on Base."""
+"""The route in the API reference's examples: 12.56 DAI on Arbitrum pay 12.50 USDC on Base."""
 
 from typing import Any
 

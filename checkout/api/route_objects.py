@@ -1,4 +1,4 @@
-"""Routes in API responses: what leaves the wallet, what arrives, and the fees in between."""
+"""Routes in API responses: the amounts sent and received, and the fees."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -29,8 +29,6 @@ def dollars(meaning: str) -> msgspec.Meta:
 
 @described("RouteToken", "A token on a chain.", SIDE["token"])
 class RouteToken(Answer, kw_only=True):
-    """A token of a route, or of a wallet."""
-
     id: Annotated[
         int | None,
         doc(
@@ -66,15 +64,13 @@ class _Side(Answer, kw_only=True):
     usd: Annotated[str | None, dollars("The amount's value, according to the provider.")]
 
 
-@described("RouteFrom", "What leaves the customer's wallet.", SIDE)
+@described("RouteFrom", "The tokens that leave the customer's wallet.", SIDE)
 class RouteFrom(_Side, kw_only=True):
     """`from` of a route."""
 
 
-@described("RouteTo", "What arrives in the merchant's wallet.", ARRIVING)
+@described("RouteTo", "The tokens that arrive in the merchant's wallet.", ARRIVING)
 class RouteTo(_Side, kw_only=True):
-    """`to` of a route."""
-
     amount_min: Annotated[
         AmountObject, doc("The minimum that arrives: never less than the remaining amount.")
     ]
@@ -82,8 +78,6 @@ class RouteTo(_Side, kw_only=True):
 
 @described("RouteFeeToken", "The token of a fee.", FEE["token"])
 class RouteFeeToken(Answer, kw_only=True):
-    """`token` of one of a route's fees."""
-
     symbol: Annotated[str, doc("The symbol.")]
     decimals: Annotated[int, doc("The number of decimals.", ge=0)]
     contract_address: Annotated[str, doc("The contract or mint; empty for the chain's own coin.")]
@@ -92,8 +86,6 @@ class RouteFeeToken(Answer, kw_only=True):
 
 @described("RouteFee", "A fee of the route.", FEE)
 class RouteFee(Answer, kw_only=True):
-    """One of a route's fees."""
-
     name: Annotated[str, doc("The fee's name, from the provider.")]
     token: Annotated[RouteFeeToken, doc("The fee's token.")]
     amount: Annotated[AmountObject, doc("The amount.")]
@@ -103,15 +95,11 @@ class RouteFee(Answer, kw_only=True):
 
 @described("RouteGasToken", "The coin that pays the network fee.", ROUTE["gas"]["token"])
 class RouteGasToken(Answer, kw_only=True):
-    """`gas.token` of a route."""
-
     symbol: Annotated[str, doc("The symbol.")]
 
 
 @described("RouteGas", "The network fee.", ROUTE["gas"])
 class RouteGas(Answer, kw_only=True):
-    """`gas` of a route."""
-
     token: Annotated[RouteGasToken, doc("The coin that pays the fee.")]
     amount: Annotated[AmountObject | None, doc("The estimated fee; null if only the wallet can estimate it.")]
     usd: Annotated[str | None, dollars("The fee's value.")]
@@ -119,8 +107,6 @@ class RouteGas(Answer, kw_only=True):
 
 @described("RouteStep", "A step of the route.", STEP)
 class RouteStep(Answer, kw_only=True):
-    """One of a route's steps."""
-
     type: Annotated[
         str,
         doc(
@@ -140,8 +126,6 @@ class RouteStep(Answer, kw_only=True):
 
 @described("RouteWarning", "A warning to show before the customer pays by this route.", WARNING)
 class RouteWarning(Answer, kw_only=True):
-    """One of a route's warnings."""
-
     code: Annotated[
         str,
         one_of(MAY_NEED_ACCEPTANCE),
@@ -155,12 +139,12 @@ class RouteWarning(Answer, kw_only=True):
 
 @described("Route", "A way to pay exactly the remaining amount.", ROUTE)
 class RouteObject(Answer, kw_only=True):
-    """A route."""
-
     id: Annotated[str, doc("`rt_` and 24 characters. Use it to build the route's transaction.")]
     type: Annotated[PaymentTypeText, doc("`direct` or `swap`.")]
-    from_: Annotated[RouteFrom, doc("What leaves the customer's wallet.")] = msgspec.field(name="from")
-    to: Annotated[RouteTo, doc("What arrives in the merchant's wallet.")]
+    from_: Annotated[RouteFrom, doc("The tokens that leave the customer's wallet.")] = msgspec.field(
+        name="from"
+    )
+    to: Annotated[RouteTo, doc("The tokens that arrive in the merchant's wallet.")]
     fees: Annotated[list[RouteFee], doc("The route's fees; empty for a direct route.")]
     gas: Annotated[RouteGas, doc("The network fee.")]
     duration_seconds: Annotated[
@@ -185,16 +169,12 @@ class RouteObject(Answer, kw_only=True):
     },
 )
 class NoRouteReason(Answer, kw_only=True):
-    """`reason` where there is no route."""
-
     code: Annotated[str, one_of(*(code.value for code in NoOfferCode)), doc("The reason as a code.")]
-    message: Annotated[str, doc("The reason for customers, and what to do instead.")]
+    message: Annotated[str, doc("The reason for customers, with an alternative.")]
 
 
 @described("Routes", "The routes, best first; or the reason why there are none.", {"routes": [ROUTE]})
 class Routes(Answer, kw_only=True):
-    """The routes."""
-
     routes: Annotated[list[RouteObject], doc("The routes; may be empty.")]
     reason: Annotated[
         NoRouteReason | UnsetType, doc("Why there are no routes; missing if there are any.")
@@ -204,7 +184,7 @@ class Routes(Answer, kw_only=True):
 def route_object(
     route: Route, warnings: Sequence[Warned] = (), network_fee: int | None = None
 ) -> RouteObject:
-    """Return one route. Expects its token, chain and request to be loaded, with the request's token and chain.
+    """Return one route. Its token, chain and request must be loaded, with the request's token and chain.
 
     `network_fee` is the estimate for a direct route, in base units of its chain's coin.
     """
@@ -225,7 +205,7 @@ def usd_text(value: Decimal | None) -> str | None:
 
 
 def _direct(route: Route, network_fee: int | None) -> dict[str, Any]:
-    """Return the fields of a direct route: all that leaves the wallet arrives, and the network fee is the only fee."""
+    """Return the fields of a direct route: the whole amount arrives, and only the network fee is added."""
     side = _side(route.chain, route.token, route.amount, None)
     block_seconds = route.chain.block_time_ms / 1000
     confirmations = int(route.chain.confirmations) if route.chain.confirmations.isdigit() else None
@@ -251,7 +231,6 @@ def _network_fee(chain: Chain, fee: int | None) -> RouteGas:
 
 
 def _swap(route: Route) -> dict[str, Any]:
-    """Return the fields of a provider's route, as quoted."""
     quoted, request = route.details, route.request
     arriving = _side(request.chain, request.token, int(quoted["amount_out"]), _dollars(quoted["usd_out"]))
     least = AmountObject.of(int(quoted["amount_out_min"]), request.token.decimals)
@@ -292,7 +271,7 @@ def _fee(fee: dict[str, Any]) -> RouteFee:
 
 
 def _gas(chain: Chain, quoted: list[dict[str, Any]]) -> RouteGas:
-    """Return the provider's estimate of the network fee; its amount is null unless all of it is in the native coin."""
+    """Return the provider's network fee. Its amount is null unless all of it is in the native coin."""
     is_native = bool(quoted) and all(fee["chain_id"] == chain.pk and fee["token"] == "" for fee in quoted)
     total = (
         AmountObject.of(sum(int(fee["amount"]) for fee in quoted), quoted[0]["decimals"])

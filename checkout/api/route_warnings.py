@@ -1,39 +1,33 @@
 """Warnings about a route, such as that the payment may need the merchant's acceptance."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from chains.client import ChainClient
 from chains.families import get_client
 from chains.models import Chain
-from checkout.fan_out import ask_all
+from checkout.fan_out import query_all
 
 MAY_NEED_ACCEPTANCE = "may_need_acceptance"
 DEADLINE_SECONDS = 2.0
 
-Client = Callable[[Chain], ChainClient]
-
 
 @dataclass(frozen=True)
 class Warned:
-    """A warning: a code and a message for customers."""
-
     code: str
     message: str
 
 
-def route_warnings(chain: Chain, wallet_address: str, *, client: Client = get_client) -> list[Warned]:
+def route_warnings(chain: Chain, wallet_address: str) -> list[Warned]:
     """Return the warnings for payments of this wallet on `chain`.
 
-    Returns none if the chain doesn't respond within DEADLINE_SECONDS: a route never fails because of this.
+    Empty if the chain doesn't respond within DEADLINE_SECONDS: warnings never make a route fail.
     """
-    answers = ask_all(
+    results = query_all(
         [chain],
-        lambda asked: client(asked).may_be_unverifiable(wallet_address),
+        lambda asked: get_client(asked).may_be_unverifiable(wallet_address),
         within_seconds=DEADLINE_SECONDS,
         about="whether a wallet's payments can be verified",
     )
-    if not answers.get(chain):
+    if not results.get(chain):
         return []
     message = (
         f"This wallet is a contract account, and its payments on {chain.name} can't be verified automatically. The "

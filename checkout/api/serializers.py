@@ -17,7 +17,7 @@ from config.api.serializers import (
     kind_of,
 )
 
-MOST_CHAINS = 100
+MAX_CHAINS = 100
 
 _WALLET = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 _ROUTE_ID = "rt_3kYtq8WmZc5DvXn7RbLp2HsG"
@@ -29,8 +29,6 @@ _ROUTE_ID = "rt_3kYtq8WmZc5DvXn7RbLp2HsG"
     {"wallet_address": _WALLET, "chain_id": 8453, "token_id": 2},
 )
 class RoutesSerializer(StrictSerializer):
-    """The body of POST …/routes: the wallet and the token to pay with."""
-
     wallet_address = AddressField(help_text="The paying wallet.")
     chain_id = WholeNumberField(help_text="The chain to pay on.")
     token_id = WholeNumberField(
@@ -64,18 +62,16 @@ class RoutesSerializer(StrictSerializer):
 
 
 class ChainIdsField(serializers.ListField):
-    """A list of chain ids; duplicates are allowed."""
-
     def __init__(self, **options: Any) -> None:
-        super().__init__(child=WholeNumberField(), allow_empty=False, max_length=MOST_CHAINS, **options)
+        super().__init__(child=WholeNumberField(), allow_empty=False, max_length=MAX_CHAINS, **options)
 
     def to_internal_value(self, data: Any) -> list[int]:
-        """Return the ids. Raises an error for the list or for each invalid item."""
+        """Return the ids, or report the list or each invalid item."""
         if not isinstance(data, list):
             raise invalid(f"This should be an array of chain ids; got {kind_of(data)}.")
-        if not 0 < len(data) <= MOST_CHAINS:
+        if not 0 < len(data) <= MAX_CHAINS:
             raise invalid(
-                f"This should contain 1 to {MOST_CHAINS} chain ids; got {len(data)}. Omit it for all chains."
+                f"This should contain 1 to {MAX_CHAINS} chain ids; got {len(data)}. Omit it for all chains."
             )
         return list(super().to_internal_value(data))
 
@@ -84,8 +80,6 @@ class ChainIdsField(serializers.ListField):
     "WalletQuestion", "A wallet, and the chains to query.", {"wallet_address": _WALLET, "chain_ids": [8453]}
 )
 class WalletSerializer(StrictSerializer):
-    """The body of POST …/balances/essential and of POST /api/public/discover-wallet-tokens."""
-
     wallet_address = AddressField(help_text="The wallet. It is only looked up on chains of its family.")
     chain_ids = ChainIdsField(
         required=False,

@@ -37,7 +37,7 @@ _REQUEST = {"id": "The payment request's `id` or its `shortcode`."}
 
 
 class CheckoutViewSet(viewsets.ViewSet):
-    """The endpoints that the checkout page calls. They need no credentials."""
+    """Needs no credentials."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -65,7 +65,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         answer_headers={200: ["ETag"], 304: ["ETag"]},
     )
     def retrieve(self, request: Request, id: str) -> HttpResponse:
-        """Return the checkout, or 304 if nothing has changed since the ETag."""
+        """Return the checkout, or 304 if its ETag matches."""
         checkout = checkout_object(find_request(id))
         etag = details_etag(checkout)
         if etag in (
@@ -83,15 +83,17 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Stream a checkout's changes",
         description=(
-            "Server-sent events: an `update` at first and at each change, with the `ETag` as its `id` and the checkout "
-            "as its `data`, and a comment every 15 seconds. A service that runs no `events` process answers 404, and "
-            "one with too many open streams 503: poll the checkout instead."
+            "Server-sent events: an `update` first and at each change, with the `ETag` as its `id` and "
+            "the checkout as its `data`, and a comment every 15 seconds. Returns 404 if the service "
+            "runs no `events` process, and 503 if too many streams are open: poll the checkout instead."
         ),
         path=_REQUEST,
         answers={(200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, "The stream.")},
     )
     def events(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the view interface
-        """Refuse: streams are served by the `events` process, whose proxy rule is missing if a call arrives here."""
+        """Return 404: the `events` process serves streams, and a call here means that its proxy rule is
+        missing.
+        """
         find_request(id)
         message = "Changes are not streamed here. Poll the payment request instead."
         raise ApiError(ErrorCode.RESOURCE_MISSING, message)
@@ -118,10 +120,9 @@ class CheckoutViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(Routes, "The routes.")},
     )
     def routes(self, request: Request, id: str) -> Response:
-        """Return the routes to pay the remaining amount from one wallet with one token."""
         payment_request = find_request(id)
         body = validated(RoutesSerializer, request)
-        # A refund goes back also in a token that is no longer active.
+        # A refund may be paid in an inactive token.
         active_only = not payment_request.is_refund
         chain = chain_of(body["chain_id"], active_only=active_only)
         wallet_address = wallet_of(chain, body["wallet_address"])
@@ -170,7 +171,6 @@ class CheckoutViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(BuiltTransaction, "The unsigned transaction.")},
     )
     def build(self, request: Request) -> Response:
-        """Return the unsigned transaction of a route."""
         body = validated(BuildTransactionSerializer, request)
         route = find_route(body["route_id"])
         binding = body.get("binding")
@@ -189,8 +189,9 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Prove who pays",
         description=(
-            "Submit the wallet's signature if the transaction can't contain a reference. What this wallet then sends "
-            "counts for the request if it is mined within 60 minutes after the route was built."
+            "Submit the wallet's signature if the transaction can't contain a reference. A transfer "
+            "from this wallet counts for the request if it is mined within 60 minutes after the route "
+            "was built."
         ),
         path=_REQUEST,
         body=PayerProofSerializer,
@@ -203,7 +204,6 @@ class CheckoutViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(PayerProofObject, "The verified proof.")},
     )
     def prove(self, request: Request, id: str) -> Response:
-        """Store the payer proof for a route of this request."""
         payment_request = find_request(id)
         body = validated(PayerProofSerializer, request)
         route = find_route(body["route_id"], of=payment_request)
@@ -245,7 +245,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         },
     )
     def submit(self, request: Request, id: str) -> Response:
-        """Store a transaction hash; return 201 with the new payment, or 200 with the existing one."""
+        """Submit a transaction: 201 with a new payment, 200 with a known one."""
         payment_request = find_request(id)
         body = validated(SubmitPaymentSerializer, request)
         chain = chain_of(body["chain_id"], active_only=False)

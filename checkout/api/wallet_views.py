@@ -26,7 +26,7 @@ from payments.routes.approvals import check_approval
 
 
 class WalletViewSet(viewsets.ViewSet):
-    """The endpoints that the page calls for a connected wallet. They need no credentials and request no quotes."""
+    """Needs no credentials and requests no quotes."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -45,7 +45,6 @@ class WalletViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(EssentialBalances, "The balances.")},
     )
     def essential(self, request: Request, id: str) -> Response:
-        """Return the wallet's balances of the tokens that customers most often pay with."""
         payment_request = find_request(id)
         body = validated(WalletSerializer, request)
         refunded_on = payment_request.chain_id if payment_request.is_refund else None
@@ -71,7 +70,6 @@ class WalletViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(WalletTokens, "The tokens.")},
     )
     def discover(self, request: Request) -> Response:
-        """Return all known tokens that the wallet holds."""
         body = validated(WalletSerializer, request)
         wallet = find_wallet(body["wallet_address"], body.get("chain_ids"))
         count_expensive(request, "")
@@ -102,7 +100,6 @@ class WalletViewSet(viewsets.ViewSet):
         },
     )
     def approval(self, request: Request) -> Response:
-        """Return the route's approval."""
         body = validated(CheckApprovalSerializer, request)
         route = find_route(body["route_id"])
         count_expensive(request, route.request_id)

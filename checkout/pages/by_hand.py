@@ -24,14 +24,14 @@ from config.api.methods import only_read
 from payments.models import PaymentRequest
 from payments.submission.hashes import submit_hash
 
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 _CHAIN_ID_DIGITS = 20
 
 
 @only_read
 @gzip_page
 def by_hand_page(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Return the page: the risks, where to send, and the form for a transaction that was already sent."""
+    """Return the page: the risks, the recipient, and the form for a transaction that was already sent."""
     try:
         payment_request = find_request(shortcode)
     except Http404:
@@ -39,10 +39,10 @@ def by_hand_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     return show_by_hand(request, payment_request)
 
 
-# No CSRF check is needed: no cookie is read, and anyone who knows the URL may submit hashes, as by the public endpoint.
+# No CSRF check is needed: no cookie is read, and anyone who knows the URL may submit hashes.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
-def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
+def submit_by_hand(request: HttpRequest, shortcode: str) -> HttpResponse:
     """Submit the form's hash and redirect to the checkout; show errors beside the entered text."""
     try:
         payment_request = find_request(shortcode)
@@ -51,18 +51,18 @@ def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
     if request.method != "POST":
         return lead_to(request, "by-hand", payment_request.shortcode)
     try:
-        take_typed_hash(request, payment_request)
+        submit_typed_hash(request, payment_request)
     except ApiError as error:
-        return show_by_hand(request, payment_request, refused_hash(request, error), error)
+        return show_by_hand(request, payment_request, hash_form_errors(request, error), error)
     return lead_to(request, "pay", payment_request.shortcode)
 
 
-def take_typed_hash(request: HttpRequest, payment_request: PaymentRequest) -> None:
+def submit_typed_hash(request: HttpRequest, payment_request: PaymentRequest) -> None:
     """Submit the form's hash, on the chain that has the transaction. Raises ApiError."""
     chosen = _chosen_chain(typed(request, "chain_id") or str(payment_request.chain_id))
     others = list(Chain.objects.filter(is_active=True)) if settings.ROUTING_PROVIDERS else []
-    may_look = partial(_may_look, request, payment_request)
-    chain, transaction_hash = _located(typed(request, "transaction_hash"), chosen, others, may_look)
+    may_query = partial(_may_query, request, payment_request)
+    chain, transaction_hash = _located(typed(request, "transaction_hash"), chosen, others, may_query)
     submit_hash(
         payment_request,
         chain=chain,
@@ -73,13 +73,13 @@ def take_typed_hash(request: HttpRequest, payment_request: PaymentRequest) -> No
     )
 
 
-def refused_hash(request: HttpRequest, error: ApiError) -> dict[str, Any]:
-    """Return the context of the form after an error: the error and the entered values."""
-    kept = {
-        "typed": typed(request, "transaction_hash")[:MOST_SHOWN],
+def hash_form_errors(request: HttpRequest, error: ApiError) -> dict[str, Any]:
+    """Return the form's context after an error: the error and the entered values."""
+    entered = {
+        "typed": typed(request, "transaction_hash")[:MAX_SHOWN],
         "typed_chain": typed(request, "chain_id"),
     }
-    return {"error": refusal(error), **kept}
+    return {"error": refusal(error), **entered}
 
 
 def show_by_hand(
@@ -94,7 +94,6 @@ def show_by_hand(
 
 
 def refusal(error: ApiError) -> dict[str, str]:
-    """Return the error's code and message for the template."""
     return {"code": error.problems[0].code.value, "message": error.problems[0].message}
 
 
@@ -106,31 +105,31 @@ def _chosen_chain(text: str) -> Chain:
 
 
 def _located(
-    text: str, chosen: Chain, others: list[Chain], may_look: Callable[[], bool]
+    text: str, chosen: Chain, others: list[Chain], may_query: Callable[[], bool]
 ) -> tuple[Chain, str]:
-    """Return the transaction's chain and canonical hash. The chain is the chosen one, unless one of `others` has it.
+    """Return the transaction's chain and canonical hash: the chosen chain, unless one of `others` has it.
 
-    Nodes are queried only for a valid hash, and only if `may_look` allows it.
+    Nodes are queried only for a valid hash, and only if `may_query` allows it.
     """
     try:
         transaction_hash = chosen.family.normalise_transaction_hash(text)
     except HashError as error:
         other_families = [chain for chain in others if chain.chain_type != chosen.chain_type]
-        located = _on_another_family(text, other_families, may_look)
+        located = _on_another_family(text, other_families, may_query)
         if located is None:
             raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
         return located
-    return chain_with(transaction_hash, chosen, others if others and may_look() else []), transaction_hash
+    return chain_with(transaction_hash, chosen, others if others and may_query() else []), transaction_hash
 
 
 def _on_another_family(
-    text: str, chains: list[Chain], may_look: Callable[[], bool]
+    text: str, chains: list[Chain], may_query: Callable[[], bool]
 ) -> tuple[Chain, str] | None:
-    """Return the chain and the canonical hash, if `text` is a valid hash in the family of one of `chains`."""
+    """Return the chain and the canonical hash if `text` is a valid hash in another family."""
     spelled = {
         key: spelling for key in {chain.chain_type for chain in chains} if (spelling := _as_hash(key, text))
     }
-    if not spelled or not may_look():
+    if not spelled or not may_query():
         return None
     for key in sorted(spelled):
         chain = any_chain_with(spelled[key], [chain for chain in chains if chain.chain_type == key])
@@ -140,14 +139,14 @@ def _on_another_family(
 
 
 def _as_hash(chain_type: str, text: str) -> str:
-    """Return `text` as this family's canonical hash; "" if it is not a valid one."""
+    """Return `text` as this family's canonical hash; "" if it is invalid."""
     try:
         return family_of(chain_type).normalise_transaction_hash(text)
     except HashError:
         return ""
 
 
-def _may_look(request: HttpRequest, payment_request: PaymentRequest) -> bool:
+def _may_query(request: HttpRequest, payment_request: PaymentRequest) -> bool:
     """Whether rate limits allow node queries. A hash is accepted even if they don't."""
     try:
         count_expensive(request, payment_request.pk)
@@ -157,7 +156,7 @@ def _may_look(request: HttpRequest, payment_request: PaymentRequest) -> bool:
 
 
 def by_hand_context(payment_request: PaymentRequest) -> dict[str, Any]:
-    """Return the page's context; with the payment link only if that doesn't bind the transfer."""
+    """Return the page's context, with the payment link only if it doesn't bind the transfer."""
     context = page_context(payment_request)
     if not context["is_payable"] or binds(payment_request):
         return {**context, "is_by_hand": False}

@@ -1,6 +1,7 @@
-"""The pages to prove an address before a manual transfer: a text to sign, then where to send. They need no scripts.
+"""The pages to prove an address before a manual transfer: a text to sign, then the recipient. Work without
+scripts.
 
-Each page belongs to one route. Its URL is known only to the customer who requested the text, since the text contains
+Each page belongs to one route. Only the customer who requested the text knows its URL, because the text contains
 their wallet address.
 """
 
@@ -16,12 +17,12 @@ from chains.families import SignatureError
 from chains.families.base import LONGEST_SIGNATURE
 from checkout.lookup import find_request, find_route, wallet_of
 from checkout.pages.by_hand import (
-    MOST_SHOWN,
+    MAX_SHOWN,
     by_hand_context,
+    hash_form_errors,
     refusal,
-    refused_hash,
     show_by_hand,
-    take_typed_hash,
+    submit_typed_hash,
 )
 from checkout.pages.context import link_context, missing, page_context, shown
 from checkout.pages.forms import lead_to, typed
@@ -35,10 +36,10 @@ from payments.routes.proof_offers import current_proof, offer_proof
 _PAGE = "checkout/by_hand_proof.html"
 
 
-# No CSRF check is needed: no cookie is read, and another site's form could only create a text that is never signed.
+# No CSRF check is needed: no cookie is read, and another site's form could only create an unsigned text.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
-def ask_for_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
+def request_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
     """Create the text to sign for an address and redirect to it; show errors beside the entered address."""
     try:
         payment_request = find_request(shortcode)
@@ -63,14 +64,14 @@ def ask_for_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 def proof_page(request: HttpRequest, shortcode: str, route_id: str) -> HttpResponse:
-    """Show the text to sign, accept its signature, and then show where to send."""
+    """Show the text to sign, accept its signature, and then show the recipient."""
     try:
         payment_request = find_request(shortcode)
         route = find_route(route_id, of=payment_request)
     except Http404:
         return missing(request)
     if request.method == "POST":
-        return _take_signature(request, payment_request, route)
+        return _accept_signature(request, payment_request, route)
     proof = current_proof(route)
     context = page_context(payment_request)
     if proof is not None and _is_being_checked(payment_request, proof):
@@ -88,7 +89,7 @@ def proof_page(request: HttpRequest, shortcode: str, route_id: str) -> HttpRespo
 
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
-def take_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str) -> HttpResponse:
+def submit_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str) -> HttpResponse:
     """Submit the hash of the transfer from the proved address; show errors on the page with the recipient."""
     try:
         payment_request = find_request(shortcode)
@@ -98,10 +99,10 @@ def take_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str) -
     if request.method != "POST":
         return lead_to(request, "by-hand-proof", payment_request.shortcode, route.id)
     try:
-        take_typed_hash(request, payment_request)
+        submit_typed_hash(request, payment_request)
     except ApiError as error:
         refused, proof, context = (
-            refused_hash(request, error),
+            hash_form_errors(request, error),
             current_proof(route),
             page_context(payment_request),
         )
@@ -118,7 +119,7 @@ def _may_send(context: dict[str, Any]) -> bool:
 
 
 def _is_being_checked(payment_request: PaymentRequest, proof: PayerProof) -> bool:
-    """Whether a transfer from the proved address is already being verified; the customer must not pay again."""
+    """Whether a transfer from the proved address is being verified; the customer must not pay again."""
     sent = Payment.objects.filter(request=payment_request, status__in=Payment.OPEN, likely_failure="")
     return sent.filter(from_address=proof.address).exists()
 
@@ -129,7 +130,7 @@ def _sending(payment_request: PaymentRequest, proof: PayerProof) -> dict[str, An
     return {**link_context(payment_request), "proof": proof, "send_until": until}
 
 
-def _take_signature(request: HttpRequest, payment_request: PaymentRequest, route: Route) -> HttpResponse:
+def _accept_signature(request: HttpRequest, payment_request: PaymentRequest, route: Route) -> HttpResponse:
     text = typed(request, "signature")
     try:
         signature = _signature(route, text)
@@ -173,4 +174,4 @@ def _shown(
 
 
 def _kept(address: str) -> dict[str, str]:
-    return {"typed_wallet": address[:MOST_SHOWN]}
+    return {"typed_wallet": address[:MAX_SHOWN]}

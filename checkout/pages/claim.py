@@ -1,6 +1,6 @@
-"""The pages on which a customer says where a refund should go, and signs for it. They need no scripts.
+"""The pages on which a customer sets a refund's address, and signs for it. They need no scripts.
 
-If no wallet can sign, or refunds are switched off, each page says so, why, and who can help.
+If no wallet can sign, or refunds are switched off, each page explains why, and who can help.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from chains.families import AddressError, SignatureError
 from chains.families.base import LONGEST_SIGNATURE
 from chains.switches import RETRY_AFTER_SECONDS, Feature, is_offered, is_on
 from checkout.api.checkout_object import CheckoutChain
-from checkout.pages.by_hand import MOST_SHOWN, refusal
+from checkout.pages.by_hand import MAX_SHOWN, refusal
 from checkout.pages.context import missing, page_context, shown
 from checkout.pages.forms import lead_to, typed
 from config.api.answers import builtins
@@ -28,7 +28,7 @@ from config.api.limits.public_limits import count_expensive
 from config.api.methods import only_read
 from config.api.serializers import timestamp
 from payments.api.refund_serializers import refund_recipient
-from payments.api.serializers import demand_payable_recipient
+from payments.api.serializers import require_payable_recipient
 from payments.models import Refund
 from payments.refunds.claims import (
     LIFETIME,
@@ -56,7 +56,7 @@ _WHY_CLOSED = {
 
 @dataclass(frozen=True)
 class _Closed:
-    """Why the customer can't name an address: the reason's message, and the error for what was tried."""
+    """Why the customer can't set an address: the reason's message, and the error for the attempt."""
 
     message: str
     error: ApiError
@@ -65,7 +65,7 @@ class _Closed:
 @only_read
 @gzip_page
 def claim_page(request: HttpRequest, code: str) -> HttpResponse:
-    """Ask for an address, or say how far the refund is."""
+    """Return the form for an address, or the status of the refund."""
     current = _find(code)
     if current is None:
         return missing(request)
@@ -74,11 +74,11 @@ def claim_page(request: HttpRequest, code: str) -> HttpResponse:
     return _ask(request, current, closed=_closed(current))
 
 
-# No CSRF check is needed: no cookie is read, and another site's form could only create a text that is never signed.
+# No CSRF check is needed: no cookie is read, and another site's form could only create an unsigned text.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
-def take_address(request: HttpRequest, code: str) -> HttpResponse:
-    """Check the address and lead to the text to sign; show errors beside the entered address."""
+def choose_address(request: HttpRequest, code: str) -> HttpResponse:
+    """Validate the address and redirect to the text to sign; show errors beside the entered address."""
     current = _find(code)
     if current is None:
         return missing(request)
@@ -90,16 +90,16 @@ def take_address(request: HttpRequest, code: str) -> HttpResponse:
     try:
         address = refund_recipient(current.refund.request, text.strip())
         count_expensive(request, current.refund.pk)
-        demand_payable_recipient(current.refund.request.chain, address)
-        payer_of(current.refund)  # before the customer signs in vain
+        require_payable_recipient(current.refund.request.chain, address)
+        payer_of(current.refund)  # Fail before the customer signs in vain.
     except NoSigner as failure:
         closed = _closed_by(failure)
         return _ask(request, current, closed.error, closed=closed)
     except AddressError as error:
         wrong = ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address")
-        return _ask(request, current, wrong, typed_wallet=text[:MOST_SHOWN])
+        return _ask(request, current, wrong, typed_wallet=text[:MAX_SHOWN])
     except ApiError as error:
-        return _ask(request, current, error, typed_wallet=text[:MOST_SHOWN])
+        return _ask(request, current, error, typed_wallet=text[:MAX_SHOWN])
     until = int((timezone.now() + LIFETIME).timestamp())
     return lead_to(request, "claim-sign", code, signing.dumps([address, until], salt=_SALT + code))
 
@@ -108,7 +108,9 @@ def take_address(request: HttpRequest, code: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 def sign_page(request: HttpRequest, code: str, choice: str) -> HttpResponse:
-    """Show the text to sign, and take its signature. `choice` holds the address and the deadline, sealed by us."""
+    """Show the text to sign, and accept its signature. `choice` is the address and the deadline, signed by
+    us.
+    """
     current = _find(code)
     if current is None:
         return missing(request)
@@ -148,7 +150,7 @@ def _needs_address(current: RefundNow) -> bool:
 
 
 def _closed(current: RefundNow) -> _Closed | None:
-    """Return why the customer can't name an address, as far as it is known without the chain; None if they may."""
+    """Return why the customer can't set an address, as far as known without the chain; None if they can."""
     request = current.refund.request
     if not _needs_address(current):
         return None

@@ -19,7 +19,7 @@ from chains.switches import Feature, is_on
 from checkout.api import progress
 from checkout.api.checkout_object import CheckoutChain, checkout_object, with_server_time
 from checkout.api.payment_links import binds, payment_link
-from checkout.logos import known_logo, version
+from checkout.logos import cached_logo, version
 from checkout.pages.qr import qr_code
 from checkout.security import allow_nonce, page_policy
 from config.api.answers import builtins
@@ -35,7 +35,6 @@ RENEWED_EVERY_SECONDS = 15
 
 
 def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
-    """Return the context of every page of a request."""
     checkout = builtins(with_server_time(checkout_object(payment_request)))
     state = progress.page_state(checkout)
     decimals = payment_request.token.decimals
@@ -71,7 +70,7 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
 
 
 def _offered_chains(payment_request: PaymentRequest) -> list[Chain]:
-    """Return the active chains, and the chain of a refund also if it is inactive."""
+    """Return the active chains; for a refund also its own chain."""
     chains = list(active_chains())
     if payment_request.is_refund and payment_request.chain not in chains:
         chains.append(payment_request.chain)
@@ -79,7 +78,7 @@ def _offered_chains(payment_request: PaymentRequest) -> list[Chain]:
 
 
 def wording_of(chain: Chain) -> Wording:
-    """Return the texts of the chain's family; neutral ones if it is no longer installed."""
+    """Return the texts of the chain's family; neutral ones if the family is no longer installed."""
     return chain.family.wording if chain.is_installed else Wording(sign_method="")
 
 
@@ -91,7 +90,8 @@ def _price(payment_request: PaymentRequest, *, is_too_much: bool) -> int:
 
 
 def link_context(payment_request: PaymentRequest) -> dict[str, Any]:
-    """Return the request's payment link and a QR code. If the link binds transfers, discovery starts to watch for them.
+    """Return the request's payment link and a QR code. If the link binds transfers, discovery watches for
+    them.
 
     Otherwise the code contains only the recipient's address, because some wallets misread EIP-681 links to tokens and
     pay the token's contract (MyEtherWallet #5185, MetaMask #28527).
@@ -114,7 +114,7 @@ def shown(
 ) -> HttpResponse:
     """Return the rendered page with its security policy (`page_policy`) and, for an `error`, its status.
 
-    A wallet can send a refund from its page, so the chain is searched for it from now on.
+    A wallet can send a refund from its page, so discovery searches for the transaction from now on.
     """
     allow_nonce(request)
     if payment_request.is_refund:
@@ -132,29 +132,28 @@ def embed_origins(payment_request: PaymentRequest) -> list[str]:
 
 
 def missing(request: HttpRequest) -> HttpResponse:
-    """Return the "not found" page of the checkout."""
     return page_policy(request, render(request, "checkout/not_found.html", {"merchant": {}}, status=404))
 
 
 def logo_path(payment_request: PaymentRequest) -> str | None:
-    """Return the URL path of the merchant's logo if it is cached, else None."""
-    if known_logo(payment_request.merchant) is None:
+    """Return the URL path of the merchant's logo if it is cached."""
+    if cached_logo(payment_request.merchant) is None:
         return None
     return f"{reverse('logo', args=(payment_request.shortcode,))}?v={version(payment_request.merchant)}"
 
 
 def preview_image(payment_request: PaymentRequest) -> str:
-    """Return the absolute URL of the image for link previews, which is always on our own host.
+    """Return the absolute URL of the image for link previews, always on our own host.
 
-    It is our own icon if the merchant's logo is an SVG, since messengers don't show SVG images.
+    Messengers don't show SVG images, so our own icon replaces an SVG logo.
     """
-    logo = known_logo(payment_request.merchant)
+    logo = cached_logo(payment_request.merchant)
     path = logo_path(payment_request) if logo is not None and logo.content_type != "image/svg+xml" else None
     return urljoin(settings.CHECKOUT_URL, path or static("checkout/preview.png"))
 
 
 def _is_payable(payment_request: PaymentRequest, state: str) -> bool:
-    """Whether the page may show where to send money: the request is open, with no payment in progress.
+    """Whether the page may show the recipient: the request is open, with no payment in progress.
 
     A failed refund reserves nothing until its transaction is built, so its page only offers to build one.
     """

@@ -6,24 +6,23 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from merchants.languages import known_language
+from merchants.languages import closest_language
 
 _FORM = "application/x-www-form-urlencoded"
 
 
 def fields(request: HttpRequest) -> Mapping[str, object]:
-    """Return the fields of a URL-encoded form. Uploads are ignored, since Django would write them to disk."""
+    """Return the fields of a URL-encoded form. Uploads are ignored, because Django would write them to disk."""
     return request.POST if request.content_type == _FORM else {}
 
 
 def typed(request: HttpRequest, name: str) -> str:
-    """Return the value of a form field."""
     return str(fields(request).get(name, ""))
 
 
 def lead_to(request: HttpRequest, page: str, *named: str) -> HttpResponseRedirect:
     """Return a redirect to another page in the chosen language: 303 after a form, so that browsers use GET."""
-    tag = known_language(request.GET.get("lang", ""))
+    tag = closest_language(request.GET.get("lang", ""))
     response = redirect(reverse(page, args=named) + (f"?lang={tag}" if tag else ""))
     response.status_code = 303 if request.method == "POST" else 302
     return response

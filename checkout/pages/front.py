@@ -9,5 +9,4 @@ from config.api.methods import only_read
 
 @only_read
 def front_page(request: HttpRequest) -> HttpResponse:
-    """Return the page, which explains the service to customers and merchants."""
     return page_policy(request, render(request, "checkout/front.html", {"merchant": {}}))

@@ -1,20 +1,18 @@
-"""Find the chain of a transaction: hashes look the same on all chains of a family, and customers mix up networks."""
+"""Find the chain of a transaction: hashes look the same on all chains of a family, and customers mix up
+networks.
+"""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from chains.client import ChainClient, ChainError
+from chains.client import ChainError
 from chains.families import get_client
 from chains.models import Chain
-from checkout.fan_out import ask_all
+from checkout.fan_out import query_all
 
 DEADLINE_SECONDS = 3.0
 
-Client = Callable[[Chain], ChainClient]
 
-
-def chain_with(
-    transaction_hash: str, chosen: Chain, others: Iterable[Chain], *, client: Client = get_client
-) -> Chain:
+def chain_with(transaction_hash: str, chosen: Chain, others: Iterable[Chain]) -> Chain:
     """Return the chain in `others` that has the transaction if `chosen` definitely doesn't; else `chosen`.
 
     All chains of the family are queried in parallel, with a timeout of DEADLINE_SECONDS.
@@ -22,27 +20,25 @@ def chain_with(
     same_family = [chain for chain in others if chain.chain_type == chosen.chain_type and chain != chosen]
     if not same_family:
         return chosen
-    answers = _ask(transaction_hash, [chosen, *same_family], client)
-    if answers.get(chosen) is not False:
+    results = _query(transaction_hash, [chosen, *same_family])
+    if results.get(chosen) is not False:
         return chosen
-    return next((chain for chain, has_it in answers.items() if has_it), chosen)
+    return next((chain for chain, has_it in results.items() if has_it), chosen)
 
 
-def any_chain_with(
-    transaction_hash: str, chains: Sequence[Chain], *, client: Client = get_client
-) -> Chain | None:
-    """Return the chain that has the transaction, of `chains` of one family; None if none responds that it has."""
-    answers = _ask(transaction_hash, chains, client)
-    return next((chain for chain, has_it in answers.items() if has_it), None)
+def any_chain_with(transaction_hash: str, chains: Sequence[Chain]) -> Chain | None:
+    """Return the chain of `chains` (of one family) whose nodes have the transaction."""
+    results = _query(transaction_hash, chains)
+    return next((chain for chain, has_it in results.items() if has_it), None)
 
 
-def _ask(transaction_hash: str, chains: Sequence[Chain], client: Client) -> dict[Chain, bool]:
-    """Return, per chain that responded in time, whether it has the transaction."""
+def _query(transaction_hash: str, chains: Sequence[Chain]) -> dict[Chain, bool]:
+    """Map each chain that responded in time to whether it has the transaction."""
 
     def has_it(chain: Chain) -> bool:
-        snapshot = client(chain).look_up([transaction_hash], with_finality=False)
+        snapshot = get_client(chain).look_up([transaction_hash], with_finality=False)
         if transaction_hash in snapshot.contradicted:
             raise ChainError("its nodes contradict each other")
         return snapshot.transactions.get(transaction_hash) is not None
 
-    return ask_all(chains, has_it, within_seconds=DEADLINE_SECONDS, about="whether it has a transaction")
+    return query_all(chains, has_it, within_seconds=DEADLINE_SECONDS, about="whether it has a transaction")

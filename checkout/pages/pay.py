@@ -27,7 +27,6 @@ from payments.models import Payment, PaymentRequest
 @only_read
 @gzip_page
 def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Return the checkout page for the request's current state. It is readable without scripts."""
     try:
         payment_request = find_request(shortcode)
     except Http404:
@@ -35,7 +34,8 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     context = {**page_context(payment_request), "qr_svg": qr_code(payment_url(payment_request))}
     if context["is_payable"] and binds(payment_request):
         context |= link_context(payment_request)
-    # Without scripts, the page refreshes itself while a payment may arrive, unless the customer has stopped that.
+    # Without scripts, the page refreshes itself while a payment may arrive, unless the customer has stopped
+    # that.
     is_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])
     awaits = is_open or "link" in context
     walletconnect = offer(payment_request)
@@ -56,7 +56,7 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 
 def events_url(payment_request: PaymentRequest) -> str:
-    """Return where the page receives the status from the `events` process; empty where that doesn't run."""
+    """Return the `events` process's URL for status updates; empty without that process."""
     if not settings.EVENTS_URL:
         return ""
     return f"{settings.EVENTS_URL}/api/public/payment-requests/{payment_request.pk}/events"

@@ -1,4 +1,6 @@
-"""The receipt of a completed request: a printable page with everything needed to verify the payment on the chain."""
+"""The receipt of a completed request: a printable page with everything needed to verify the payment on the
+chain.
+"""
 
 from typing import Any
 
@@ -26,7 +28,7 @@ def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         return missing(request)
     if payment_request.status != PaymentRequest.Status.COMPLETED:
         return lead_to(request, "pay", payment_request.shortcode)
-    # Before refunds, which the receipt lists beside it.
+    # Before refunds, which the receipt lists separately.
     context = {
         **page_context(payment_request),
         "paid_beyond": payment_request.paid_beyond,
@@ -38,7 +40,7 @@ def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 
 def _counted(payment_request: PaymentRequest) -> list[Payment]:
-    """Return the payments that make up what was paid, oldest first."""
+    """Return the payments that add up to the paid amount, oldest first."""
     payments = payment_request.payments.filter(status=Payment.Status.COMPLETED)
     return list(
         payments.select_related("chain", "token", "request__token", "request__chain", "route").order_by("id")
@@ -74,7 +76,7 @@ def _line(payment: Payment) -> dict[str, Any]:
 
 
 def _fees(payment: Payment) -> dict[str, Any]:
-    """Return a swap's fees as quoted, and what the network was paid: as its block shows it, else as quoted."""
+    """Return a swap's quoted fees, and the network fee from its block, else as quoted."""
     paid = _network_fee(payment)
     if payment.type != Payment.Type.SWAP or payment.route is None or not payment.route.details:
         return {"fees": [], "network_fee": paid, "network_fee_quoted": ""}
@@ -89,7 +91,7 @@ def _fees(payment: Payment) -> dict[str, Any]:
 
 def _network_fee(payment: Payment) -> str:
     if payment.network_fee is None or payment.is_simulated or not payment.chain.is_installed:
-        return ""  # only its family knows the decimals of the chain's coin
+        return ""  # Only the chain's family knows the decimals of its coin.
     decimals = payment.chain.family.native_decimals
     return f"{price_text(payment.network_fee, decimals)} {payment.chain.native_symbol}"
 
@@ -99,7 +101,6 @@ def _fee_text(fee: dict[str, Any]) -> str:
 
 
 def _explorer(payment: Payment) -> str | None:
-    """Return the explorer URL of the transaction that paid the merchant, if the chain has an explorer."""
     return delivery_explorer_url(payment) or (None if payment.has_delivery else payment.explorer_url)
 
 

@@ -1,4 +1,4 @@
-"""What a customer's pages show of the refunds of their payment."""
+"""The refunds that a customer's pages show."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from payments.refunds.reading import refunds_of
 
 @dataclass(frozen=True)
 class RefundLine:
-    """A refund that is completed or open. Its address, time and transaction are set once it is completed."""
+    """A completed or open refund. Its address, time and transaction are set once it is completed."""
 
     amount: str
     address: str = ""

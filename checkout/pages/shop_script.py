@@ -20,6 +20,6 @@ def shop_script(_request: HttpRequest) -> HttpResponse:
     """Return the script. Any origin may load it; it is cached briefly, so that shops get new releases soon."""
     response = HttpResponse(served_bytes(_NAME), content_type="text/javascript; charset=utf-8")
     response["Cache-Control"] = f"public, max-age={_KEPT_SECONDS}"
-    response["Access-Control-Allow-Origin"] = "*"  # required by `integrity` attributes
+    response["Access-Control-Allow-Origin"] = "*"  # Required by `integrity` attributes.
     response["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response

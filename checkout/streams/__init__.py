@@ -1,1 +1,1 @@
-"""Status pushed to open checkouts by server-sent events: the `events` process, which serves nothing else."""
+"""Status updates for open checkouts as server-sent events: the `events` process, which serves nothing else."""

@@ -1,7 +1,8 @@
-"""`GET /api/public/payment-requests/{id}/events`: a stream of server-sent events, one asyncio task each and no thread.
+"""`GET /api/public/payment-requests/{id}/events`: server-sent events, one asyncio task per stream and no
+thread.
 
-Streams are bounded in all (`EVENT_STREAMS_MAX`) and by client address, and opening one is a public call that counts
-toward `RATE_LIMIT_PUBLIC`. A client that does not read is cut off.
+Streams are limited in total (`EVENT_STREAMS_MAX`) and by client address. Opening a stream is a public call that
+counts toward `RATE_LIMIT_PUBLIC`. A client that does not read is disconnected.
 """
 
 import asyncio
@@ -29,12 +30,12 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _PATH = re.compile(r"/api/public/payment-requests/([A-Za-z0-9-]{1,64})/events")
-# A share of all streams for one address: one client must not take them from the others.
+# One address may use this share of all streams, so that one client can't use them up.
 _ONE_IN = 10
 _FEWEST_OF_ONE_ADDRESS = 20
 _COMMENT_SECONDS = 15.0
 _SEND_SECONDS = 10.0
-# Browsers connect again by themselves. What a closed laptop or a dead proxy left behind is gone after this time.
+# Browsers reconnect by themselves. Streams of closed laptops and dead proxies end after this time.
 _LONGEST_SECONDS = 3600.0
 _RETRY_AFTER_SECONDS = 30
 _OPEN_HEADERS = [
@@ -59,7 +60,7 @@ class EventStreams:
         self._count = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one connection's request, or start and stop with the process."""
+        """Serve one connection, or the process's start and stop."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
@@ -80,12 +81,12 @@ class EventStreams:
         if path == "/healthz":
             await _respond(send, 200, b'{"status": "ok"}')
         elif match is None:
-            await _refuse(send, ApiError(ErrorCode.RESOURCE_MISSING, "There is nothing at this address."))
+            await _reject(send, ApiError(ErrorCode.RESOURCE_MISSING, "There is nothing at this address."))
         elif method == "OPTIONS":
             await _respond(send, 204, b"", _PREFLIGHT)
         elif method != "GET":
-            refusal = ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This path answers GET alone.")
-            await _refuse(send, refusal, [(b"allow", b"GET, OPTIONS")])
+            rejection = ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This path accepts only GET.")
+            await _reject(send, rejection, [(b"allow", b"GET, OPTIONS")])
         else:
             await self._bounded(match[1], scope, receive, send)
 
@@ -94,8 +95,8 @@ class EventStreams:
         address = _address(scope)
         most_of_one = max(settings.EVENT_STREAMS_MAX // _ONE_IN, _FEWEST_OF_ONE_ADDRESS)
         if self._count >= settings.EVENT_STREAMS_MAX or self._by_address[address] >= most_of_one:
-            message = "Too many checkouts are watched at once. Poll the payment request instead."
-            await _refuse(
+            message = "Too many checkouts are open at once. Poll the payment request instead."
+            await _reject(
                 send, ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=_RETRY_AFTER_SECONDS)
             )
             return
@@ -111,39 +112,41 @@ class EventStreams:
 
     async def _begin(self, name: str, address: str, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            refusal = await self._feed.in_thread(partial(hit, "public", address, settings.RATE_LIMIT_PUBLIC))
-            if refusal is not None:
-                await _refuse(send, refusal.as_error())
+            rejection = await self._feed.in_thread(
+                partial(hit, "public", address, settings.RATE_LIMIT_PUBLIC)
+            )
+            if rejection is not None:
+                await _reject(send, rejection.as_error())
                 return
             first = await self._feed.find(name)
         except ObjectMissing as error:
-            await _refuse(send, ApiError(ErrorCode.RESOURCE_MISSING, str(error)))
+            await _reject(send, ApiError(ErrorCode.RESOURCE_MISSING, str(error)))
             return
         except DatabaseError:
             message = "Service temporarily unavailable. Try again in a few seconds."
-            await _refuse(send, ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=5))
+            await _reject(send, ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=5))
             return
-        known = _header(scope, b"last-event-id")
-        if first.is_final and first.etag == known:
-            await _respond(send, 204, b"")  # a browser that gets 204 stops reconnecting
+        last_etag = _header(scope, b"last-event-id")
+        if first.is_final and first.etag == last_etag:
+            await _respond(send, 204, b"")  # A browser that gets 204 stops reconnecting.
             return
         changed = self._feed.watch(first.request_id)
-        changed.set()  # what changed since it was read is read again
+        changed.set()  # Send changes that happened since the details were read.
         left = asyncio.create_task(_until_left(receive))
         try:
             await _start(send, 200, b"text/event-stream")
-            await self._stream(first.request_id, changed, left, send, known=known)
+            await self._stream(first.request_id, changed, left, send, last_etag=last_etag)
             await _write(send, b"", more=False)
         except (TimeoutError, OSError):
-            pass  # the client does not read, or is gone
+            pass  # The client does not read, or has disconnected.
         finally:
             left.cancel()
             self._feed.leave(first.request_id, changed)
 
     async def _stream(
-        self, request_id: str, changed: asyncio.Event, left: asyncio.Task[None], send: Send, *, known: str
+        self, request_id: str, changed: asyncio.Event, left: asyncio.Task[None], send: Send, *, last_etag: str
     ) -> None:
-        """Send each change until the client leaves, the request is final, or an hour has passed."""
+        """Send each change until the client disconnects, the request is final, or an hour has passed."""
         ends_at = asyncio.get_running_loop().time() + _LONGEST_SECONDS
         while not left.done() and asyncio.get_running_loop().time() < ends_at:
             waiting = asyncio.create_task(changed.wait())
@@ -155,13 +158,13 @@ class EventStreams:
                 await _write(send, b": still here\n\n")
                 continue
             changed.clear()
-            with suppress(DatabaseError):  # the next comparison tries again
+            with suppress(DatabaseError):  # The next comparison tries again.
                 shown = await self._feed.shown(request_id)
-                if shown.etag != known:
-                    known = shown.etag
+                if shown.etag != last_etag:
+                    last_etag = shown.etag
                     await _write(send, _event(shown))
                 if shown.is_final:
-                    return  # a late payment shows at the next poll, or when the browser reconnects
+                    return  # A late payment appears at the next poll, or when the browser reconnects.
 
 
 def _event(shown: Shown) -> bytes:
@@ -186,7 +189,7 @@ async def _start(
     headers = [
         (b"content-type", content_type),
         (b"x-request-id", current_request_id().encode()),
-        (b"x-accel-buffering", b"no"),  # a proxy must not collect events
+        (b"x-accel-buffering", b"no"),  # Keep proxies from buffering events.
         *_OPEN_HEADERS,
         *more,
     ]
@@ -199,7 +202,7 @@ async def _respond(send: Send, status: int, body: bytes, more: Sequence[tuple[by
     await send({"type": "http.response.body", "body": body})
 
 
-async def _refuse(send: Send, error: ApiError, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
+async def _reject(send: Send, error: ApiError, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
     if error.retry_after is not None:
         more = [*more, (b"retry-after", b"%d" % error.retry_after)]
     await _respond(send, error.status_code, msgspec.json.encode(error_body(error)), more)
@@ -210,11 +213,11 @@ def _header_lines(scope: Scope, name: bytes) -> list[str]:
 
 
 def _header(scope: Scope, name: bytes) -> str:
-    """Return the header's lines joined with commas, as gunicorn joins them in web."""
+    """Join the header's lines with commas, as gunicorn does in `web`."""
     return ",".join(_header_lines(scope, name))
 
 
 def _address(scope: Scope) -> str:
-    """Return the client's address as the limits count it."""
+    """Return the client's address as the rate limits count it."""
     peer, _ = scope.get("client") or ("", 0)
     return identity_of(forwarded_address(peer, _header_lines(scope, b"x-forwarded-for")))

@@ -1,7 +1,7 @@
-"""What the streams send: one copy of each watched request's details, shared by all of its streams.
+"""The streams' data: one copy of each watched request's details, shared by all of its streams.
 
-A notification says which request changed. Every few seconds one query compares the versions of all watched rows, for
-notifications that were lost.
+A notification names the changed request. Every few seconds one query compares the versions of all watched rows, in
+case a notification was lost.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _VERSIONS = """
 
 @dataclass(frozen=True)
 class Shown:
-    """The details of a request as JSON, and their ETag. `is_final`: nothing more is expected to change."""
+    """The details of a request as JSON, and their ETag. `is_final`: no further change is expected."""
 
     request_id: str
     etag: str
@@ -46,7 +46,7 @@ class Shown:
 
 
 class Feed:
-    """Wakes the streams of a request when what they show may have changed. Use it in one event loop."""
+    """Wakes the streams of a request when their details may have changed. Use it in one event loop."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
@@ -57,7 +57,7 @@ class Feed:
         self._listener: Listener | None = None
 
     async def start(self) -> None:
-        """Begin to listen and to compare."""
+        """Start listening and comparing."""
         loop = asyncio.get_running_loop()
 
         def heard(request_id: str) -> None:
@@ -71,7 +71,6 @@ class Feed:
         self._comparing = asyncio.create_task(self._compare())
 
     async def stop(self) -> None:
-        """End both."""
         if self._comparing is not None:
             self._comparing.cancel()
         if self._listener is not None:
@@ -79,11 +78,11 @@ class Feed:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def find(self, id_or_shortcode: str) -> Shown:
-        """Return a request's details as they are now. Raises ObjectMissing, and Django's database errors."""
+        """Return a request's current details. Raises ObjectMissing, and Django's database errors."""
         return await self.in_thread(lambda: _read(id_or_shortcode))
 
     async def shown(self, request_id: str) -> Shown:
-        """Return a watched request's details, read once for all streams that ask meanwhile."""
+        """Return a watched request's details; concurrent streams share one read."""
         task = self._shown.get(request_id)
         if task is None:
             task = self._shown[request_id] = asyncio.create_task(self.find(request_id))
@@ -95,13 +94,12 @@ class Feed:
             raise
 
     def watch(self, request_id: str) -> asyncio.Event:
-        """Return what is set whenever the request may have changed."""
+        """Return an event that is set whenever the request may have changed."""
         changed = asyncio.Event()
         self._waiting[request_id].add(changed)
         return changed
 
     def leave(self, request_id: str, changed: asyncio.Event) -> None:
-        """End a watch."""
         self._waiting[request_id].discard(changed)
         if not self._waiting[request_id]:
             del self._waiting[request_id]
@@ -109,7 +107,6 @@ class Feed:
             self._versions.pop(request_id, None)
 
     def changed(self, request_id: str) -> None:
-        """Wake the request's streams."""
         self._shown.pop(request_id, None)
         for changed in self._waiting.get(request_id, ()):
             changed.set()
@@ -134,7 +131,7 @@ class Feed:
                     self.changed(request_id)
 
     async def in_thread(self, read: Callable[[], Result]) -> Result:
-        """Return what `read` returns; it runs in a thread, with a database connection."""
+        """Run `read` in a thread with a database connection."""
 
         def run() -> Result:
             close_old_connections()

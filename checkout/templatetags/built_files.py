@@ -14,13 +14,13 @@ _ESCAPED = {ord("<"): "\\u003C", ord(">"): "\\u003E", ord("&"): "\\u0026"}
 
 @register.simple_tag
 def integrity(name: str) -> str:
-    """Return the value of the `integrity` attribute for a static file."""
     return digests.integrity(name)
 
 
 @register.simple_tag
 def built_style(name: str) -> SafeString:
-    """Return a built style sheet for an inline style element, so that the first paint needs no second request.
+    """Return a built style sheet for an inline style element, so that the first paint needs no second
+    request.
 
     Raises ValueError if its content could close the element.
     """
@@ -37,5 +37,4 @@ def _style(name: str, content: bytes) -> SafeString:
 
 @register.simple_tag
 def import_map() -> SafeString:
-    """Return the import map as JSON, escaped for a script element."""
     return mark_safe(json.dumps(digests.import_map()).translate(_ESCAPED))  # noqa: S308 - escaped here

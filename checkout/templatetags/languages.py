@@ -24,19 +24,16 @@ _FIRST, _LAST = 10, 8
 
 @register.simple_tag(takes_context=True)
 def say(context: Context, key: str, **values: Any) -> SafeString:
-    """Return a message."""
     return _language(context).say(key, values)
 
 
 @register.simple_tag(takes_context=True)
 def message_for(context: Context, kind: str, code: str | None, sentence: str | None) -> str:
-    """Return the message for a server code."""
     return _language(context).message_for(kind, code, sentence)
 
 
 @register.simple_tag(takes_context=True)
 def advice(context: Context, failure_code: str) -> SafeString:
-    """Return the advice for a failed payment."""
     current = _language(context)
     key = f"advice.{failure_code}"
     return current.say(key if key in current.messages else "advice.other")
@@ -44,7 +41,6 @@ def advice(context: Context, failure_code: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def when(context: Context, timestamp: str) -> str:
-    """Return an API timestamp as day and time."""
     instant = parse_datetime(timestamp)
     return _language(context).when(instant) if instant else timestamp
 
@@ -61,14 +57,12 @@ def moment(context: Context, value: str | datetime | None) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def language_attributes(context: Context) -> SafeString:
-    """Return the attributes of the `html` element."""
     current = _language(context)
     return format_html('lang="{}" dir="{}"', current.tag, current.direction)
 
 
 @register.simple_tag(takes_context=True)
 def language_links(context: Context) -> list[dict[str, Any]]:
-    """Return the links to this page in each language."""
     return languages.switch(context["request"], _language(context))
 
 
@@ -85,37 +79,33 @@ def _script_messages(current: Language, _project_id: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def chain_name(context: Context, chain_id: int) -> str:
-    """Return the name of one of the page's chains."""
     return next((chain["name"] for chain in context["chains"] if chain["id"] == chain_id), str(chain_id))
 
 
 @register.filter
 def of(amount: str, token: dict[str, Any]) -> str:
-    """Return an amount with its token's symbol."""
     return f"{amount} {token['symbol']}"
 
 
 @register.filter
 def strong(text: str) -> SafeString:
-    """Return emphasised text for a message."""
     return format_html("<strong>{}</strong>", text)
 
 
 @register.filter
 def in_code(text: str) -> SafeString:
-    """Return an address or a hash for a message."""
     return format_html("<code>{}</code>", text)
 
 
 @register.filter
 def in_short(text: str) -> SafeString:
-    """Return the ends of an address or a hash, for a message on a page that shows all of it."""
+    """Return a shortened address or hash, for a message on a page that shows it in full."""
     return format_html('<code class="short" title="{}">{}…{}</code>', text, text[:_FIRST], text[-_LAST:])
 
 
 @register.filter
 def short_hash(payment: dict[str, Any]) -> SafeString:
-    """Return a payment's shortened transaction hash, linked to the block explorer where there is one."""
+    """Return a payment's shortened transaction hash, linked to the block explorer if there is one."""
     text = payment["transaction_hash"]
     short = in_short(text)
     url = payment["explorer_url"]
@@ -136,31 +126,29 @@ def named(token: dict[str, Any]) -> SafeString:
 
 @register.filter
 def link(text: str, url: str) -> SafeString:
-    """Return a link for a message."""
     return format_html('<a href="{}">{}</a>', url, text)
 
 
 @register.filter
 def mail_link(address: str) -> SafeString:
-    """Return a `mailto:` link."""
     return format_html('<a href="mailto:{0}">{0}</a>', address)
 
 
 class _Letters(json.JSONEncoder):
-    """Write letters unescaped: escaped, Russian would be three times as long."""
+    """Writes letters unescaped: escaped, Russian would be three times as long."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "ensure_ascii": False})
 
 
 def _language(context: Context) -> Language:
-    """Return the page's language, found once for each template: a page asks for some forty messages."""
-    known: Any = context.render_context
+    """Cached for each template: a page needs some forty messages."""
+    cached: Any = context.render_context
     merchant = context.get("merchant") or {}
     default = merchant.get("default_language", "")
-    language: Language | None = known.get(default)
+    language: Language | None = cached.get(default)
     if language is None:
         is_for_refund = bool(context.get("is_refund"))
         language = languages.language_of(context["request"], default, is_for_refund=is_for_refund)
-        known[default] = language
+        cached[default] = language
     return language

@@ -1,5 +1,3 @@
-"""A tag that lists wallet apps."""
-
 from typing import Any
 
 from django import template

@@ -25,7 +25,7 @@ class WalletApp:
 def wallet_apps(url: str, chain_type: str, chain_id: int) -> list[WalletApp]:
     """Return the apps that can pay on this chain, each with a link to `url`.
 
-    Returns none for an http URL, such as a local deployment's: the apps open https pages only.
+    Empty for an http URL, such as a local deployment's: the apps open https pages only.
     """
     if urlsplit(url).scheme != "https":
         return []
@@ -47,7 +47,7 @@ def _phantom_fits(family: str, chain_id: int) -> bool:
 
 
 def _metamask(url: str, _: str) -> str:
-    # Without the scheme, and not encoded: MetaMask uses the rest unchanged.
+    # Without the scheme and not encoded: MetaMask uses the rest unchanged.
     return "https://link.metamask.io/dapp/" + url.removeprefix("https://")
 
 

@@ -1,6 +1,6 @@
 """A wallet's balances: the essential ones, which the page shows first, and all known ones.
 
-No quotes are requested here. Prices come from the providers' cached token lists and are for display only.
+No quotes are requested here. Prices come from the providers' cached token lists, for display only.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ Place = tuple[int, str]
 
 @dataclass(frozen=True)
 class Held:
-    """A token with a wallet's balance of it in base units, and its value in US dollars if a price is known.
+    """A token with a wallet's balance in base units, and its value in US dollars if a price is known.
 
     `listed`, set only by `discover`, is its entry in a provider's list. `is_sufficient`: whether the balance covers
     the request's remaining amount, estimated by prices.
@@ -43,16 +43,16 @@ class Held:
 
 @dataclass(frozen=True)
 class WalletBalances:
-    """The balances, most useful first, and the chains that could not be read, each with an error code."""
+    """The balances, most useful first, and the error code of each chain that could not be read."""
 
     held: Sequence[Held]
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
 
 
 def essential(request: PaymentRequest, wallet: Wallet) -> WalletBalances:
-    """Return the balances of the requested token, and of the coin and the stablecoins of each of the wallet's chains.
+    """Return the balances of the requested token, and of each chain's coin and stablecoins.
 
-    Zero balances are included; tokens whose contract gave no usable answer are not. The requested token comes first,
+    Zero balances are included, but no token whose contract gave no usable response. The requested token comes first,
     then the others by value.
     """
     tokens = {place: token for place, token in _rows(wallet).items() if _is_essential(token, request)}
@@ -90,19 +90,19 @@ def discover(wallet: Wallet) -> WalletBalances:
 
 
 class _Prices:
-    """The prices in the providers' token lists for some chains; empty if no list is available."""
+    """The prices in the providers' token lists for some chains; empty without a list."""
 
     def __init__(self, chains: Sequence[Chain]) -> None:
         ids = list(dict.fromkeys(chain.pk for chain in chains))
         self.listed = {(each.chain_id, each.token): each for each in token_list.listed_tokens(ids)}
 
     def of(self, token: Token) -> Decimal | None:
-        """Return the price of one whole token, or None."""
+        """Return the price of one whole token."""
         listed = self.listed.get((token.chain_id, token.contract_address))
         return listed.usd if listed else None
 
     def value(self, token: Token, amount: int) -> Decimal | None:
-        """Return the value of `amount` base units, or None."""
+        """Return the value of `amount` base units."""
         usd = self.of(token)
         return None if usd is None else Price(usd, token.decimals).value(amount)
 
@@ -144,5 +144,5 @@ def _each_balance(fetched: ChainBalances) -> Iterator[tuple[Place, int]]:
 
 
 def _by_value(held: Held) -> tuple[Decimal, bool, int, str]:
-    """Return the sort key: by value, the highest first; then tokens without a price; zero balances last."""
+    """Return the sort key: highest value first, then tokens without a price, zero balances last."""
     return -(held.usd or Decimal(0)), held.balance == 0, held.token.chain_id, held.token.contract_address

@@ -1,35 +1,32 @@
 """Fetch a wallet's balances from several chains in parallel."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chains.client import ChainClient
 from chains.families import get_client
 from chains.models import Chain
-from checkout.fan_out import ask_all
+from checkout.fan_out import query_all
 from config.api.errors import ErrorCode
 
 DEADLINE_SECONDS = 5.0
 
-Client = Callable[[Chain], ChainClient]
-
 
 @dataclass(frozen=True)
 class ChainBalances:
-    """Balances in base units by chain id and token address (empty: native coin), and an error code per failed chain."""
+    """Balances in base units by chain id and token address (empty: native coin), and an error code per failed
+    chain.
+    """
 
     balances: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
 
 
-def fetch_balances(
-    owner: str, tokens: Mapping[Chain, list[str]], *, client: Client = get_client
-) -> ChainBalances:
+def fetch_balances(owner: str, tokens: Mapping[Chain, list[str]]) -> ChainBalances:
     """Return the owner's balances of these tokens. A chain that takes over DEADLINE_SECONDS is unavailable."""
 
-    def ask(chain: Chain) -> Mapping[str, int]:
-        return client(chain).balances(owner, tokens[chain])
+    def query_chain(chain: Chain) -> Mapping[str, int]:
+        return get_client(chain).balances(owner, tokens[chain])
 
-    answers = ask_all(tokens, ask, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
-    unavailable = {chain.pk: ErrorCode.NODE_UNAVAILABLE for chain in tokens if chain not in answers}
-    return ChainBalances({chain.pk: balances for chain, balances in answers.items()}, unavailable)
+    results = query_all(tokens, query_chain, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
+    unavailable = {chain.pk: ErrorCode.NODE_UNAVAILABLE for chain in tokens if chain not in results}
+    return ChainBalances({chain.pk: balances for chain, balances in results.items()}, unavailable)

@@ -25,8 +25,8 @@ def find_wallet(
 ) -> Wallet:
     """Return the wallet with these chains, or with all active ones of its family.
 
-    The chain `refunded_on` may be inactive: what was paid on it still goes back. Raises ApiError for an invalid
-    address, an unknown or inactive chain, and a chain of another family.
+    The chain `refunded_on` may be inactive, because refunds stay on the payment's chain. Raises ApiError for an
+    invalid address, an unknown or inactive chain, and a chain of another family.
     """
     try:
         family, address = read_address(text)

@@ -1,5 +1,3 @@
-"""The page's WalletConnect settings, if the operator has set a project id."""
-
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 

@@ -2,7 +2,7 @@
 
 import uuid
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -14,15 +14,9 @@ from config.admin.portal import Checkboxes, LinesField, Radios, Select
 from config.api.serializers import has_unsafe_characters
 from merchants.contrast import check_accent
 from merchants.currencies import validate_reporting_currency
-from merchants.languages import ENGLISH, LANGUAGES, known_language
+from merchants.languages import ENGLISH, LANGUAGES, closest_language
 from merchants.models import VALIDATE_COLOUR, ApiKey, Merchant, Permission, SpentForm, merchant_id
 from merchants.web_addresses import parse_origin, parse_web_address
-
-if TYPE_CHECKING:
-    _MerchantForm = forms.ModelForm[Merchant]
-    _ApiKeyForm = forms.ModelForm[ApiKey]
-else:  # only the type checker can subscript these classes
-    _MerchantForm = _ApiKeyForm = forms.ModelForm
 
 _FORM_LIFETIME = timedelta(days=1)
 OVERLAPS = {
@@ -33,9 +27,7 @@ OVERLAPS = {
 }
 
 
-class MerchantForm(_MerchantForm):
-    """A merchant's settings and theme."""
-
+class MerchantForm(forms.ModelForm[Merchant]):
     embed_origins = LinesField(
         check=lambda line: parse_origin(line, allow_http=settings.ALLOW_HTTP_URLS),
         required=False,
@@ -58,7 +50,7 @@ class MerchantForm(_MerchantForm):
 
     class Meta:
         model = Merchant
-        fields = ()  # the admin's fieldsets name them
+        fields = ()  # The admin's fieldsets select the fields.
         labels = {
             "references": "Bind transactions with a reference",
             "logo_url": "Logo URL",
@@ -73,28 +65,25 @@ class MerchantForm(_MerchantForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # Earlier releases accepted any language tag.
-        kept = self.initial.get("default_language") or ENGLISH
-        self.initial["default_language"] = known_language(kept) or ENGLISH
+        stored = self.initial.get("default_language") or ENGLISH
+        self.initial["default_language"] = closest_language(stored) or ENGLISH
 
     def clean(self) -> dict[str, Any]:
-        """Reject control and bidirectional-override characters in every text field."""
         cleaned = super().clean() or {}
-        _refuse_unsafe(self, cleaned)
+        _reject_unsafe(self, cleaned)
         return cleaned
 
     def clean_reporting_currency(self) -> str:
-        """Return the currency's code; USD if none is given. A currency that was set before can stay."""
+        """Return the currency's code, by default USD. A currency that was set before remains valid."""
         code: str = self.cleaned_data["reporting_currency"].upper() or "USD"
         if code != self.initial.get("reporting_currency"):
             validate_reporting_currency(code)
         return code
 
     def clean_logo_url(self) -> str:
-        """Return an https URL or an empty string."""
         return _web_address(self.cleaned_data["logo_url"])
 
     def clean_support_url(self) -> str:
-        """Return an https URL or an empty string."""
         return _web_address(self.cleaned_data["support_url"])
 
     def clean_accent_colour(self) -> str:
@@ -110,23 +99,21 @@ class MerchantForm(_MerchantForm):
 
 
 class OnceForm(forms.Form):
-    """A form that acts once. A second submission, by a reload or a double click, does nothing.
+    """A form that acts once: a reload or a double click does nothing.
 
-    The form's id is stored in the same database transaction as the form's effect, so that both happen or neither.
+    The form's id is stored in the transaction of the form's effect, so that both happen or neither.
     """
 
     form_id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
 
     def is_first_use(self) -> bool:
-        """Return whether this is the form's first submission, and record it. Call inside a transaction."""
+        """Record the submission; return whether it is the first. Call inside a transaction."""
         SpentForm.objects.filter(at__lt=timezone.now() - _FORM_LIFETIME).delete()
         _, is_first = SpentForm.objects.get_or_create(form_id=self.cleaned_data["form_id"])
         return is_first
 
 
-class NewKeyForm(OnceForm, _ApiKeyForm):
-    """The permissions and lifetime of a new key."""
-
+class NewKeyForm(OnceForm, forms.ModelForm[ApiKey]):
     permissions = forms.MultipleChoiceField(
         choices=Permission.choices,
         widget=Checkboxes,
@@ -143,7 +130,7 @@ class NewKeyForm(OnceForm, _ApiKeyForm):
         fields = ("merchant", "name", "permissions", "expires_at")
         labels = {"expires_at": in_zone("Expires at")}
         help_texts = {
-            "name": "What the key is for, such as “web shop, production”.",
+            "name": "The purpose of the key, such as “web shop, production”.",
             "expires_at": "Leave empty for a key that doesn’t expire.",
         }
 
@@ -158,19 +145,15 @@ class NewKeyForm(OnceForm, _ApiKeyForm):
         super().__init__(data, *args, **{**options, "initial": initial})
 
     def clean(self) -> dict[str, Any]:
-        """Reject control and bidirectional-override characters."""
         cleaned = super().clean() or {}
-        _refuse_unsafe(self, cleaned)
+        _reject_unsafe(self, cleaned)
         return cleaned
 
     def clean_expires_at(self) -> datetime | None:
-        """Return a time in the future, or None."""
         return _time_to_come(self.cleaned_data["expires_at"])
 
 
-class EditKeyForm(_ApiKeyForm):
-    """The editable fields of an existing key."""
-
+class EditKeyForm(forms.ModelForm[ApiKey]):
     class Meta:
         model = ApiKey
         fields = ("name", "expires_at")
@@ -178,9 +161,8 @@ class EditKeyForm(_ApiKeyForm):
         help_texts = {"expires_at": "Leave empty for a key that doesn’t expire."}
 
     def clean(self) -> dict[str, Any]:
-        """Reject control and bidirectional-override characters."""
         cleaned = super().clean() or {}
-        _refuse_unsafe(self, cleaned)
+        _reject_unsafe(self, cleaned)
         return cleaned
 
     def clean_expires_at(self) -> datetime | None:
@@ -190,7 +172,7 @@ class EditKeyForm(_ApiKeyForm):
 
 
 class RotateForm(OnceForm):
-    """The overlap with the old key and the expiry of the new one."""
+    """The overlap with the old key and the expiry of the new key."""
 
     overlap = forms.ChoiceField(
         choices=[(value, label) for value, (label, _) in OVERLAPS.items()],
@@ -208,11 +190,9 @@ class RotateForm(OnceForm):
     )
 
     def overlap_chosen(self) -> timedelta:
-        """Return how long the old key stays active."""
         return OVERLAPS[self.cleaned_data["overlap"]][1]
 
     def expiry_chosen(self) -> datetime | None:
-        """Return when the new key expires, or None."""
         days = self.cleaned_data["lifetime"]
         return timezone.now() + timedelta(days=days) if days else None
 
@@ -232,7 +212,7 @@ def _web_address(url: str) -> str:
         raise forms.ValidationError(str(error)) from error
 
 
-def _refuse_unsafe(form: forms.BaseForm, cleaned: dict[str, Any]) -> None:
+def _reject_unsafe(form: forms.BaseForm, cleaned: dict[str, Any]) -> None:
     for name, value in list(cleaned.items()):
         if isinstance(value, str) and has_unsafe_characters(value):
             form.add_error(name, "Control and bidirectional-override characters are not accepted.")

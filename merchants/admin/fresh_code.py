@@ -1,4 +1,4 @@
-"""A fresh second-factor code for one action, so that a hijacked session can't take it."""
+"""Require a fresh second-factor code for one action, so that a hijacked session can't perform it."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -14,8 +14,6 @@ from merchants.staff import audit
 
 
 class FactorForm(CodeForm):
-    """A form that requires a fresh code, so that a hijacked session can't submit it."""
-
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         code = self.fields["code"]
@@ -24,14 +22,14 @@ class FactorForm(CodeForm):
 
 
 def set_up_first(request: HttpRequest, action: str) -> HttpResponse:
-    """Redirect a user without a second factor to where one is set up; `action` is what needs it."""
+    """Redirect a user without a second factor to the page that sets one up for `action`."""
     messages.warning(request, f"Set up two-factor sign-in first: {action} requires a code.")
     query = urlencode({"next": request.path})
     return HttpResponseRedirect(f"{reverse('admin:two_factor')}?{query}")
 
 
 def is_code_right(request: HttpRequest, form: FactorForm) -> bool:
-    """Whether the form's code is valid. An error is added to the form."""
+    """Whether the form's code is valid; otherwise adds an error to the form."""
     name, address = f"second factor of {request.user.pk}", client_identity(request)
     if not throttle.may_try(name, address):
         form.add_error("code", TOO_MANY)
@@ -42,5 +40,5 @@ def is_code_right(request: HttpRequest, form: FactorForm) -> bool:
     audit.note(request, audit.What.CODE_FAILED)
     seconds = two_factor.seconds_to_wait(request.user)
     wait = f" Wait {seconds} seconds before the next try." if seconds > 1 else ""
-    form.add_error("code", f"This code is wrong or has already been used. Enter the app's next code.{wait}")
+    form.add_error("code", f"This code is wrong or already used. Enter the app's next code.{wait}")
     return False

@@ -31,7 +31,6 @@ _STATUS_COLOURS = {"active": "success", "expired": "warning", "revoked": "danger
 
 
 def key_status(key: ApiKey) -> str:
-    """Return `active`, `expired` or `revoked`."""
     if key.revoked_at is not None:
         return "revoked"
     return "active" if key.is_active else "expired"
@@ -42,33 +41,26 @@ class KeyColumns:
 
     @admin.display(description="Key", ordering="prefix")
     def stub(self, key: ApiKey) -> str:
-        """Return the key's first characters."""
         return f"{key.prefix}…"
 
     @admin.display(description="Status")
     def status(self, key: ApiKey) -> str:
-        """Return the status badge."""
         return portal.badge(key_status(key), _STATUS_COLOURS)
 
     @admin.display(description="Permissions")
     def permission_names(self, key: ApiKey) -> str:
-        """Return the key's permissions."""
         return key.rights
 
     @admin.display(description=in_zone("Last used"), ordering="last_used_at")
     def last_used(self, key: ApiKey) -> str:
-        """Return the time of its last use, to the minute."""
         return portal.moment(key.last_used_at, "never")
 
     @admin.display(description=in_zone("Expires"), ordering="expires_at")
     def expires(self, key: ApiKey) -> str:
-        """Return its expiry."""
         return portal.moment(key.expires_at, "never")
 
 
 class KeyInline(KeyColumns, MerchantScoped, portal.ReadOnly, portal.TabularInline[ApiKey, Merchant]):
-    """A merchant's keys, read-only."""
-
     model = ApiKey
     extra = 0
     fields = readonly_fields = ("page", "name", "permission_names", "status", "last_used", "expires")
@@ -78,14 +70,11 @@ class KeyInline(KeyColumns, MerchantScoped, portal.ReadOnly, portal.TabularInlin
 
     @admin.display(description="Key")
     def page(self, key: ApiKey) -> str:
-        """Return a link to the key's page."""
         return portal.link(portal.change_url(key), self.stub(key))
 
 
 @admin.register(Merchant)
 class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]):
-    """Merchants, their settings and their theme."""
-
     merchant_path = "pk"
     form = MerchantForm
     list_display = ("name", "shown_name", "references", "created_at", "id")
@@ -126,7 +115,6 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
 
     @admin.display(description="Display name", empty_value="—")
     def shown_name(self, merchant: Merchant) -> str | None:
-        """Return the name that customers see."""
         return merchant.display_name or None
 
     def get_fieldsets(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
@@ -136,7 +124,6 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
         return (("New merchant", {"fields": ("name", "email")}), *self.fieldsets[1:])
 
     def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:
-        """Save the merchant and add an entry to the security log."""
         with transaction.atomic():
             super().save_model(request, obj, form, change)
             if not change:
@@ -150,23 +137,18 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
         return self.inlines if obj is not None and request.user.has_perm("merchants.view_apikey") else ()
 
     def beside(self, request: HttpRequest, merchant: Merchant | None) -> dict[str, Any]:
-        """Add the link to issue a key."""
         may_issue_keys = request.user.has_perm("merchants.add_apikey")
         return {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
 
 
 class StatusFilter(admin.SimpleListFilter):
-    """Active, expired or revoked."""
-
     title = "status"
     parameter_name = "status"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the admin interface
-        """Return the choices."""
         return [(status, status.capitalize()) for status in _STATUS_COLOURS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:  # noqa: ARG002 - the admin interface
-        """Return the keys of the chosen status."""
         expired = queryset.filter(revoked_at=None, expires_at__lte=timezone.now())
         chosen = {
             "active": queryset.filter(revoked_at=None).exclude(expires_at__lte=timezone.now()),
@@ -205,11 +187,11 @@ class ApiKeyAdmin(
         """Return the form for a new key, or for the editable fields of an existing one."""
         options["form"] = NewKeyForm if obj is None else EditKeyForm
         form: type[ModelForm[ApiKey]] = super().get_form(request, obj, change, **options)
-        if obj is None:  # the merchant can be chosen here, but not created or edited
+        if obj is None:  # Users choose the merchant here; they can't create or edit it.
             choice: Any = form.base_fields["merchant"].widget
             choice.can_add_related = choice.can_change_related = choice.can_view_related = False
             own = merchant_of(request.user)
-            if own is not None:  # nothing to choose
+            if own is not None:  # The user has one merchant, so there is no choice.
                 form.base_fields["merchant"].disabled = True
                 form.base_fields["merchant"].initial = own.pk
         return form
@@ -222,7 +204,6 @@ class ApiKeyAdmin(
         return initial
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:  # noqa: ARG002 - the admin interface
-        """Return the fields of a new key, or the settings and facts of an existing one."""
         if obj is None:
             return (
                 ("New API key", {"fields": ("merchant", "name", "permissions", "expires_at", "form_id")}),
@@ -230,11 +211,9 @@ class ApiKeyAdmin(
         return (("Settings", {"fields": ("name", "expires_at")}), ("Key", {"fields": self.shown}))
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:  # noqa: ARG002 - the admin interface
-        """Return all fields except the name and the expiry."""
         return () if obj is None else self.shown
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages that rotate and revoke a key."""
         own = [
             path(f"<int:key_id>/{name}/", self.admin_site.admin_view(view), name=f"merchants_apikey_{name}")
             for name, view in (("rotate", self.rotate_view), ("revoke", self.revoke_view))
@@ -242,7 +221,6 @@ class ApiKeyAdmin(
         return [*own, *super().get_urls()]
 
     def beside(self, request: HttpRequest, key: ApiKey | None) -> dict[str, Any]:
-        """Add the links to rotate and revoke the key."""
         shown = super().beside(request, key)
         if key is None:
             return {**shown, "title": "Issue an API key", "may_rotate": False, "may_revoke": False}
@@ -269,22 +247,22 @@ class ApiKeyAdmin(
         return super().add_view(request, form_url, extra_context)
 
     def _issue(self, request: HttpRequest, form: Any) -> HttpResponse:
-        wanted = form.cleaned_data
+        cleaned = form.cleaned_data
         with transaction.atomic():
             if not form.is_first_use():
                 return self._already_done(request)
             row, key = issue_key(
-                merchant=wanted["merchant"],
-                permissions=wanted["permissions"],
-                name=wanted["name"],
-                expires_at=wanted["expires_at"],
+                merchant=cleaned["merchant"],
+                permissions=cleaned["permissions"],
+                name=cleaned["name"],
+                expires_at=cleaned["expires_at"],
             )
             self.log_addition(request, row, [{"added": {}}])
             audit.note(request, audit.What.KEY_ISSUED, subject=row, detail=f"{row.merchant}: {row.rights}")
         return self._show_once(request, row, key)
 
     def rotate_view(self, request: HttpRequest, key_id: int) -> HttpResponse:
-        """Ask for the overlap, then rotate the key and return the new one in the response."""
+        """Confirm the overlap, then rotate the key and return the new one in the response."""
         portal.demand(self._may_rotate(request))
         row = self.get_object(request, str(key_id))
         if row is None:
@@ -308,7 +286,7 @@ class ApiKeyAdmin(
                 return self._already_done(request)
             old = ApiKey.objects.select_for_update(of=("self",)).select_related("merchant").get(pk=row.pk)
             if not old.is_active:
-                messages.error(request, "This key is no longer active. Issue a new one instead.")
+                messages.error(request, "This key is no longer active. Issue a new key instead.")
                 return HttpResponseRedirect(portal.change_url(row))
             new, key = rotate_key(old, overlap=form.overlap_chosen(), expires_at=form.expiry_chosen())
             self.log_change(request, old, f"Replaced by {new.prefix}….")
@@ -320,7 +298,6 @@ class ApiKeyAdmin(
         return self._show_once(request, new, key, replaced=old)
 
     def revoke_view(self, request: HttpRequest, key_id: int) -> HttpResponse:
-        """Ask for confirmation, then revoke the key."""
         portal.demand(self.has_change_permission(request))
         row = self.get_object(request, str(key_id))
         if row is None:
@@ -347,7 +324,7 @@ class ApiKeyAdmin(
     def _show_once(
         self, request: HttpRequest, row: ApiKey, key: str, replaced: ApiKey | None = None
     ) -> HttpResponse:
-        """Return the page that shows `key`. No other page ever does."""
+        """Return the only page that ever shows `key`."""
         context = {
             **self.admin_site.each_context(request),
             "opts": ApiKey._meta,
@@ -360,16 +337,15 @@ class ApiKeyAdmin(
             "list_url": reverse("admin:merchants_apikey_changelist"),
             "key_url": portal.change_url(row),
         }
-        answer = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
-        answer["Cache-Control"] = "no-store"
-        answer["Referrer-Policy"] = "same-origin"  # with a stricter policy, browsers hide the forms' origin
-        return answer
+        response = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
+        response["Cache-Control"] = "no-store"
+        response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
+        return response
 
     def _may_rotate(self, request: HttpRequest) -> bool:
         return self.has_add_permission(request) and self.has_change_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        """Revoked keys are read-only."""
         return super().has_change_permission(request, obj) and (obj is None or obj.revoked_at is None)
 
     def _already_done(self, request: HttpRequest) -> HttpResponse:
@@ -386,7 +362,7 @@ class ApiKeyAdmin(
 
 
 def trial_call(key: ApiKey) -> str:
-    """Return a shell command that the key's permissions allow; the key itself comes from the environment."""
+    """Return a shell command that the key's permissions allow; the environment supplies the key."""
     header = '-H "X-API-Key: $QUITTANCE_API_KEY"'
     if Permission.CREATE_PAYMENTS in key.permissions:
         tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")

@@ -1,4 +1,4 @@
-"""The portal's pages that change a merchant's allowed recipients. Each change needs a fresh second-factor code."""
+"""The portal's pages that change a merchant's allowed recipients, each with a fresh second-factor code."""
 
 from typing import Any, cast
 
@@ -17,12 +17,10 @@ from merchants.recipients import allow_recipients, disallow_recipients, parse_re
 from merchants.sign_in import two_factor
 
 CHANGE_RECIPIENTS = "merchants.change_allowed_recipients"
-_MOST_SHOWN = 100
+_MAX_SHOWN = 100
 
 
 class AllowForm(FactorForm):
-    """The wallet to add to the list."""
-
     address = forms.CharField(
         label="Wallet address",
         max_length=100,
@@ -43,8 +41,6 @@ class AllowForm(FactorForm):
 
 
 class DisallowForm(FactorForm):
-    """The wallet to remove from the list."""
-
     recipient = forms.ModelChoiceField(
         AllowedRecipient.objects.none(), widget=portal.Radios, empty_label=None, label="Allowed recipient"
     )
@@ -59,18 +55,16 @@ class DisallowForm(FactorForm):
 
 
 class RecipientPages(portal.ShowsMore):
-    """Mixin for the merchant admin: shows the allowed recipients and adds the two pages that change them."""
+    """Mixin for the merchant admin: the allowed recipients and the two pages that change them."""
 
     @admin.display(description="Wallets")
     def recipient_list(self, merchant: Merchant) -> str:
-        """Return the allowed recipients, or a note that there are none."""
         rows = merchant.allowed_recipients.all()
         total = rows.count()
-        context = {"recipients": rows[:_MOST_SHOWN], "hidden": max(total - _MOST_SHOWN, 0)}
+        context = {"recipients": rows[:_MAX_SHOWN], "hidden": max(total - _MAX_SHOWN, 0)}
         return render_to_string("admin/merchants/merchant/recipients.html", context)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages."""
         own = [
             path(
                 f"<uuid:merchant_id>/{name}/",
@@ -85,7 +79,7 @@ class RecipientPages(portal.ShowsMore):
         return [*own, *super().get_urls()]
 
     def recipient_fieldset(self, request: HttpRequest, merchant: Merchant) -> tuple[str, dict[str, Any]]:
-        """Return the section of the merchant's page, with links for those who may change the list."""
+        """Return the section of the merchant's page, with links for users who may change the list."""
         context = {
             "merchant": merchant,
             "may_change": request.user.has_perm(CHANGE_RECIPIENTS),
@@ -95,7 +89,6 @@ class RecipientPages(portal.ShowsMore):
         return "Allowed recipients", {"fields": ("recipient_list",), "description": about}
 
     def allow_view(self, request: HttpRequest, merchant_id: str) -> HttpResponse:
-        """Ask for a wallet and a code, then add the wallet to the list."""
         merchant = self._merchant(request, merchant_id)
         if two_factor.authenticator_of(request.user) is None:
             return set_up_first(request, "changing allowed recipients")
@@ -114,7 +107,6 @@ class RecipientPages(portal.ShowsMore):
         )
 
     def disallow_view(self, request: HttpRequest, merchant_id: str) -> HttpResponse:
-        """Ask for one of the wallets and a code, then remove the wallet from the list."""
         merchant = self._merchant(request, merchant_id)
         if two_factor.authenticator_of(request.user) is None:
             return set_up_first(request, "changing allowed recipients")
@@ -140,7 +132,7 @@ class RecipientPages(portal.ShowsMore):
     def _allow(self, request: HttpRequest, merchant: Merchant, form: AllowForm) -> bool:
         """Add the wallet to the list; return False if the form must be corrected."""
         chain_type, address = form.cleaned_data["address"]
-        # The form was submitted twice: its code is already used, and there is nothing left to do.
+        # The form was submitted twice: its code is used, and the wallet is on the list.
         if merchant.allowed_recipients.filter(chain_type=chain_type, address=address).exists():
             messages.info(request, f"{address} is already an allowed recipient.")
             return True
@@ -158,7 +150,7 @@ class RecipientPages(portal.ShowsMore):
             with transaction.atomic():
                 left = disallow_recipients(merchant, [recipient], request=request)
                 self.log_change(request, merchant, f"No longer an allowed recipient: {row.address}")
-        except LookupError as error:  # removed by someone else at this moment
+        except LookupError as error:  # Another user removed it at the same time.
             messages.info(request, str(error))
             return
         messages.success(request, f"{row.address} is no longer an allowed recipient.")
@@ -177,6 +169,6 @@ _FIRST = (
     "The list is empty, so payment requests can pay any wallet. Once you add a wallet, the API rejects new payment "
     "requests to any other wallet, on every chain."
 )
-_FURTHER = "New payment requests can pay this wallet, too."
+_FURTHER = "New payment requests can pay this wallet as well."
 _REMOVING = "The API rejects new payment requests to this wallet. Existing requests keep their recipient."
 _LAST = "This is the last wallet on the list. Without it, new payment requests can pay any wallet."

@@ -1,4 +1,4 @@
-"""The portal's pages of kill switches: what is off, and switching with a fresh second-factor code each time."""
+"""The portal's pages of kill switches. Each change needs a fresh second-factor code."""
 
 from typing import Any
 
@@ -18,14 +18,12 @@ from merchants.sign_in import two_factor
 from merchants.switching import switch_off, switch_on
 
 _ABOUT_OFF = (
-    "New offers stop in all processes within a second: requests, routes, transactions to sign, prices or frames. "
-    "Payments that are under way are verified and completed as ever."
+    "New offers stop in all processes within a second: requests, routes, transactions to sign, "
+    "prices or frames. Payments in progress are still verified and completed."
 )
 
 
 class OffForm(FactorForm):
-    """What to switch off, and why."""
-
     name = forms.ChoiceField(label="Switch off", widget=portal.Select)
     reason = forms.CharField(
         max_length=200, widget=portal.TextInput, help_text="Recorded in the security log."
@@ -52,14 +50,13 @@ class OffForm(FactorForm):
 
 @admin.register(Switch)
 class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
-    """What is switched off. Adding a row switches something off; a row's page switches it on again."""
+    """The active switches. Adding a row switches something off; a row's page switches it on again."""
 
     list_display = ("what", "since", "actor", "reason")
     ordering = ("name",)
 
     @admin.display(description="Switched off", ordering="name")
     def what(self, row: Switch) -> str:
-        """Return its name in the catalogue."""
         try:
             return find_target(row.name).label
         except UnknownSwitch:
@@ -67,11 +64,9 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
 
     @admin.display(description=in_zone("Since"), ordering="off_at")
     def since(self, row: Switch) -> str:
-        """Return when it was switched off."""
         return portal.moment(row.off_at)
 
     def get_urls(self) -> list[URLPattern]:
-        """Replace the pages that add and change a row."""
         own = [
             path("add/", self.admin_site.admin_view(self.off_view), name="chains_switch_add"),
             path(
@@ -81,7 +76,6 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
         return [*own, *super().get_urls()]
 
     def off_view(self, request: HttpRequest) -> HttpResponse:
-        """Ask for what, why and a code, then switch it off."""
         portal.demand(self.has_add_permission(request))
         if two_factor.authenticator_of(request.user) is None:
             return set_up_first(request, "switching")
@@ -95,7 +89,6 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
         return self._page(request, form, "Switch off", _ABOUT_OFF, dangerous=True)
 
     def on_view(self, request: HttpRequest, name: str) -> HttpResponse:
-        """Ask for a code, then switch it on again."""
         portal.demand(self.has_change_permission(request))
         row = self.get_object(request, unquote(name))
         if row is None:

@@ -1,6 +1,4 @@
-"""Forms for the portal's users and their role."""
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib.admin import site
@@ -12,13 +10,6 @@ from django.http import QueryDict
 from config.admin import portal
 from merchants.models import Merchant, StaffMembership, merchant_id
 from merchants.staff.roles import OPERATOR, role_of
-
-if TYPE_CHECKING:
-    _Form = forms.ModelForm[User]
-    _NewUserForm = portal.NewUserForm[User]
-    _UserForm = portal.UserForm[User]
-else:  # only the type checker can subscript these classes
-    _Form, _NewUserForm, _UserForm = forms.ModelForm, portal.NewUserForm, portal.UserForm
 
 ROLES = (
     (OPERATOR, "Operator: everything, users included"),
@@ -33,9 +24,7 @@ ROLES = (
 )
 
 
-class _RoleFields(_Form):
-    """The role, and the merchant for merchant staff."""
-
+class _RoleFields(forms.ModelForm[User]):
     role = forms.ChoiceField(choices=ROLES, widget=portal.Radios)
     merchant = forms.ModelChoiceField(
         Merchant.objects.all(), required=False, help_text="For merchant staff: whose data they see."
@@ -63,15 +52,13 @@ class _RoleFields(_Form):
         return cleaned
 
 
-class NewStaffForm(_RoleFields, _NewUserForm):
-    """A new user: name, password, role."""
-
+class NewStaffForm(_RoleFields, portal.NewUserForm[User]):
     class Meta:
         model = User
         fields = ("username", "email")
 
 
-class StaffForm(_RoleFields, _UserForm):
+class StaffForm(_RoleFields, portal.UserForm[User]):
     """An existing user: name, status and role. Users can't change their own role."""
 
     class Meta:

@@ -27,17 +27,13 @@ admin.site.unregister((User, Group))
 
 
 class RoleFilter(admin.SimpleListFilter):
-    """A filter by role."""
-
     title = "role"
     parameter_name = "role"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the admin interface
-        """Return the choices."""
         return [(OPERATOR, "Operator"), *StaffMembership.Role.choices]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:  # noqa: ARG002 - the admin interface
-        """Return the users of the chosen role."""
         if self.value() == OPERATOR:
             return queryset.filter(is_superuser=True, membership=None)
         return queryset.filter(membership__role=self.value()) if self.value() else queryset
@@ -77,25 +73,21 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        """Annotate each user with whether they have a second factor."""
         users: QuerySet[User] = super().get_queryset(request)
         return users.annotate(has_factor=Exists(Authenticator.objects.filter(user=OuterRef("pk"))))
 
     @admin.display(description="Email", ordering="email")
     def address(self, user: User) -> str:
-        """Return the email address."""
         return user.email
 
     def get_form(
         self, request: HttpRequest, obj: User | None = None, change: bool = False, **options: Any
     ) -> type[ModelForm[User]]:
-        """Pass the current user to the form."""
         form: Any = super().get_form(request, obj, change=change, **options)
         form.is_self = obj is not None and obj.pk == request.user.pk
         return form  # type: ignore[no-any-return]
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page that resets a second factor."""
         reset = path(
             "<int:user_id>/reset-two-factor/",
             self.admin_site.admin_view(self.reset_view),
@@ -104,7 +96,6 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         return [reset, *super().get_urls()]
 
     def beside(self, request: HttpRequest, user: User | None) -> dict[str, Any]:
-        """Add the link that resets another user's second factor."""
         may_reset = (
             user is not None
             and self._may_reset_two_factor(request, user)
@@ -134,13 +125,12 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Set a user's password, which ends their sessions."""
-        answer = super().user_change_password(request, id, form_url)
-        if request.method == "POST" and answer.status_code == 302:
+        response = super().user_change_password(request, id, form_url)
+        if request.method == "POST" and response.status_code == 302:
             audit.note(request, audit.What.PASSWORD_CHANGED, subject=User.objects.get(pk=id))
-        return answer
+        return response
 
     def reset_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
-        """Ask for confirmation, then reset a user's second factor."""
         user = self.get_object(request, str(user_id))
         if user is None or not self._may_reset_two_factor(request, user):
             raise PermissionDenied
@@ -153,8 +143,10 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
                 user,
                 self,
                 title=f"Reset the two-factor sign-in of {user}",
-                explanation="Do this only if you are sure who is asking; call them first. Their sessions end, their "
-                "recovery codes stop working, and they need only their password to set up a new phone.",
+                explanation=(
+                    "Verify who requests this first, for example by phone. The user's sessions end, their "
+                    "recovery codes stop working, and they need only their password to set up a new phone."
+                ),
                 button="Reset",
                 dangerous=True,
             )
@@ -170,26 +162,21 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
 
     @admin.display(description="Role")
     def role_badge(self, user: User) -> str:
-        """Return the user's role."""
         role = role_of(user)
         return portal.badge(_ROLE_WORDS.get(role, role), _ROLE_COLOURS)
 
     @admin.display(description="Merchant")
     def merchant_name(self, user: User) -> Merchant | str:
-        """Return the merchant whose data the user sees."""
         membership = membership_of(user)
         return membership.merchant if membership and membership.merchant else "—"
 
     @admin.display(description="Two-factor", boolean=True)
     def second_factor(self, user: User) -> bool:
-        """Return whether the user has a second factor."""
         return bool(getattr(user, "has_factor", False))
 
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(portal.ReadOnly, portal.ModelAdmin[AuditEntry]):
-    """The security log, read-only."""
-
     list_display = ("moment", "event", "actor", "subject", "detail", "address")
     list_display_links = None
     empty_value_display = ""
@@ -204,17 +191,15 @@ class AuditEntryAdmin(portal.ReadOnly, portal.ModelAdmin[AuditEntry]):
     show_facets = admin.ShowFacets.NEVER
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
-        """Return the list class, which has no "show all" link."""
+        """Return the list class without a "show all" link."""
         return portal.RecordList
 
     @admin.display(description=in_zone("When"), ordering="id")
     def moment(self, entry: AuditEntry) -> str:
-        """Return the time."""
         return portal.moment(entry.at)
 
     @admin.display(description="What", ordering="what")
     def event(self, entry: AuditEntry) -> str:
-        """Return the action's label."""
         return entry.get_what_display()
 
 

@@ -16,17 +16,19 @@ class ApiKeyAuthentication(BaseAuthentication):
     """Sets `request.user` to the Merchant and `request.auth` to the ApiKey."""
 
     def authenticate(self, request: Request) -> tuple[Merchant, ApiKey] | None:
-        """Return the merchant and key, or None if no key was sent. Raises ApiError (401, and 429 over its limit)."""
+        """Return the merchant and key, or None if no key was sent. Raises ApiError (401, or 429 over its
+        limit).
+        """
         sent = set(_sent_keys(request))
         if not sent:
             return None
         if len(sent) > 1:
-            message = "X-API-Key and Authorization hold different keys; send one."
+            message = "X-API-Key and Authorization contain different keys; send one."
             raise ApiError(ErrorCode.API_KEY_INVALID, message)
         key = authenticate_key(sent.pop())
-        refusal = hit("api-key", str(key.pk), settings.RATE_LIMIT_API)
-        if refusal is not None:
-            raise refusal.as_error()
+        error = hit("api-key", str(key.pk), settings.RATE_LIMIT_API)
+        if error is not None:
+            raise error.as_error()
         return key.merchant, key
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - the DRF interface
@@ -41,7 +43,9 @@ def _sent_keys(request: Request) -> list[str]:
     credential = credential.strip()
     is_bearer = scheme.lower() == _BEARER
     if authorization and key and not is_bearer:
-        message = "X-API-Key holds a key and Authorization another scheme than Bearer; send only X-API-Key."
+        message = (
+            "X-API-Key contains a key and Authorization another scheme than Bearer; send only X-API-Key."
+        )
         raise ApiError(ErrorCode.API_KEY_INVALID, message)
     if authorization and not key and not (is_bearer and credential):
         raise ApiError(ErrorCode.API_KEY_MISSING, "Send the key as: Authorization: Bearer <API_KEY>.")

@@ -32,7 +32,7 @@ from merchants.models import Merchant
 from merchants.models.idempotency_keys import IdempotencyKey
 
 KEPT_FOR = timedelta(hours=24)
-# How long a crashed call holds its key. A call that takes longer loses its claim and is rolled back.
+# A crashed call holds its key for this long. A slower call loses its claim and is rolled back.
 LEASE = timedelta(seconds=30)
 PURGE_BATCH = 1000
 PURGE_BATCHES = 20
@@ -54,11 +54,11 @@ Arguments = ParamSpec("Arguments")
 def idempotent(
     handler: Callable[Concatenate[View, Request, Arguments], Effect],
 ) -> Callable[Concatenate[View, Request, Arguments], HttpResponse]:
-    """Make a view's handler of an authenticated POST honour `Idempotency-Key`.
+    """Make an authenticated POST handler honour `Idempotency-Key`.
 
     The handler validates the call, makes any network requests, and returns its effect: a function that changes the
-    database and returns the response. The effect runs in one transaction, which also stores the response. Responses
-    must not contain secrets, since they are stored as they are.
+    database and returns the response. One transaction runs the effect and stores the response. Responses must not
+    contain secrets, because they are stored unchanged.
     """
 
     @wraps(handler)
@@ -74,10 +74,10 @@ def idempotent(
 def never_replayed(
     handler: Callable[Concatenate[View, Request, Arguments], Response],
 ) -> Callable[Concatenate[View, Request, Arguments], Response]:
-    """Make a view's handler of an authenticated POST accept `Idempotency-Key`, and store and replay nothing.
+    """Accept `Idempotency-Key` on an authenticated POST, but never store or replay the response.
 
-    For responses that are only right at the time of the call, such as an unsigned transaction: a replayed one could be
-    signed after its refund was cancelled and replaced.
+    For responses that are only valid at the time of the call, such as an unsigned transaction: a replayed one could
+    be signed after its refund was cancelled and replaced.
     """
 
     @wraps(handler)
@@ -164,10 +164,10 @@ class _Claim:
 
 
 def _claim(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpResponse:
-    """Claim the key, or return the stored response; wait for a call that runs, if no other call does.
+    """Claim the key, or return the stored response; wait for a running call if no other call waits.
 
-    Raises ApiError: `idempotency_key_reused` for another path or body, `idempotency_key_in_use` if the call that runs
-    doesn't end in time or this one may not wait for it.
+    Raises ApiError: `idempotency_key_reused` for another path or body; `idempotency_key_in_use` if the running call
+    takes too long or this call may not wait.
     """
 
     def attempt() -> _Claim | HttpResponse | None:
@@ -196,7 +196,7 @@ def _claim_now(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | Htt
     if inserted:
         return _Claim(inserted[0][0], claim_id)
     row = IdempotencyKey.objects.filter(merchant=merchant, key=key).first()
-    if row is None:  # it was released a moment ago
+    if row is None:  # The key was released a moment ago.
         return None
     if row.is_free(now):
         unchanged = IdempotencyKey.objects.filter(pk=row.pk, claim_id=row.claim_id, expires_at=row.expires_at)
@@ -212,7 +212,7 @@ def _claim_now(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | Htt
 
 
 def _lock_of(merchant: Merchant, key: str) -> int:
-    """Return the number of PostgreSQL's advisory lock that a call holds while it waits for another one with its key."""
+    """Return the number of the advisory lock that a waiting call holds for the key."""
     digest = hashlib.sha256(f"{merchant.pk}\n{key}".encode()).digest()
     return int.from_bytes(digest[:8], signed=True)
 
@@ -222,9 +222,9 @@ def _in_use() -> ApiError:
     return ApiError(ErrorCode.IDEMPOTENCY_KEY_IN_USE, message, retry_after=1)
 
 
-def purge_expired(now: datetime | None = None) -> int:
-    """Delete expired keys in small batches, up to a limit per run; return how many."""
-    now = now or timezone.now()
+def purge_expired() -> int:
+    """Delete expired keys in small batches, up to a limit per run; return their number."""
+    now = timezone.now()
     purged = 0
     for _ in range(PURGE_BATCHES):
         batch = _purge_batch(now)
@@ -236,7 +236,7 @@ def purge_expired(now: datetime | None = None) -> int:
 
 def _purge_batch(now: datetime) -> int:
     with transaction.atomic():
-        # A key that another call claims at this moment is kept.
+        # Skip a key that another call is claiming.
         old = IdempotencyKey.objects.select_for_update(skip_locked=True).filter(expires_at__lte=now)
         ids = list(old.order_by("expires_at").values_list("pk", flat=True)[:PURGE_BATCH])
         return IdempotencyKey.objects.filter(pk__in=ids).delete()[0]

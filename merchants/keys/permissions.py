@@ -9,7 +9,7 @@ from config.api.errors import ApiError, ErrorCode
 from merchants.models import ApiKey, Permission
 
 if TYPE_CHECKING:
-    # The framework's views read the setting that names this module, so they can't be imported here at run time.
+    # Type-only: the framework's views read the setting that names this module.
     from rest_framework.views import APIView
 
 
@@ -19,7 +19,6 @@ class HasApiKey(BasePermission):
     permission: ClassVar[Permission | None] = None
 
     def has_permission(self, request: Request, view: "APIView") -> bool:  # noqa: ARG002 - the DRF interface
-        """Return True, or raise ApiError (401 or 403)."""
         if not isinstance(request.auth, ApiKey):
             raise ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")
         if self.permission is not None and self.permission.value not in request.auth.permissions:
@@ -29,18 +28,14 @@ class HasApiKey(BasePermission):
 
 
 class CanCreatePayments(HasApiKey):
-    """Requires `create_payments`."""
-
     permission = Permission.CREATE_PAYMENTS
 
 
 class CanCreateRefunds(HasApiKey):
-    """Requires `create_refunds`: a refund can name any address."""
+    """Required because a refund can pay any address."""
 
     permission = Permission.CREATE_REFUNDS
 
 
 class CanManageWebhooks(HasApiKey):
-    """Requires `manage_webhooks`."""
-
     permission = Permission.MANAGE_WEBHOOKS

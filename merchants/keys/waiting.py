@@ -1,4 +1,4 @@
-"""Let a call wait for another one with the same Idempotency-Key: one call per key, and few in each process."""
+"""Let a call wait for another one with the same Idempotency-Key: one call per key, few per process."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from django.db import transaction
 
 from config.database.compiled_query import run
 
-# Of the 16 threads of a process: repeated calls must not keep the others from being answered.
+# Of the 16 threads of a process: repeated calls must not block the others.
 MAX_WAITING = 4
 MAX_SECONDS = 10.0
 _PAUSE_SECONDS = 0.05
@@ -22,7 +22,7 @@ _pause = time.sleep
 
 
 def wait_for(attempt: Callable[[], Result], *, lock: int) -> Result | None:
-    """Repeat `attempt` until it doesn't return None, for `MAX_SECONDS` at most, and commit what it changed.
+    """Repeat `attempt` for up to `MAX_SECONDS` until it returns a result, and commit its changes.
 
     Returns None after that time, and at once if another call of the deployment waits with the same `lock` or
     `MAX_WAITING` calls of this process wait already.
@@ -30,7 +30,7 @@ def wait_for(attempt: Callable[[], Result], *, lock: int) -> Result | None:
     if not _slots.acquire(blocking=False):
         return None
     try:
-        # The transaction holds the lock. Each statement in it sees what was committed before that statement.
+        # The transaction holds the lock. Each of its statements sees everything committed before it.
         with transaction.atomic():
             if not run("SELECT pg_try_advisory_xact_lock(%s::bigint)", [lock]).fetchall()[0][0]:
                 return None

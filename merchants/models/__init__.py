@@ -40,10 +40,10 @@ VALIDATE_COLOUR = RegexValidator(r"\A#[0-9a-fA-F]{6}\Z", "This should be a colou
 
 
 class Merchant(models.Model):
-    """The owner of keys, payment requests and a webhook endpoint. Data is never shared between merchants.
+    """The owner of keys, payment requests and a webhook endpoint. Merchants never share data.
 
-    `references` says whether the service's transactions carry a binding reference, unless a request says otherwise.
-    The other fields are the theme that customers see.
+    `references` is the default for whether transactions carry a binding reference. The other fields are the
+    checkout's theme.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -69,8 +69,8 @@ class Merchant(models.Model):
         default=False,
         db_default=False,
         help_text=(
-            "Show customers each request’s external_id as the order number, on the checkout and the receipt. Anyone "
-            "with the link can read it."
+            "Show customers each request’s external_id as the order number, on the checkout and the "
+            "receipt. Anyone with the link can read it."
         ),
     )
     reporting_currency = models.CharField(
@@ -90,9 +90,9 @@ class Merchant(models.Model):
 
 
 class AllowedRecipient(models.Model):
-    """A wallet that a merchant's payment requests may pay. A merchant without any accepts every recipient.
+    """A wallet that a merchant's payment requests may pay. An empty list accepts every recipient.
 
-    `address` is canonical (`chains.families`) and counts on every chain of its family. Change it through
+    `address` is canonical (`chains.families`) and is valid on every chain of its family. Change it through
     `merchants.recipients`, which writes the security log.
     """
 
@@ -122,7 +122,7 @@ class Permission(models.TextChoices):
 
 
 class ApiKey(models.Model):
-    """A merchant's API key. The key itself is not stored: `digest` is its SHA-256, `prefix` its first 12 characters."""
+    """A merchant's API key. `digest` is its SHA-256, `prefix` its first 12 characters; the key is not stored."""
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="api_keys")
     name = models.CharField(max_length=100, blank=True)
@@ -150,19 +150,16 @@ class ApiKey(models.Model):
 
     @property
     def is_active(self) -> bool:
-        """Whether the key is active."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
 
 
 class StaffMembership(models.Model):
     """The role of staff who aren't operators: support for all merchants, or staff of one merchant.
 
-    Operators are Django's superusers and have no row. `merchants.staff.roles` says what each role may do.
+    Operators are Django's superusers and have no row. `merchants.staff.roles` defines each role's permissions.
     """
 
     class Role(models.TextChoices):
-        """The role."""
-
         SUPPORT = "support", "Support"
         MERCHANT = "merchant", "Merchant staff"
 

@@ -17,15 +17,14 @@ from merchants import encryption
 logger = logging.getLogger(__name__)
 
 STEP_SECONDS = 30
-TOLERANCE = 1  # steps: a clock may be half a minute off
+TOLERANCE = 1  # In steps: a clock may be half a minute off.
 
 
 class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]  # the library has no types
     """A user's authenticator app (TOTP, RFC 6238). Its secret is stored encrypted.
 
-    Only what was confirmed by a code is stored, and each user has one at most. `last_step` is the step of the newest
-    code that was accepted: none of it or before it is accepted again. Wrong codes make the next try wait, twice as
-    long each time.
+    A row exists once a code confirmed it, at most one for each user. `last_step` is the step of the newest accepted
+    code; codes of this step and earlier ones are rejected. Wrong codes delay the next try, twice as long each time.
     """
 
     key_encrypted = models.BinaryField(editable=False)
@@ -46,7 +45,7 @@ class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[mi
             return False
         try:
             key = encryption.decrypt(self.key_encrypted)
-        except InvalidToken:  # its key was taken out of ENCRYPTION_KEYS
+        except InvalidToken:  # Its key was removed from ENCRYPTION_KEYS.
             logger.error("the second factor of user %s can't be decrypted: reset it", self.user_id)
             return False
         step = accepted_step(key, token, after=self.last_step)
@@ -74,7 +73,7 @@ class RecoveryCode(models.Model):
 
 
 class SignInAttempt(models.Model):
-    """A sign-in attempt, kept while it counts towards the account's and the address's limits."""
+    """A sign-in attempt, kept while it counts towards the limits of the account and the IP address."""
 
     at = models.DateTimeField(default=timezone.now, db_index=True)
     account = models.BinaryField(max_length=32)
@@ -94,8 +93,6 @@ class AuditEntry(models.Model):
     """A security log entry: actor, action, time and IP address. Append-only, without secrets."""
 
     class What(models.TextChoices):
-        """The action."""
-
         SIGNED_IN = "signed_in", "Signed in"
         SIGN_IN_FAILED = "sign_in_failed", "Sign-in failed"
         SIGN_IN_REFUSED = "sign_in_refused", "Sign-in refused: too many attempts"
@@ -154,8 +151,6 @@ class PortalPreferences(models.Model):
 
 
 class SpentForm(models.Model):
-    """A one-time form that was submitted."""
-
     form_id = models.UUIDField(primary_key=True)
     at = models.DateTimeField(default=timezone.now, db_index=True)
 
@@ -164,7 +159,7 @@ class SpentForm(models.Model):
 
 
 def accepted_step(key: bytes, code: str, *, after: int = -1) -> int | None:
-    """Return the time step of `code` if it is current and later than `after`; else None."""
+    """Return the time step of `code` if it is current and later than `after`."""
     if not (len(code) == 6 and code.isascii() and code.isdecimal()):
         return None
     totp: Any = TOTP(key, step=STEP_SECONDS)
@@ -173,5 +168,4 @@ def accepted_step(key: bytes, code: str, *, after: int = -1) -> int | None:
 
 
 def digest_of(text: str) -> bytes:
-    """Return the SHA-256 of `text`."""
     return hashlib.sha256(text.encode()).digest()

@@ -7,9 +7,9 @@ from django.db.models import Q
 
 
 class IdempotencyKey(models.Model):
-    """One merchant's key: claimed until `lease_until`, or answered with `status` and `body`; gone at `expires_at`.
+    """One merchant's key: claimed until `lease_until`, then with a response until `expires_at`.
 
-    `fingerprint` is the digest of the path and body that the key was first sent with.
+    `fingerprint` is the digest of the path and body of the first call with the key.
     """
 
     merchant = models.ForeignKey(

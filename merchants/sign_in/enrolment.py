@@ -1,5 +1,3 @@
-"""The page to set up, replace or remove a second factor and to create recovery codes."""
-
 from typing import TYPE_CHECKING, Any
 
 import segno
@@ -27,12 +25,10 @@ _PENDING = "enrolling"
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
 class TwoFactorView(RedirectURLMixin, View):
-    """Set up a second factor, or manage the existing one."""
-
     site: "AdminSite" = None  # type: ignore[assignment]  # given by `as_view`
 
     def dispatch(self, request: Any, *args: Any, **options: Any) -> Any:
-        """Require sign-in, and reject users who still owe a code; the page would bypass it."""
+        """Require sign-in. Reject users who still owe a code: the page would bypass it."""
         if not (request.user.is_active and request.user.is_staff):
             return HttpResponseRedirect(f"{reverse('admin:login')}?next={request.path}")
         enrolled = two_factor.authenticator_of(request.user) is not None
@@ -42,16 +38,14 @@ class TwoFactorView(RedirectURLMixin, View):
         return super().dispatch(request, *args, **options)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a new secret, or the current status."""
         if self.enrolled:
             return self._standing(EitherForm())
         key = two_factor.new_key()
-        # Bound to this session, so that no one else has seen the secret; encrypted as in the database.
+        # Bound to this session, so that the secret is shown only here; encrypted as in the database.
         request.session[_PENDING] = encryption.encrypt(key).decode()
         return self._set_up(key, CodeForm())
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Confirm the new secret with a code, or perform the requested action with one."""
         if self.enrolled:
             return self._manage(request, EitherForm(request.POST))
         return self._confirm(request, CodeForm(request.POST))
@@ -102,7 +96,7 @@ class TwoFactorView(RedirectURLMixin, View):
             form=form,
             qr=_qr(two_factor.enrolment_url(self.request.user, key)),
             secret=two_factor.key_text(key),
-            demanded=two_factor.is_demanded(),
+            demanded=two_factor.is_required(),
         )
 
     def _standing(self, form: CodeForm) -> HttpResponse:
@@ -112,7 +106,7 @@ class TwoFactorView(RedirectURLMixin, View):
             form=form,
             authenticator=two_factor.authenticator_of(self.request.user),
             left=two_factor.recovery_codes_left(self.request.user),
-            demanded=two_factor.is_demanded(),
+            demanded=two_factor.is_required(),
         )
 
     def _codes(self, codes: list[str], title: str) -> HttpResponse:
@@ -126,14 +120,14 @@ class TwoFactorView(RedirectURLMixin, View):
 
     def _page(self, template: str, **context: Any) -> HttpResponse:
         context = {**self.site.each_context(self.request), "next": self.get_redirect_url(), **context}
-        answer = TemplateResponse(self.request, template, context)
-        answer["Cache-Control"] = "no-store"
-        answer["Referrer-Policy"] = "same-origin"  # with less, browsers hide the forms' origin
-        return answer
+        response = TemplateResponse(self.request, template, context)
+        response["Cache-Control"] = "no-store"
+        response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
+        return response
 
 
 def _qr(text: str) -> SafeString:
-    """Return the QR code as SVG, always dark on light, because not every app reads it inverted."""
+    """Return the QR code as SVG, always dark on light, because some apps can't read it inverted."""
     svg: str = segno.make(text, error="m", micro=False).svg_inline(
         scale=4, border=3, dark="#000", light="#fff", omitsize=True, svgclass="q-qr"
     )

@@ -1,7 +1,7 @@
-"""Forgotten passwords: Django's own reset views, inside the portal.
+"""Forgotten passwords: Django's reset views, inside the portal.
 
-The response and its timing are the same whether or not an account has this address: the mail is sent
-by another thread. The new password doesn't replace the second factor, which the next sign-in still requires.
+The response and its timing don't reveal whether an account has the address: another thread sends the mail. The new
+password doesn't replace the second factor, which the next sign-in still requires.
 """
 
 import logging
@@ -32,7 +32,7 @@ from merchants.staff import audit
 
 if TYPE_CHECKING:
     _SetPasswordForm = SetPasswordForm[User]
-else:  # the class takes parameters for the type checker alone
+else:  # Only the type checker can subscript these classes.
     _SetPasswordForm = SetPasswordForm
 
 logger = logging.getLogger(__name__)
@@ -43,8 +43,6 @@ _COMPLETE = reverse_lazy("admin:password_reset_complete")
 
 
 class EmailForm(PasswordResetForm):
-    """The e-mail address of an account."""
-
     email = forms.EmailField(
         label="Email",
         max_length=254,
@@ -79,8 +77,6 @@ def _send(recipient: str, subject: str, text: str) -> None:
 
 
 class NewPasswordForm(_SetPasswordForm):
-    """The new password, twice."""
-
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         for name in ("new_password1", "new_password2"):
@@ -95,14 +91,13 @@ class _Page:
     request: HttpRequest
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """Add what every page of the portal needs."""
         inherited: Any = super()
         return {**self.site.each_context(self.request), **inherited.get_context_data(**context)}
 
 
 @method_decorator(never_cache, name="dispatch")
-class AskView(_Page, PasswordResetView):
-    """Ask for the address. Sends a link if an account has it."""
+class ResetView(_Page, PasswordResetView):
+    """Send a link if an account has the address."""
 
     template_name = "admin/password_reset.html"
     email_template_name = "admin/password_reset_email.txt"
@@ -112,7 +107,6 @@ class AskView(_Page, PasswordResetView):
     title = "Reset your password"
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Count the attempt, write it to the security log, and send the link."""
         email = form.cleaned_data["email"]
         if not throttle.may_try(f"password reset of {email}", client_identity(self.request)):
             audit.note(self.request, audit.What.RESET_REFUSED)
@@ -126,15 +120,13 @@ class AskView(_Page, PasswordResetView):
 
 
 @method_decorator(never_cache, name="dispatch")
-class AskedView(_Page, PasswordResetDoneView):
-    """Say that a link was sent if there is an account."""
-
+class ResetSentView(_Page, PasswordResetDoneView):
     template_name = "admin/password_reset_done.html"
     title = "Check your email"
 
 
 class ConfirmView(_Page, PasswordResetConfirmView):
-    """Set the new password. A link works once, for an hour."""
+    """A link works once, for an hour."""
 
     template_name = "admin/password_reset_confirm.html"
     form_class = NewPasswordForm
@@ -150,17 +142,14 @@ class ConfirmView(_Page, PasswordResetConfirmView):
 
 @method_decorator(never_cache, name="dispatch")
 class CompleteView(_Page, PasswordResetCompleteView):
-    """Say that the new password works."""
-
     template_name = "admin/password_reset_complete.html"
     title = "Your password is changed"
 
 
 def urls(site: Any) -> list[URLPattern]:
-    """Return the pages, for the admin site `site`."""
     return [
-        path("password-reset/", AskView.as_view(site=site), name="password_reset"),
-        path("password-reset/sent/", AskedView.as_view(site=site), name="password_reset_done"),
+        path("password-reset/", ResetView.as_view(site=site), name="password_reset"),
+        path("password-reset/sent/", ResetSentView.as_view(site=site), name="password_reset_done"),
         path(
             "password-reset/<uidb64>/<token>/", ConfirmView.as_view(site=site), name="password_reset_confirm"
         ),

@@ -1,4 +1,4 @@
-"""Portal session lifetime: idle timeout, maximum age, and end on a change of the second factor."""
+"""Portal session lifetime: idle timeout, maximum age, and changes of the second factor."""
 
 import time
 from collections.abc import Callable
@@ -32,7 +32,6 @@ class SessionLifeMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Check the session before the view runs."""
         if settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated:
             _keep_or_end(request)
         return self.get_response(request)
@@ -41,7 +40,7 @@ class SessionLifeMiddleware:
 def begin(request: HttpRequest, user: User) -> None:
     """Sign `user` in under a new session key and delete expired sessions.
 
-    Those who owe a second factor get no further than its page.
+    Users who owe a second factor can only open its page.
     """
     Session.objects.filter(expire_date__lt=timezone.now()).delete()
     login(request, user)
@@ -67,7 +66,7 @@ def _mark(request: HttpRequest, user: Account) -> None:
 
 def _keep_or_end(request: HttpRequest) -> None:
     session, now = request.session, int(time.time())
-    if _BEGAN not in session:  # made by something else than the sign-in page
+    if _BEGAN not in session:  # The session was not created by the sign-in page.
         _mark(request, request.user)
         return
     halfway = two_factor.is_missing(request.user)

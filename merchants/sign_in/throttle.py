@@ -1,7 +1,7 @@
-"""Limit sign-in attempts. They are counted in the database, across processes and without Redis.
+"""Limit sign-in attempts. The database counts them, across processes and without Redis.
 
-A try is written down before anything is looked at. Of many tries at one moment each sees those that were written
-before it, so that no more than the limit get through.
+An attempt is recorded before the limit is checked. Each of many concurrent attempts then sees those recorded before
+it, so that no more than the limit pass.
 """
 
 from datetime import timedelta
@@ -20,8 +20,7 @@ FROM_ONE_ADDRESS = 30
 def may_try(account: str, address: str) -> bool:
     """Record a sign-in attempt of `address` for `account`; return whether it is allowed.
 
-    `account` is any text that was typed, or another name for what is guessed at: whether there is such an account
-    makes no difference.
+    `account` is the typed text or a label of the secret; whether such an account exists makes no difference.
     """
     began = timezone.now() - WINDOW
     SignInAttempt.objects.filter(at__lt=began).delete()

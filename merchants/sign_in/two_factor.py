@@ -24,25 +24,23 @@ class WrongCode(ValueError):
     """The code is not current."""
 
 
-def is_demanded() -> bool:
-    """Return whether a second factor is mandatory, as in production."""
+def is_required() -> bool:
+    """Whether a second factor is mandatory, as in production."""
     return bool(settings.ENVIRONMENT == "production")
 
 
 def authenticator_of(user: Account) -> Authenticator | None:
-    """Return the user's authenticator, or None."""
     return Authenticator.objects.filter(user=user.pk).first()  # type: ignore[no-any-return]
 
 
 def is_missing(user: Account) -> bool:
-    """Return whether this signed-in user must still enter a code or set up a second factor."""
+    """Whether this signed-in user must still enter a code or set up a second factor."""
     if getattr(user, "otp_device", None) is not None:
         return False
-    return is_demanded() or authenticator_of(user) is not None
+    return is_required() or authenticator_of(user) is not None
 
 
 def new_key() -> bytes:
-    """Return a fresh secret of 160 random bits."""
     return secrets.token_bytes(_KEY_BYTES)
 
 
@@ -61,9 +59,9 @@ def enrolment_url(user: Account, key: bytes) -> str:
 
 
 def enrol(user: Account, key: bytes, code: str) -> tuple[Authenticator, list[str]]:
-    """Store the secret once `code` proves it; return the authenticator and new recovery codes.
+    """Store the secret once `code` confirms it; return the authenticator and new recovery codes.
 
-    Raises WrongCode. An authenticator that the user had before is replaced.
+    Raises WrongCode. Replaces the user's previous authenticator.
     """
     step = accepted_step(key, _compact(code))
     if step is None:
@@ -81,7 +79,7 @@ def enrol(user: Account, key: bytes, code: str) -> tuple[Authenticator, list[str
 
 
 def check_code(user: Account, code: str) -> Authenticator | None:
-    """Return the user's authenticator if `code` is a current, unused code, else None."""
+    """Return the user's authenticator if `code` is a current, unused code."""
     authenticator = authenticator_of(user)
     if authenticator is None:
         return None
@@ -89,7 +87,7 @@ def check_code(user: Account, code: str) -> Authenticator | None:
 
 
 def seconds_to_wait(user: Account) -> int:
-    """Return how long codes are refused after wrong ones."""
+    """Return the seconds until the next code is accepted, after wrong ones."""
     authenticator = authenticator_of(user)
     if authenticator is None:
         return 0
@@ -105,13 +103,12 @@ def spend_recovery_code(user: Account, code: str) -> Authenticator | None:
 
 
 def check_either(user: Account, code: str) -> Authenticator | None:
-    """Return the user's authenticator if `code` is a valid app or recovery code, else None."""
+    """Return the user's authenticator if `code` is a valid app or recovery code."""
     is_of_the_app = _compact(code).isdecimal()
     return check_code(user, code) if is_of_the_app else spend_recovery_code(user, code)
 
 
 def recovery_codes_left(user: Account) -> int:
-    """Return how many recovery codes are still unused."""
     return RecoveryCode.objects.filter(user=user.pk, used_at=None).count()
 
 

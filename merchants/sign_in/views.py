@@ -1,5 +1,3 @@
-"""Portal sign-in: a password, then a second factor's code."""
-
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -22,18 +20,14 @@ from merchants.staff import audit
 
 if TYPE_CHECKING:
     from django.contrib.admin.forms import AdminAuthenticationForm as _PasswordForm
-
-    _FormView = FormView[forms.Form]
-else:  # the classes take parameters for the type checker alone
+else:
     from unfold.forms import AuthenticationForm as _PasswordForm
-
-    _FormView = FormView
 
 TOO_MANY = "Too many attempts. Try again in 15 minutes."
 
 
 class SignInForm(_PasswordForm):
-    """User name and password. A wrong answer is the same whether or not there is such an account."""
+    """User name and password. A failure doesn't reveal whether the account exists."""
 
     error_messages = {
         **_PasswordForm.error_messages,
@@ -59,8 +53,6 @@ class SignInForm(_PasswordForm):
 
 
 class SignInView(LoginView):
-    """The first page: user name and password."""
-
     def form_valid(self, form: Any) -> HttpResponse:
         """Open a session and redirect to the second factor if required."""
         sessions.begin(self.request, form.get_user())
@@ -71,8 +63,6 @@ class SignInView(LoginView):
 
 
 class CodeForm(forms.Form):
-    """A code of the authenticator app."""
-
     code = forms.CharField(
         label="Code",
         max_length=40,
@@ -88,8 +78,6 @@ class CodeForm(forms.Form):
 
 
 class RecoveryForm(CodeForm):
-    """One of the recovery codes."""
-
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["code"].label = "Recovery code"
@@ -97,8 +85,6 @@ class RecoveryForm(CodeForm):
 
 
 class EitherForm(CodeForm):
-    """A code of the app, or a recovery code."""
-
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["code"].label = "Code, or a recovery code"
@@ -106,9 +92,7 @@ class EitherForm(CodeForm):
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
-class CodeView(RedirectURLMixin, _FormView):
-    """The second page: a code of the app, or a recovery code."""
-
+class CodeView(RedirectURLMixin, FormView[forms.Form]):
     template_name = "admin/sign_in_code.html"
     site: Any = None
 
@@ -121,11 +105,9 @@ class CodeView(RedirectURLMixin, _FormView):
         return super().dispatch(request, *args, **options)
 
     def get_form_class(self) -> type[forms.Form]:
-        """Return the form for an app code or a recovery code."""
         return RecoveryForm if self._by_recovery() else CodeForm
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """Add the page's context."""
         return super().get_context_data(
             **{
                 **self.site.each_context(self.request),
@@ -137,22 +119,20 @@ class CodeView(RedirectURLMixin, _FormView):
         )
 
     def form_valid(self, form: forms.Form) -> HttpResponse:
-        """Complete the sign-in, or show the error."""
         user, address = self.request.user, client_identity(self.request)
         name = f"second factor of {user.pk}"
         if not throttle.may_try(name, address):
-            return self._refuse(form, TOO_MANY)
+            return self._reject(form, TOO_MANY)
         authenticator = self._accepted_by(form.cleaned_data["code"])
         if authenticator is None:
             audit.note(self.request, audit.What.CODE_FAILED)
-            return self._refuse(form, self._why())
+            return self._reject(form, self._why())
         throttle.forget(name, address)
         sessions.verify(self.request, authenticator)
         audit.note(self.request, audit.What.SIGNED_IN)
         return HttpResponseRedirect(self.get_success_url())
 
     def get_default_redirect_url(self) -> str:
-        """Return the portal's first page."""
         return resolve_url("admin:index")
 
     def _accepted_by(self, code: str) -> Authenticator | None:
@@ -171,7 +151,7 @@ class CodeView(RedirectURLMixin, _FormView):
         wait = f" Try again in {seconds} seconds." if seconds > 1 else ""
         return f"Incorrect, expired or already used code.{wait}"
 
-    def _refuse(self, form: forms.Form, why: str) -> HttpResponse:
+    def _reject(self, form: forms.Form, why: str) -> HttpResponse:
         form.add_error("code", why)
         return self.form_invalid(form)
 
@@ -179,13 +159,13 @@ class CodeView(RedirectURLMixin, _FormView):
         return self.request.GET.get("with") == "recovery"
 
 
-def next_step(request: HttpRequest, wanted: str = "") -> str:
-    """Return the next page after the password: the code, the setup, or the requested page."""
+def next_step(request: HttpRequest, requested: str = "") -> str:
+    """Return the page after the password: the code, the setup, or the requested page."""
     if not two_factor.is_missing(request.user):
-        return wanted or reverse("admin:index")
+        return requested or reverse("admin:index")
     enrolled = two_factor.authenticator_of(request.user) is not None
     page = reverse("admin:sign_in_code" if enrolled else "admin:two_factor")
-    return f"{page}?{urlencode({'next': wanted})}" if wanted else page
+    return f"{page}?{urlencode({'next': requested})}" if requested else page
 
 
 def _is_staff(request: HttpRequest) -> bool:

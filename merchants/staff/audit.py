@@ -22,7 +22,7 @@ def note(
     subject: object = "",
     detail: str = "",
 ) -> None:
-    """Write one entry. The actor defaults to the request's user, or to the command line without a request."""
+    """Write one entry. The default actor is the request's user, or the command line without a request."""
     if actor is None and request is not None:
         actor = request.user
     name = actor.get_username() if actor is not None and not actor.is_anonymous else ""
@@ -39,8 +39,8 @@ def note(
 def of_saved_users(what: str, *, detail: str = "") -> Iterator[None]:
     """Write one entry for each user saved inside the context, with the command line as the actor.
 
-    For Django's commands, which ask for the user's name themselves. The line follows the change at once, without a
-    transaction around both: one would stay open while the command waits for a password to be typed.
+    Django's commands ask for the user's name themselves. The entry follows the change without a transaction around
+    both: it would stay open while the command waits for a password.
     """
 
     def record(instance: User, **_: object) -> None:

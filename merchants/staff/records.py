@@ -13,7 +13,7 @@ from merchants.staff.scope import MerchantScoped
 
 _Row = TypeVar("_Row", bound=Model)
 
-FOUND_AT_MOST = 1000
+MAX_FOUND = 1000
 """The search limit; a shared wallet may have millions of payments."""
 
 
@@ -29,15 +29,13 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
     search_fields: ClassVar[Any] = ("pk",)
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
-        """Return the list class."""
         return portal.RecordList
 
     def listed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows that the list, its search and its export contain. Each of the others still has its page."""
+        """Return the rows of the list, its search and its export. All other rows still have their pages."""
         return rows
 
     def found(self, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
-        """Return the rows that match `text`."""
         raise NotImplementedError
 
     def get_search_results(
@@ -46,7 +44,7 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
         queryset: QuerySet[Any],
         search_term: str,
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the listed rows that match `search_term`. Lists call it without a term as well."""
+        """Return the listed rows that match `search_term`, which may be empty."""
         text, rows = clean(search_term), self.listed(queryset)
         return (self.found(rows, text) if text else rows), False
 
@@ -63,11 +61,11 @@ def clean(text: str) -> str:
 
 
 def found_by(rows: QuerySet[_Row], named: Iterable[QuerySet[_Row]]) -> QuerySet[_Row]:
-    """Return the `rows` that are in any of the querysets `named`; each is queried separately.
+    """Return the `rows` that are in any of the querysets `named`.
 
-    One query with OR across tables would scan them; separate queries use an index each.
+    Separate queries use an index each; one query with OR would scan the tables.
     """
     keys: set[object] = set()
     for some in named:
-        keys.update(some.values_list("pk", flat=True)[:FOUND_AT_MOST])
+        keys.update(some.values_list("pk", flat=True)[:MAX_FOUND])
     return rows.filter(pk__in=keys)

@@ -1,7 +1,7 @@
 """Portal roles: operators, support for all merchants, and staff of one merchant.
 
-An operator is a superuser. The other roles are rows of StaffMembership, and what they may do is written here, by
-code name: so a role means the same in every deployment, and a new version needs no step to bring it up to date.
+An operator is a superuser. The other roles are rows of StaffMembership. This code defines their permissions, so a
+role means the same in every deployment and needs no migration.
 """
 
 from typing import Any, TypeVar
@@ -64,7 +64,6 @@ class RoleBackend(ModelBackend):
     """Django's model backend, with the permissions of the user's role added."""
 
     def get_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
-        """Return the names of all of this user's permissions."""
         given = super().get_all_permissions(user_obj, obj)
         if obj is not None or not user_obj.is_active or user_obj.is_anonymous:
             return given
@@ -78,7 +77,7 @@ def membership_of(user: Account) -> StaffMembership | None:
 
 
 def merchant_of(user: Account) -> Merchant | None:
-    """Return the one merchant whose data this user may see, or None for users who see every merchant's.
+    """Return the user's merchant; None for users who see every merchant.
 
     Raises PermissionDenied for a user without a role.
     """
@@ -91,7 +90,6 @@ def merchant_of(user: Account) -> Merchant | None:
 
 
 def sees_every_merchant(user: Account) -> bool:
-    """Return whether this user sees every merchant's data."""
     try:
         return merchant_of(user) is None
     except PermissionDenied:
@@ -99,7 +97,7 @@ def sees_every_merchant(user: Account) -> bool:
 
 
 def visible_to(user: Account, rows: QuerySet[_Row], path: str) -> QuerySet[_Row]:
-    """Return those of `rows` that this user may see; `path` leads from a row to its merchant, as in filters."""
+    """Return the rows that this user may see; `path` is the lookup from a row to its merchant."""
     try:
         merchant = merchant_of(user)
     except PermissionDenied:
@@ -116,9 +114,9 @@ def role_of(user: User) -> str:
 
 
 def assign_role(user: User, role: str, merchant: Merchant | None = None) -> None:
-    """Make this saved user an operator, support, or staff of `merchant`, and nothing else.
+    """Make this saved user an operator, support, or staff of `merchant`, and remove other roles.
 
-    Raises ValueError for a role that is none, for merchant staff without a merchant, and for others with one.
+    Raises ValueError for an unknown role, for merchant staff without a merchant, and for other roles with one.
     """
     if role not in (OPERATOR, *StaffMembership.Role.values):
         raise ValueError(f"there is no role {role!r}")

@@ -21,45 +21,41 @@ else:
 class MerchantScoped(_AdminClass):
     """Mixin for pages and inlines whose rows belong to merchants: limits rows to the user's merchants.
 
-    `merchant_path` is the lookup from a row to its merchant: `merchant`, `request__merchant`, or `pk` for the merchant
-    itself. List this mixin before the admin class in the bases. Lists, objects, searches, autocompletion, choices,
-    actions and history all start from `get_queryset`, so none of them can reach another merchant's row.
+    `merchant_path` is the lookup from a row to its merchant: `merchant`, `request__merchant`, or `pk` for the
+    merchant itself. List this mixin before the admin class in the bases. Lists, objects, searches, autocompletion,
+    choices, actions and history all start from `get_queryset`, so none of them can reach another merchant's row.
     """
 
     merchant_path: ClassVar[str] = "merchant"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Return the rows that this user may see."""
         return visible_to(request.user, super().get_queryset(request), self.merchant_path)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether this user may view `obj`."""
         return super().has_view_permission(request, obj) and self.is_within_reach(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether this user may change `obj`."""
         return super().has_change_permission(request, obj) and self.is_within_reach(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether this user may delete `obj`."""
         return super().has_delete_permission(request, obj) and self.is_within_reach(request, obj)
 
     def is_within_reach(self, request: HttpRequest, obj: Model | None) -> bool:
-        """Return whether this user may see `obj`'s merchant. Inlines pass their parent, which was checked."""
+        """Whether this user may see `obj`'s merchant. Inlines pass their parent, which was checked."""
         try:
             merchant = merchant_of(request.user)
         except PermissionDenied:
             return False
-        mine: Any = self.model
+        own_model: Any = self.model
         owner: Any = obj
-        if merchant is None or not isinstance(owner, mine) or owner._state.adding:
+        if merchant is None or not isinstance(owner, own_model) or owner._state.adding:
             return True
         for step in self.merchant_path.split("__"):
             owner = getattr(owner, step)
         return (owner.pk if isinstance(owner, Merchant) else owner) == merchant.pk
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Limit the choices to rows this user may see."""
+        """Limit the choices to rows that this user may see."""
         related: Any = self.admin_site._registry.get(db_field.remote_field.model)
         if isinstance(related, MerchantScoped) and "queryset" not in options:
             options["queryset"] = related.get_queryset(request)
@@ -72,12 +68,12 @@ class MerchantScoped(_AdminClass):
         if not sees_every_merchant(request.user):
             raise Http404
         page: Any = super()
-        answer: HttpResponse = page._get_obj_does_not_exist_redirect(request, opts, object_id)
-        return answer
+        response: HttpResponse = page._get_obj_does_not_exist_redirect(request, opts, object_id)
+        return response
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Hide filters that list merchants or their objects from users who see one merchant."""
-        page: Any = super()  # inlines have no filters, and Django doesn't call this for them
+        page: Any = super()  # Inlines have no filters, and Django doesn't call this for them.
         filters = page.get_list_filter(request)
         try:
             if merchant_of(request.user) is None:

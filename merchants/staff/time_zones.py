@@ -1,8 +1,8 @@
-"""The time zone in which each user sees the portal: chosen by the user, UTC by default."""
+"""The time zone in which each user sees the portal, by default UTC."""
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from django import forms
@@ -15,11 +15,6 @@ from django.views.generic import FormView
 from config.admin import portal
 from merchants.models import PortalPreferences
 from merchants.staff.roles import Account
-
-if TYPE_CHECKING:
-    _FormView = FormView[forms.Form]
-else:  # the classes take parameters for the type checker alone
-    _FormView = FormView
 
 _PORTAL = "/admin/"
 DEFAULT = "UTC"
@@ -47,7 +42,6 @@ class TimeZoneMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Activate the zone for this request."""
         if not request.path.startswith(_PORTAL) or not request.user.is_authenticated:
             return self.get_response(request)
         with timezone.override(ZoneInfo(zone_of(request.user))):
@@ -55,8 +49,6 @@ class TimeZoneMiddleware:
 
 
 class TimeZoneForm(forms.Form):
-    """One of the zones."""
-
     time_zone = forms.ChoiceField(label="Time zone", widget=portal.Select)
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -65,25 +57,20 @@ class TimeZoneForm(forms.Form):
         field.choices = [(name, name.replace("_", " ")) for name in names()]
 
 
-class TimeZoneView(_FormView):
-    """The page on which users choose their zone."""
-
+class TimeZoneView(FormView[forms.Form]):
     template_name = "admin/time_zone.html"
     form_class = TimeZoneForm
     site: Any = None
 
     def get_initial(self) -> dict[str, Any]:
-        """Return the current choice."""
         return {"time_zone": zone_of(self.request.user)}
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """Add the page's context."""
         return super().get_context_data(
             **{**self.site.each_context(self.request), "title": "Time zone", **context}
         )
 
     def form_valid(self, form: forms.Form) -> HttpResponse:
-        """Store the choice."""
         zone = form.cleaned_data["time_zone"]
         user: Any = self.request.user
         PortalPreferences.objects.update_or_create(user=user, defaults={"time_zone": zone})

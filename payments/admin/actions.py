@@ -1,4 +1,4 @@
-"""The actions of staff on requests, payments and refunds. Each calls the same service as the API."""
+"""Staff actions on requests, payments and refunds. Each calls the same service as the API."""
 
 from typing import Any
 
@@ -30,21 +30,16 @@ _CANCELLABLE = (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY, Refund.Stat
 
 
 class Cancel(Action):
-    """Cancel a request for the merchant."""
-
     name, icon, permission = "cancel", "block", "payments.cancel_paymentrequest"
     is_dangerous = True
 
     def label(self, row: PaymentRequest) -> str:  # noqa: ARG002 - the action interface
-        """Return the label of the button."""
         return "Cancel the request"
 
     def is_offered(self, row: PaymentRequest) -> bool:
-        """Return True for an active request."""
         return row.status == PaymentRequest.Status.ACTIVE
 
     def explanation(self, row: PaymentRequest) -> str:
-        """Return the explanation for the confirmation page."""
         paid = (
             f" {in_token(row.amount_paid, row.token)} is already paid and stays credited."
             if row.amount_paid
@@ -56,15 +51,12 @@ class Cancel(Action):
         )
 
     def lock(self, row: PaymentRequest) -> PaymentRequest:
-        """Return the request, locked."""
         return lock_request(row.pk)
 
     def seen(self, row: PaymentRequest) -> str:
-        """Return a fingerprint of the request's state."""
         return f"{row.status} {row.amount_paid}"
 
     def perform(self, row: PaymentRequest, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
-        """Cancel the request."""
         from_status = row.status
         cancelled = cancel_request(row.pk, actor=actor)
         return f"Cancelled ({from_status} → {cancelled.status}).", f"{row} is cancelled."
@@ -74,39 +66,31 @@ class PaymentAction(Action):
     """An action on a payment under the lock of its request."""
 
     def lock(self, row: Payment) -> Payment:
-        """Lock the request and return the payment."""
         lock_request(row.request_id)
         return Payment.objects.select_related(
             "request__token", "request__merchant", "request__chain", "chain"
         ).get(pk=row.pk)
 
     def seen(self, row: Payment) -> str:
-        """Return a fingerprint of the payment's state."""
         return f"{row.status} {row.retries} {row.failure_code} {row.accepted_by}"
 
 
 class Retry(PaymentAction):
-    """Retry a failed payment."""
-
     name, icon, permission = "retry", "autorenew", "payments.retry_payment"
 
     def label(self, row: Payment) -> str:  # noqa: ARG002 - the action interface
-        """Return the label of the button."""
         return "Check again"
 
     def is_offered(self, row: Payment) -> bool:
-        """Return True if another check may reverse the failure."""
         return row.is_retryable and row.retries_left > 0
 
     def explanation(self, row: Payment) -> str:
-        """Return the explanation for the confirmation page."""
         return (
             "The transaction is verified again on its chain (for a swap also with its provider and on the chain of "
             f"the delivery). {row.retries_left} of {MAX_RETRIES} retries are left."
         )
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
-        """Retry the payment."""
         failure = row.failure_code
         retried = retry_payment(row, actor=actor)
         return f"Retried (failed: {failure} → {retried.status}).", f"{row} is being verified again."
@@ -124,15 +108,13 @@ class CheckNow(PaymentAction):
     }
 
     def label(self, row: Payment) -> str:
-        """Return the label of the button."""
         return "Check finality" if row.status == Payment.Status.COMPLETED else "Check now"
 
     def is_offered(self, row: Payment) -> bool:
-        """Return False for failed payments, which are retried instead, and for simulated ones."""
+        """Failed payments are retried instead."""
         return row.status != Payment.Status.FAILED and not row.is_simulated
 
     def explanation(self, row: Payment) -> str:
-        """Return the explanation for the confirmation page."""
         if row.status == Payment.Status.COMPLETED:
             return (
                 "Checks whether this payment's block is still part of the chain. If it is not, the payment is flagged "
@@ -141,37 +123,32 @@ class CheckNow(PaymentAction):
         return "Checks the chain now instead of at the next scheduled time. This uses none of the payment's attempts."
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
-        """Request the check."""
         recheck = check_now(row, actor=actor)
         return f"Check requested ({row.status}): {recheck.value}.", f"{row} {self._MESSAGES[recheck]}."
 
 
 class Accept(PaymentAction):
-    """Accept an unbound transaction as payment."""
-
     name, icon, permission = "accept", "check", "payments.accept_payment"
     form = ReasonForm
 
     def label(self, row: Payment) -> str:  # noqa: ARG002 - the action interface
-        """Return the label of the button."""
         return "Accept as payment"
 
     def is_offered(self, row: Payment) -> bool:
-        """Return True if only the binding is missing, or if the request is paid in full but not completed."""
+        """Whether only the binding is missing, or the request is paid in full but not completed."""
         return is_acceptable(row)
 
     def explanation(self, row: Payment) -> str:
-        """Return the explanation for the confirmation page."""
         if awaits_acceptance(row):
             return _late_explanation(row)
         arrived = f"{in_token(row.amount, row.token)} arrived from {row.from_address}. " if row.amount else ""
         return (
-            f"{arrived}Nothing ties this transaction to the request. Accept it only if you know that this customer "
-            "sent it. Everything else is still verified, and the transfer is credited once."
+            f"{arrived}Nothing links this transaction to the request. Accept it only if you know that "
+            "this customer sent it. Everything else is still verified, and the transfer is credited "
+            "once."
         )
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
-        """Accept the payment."""
         reason, failure = answer["reason"], row.failure_code
         accepted = accept_payment(row, reason=reason, actor=actor)
         if not failure:
@@ -183,7 +160,7 @@ class Accept(PaymentAction):
 
 
 def _late_explanation(payment: Payment) -> str:
-    """Return what accepting means for a request that is paid in full but not completed."""
+    """Explain accepting a payment of a request that is paid in full but not completed."""
     request = payment.request
     completes = (
         "Accepting it completes the request and sends payment.succeeded. If you don't deliver, refund it."
@@ -197,41 +174,47 @@ def _late_explanation(payment: Payment) -> str:
     current = rate_now(request)
     now_text = f"It is {current} {rate['currency']} now." if current else "The current rate is unknown."
     return (
-        f"The payment came after the price of {price['amount']} {price['currency']} had expired. "
-        f"One {rate['token']} was {rate['value']} {rate['currency']} then. {now_text} {completes}"
+        f"The payment came after the price of {price['amount']} {price['currency']} had expired. The "
+        f"rate was then {rate['value']} {rate['currency']} for one {rate['token']}. {now_text} "
+        f"{completes}"
     )
 
 
 class RefundForm(ConfirmForm):
-    """What goes back, and where to; the service checks both."""
+    """The refund's amount, payment, address and reason; the service validates them."""
 
     amount = forms.CharField(
         required=False,
         max_length=100,
         widget=portal.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
-        help_text="In the requested token, such as 2.50. Leave it empty to refund all that is left.",
+        help_text="In the requested token, such as 2.50. Leave it empty to refund everything that is left.",
     )
     payment_id = forms.ChoiceField(
         required=False,
         label="Payment",
         widget=portal.Select,
-        help_text="Several wallets paid. Choose the payment to refund; who made it can then enter an address and sign "
-        "for it. You need no choice if you enter the customer's wallet below.",
+        help_text=(
+            "Several wallets paid. Choose the payment to refund: its sender can then enter an address "
+            "and sign for it. If you enter the customer's wallet below, you don't need to choose."
+        ),
     )
     recipient_address = forms.CharField(
         required=False,
         max_length=200,
         label="Customer's wallet",
         widget=portal.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-        help_text="The address on the request's chain that the customer gave you. Don't take the payment's sender, "
-        "which may be an exchange. Leave it empty to let the customer enter one on a page and sign for it.",
+        help_text=(
+            "The address on the request's chain that the customer gave you. Don't use the payment's "
+            "sender, which may be an exchange. Leave it empty to let the customer enter an address and "
+            "sign for it."
+        ),
     )
     reason = forms.CharField(
         required=False, max_length=400, widget=portal.TextInput(), help_text="The customer doesn't see it."
     )
 
     def offer_payments(self, request: PaymentRequest, possible: Refundable) -> None:
-        """Offer the payments of which something is left if several wallets paid, and else no choice."""
+        """If several wallets paid, offer the payments that can still be refunded."""
         if len(possible.payers) <= 1:
             del self.fields["payment_id"]
             return
@@ -259,26 +242,22 @@ def _has_ended(request: PaymentRequest) -> bool:
 
 
 class RefundRequest(Action):
-    """Create a refund of a request."""
-
     name, icon, permission = "refund", "undo", "payments.refund_paymentrequest"
     form = RefundForm
 
     def label(self, row: PaymentRequest) -> str:  # noqa: ARG002 - the action interface
-        """Return the label of the button."""
         return "Refund"
 
     def is_offered(self, row: PaymentRequest) -> bool:
-        """Return True if the request has ended and something can be refunded."""
+        """Whether the request has ended and something can be refunded."""
         return _has_ended(row) and refundable(row).left > 0
 
     def explanation(self, row: PaymentRequest) -> str:
-        """Return the explanation for the confirmation page."""
         possible = refundable(row)
         left = in_token(possible.left, row.token)
         is_swapped = any(payment.type == Payment.Type.SWAP for payment in possible.payments)
         swapped = (
-            f" The customer paid with another token, and receives {row.token.symbol}." if is_swapped else ""
+            f" The customer paid with another token and receives {row.token.symbol}." if is_swapped else ""
         )
         return (
             f"Up to {left} on {row.chain} can be refunded.{swapped} This only prepares the refund: you then sign its "
@@ -286,26 +265,22 @@ class RefundRequest(Action):
         )
 
     def form_for(self, row: PaymentRequest, data: Any, initial: dict[str, str]) -> ConfirmForm:
-        """Return the form, with a choice of payments if several wallets paid."""
         form = RefundForm(data, initial=initial)
         form.offer_payments(row, refundable(row))
         return form
 
     def lock(self, row: PaymentRequest) -> PaymentRequest:
-        """Return the request, locked."""
         return lock_request(row.pk)
 
     def seen(self, row: PaymentRequest) -> str:
-        """Return a fingerprint of what can be refunded."""
         return str(refundable(row).left)
 
     def perform(self, row: PaymentRequest, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
-        """Create the refund."""
         require_on(Feature.REFUNDS)
         names = ("amount", "payment_id", "recipient_address", "reason")
-        given = {name: value for name in names if (value := answer.get(name))}
+        sent = {name: value for name in names if (value := answer.get(name))}
         try:
-            data = CreateRefundSerializer.read(given, request=row)
+            data = CreateRefundSerializer.read(sent, request=row)
         except ValidationError as error:
             raise as_api_error(error) from error
         address, payment_id = data.get("recipient_address"), data.get("payment_id")
@@ -329,56 +304,49 @@ class RefundRequest(Action):
 
 
 class RefundExcess(RefundRequest):
-    """Create a refund of what was paid beyond the requested amount."""
+    """Create a refund of the excess over the requested amount."""
 
     name = "refund-excess"
 
     def label(self, row: PaymentRequest) -> str:  # noqa: ARG002 - the action interface
-        """Return the label of the button."""
         return "Refund the excess"
 
     def is_offered(self, row: PaymentRequest) -> bool:
-        """Return True while some of what was overpaid can be refunded."""
         return _has_ended(row) and row.amount_overpaid > 0
 
     def initial(self, row: PaymentRequest) -> dict[str, str]:
-        """Return the form with the excess as the amount."""
         return {"amount": display_amount(row.amount_overpaid, row.token.decimals)}
 
 
-class CancelRefund(Action):
-    """Cancel a refund that was not sent."""
+class RefundAction(Action):
+    """An action on a refund under the lock of its request."""
 
+    def lock(self, row: Refund) -> Refund:
+        lock_request(row.request_id)
+        return with_request(Refund.objects.filter(pk=row.pk)).get()
+
+
+class CancelRefund(RefundAction):
     name, icon, permission = "cancel", "block", "payments.cancel_refund"
     is_dangerous = True
 
     def label(self, row: Refund) -> str:  # noqa: ARG002 - the action interface
-        """Return the label of the button."""
         return "Cancel the refund"
 
     def is_offered(self, row: Refund) -> bool:
-        """Return True if nothing of it was sent."""
         (current,) = now([row])
         return row.cancelled_at is None and current.standing.status in _CANCELLABLE
 
     def explanation(self, row: Refund) -> str:
-        """Return the explanation for the confirmation page."""
         return (
-            f"{in_token(row.amount, row.request.token)} can be refunded again then. Don't sign this refund any more: "
-            "if its transaction arrives all the same, it counts."
+            f"{in_token(row.amount, row.request.token)} can then be refunded again. Don't sign this "
+            "refund any more: if its transaction arrives anyway, it counts."
         )
 
-    def lock(self, row: Refund) -> Refund:
-        """Return the refund; its request is locked."""
-        lock_request(row.request_id)
-        return with_request(Refund.objects.filter(pk=row.pk)).get()
-
     def seen(self, row: Refund) -> str:
-        """Return a fingerprint of the refund's state."""
         (current,) = now([row])
         return f"{current.standing.status} {row.cancelled_at}"
 
     def perform(self, row: Refund, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
-        """Cancel the refund."""
         cancel_refund(row, actor=actor)
         return "Cancelled.", f"{row} is cancelled."

@@ -1,6 +1,6 @@
 """The admin's dashboard: daily statistics, chain health, and what needs attention.
 
-Everything is read from small tables or by index. No node is called, and no large table is counted.
+Every number comes from a small table or an index. The dashboard queries no node and counts no large table.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from chains.models import Chain
 from merchants.models import ApiKey, Merchant
 from merchants.staff.roles import merchant_of
 from payments.admin import plots
-from payments.attention import MOST, Matter, count_payments, count_requests
+from payments.attention import MAX_LISTED, Matter, count_payments, count_requests
 from payments.models import Payment, PaymentRequest
 from payments.stats import queries
 from payments.stats.queries import Period
@@ -29,7 +29,7 @@ from webhooks.models import Delivery, Endpoint
 PERIODS = (7, 30, 90)
 USUAL_PERIOD = 30
 _STATISTICS_PERMISSIONS = ("payments.view_paymentrequest", "payments.view_payment")
-# The worst first.
+# Worst first.
 _HEALTH_COLOURS = {
     Health.DOWN: "danger",
     Health.STALLED: "danger",
@@ -41,7 +41,7 @@ _HEALTH_COLOURS = {
 
 @dataclass(frozen=True)
 class Concern:
-    """Something that needs attention, with the number of rows and the list that shows them."""
+    """A reason for attention, with the number of rows and the list that shows them."""
 
     title: str
     explanation: str
@@ -52,12 +52,13 @@ class Concern:
 
     @property
     def count(self) -> str:
-        """The formatted number."""
-        return f"{MOST:,}+" if self.number >= MOST else f"{self.number:,}"
+        return f"{MAX_LISTED:,}+" if self.number >= MAX_LISTED else f"{self.number:,}"
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Add what the user may see to the index page's context, limited to their own merchant if they have one."""
+    """Add the sections that the user may see to the index page's context, for their own merchant if they have
+    one.
+    """
     context["title"] = "Dashboard"
     try:
         merchant = merchant_of(request.user)
@@ -80,7 +81,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def concerns(user: User | AnonymousUser, merchant: Merchant | None, now: datetime) -> list[Concern]:
-    """Return what needs attention and the user may see, the most urgent first."""
+    """Return the concerns that the user may see, the most urgent first."""
     payments = _of(merchant, Payment.objects.all(), "request__merchant")
     requests = _of(merchant, PaymentRequest.objects.all(), "merchant")
     items = []
@@ -104,13 +105,14 @@ _PAYMENT_MATTERS = {
     ),
     Matter.UNANSWERED: (
         "Verification stalled",
-        "No node has returned a usable answer for more than an hour.",
+        "No node has returned a usable response for more than an hour.",
         "hourglass_disabled",
         True,
     ),
     Matter.NOT_BOUND: (
-        "Payments that could be accepted",
-        "Funds may have arrived, but nothing ties these transactions to their request, which is still unpaid.",
+        "Payments that can be accepted",
+        "Funds may have arrived, but nothing links these transactions to their request, which is "
+        "still unpaid.",
         "link_off",
         False,
     ),
@@ -136,13 +138,13 @@ _REQUEST_MATTERS = {
     ),
     Matter.AFTER_REFUND: (
         "Paid again after a refund",
-        "A payment came for a completed request of which something was refunded. Refund it, or deliver again.",
+        "A payment arrived for a completed request after a refund. Refund it, or deliver again.",
         "replay",
         False,
     ),
     Matter.PARTLY_PAID: (
         "Closed with money paid",
-        "Expired with part of the amount paid, or cancelled with any of it. Refund it if you don't deliver.",
+        "Expired partly paid, or cancelled after a payment. Refund it if you don't deliver.",
         "timelapse",
         False,
     ),
@@ -165,7 +167,7 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
     endpoints = webhook_attention.in_trouble(_of(merchant, Endpoint.objects.all(), "merchant"), now)
     items = [
         Concern(
-            "Endpoints that receive nothing",
+            "Endpoints that can't receive",
             "Disabled by the service, or failing for more than a day.",
             "webhook",
             endpoints.count(),
@@ -177,10 +179,10 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
         deliveries = _of(merchant, Delivery.objects.all(), "merchant")
         items.append(
             Concern(
-                "Deliveries given up",
+                "Failed deliveries",
                 "Every attempt failed, within the last week. You can send them again.",
                 "outgoing_mail",
-                webhook_attention.count_given_up(deliveries, now),
+                webhook_attention.count_failed(deliveries, now),
                 _list("webhooks_delivery", "given_up"),
             )
         )
@@ -200,7 +202,7 @@ def _about_chains(now: datetime) -> Concern:
 
 
 def chains(now: datetime) -> list[dict[str, Any]]:
-    """Return the health of each active chain at the last check, the worst first."""
+    """Return the health of each active chain at the last check, worst first."""
     shown = []
     for chain, health in _health_of_chains(now):
         status = getattr(chain, "last_status", None)
@@ -230,7 +232,7 @@ def _health_of_chains(now: datetime) -> list[tuple[Chain, Health]]:
 
 
 def first_steps(user: User | AnonymousUser, merchant: Merchant | None) -> list[dict[str, Any]] | None:
-    """Return the set-up steps before the first request and whether each is done; None once there is a request."""
+    """Return the set-up steps, each with whether it is done; None once there is a request."""
     if _of(merchant, PaymentRequest.objects.all(), "merchant").exists():
         return None
     steps: list[dict[str, Any]] = []
@@ -284,5 +286,5 @@ def _of(merchant: Merchant | None, rows: QuerySet[Any], path: str) -> QuerySet[A
 
 
 def _days(request: HttpRequest) -> int:
-    asked = request.GET.get("days", "")
-    return int(asked) if asked in {str(days) for days in PERIODS} else USUAL_PERIOD
+    days_text = request.GET.get("days", "")
+    return int(days_text) if days_text in {str(days) for days in PERIODS} else USUAL_PERIOD

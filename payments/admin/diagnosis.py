@@ -1,4 +1,4 @@
-"""Summarise the state of a request or payment in a sentence that says what to do. Pure functions."""
+"""Summarise the state of a request or payment in a sentence with the next step. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from payments.models.payment import ACCEPTABLE_FAILURES
 Status = PaymentRequest.Status
 
 
-# Whether a payment came after the price had expired.
+# By whether a payment came after the price had expired.
 _UNDECIDED = {
     True: "Paid after the price expired. Open the last payment and accept it at the old rate, or refund it.",
     False: "Paid in full but not completed: a refund was cancelled or failed, or a reversed payment came back. Open "
@@ -22,14 +22,13 @@ _UNDECIDED = {
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A sentence, and its tone: success, info, warning or danger."""
+    """A sentence and its tone: success, info, warning or danger."""
 
     sentence: str
     tone: str
 
 
 def of_request(request: PaymentRequest, payments: Sequence[Payment], now: datetime) -> Diagnosis:
-    """Return the diagnosis of `request` with its `payments`."""
     if any(payment.reorged for payment in payments):
         return Diagnosis(
             "A chain reorganisation removed a payment's block after it was credited. Check the payment before you "
@@ -49,7 +48,7 @@ def of_request(request: PaymentRequest, payments: Sequence[Payment], now: dateti
     unbound = sum(payment.failure_code in ACCEPTABLE_FAILURES for payment in payments)
     if unbound:
         return Diagnosis(
-            "Nothing ties a submitted transaction to this request. If the customer sent it, open the "
+            "Nothing links a submitted transaction to this request. If the customer sent it, open the "
             "payment and accept it.",
             "warning",
         )
@@ -87,7 +86,6 @@ def _unpaid(request: PaymentRequest, payments: Sequence[Payment], now: datetime)
 
 
 def of_payment(payment: Payment, now: datetime) -> Diagnosis:
-    """Return the diagnosis of `payment`."""
     if payment.reorged:
         return Diagnosis(
             "A chain reorganisation removed its block after it was credited. The credit is not reversed: "
@@ -95,13 +93,13 @@ def of_payment(payment: Payment, now: datetime) -> Diagnosis:
             "danger",
         )
     if payment.is_open:
-        return Diagnosis(f"{payment.status_detail or 'Being verified.'} {_next_look(payment, now)}", "info")
+        return Diagnosis(f"{payment.status_detail or 'Being verified.'} {_next_check(payment, now)}", "info")
     if payment.status == Payment.Status.COMPLETED:
         return Diagnosis(payment.status_detail or "Verified on the chain.", "success")
     return Diagnosis(f"{payment.failure_message or 'It failed.'} {_way_out(payment)}", "danger")
 
 
-def _next_look(payment: Payment, now: datetime) -> str:
+def _next_check(payment: Payment, now: datetime) -> str:
     if payment.lease_until and payment.lease_until > now:
         return "A worker is checking it now."
     if payment.next_check_at is None or payment.next_check_at <= now:

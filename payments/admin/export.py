@@ -1,7 +1,7 @@
 """Stream the filtered list as a CSV file, with one page of rows in memory at a time.
 
-Keyset paging, newest first, needs no open transaction or cursor even for a million rows. Cells are escaped so that
-spreadsheets don't read them as formulas (OWASP, "CSV Injection"). Amounts are exact decimal text.
+Keyset paging needs no open transaction or cursor, even for a million rows. Cells are escaped so that spreadsheets
+don't read them as formulas (OWASP, "CSV Injection"). Amounts are exact decimal text.
 """
 
 import csv
@@ -17,7 +17,7 @@ from django.contrib import messages
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.contenttypes.models import ContentType
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -38,22 +38,22 @@ else:
 logger = logging.getLogger(__name__)
 
 PAGE = 1000
-# A thread of `web` sends each, as slowly as the client reads.
-MOST_AT_ONCE = 3
-_BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not recognise UTF-8
+# Each export occupies a thread of `web` for as long as the client reads.
+MAX_AT_ONCE = 3
+_BYTE_ORDER_MARK = "\ufeff"  # Without it, Excel does not recognise UTF-8.
 _STARTS_A_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, and the function that returns a row's cell."""
+    """A column's name, and the function that returns a row's cell."""
 
     name: str
     cell: Callable[[Any], object]
 
 
 def safe(value: object) -> str:
-    """Return a cell's text, prefixed with an apostrophe if a spreadsheet would read it as a formula."""
+    """Return a cell's text. An apostrophe keeps a spreadsheet from reading it as a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -65,12 +65,12 @@ def safe(value: object) -> str:
 
 
 def decimal(raw: int | None, token: Token | None) -> str:
-    """Return base units as exact decimal text, or an empty string."""
+    """Return base units as exact decimal text."""
     return "" if raw is None or token is None else format_amount(raw, token.decimals)
 
 
 def lines(columns: Sequence[Column], rows: Iterator[Any]) -> Iterator[str]:
-    """Yield the file in chunks: the byte order mark and the header first, then PAGE rows each."""
+    """Yield the file in chunks: first the byte order mark and the header, then PAGE rows each."""
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow([column.name for column in columns])
@@ -91,14 +91,13 @@ def _emptied(buffer: io.StringIO) -> str:
 
 
 class _Download(StreamingHttpResponse):
-    """A response that calls `let_go` when it is closed or, if no server came to do so, when it is forgotten."""
+    """A response that calls `let_go` when it is closed or garbage-collected."""
 
     def __init__(self, let_go: Callable[[], None], **options: Any) -> None:
         super().__init__(**options)
         self._let_go = weakref.finalize(self, let_go)
 
     def close(self) -> None:
-        """End the download."""
         super().close()
         self._let_go()
 
@@ -111,20 +110,11 @@ class CsvExport(_AdminClass):
     export_related: ClassVar[tuple[str, ...]] = ()
     change_list_template = "admin/exporting_change_list.html"
 
-    def after(self, rows: QuerySet[Any], last: Any) -> QuerySet[Any]:
-        """Return the rows that follow `last` in the file."""
-        raise NotImplementedError
-
     def read(self, rows: QuerySet[Any]) -> list[Any]:
-        """Return one page of `rows`, with what its cells need."""
+        """Return one page of `rows` with the relations that its cells read."""
         return list(rows)
 
-    def newest_first(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return `rows` in the order of the file."""
-        raise NotImplementedError
-
     def get_urls(self) -> list[URLPattern]:
-        """Add the URL of the export."""
         meta = self.model._meta
         name = f"{meta.app_label}_{meta.model_name}_export"
         return [
@@ -133,7 +123,6 @@ class CsvExport(_AdminClass):
         ]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Add the link to the export."""
         meta = self.model._meta
         address = reverse(f"admin:{meta.app_label}_{meta.model_name}_export")
         query = request.GET.urlencode()
@@ -141,7 +130,6 @@ class CsvExport(_AdminClass):
         return super().changelist_view(request, context)
 
     def export_view(self, request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
-        """Return the file."""
         portal.demand(self.has_view_permission(request))
         meta = self.model._meta
         try:
@@ -149,27 +137,32 @@ class CsvExport(_AdminClass):
         except IncorrectLookupParameters:
             return HttpResponseRedirect(_list_address(meta))
         try:
-            let_go = hold("exports", at_once=MOST_AT_ONCE)
+            let_go = hold("exports", at_once=MAX_AT_ONCE)
         except Busy:
-            message = "Other exports are being downloaded. Try again when one of them has ended."
+            message = "Too many exports are being downloaded. Try again when one of them has finished."
             self.message_user(request, message, messages.ERROR)
             query = request.GET.urlencode()
             return HttpResponseRedirect(_list_address(meta) + (f"?{query}" if query else ""))
-        answer = _Download(let_go, content_type="text/csv; charset=utf-8")
+        response = _Download(let_go, content_type="text/csv; charset=utf-8")
         noted = _note(request, self.model, request.GET.urlencode())
-        rows = self.newest_first(rows.select_related(*self.export_related))
-        answer.streaming_content = lines(self.export_columns, _counted(self._rows(rows), noted))
+        rows = rows.select_related(*self.export_related).order_by("-created_at", "-pk")
+        response.streaming_content = lines(self.export_columns, _counted(self._rows(rows), noted))
         stamp = f"{timezone.now():%Y%m%d-%H%M%S}"
-        answer["Content-Disposition"] = f'attachment; filename="{self.export_name}-{stamp}.csv"'
-        answer["Cache-Control"] = "no-store"
-        answer["X-Accel-Buffering"] = "no"  # nginx must not buffer the stream
-        return answer
+        response["Content-Disposition"] = f'attachment; filename="{self.export_name}-{stamp}.csv"'
+        response["Cache-Control"] = "no-store"
+        response["X-Accel-Buffering"] = "no"  # Keep nginx from buffering the stream.
+        return response
 
     def _rows(self, rows: QuerySet[Any]) -> Iterator[Any]:
         page = self.read(rows[:PAGE])
         while page:
             yield from page
-            page = self.read(self.after(rows, page[-1])[:PAGE]) if len(page) == PAGE else []
+            page = self.read(_older(rows, page[-1])[:PAGE]) if len(page) == PAGE else []
+
+
+def _older(rows: QuerySet[Any], last: Any) -> QuerySet[Any]:
+    same_moment = Q(created_at=last.created_at, pk__gte=last.pk)
+    return rows.filter(created_at__lte=last.created_at).exclude(same_moment)
 
 
 def _list_address(meta: Any) -> str:
@@ -177,21 +170,21 @@ def _list_address(meta: Any) -> str:
 
 
 def _note(request: HttpRequest, model: type[Any], query: str) -> LogEntry:
-    """Record the export in the security log before the first byte is sent; return the entry for the row count."""
-    what = str(model._meta.verbose_name_plural)
-    audit.note(request, AuditEntry.What.EXPORTED, subject=what, detail=query or "all")
+    """Record the export in the security log before the first byte is sent; the row count follows."""
+    plural = str(model._meta.verbose_name_plural)
+    audit.note(request, AuditEntry.What.EXPORTED, subject=plural, detail=query or "all")
     return LogEntry.objects.create(
         user_id=int(request.user.pk or 0),
         content_type=ContentType.objects.get_for_model(model),
         object_id=None,
-        object_repr=f"CSV export of {what}",
+        object_repr=f"CSV export of {plural}",
         action_flag=CHANGE,
         change_message=f"Exported as CSV: {query or 'all'}"[:1000],
     )
 
 
 def _counted(rows: Iterator[Any], noted: LogEntry) -> Iterator[Any]:
-    """Yield the rows; at the end, or if the client disconnects, record how many were sent."""
+    """Yield the rows. At the end, or if the client disconnects, record the number of rows sent."""
     count = 0
     try:
         for row in rows:

@@ -1,5 +1,3 @@
-"""The filters of the lists of requests and payments."""
-
 from typing import Any
 
 from django.contrib import admin
@@ -19,28 +17,23 @@ REFUND_LABELS: dict[str, str] = {
 
 
 class _Attention(filters.Dropdown):
-    """A filter by what needs attention."""
-
     title = "attention"
     parameter_name = "attention"
 
     def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface
-        """Return the choices."""
         return [(matter.value, LABELS[matter]) for matter in Matter]
 
     @property
     def matter(self) -> Matter | None:
-        """The chosen matter."""
         return next((matter for matter in Matter if matter.value == self.value()), None)
 
 
 class OfChain(filters.Related):
-    """A filter by chain that finds a rare chain's requests by the index on their tokens."""
+    """A filter by chain that uses the index on the tokens, so that a rare chain's requests are found fast."""
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[PaymentRequest]
     ) -> QuerySet[PaymentRequest] | None:
-        """Return the filtered rows."""
         rows = super().queryset(request, queryset)
         if rows is None or not self.lookup_val:
             return rows
@@ -49,32 +42,24 @@ class OfChain(filters.Related):
 
 
 class RequestAttention(_Attention):
-    """A filter for requests that need attention."""
-
     def queryset(self, request: HttpRequest, queryset: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:  # noqa: ARG002 - the interface
-        """Return the filtered rows."""
         return queryset if self.matter is None else requests_with(queryset, self.matter)
 
 
 class PaymentAttention(_Attention):
-    """A filter for payments that need attention."""
-
     def queryset(self, request: HttpRequest, queryset: QuerySet[Payment]) -> QuerySet[Payment]:  # noqa: ARG002 - the interface
-        """Return the filtered rows."""
         return queryset if self.matter is None else payments_with(queryset, self.matter)
 
 
 class RefundStatus(filters.Dropdown):
-    """A filter by the status of refunds, which no column holds."""
+    """A filter by the status of refunds, which no column stores."""
 
     title = "status"
     parameter_name = "status"
 
     def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface
-        """Return the choices."""
         return [(status, label.capitalize()) for status, label in REFUND_LABELS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Refund]) -> QuerySet[Refund]:  # noqa: ARG002 - the interface
-        """Return the filtered rows."""
         status = next((each for each in Refund.Status if each.value == self.value()), None)
         return queryset if status is None else with_status(queryset, status)

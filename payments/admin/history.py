@@ -1,5 +1,3 @@
-"""The admin of credited transfers and of status changes."""
-
 from django.contrib import admin
 from django.db.models import QuerySet
 
@@ -24,40 +22,32 @@ class ConsumedTransferAdmin(Records):
     fields = readonly_fields = ("transaction_hash", "place", "chain", "credited", "paid", "created")
 
     def found(self, rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:
-        """Return the transfers that `text` names."""
         return matching_transfers(rows, text)
 
     @admin.display(description="Transaction")
     def transaction(self, transfer: ConsumedTransfer) -> str:
-        """Return the shortened transaction hash, and its chain."""
         url = outside(transfer.chain.explorer_url, f"tx/{transfer.transaction_hash}")
         return two_lines(clipped(transfer.transaction_hash, url), transfer.chain)
 
     @admin.display(description="Part of the transaction")
     def place(self, transfer: ConsumedTransfer) -> str:
-        """Return the transfer's position in the transaction."""
         return clipped(transfer.slot, first=16, last=6)
 
     @admin.display(description="Credited")
     def credited(self, transfer: ConsumedTransfer) -> str:
-        """Return the amount in the requested token."""
         return in_token(transfer.amount, transfer.payment.request.token)
 
     @admin.display(description="To the payment")
     def paid(self, transfer: ConsumedTransfer) -> str:
-        """Return a link to the payment."""
         return portal.link(portal.change_url(transfer.payment), ends(transfer.payment_id, 9, 4))
 
     @admin.display(description=in_zone("When"), ordering="id")
     def created(self, transfer: ConsumedTransfer) -> str:
-        """Return when it was credited."""
         return when(transfer.created_at)
 
 
 @admin.register(Transition)
 class TransitionAdmin(Records):
-    """The status changes of requests and payments."""
-
     merchant_path = "request__merchant"
     list_display = ("created", "change", "order", "paid", "who", "reason")
     list_select_related = ("request", "payment")
@@ -66,32 +56,26 @@ class TransitionAdmin(Records):
     fields = readonly_fields = ("created", "order", "paid", "change", "actor", "reason")
 
     def found(self, rows: QuerySet[Transition], text: str) -> QuerySet[Transition]:
-        """Return the changes that `text` names."""
         return matching_transitions(rows, text)
 
     @admin.display(description=in_zone("When"), ordering="id")
     def created(self, transition: Transition) -> str:
-        """Return when it happened."""
         return when(transition.created_at)
 
     @admin.display(description="Change")
     def change(self, transition: Transition) -> str:
-        """Return the old and the new status."""
         return str(transition)
 
     @admin.display(description="Request")
     def order(self, transition: Transition) -> str:
-        """Return a link to the request."""
         return portal.link(portal.change_url(transition.request), transition.request.shortcode)
 
     @admin.display(description="Payment")
     def paid(self, transition: Transition) -> str:
-        """Return a link to the payment if its status changed."""
         if transition.payment is None:
             return NOTHING
         return portal.link(portal.change_url(transition.payment), ends(transition.payment.pk, 9, 4))
 
     @admin.display(description="By")
     def who(self, transition: Transition) -> str:
-        """Return the actor."""
         return named(transition.actor)

@@ -1,9 +1,7 @@
-"""Payments: transactions submitted for a request, and the result of their verification."""
-
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -33,7 +31,7 @@ from payments.providers.registry import provider_name
 
 
 def _value(payment: Payment, name: str) -> object:
-    """Return a part of what the payment is worth, empty if it has no value."""
+    """Return a part of the payment's value; empty without a value."""
     return (payment.value or {}).get(name, "")
 
 
@@ -85,14 +83,12 @@ _BOUND_BY = {
     "reference": "the reference that the transaction carries",
     "payer": "the payer's signature",
     "provider": "the routing provider's id",
-    "manual": "hand: accepted by staff",
+    "manual": "manual acceptance by staff",
 }
 
 
 @admin.register(Payment)
 class PaymentAdmin(WithActions, CsvExport, Records):
-    """Transactions submitted for a request, and the result of their verification."""
-
     merchant_path = "request__merchant"
     change_form_template = "admin/payments/payment/change_form.html"
     confirmed_actions = (Retry(), CheckNow(), Accept())
@@ -142,24 +138,13 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         return [(title, section) for title, section in filled if section["fields"]]
 
     def listed(self, rows: QuerySet[Payment]) -> QuerySet[Payment]:
-        """Leave out the transactions of refunds: they pay customers, and their refund's page has them."""
+        """Leave out refund transactions, which the refund's page lists."""
         return rows.filter(request__is_refund=False)
 
     def found(self, rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
-        """Return the payments that `text` names."""
         return matching_payments(rows, text)
 
-    def newest_first(self, rows: QuerySet[Payment]) -> QuerySet[Payment]:
-        """Order by submission time, because ids are random."""
-        return rows.order_by("-created_at", "-pk")
-
-    def after(self, rows: QuerySet[Payment], last: Payment) -> QuerySet[Payment]:
-        """Return the older payments."""
-        same_moment = Q(created_at=last.created_at, pk__gte=last.pk)
-        return rows.filter(created_at__lte=last.created_at).exclude(same_moment)
-
     def beside(self, request: HttpRequest, payment: Payment | None) -> dict[str, Any]:
-        """Add the diagnosis, the facts and the timeline."""
         if payment is None:
             return super().beside(request, payment)
         with_webhooks = request.user.has_perm("webhooks.view_delivery")
@@ -210,7 +195,6 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         return facts
 
     def _swap_facts(self, payment: Payment) -> list[tuple[str, object]]:
-        """Return a swap's provider, its status, and the reported or verified delivery."""
         if payment.type != Payment.Type.SWAP:
             return []
         status = payment.provider_status or "not checked yet"
@@ -236,7 +220,6 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         return facts
 
     def delivery_depth(self, payment: Payment) -> str:
-        """Return the confirmations of a swap's delivery, and how many it needs."""
         rule = payment.request.chain.confirmations
         if payment.destination_confirmations is None:
             return "not seen yet"
@@ -246,39 +229,34 @@ class PaymentAdmin(WithActions, CsvExport, Records):
 
     @admin.display(description="Payment")
     def code(self, payment: Payment) -> str:
-        """Return the shortened id."""
         return clipped(payment.pk, first=9, last=4)
 
     @admin.display(description="Status", ordering="status")
     def state(self, payment: Payment) -> str:
-        """Return the status and the failure code."""
         return two_lines(payment_badges(payment), payment.failure_code.replace("_", " "))
 
     @admin.display(description="Received")
     def received(self, payment: Payment) -> str:
-        """Return the credited amount in the requested token or, for a failed payment, what arrived."""
+        """Return the credited amount in the requested token; for a failed payment, the amount that arrived."""
         if payment.amount_received is None and payment.amount is not None:
-            seen = f"{in_token(payment.amount, payment.token or payment.request.token)} seen"
-            return format_html('<span class="q-amount q-quiet">{}</span>', seen)
+            arrived = f"{in_token(payment.amount, payment.token or payment.request.token)} seen"
+            return format_html('<span class="q-amount q-quiet">{}</span>', arrived)
         amount = in_token(payment.amount_received, payment.request.token)
         return format_html('<span class="q-amount">{}</span>', amount)
 
     @admin.display(description="Request")
     def order(self, payment: Payment) -> str:
-        """Return a link to the request, and its merchant."""
         order = payment.request
         return two_lines(portal.link(portal.change_url(order), order.shortcode), order.merchant)
 
     @admin.display(description="Transaction")
     def transaction(self, payment: Payment) -> str:
-        """Return the shortened hash with a link to the explorer, its chain and its confirmations."""
         depth = self.depth(payment)
         where = f"{payment.chain} → {payment.request.chain}" if payment.crosses_chains else str(payment.chain)
         return two_lines(transaction_cell(payment), f"{where} · {depth}" if depth != NOTHING else where)
 
     @admin.display(description="Confirmations")
     def depth(self, payment: Payment) -> str:
-        """Return the confirmations, and how many are needed."""
         if payment.block_number is None or payment.status == Payment.Status.FAILED:
             return NOTHING
         if payment.confirmations_required is None:
@@ -293,5 +271,4 @@ class PaymentAdmin(WithActions, CsvExport, Records):
 
     @admin.display(description=in_zone("Submitted"), ordering="created_at")
     def created(self, payment: Payment) -> str:
-        """Return when it was submitted."""
         return when(payment.created_at)

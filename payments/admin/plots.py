@@ -1,6 +1,6 @@
 """The dashboard's statistics as cards, plots and a table.
 
-Plots get amounts as decimal text and show them unchanged: no displayed amount passes through a float.
+The plots receive amounts as decimal text and show them unchanged, so no displayed amount passes through a float.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from merchants.models import Merchant
 from payments.stats import queries
 from payments.stats.queries import CurrencyVolume, Period, TokenVolume, Totals
 
-MOST_VOLUME_PLOTS = 6
-SOARED = 10  # growth by this factor or more is shown as a multiple, not as a percentage
+MAX_VOLUME_PLOTS = 6
+SOARED = 10  # Growth by this factor or more is shown as a multiple, not as a percentage.
 _SHORT_FRACTION = 4
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
 
 
 def statistics(merchant: Merchant | None, period: Period, *, with_webhooks: bool) -> dict[str, Any]:
-    """Return the template variables for this period: cards, plots, volumes and the table of days."""
+    """Return the template variables: cards, plots, volumes and the table of days."""
     now, before = queries.totals(merchant, period), queries.totals(merchant, period.before)
     days = queries.by_day(merchant, period)
     volumes, values = queries.volumes(merchant, period), queries.values(merchant, period)
@@ -30,8 +30,8 @@ def statistics(merchant: Merchant | None, period: Period, *, with_webhooks: bool
         "plots": plots(period.dates, days, volumes, values, with_webhooks=with_webhooks),
         "values": [_value_card(value) for value in values],
         "without_value": without_value(now.confirmed, sum(value.payments for value in values)),
-        "volumes": [_volume_card(volume) for volume in volumes[:MOST_VOLUME_PLOTS]],
-        "more_volumes": [_volume_card(volume) for volume in volumes[MOST_VOLUME_PLOTS:]],
+        "volumes": [_volume_card(volume) for volume in volumes[:MAX_VOLUME_PLOTS]],
+        "more_volumes": [_volume_card(volume) for volume in volumes[MAX_VOLUME_PLOTS:]],
         "with_webhooks": with_webhooks,
         "table": [
             _line(day, statistics) for day, statistics in reversed(list(zip(period.dates, days, strict=True)))
@@ -40,7 +40,6 @@ def statistics(merchant: Merchant | None, period: Period, *, with_webhooks: bool
 
 
 def cards(now: Totals, before: Totals, days: int, *, with_webhooks: bool) -> list[dict[str, str]]:
-    """Return the cards at the top."""
     shown = [
         {
             "title": "Payment requests",
@@ -68,7 +67,7 @@ def cards(now: Totals, before: Totals, days: int, *, with_webhooks: bool) -> lis
                 "title": "Webhooks delivered",
                 "icon": "webhook",
                 "value": percentage(*now.success),
-                "note": f"{now.delivered:,} delivered · {now.given_up:,} given up",
+                "note": f"{now.delivered:,} delivered · {now.given_up:,} failed",
             }
         )
     return shown
@@ -119,7 +118,7 @@ def plots(
                 {"name": "Given up", "colour": "bad", "values": [day.given_up for day in days]},
             ],
         }
-    for volume in volumes[:MOST_VOLUME_PLOTS]:
+    for volume in volumes[:MAX_VOLUME_PLOTS]:
         drawn[f"volume-{volume.token.pk}"] = _volume_plot(volume)
     for value in values:
         drawn[f"value-{value.currency}"] = _value_plot(value)
@@ -154,20 +153,20 @@ def duration(milliseconds: float | None) -> str:
 def short_amount(raw: int, decimals: int) -> str:
     """Return an amount with thousands separators and up to four decimal places, truncated."""
     whole, _, fraction = format_amount(raw, decimals).partition(".")
-    kept = fraction[:_SHORT_FRACTION].rstrip("0")
+    digits = fraction[:_SHORT_FRACTION].rstrip("0")
     shown = f"{int(whole):,}"
-    if raw and not kept and shown == "0":
+    if raw and not digits and shown == "0":
         return f"<0.{'1'.rjust(_SHORT_FRACTION, '0')}"
-    return f"{shown}.{kept.ljust(min(2, decimals), '0')}" if kept else shown
+    return f"{shown}.{digits.ljust(min(2, decimals), '0')}" if digits else shown
 
 
 def money(amount: Decimal, currency: str) -> str:
-    """Return an amount of a currency with thousands separators and all of its digits."""
+    """Return an amount of a currency with thousands separators and all its digits."""
     return f"{amount:,.{DIGITS.get(currency, 3)}f}"
 
 
 def without_value(payments: int, valued: int) -> str:
-    """Return a sentence on the payments that have no value; empty if each has one."""
+    """Return a sentence about the payments without a value; empty if each has one."""
     missing = max(payments - valued, 0)
     if not missing:
         return ""

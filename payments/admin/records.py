@@ -1,4 +1,4 @@
-"""Formatting shared by the admin pages of requests, payments and their records."""
+"""Format amounts, prices, links and badges for the admin pages."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -23,7 +23,7 @@ def in_token(raw: int | None, token: Token | None) -> str:
 
 
 def price_facts(order: PaymentRequest) -> list[tuple[str, object]]:
-    """Return a request's price and the rate that its amount follows from; nothing if it asked for an amount."""
+    """Return a request's price and exchange rate; empty for a request of a token amount."""
     if not order.price or not order.rate:
         return []
     rate = order.rate
@@ -37,7 +37,7 @@ def price_facts(order: PaymentRequest) -> list[tuple[str, object]]:
 
 
 def value_fact(payment: Payment) -> str:
-    """Return what a completed payment is worth in its merchant's reporting currency, or why that is not known."""
+    """Return a completed payment's value in the merchant's reporting currency, or why it is unknown."""
     if payment.value is None:
         if payment.status != Payment.Status.COMPLETED:
             return ""
@@ -50,7 +50,6 @@ def value_fact(payment: Payment) -> str:
 
 
 def payment_badges(payment: Payment) -> str:
-    """Return badges for the status, and for reversed and simulated payments."""
     labels = [portal.badge(payment.status, PAYMENT_COLOURS)]
     if payment.reorged:
         labels.append(portal.badge("reorged", {"reorged": "danger"}))
@@ -60,32 +59,29 @@ def payment_badges(payment: Payment) -> str:
 
 
 def transaction_url(payment: Payment) -> str:
-    """Return the transaction's URL on the chain's explorer; empty for simulated payments or without an explorer."""
+    """Return the transaction's URL on the explorer; empty if it is simulated or there is no explorer."""
     if payment.is_simulated:
         return ""
     return outside(payment.chain.explorer_url, f"tx/{payment.transaction_hash}")
 
 
 def delivery_url(payment: Payment) -> str:
-    """Return the URL of a swap's delivery on the explorer of its chain; empty if simulated or without an explorer."""
+    """Return the URL of a swap's delivery on the explorer; empty if simulated or without an explorer."""
     if payment.is_simulated or not payment.has_delivery:
         return ""
     return outside(payment.request.chain.explorer_url, f"tx/{payment.destination_transaction_hash}")
 
 
 def address_link(chain: Chain, address: str) -> str:
-    """Return an address with a link to the chain's explorer, if there is one."""
     url = outside(chain.explorer_url, f"address/{address}")
     return portal.link(url, address) if url and address else address or NOTHING
 
 
 def transaction_cell(payment: Payment) -> str:
-    """Return the shortened hash with a link to the explorer."""
     return clipped(payment.transaction_hash, transaction_url(payment))
 
 
 def together(labels: Iterable[str]) -> str:
-    """Return the badges in one element."""
     return format_html(
         '<span class="q-badges">{}</span>', format_html_join("", "{}", ((each,) for each in labels))
     )

@@ -1,5 +1,3 @@
-"""The admin of refunds."""
-
 from typing import Any
 
 from django import forms
@@ -10,12 +8,12 @@ from django.utils.html import format_html, format_html_join
 
 from chains.families import AddressError
 from config.admin import portal
-from config.admin.actions import Action, ConfirmForm, WithActions
+from config.admin.actions import ConfirmForm, WithActions
 from config.admin.cells import NOTHING, clipped, in_zone, outside, two_lines, when
 from config.admin.filters import Autocompleted, Choices, Days
 from config.api.errors import ApiError, ErrorCode
 from merchants.staff.records import Records
-from payments.admin.actions import CancelRefund
+from payments.admin.actions import CancelRefund, RefundAction
 from payments.admin.filters import REFUND_LABELS, RefundStatus
 from payments.admin.records import address_link, in_token, payment_badges, transaction_cell
 from payments.admin.search import matching_refunds
@@ -24,7 +22,6 @@ from payments.models import Payment, Refund
 from payments.models.refund import Standing, standing_of
 from payments.refunds.reading import now, with_request
 from payments.refunds.services import change_address, is_address_changeable
-from payments.requests.lifecycle import lock_request
 
 _COLOURS = {
     "requires_address": "warning",
@@ -36,56 +33,49 @@ _COLOURS = {
 
 
 class _AddressForm(ConfirmForm):
-    """The address that a refund goes to; checked for the refund's request."""
-
     recipient_address = forms.CharField(
         max_length=200,
         label="Customer's wallet",
         widget=portal.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-        help_text="The address on the refund's chain that the customer gave you. Don't take the payment's sender, "
-        "which may be an exchange.",
+        help_text=(
+            "The address on the refund's chain that the customer gave you. Don't use the payment's "
+            "sender, which may be an exchange."
+        ),
     )
 
 
-class ChangeAddress(Action):
-    """Set or change the address of a refund whose transaction was not built yet."""
+class ChangeAddress(RefundAction):
+    """Set or change a refund's address until its transaction is built."""
 
     name, icon, permission = "address", "edit", "payments.refund_paymentrequest"
     form = _AddressForm
 
     def label(self, row: Refund) -> str:
-        """Return the label of the button."""
         return "Change the address" if row.recipient_address else "Enter the address"
 
     def is_offered(self, row: Refund) -> bool:
-        """Return True while the address can be changed."""
         (current,) = now([row])
         return is_address_changeable(current)
 
     def explanation(self, row: Refund) -> str:
-        """Return the explanation for the confirmation page."""
         amount = in_token(row.amount, row.request.token)
         if not row.recipient_address:
-            return f"{amount} on {row.request.chain} goes to this address. The customer can then name no other one."
+            return (
+                f"{amount} on {row.request.chain} goes to this address. The customer can then no longer "
+                "enter another one."
+            )
         return (
             f"{amount} on {row.request.chain} goes to this address instead of {row.recipient_address}, which stays "
             "listed as a cancelled refund. Don't use a page or code of this refund that you opened before: a transfer "
             "to the old address counts."
         )
 
-    def lock(self, row: Refund) -> Refund:
-        """Return the refund; its request is locked."""
-        lock_request(row.request_id)
-        return with_request(Refund.objects.filter(pk=row.pk)).get()
-
     def seen(self, row: Refund) -> str:
-        """Return a fingerprint of the refund's address."""
         return row.recipient_address
 
     def perform(self, row: Refund, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
-        """Store the address."""
         try:
-            # The chain is not queried while the row is locked; building asks it.
+            # Building the transaction queries the chain; here the row is locked.
             address = refund_recipient(row.request, answer["recipient_address"])
         except AddressError as error:
             raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address") from error
@@ -95,7 +85,7 @@ class ChangeAddress(Action):
 
 @admin.register(Refund)
 class RefundAdmin(WithActions, Records):
-    """Refunds with their status, which follows from the payments that carry them."""
+    """Refunds with their status, which follows from their payments."""
 
     confirmed_actions = (ChangeAddress(), CancelRefund())
     list_display = ("code_and_state", "goes_back", "wallet", "order", "transaction", "created")
@@ -113,18 +103,16 @@ class RefundAdmin(WithActions, Records):
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
-        """Load what the columns show, however many rows there are."""
+        """Load the relations of the columns with a constant number of queries."""
         payments = Payment.objects.select_related("chain", "request").order_by("created_at", "id")
         refunds = with_request(super().get_queryset(request))
         return refunds.prefetch_related(Prefetch("carrier__payments", queryset=payments))
 
     def found(self, rows: QuerySet[Refund], text: str) -> QuerySet[Refund]:
-        """Return the refunds that `text` names."""
         return matching_refunds(rows, text)
 
     @admin.display(description="Refund")
     def code_and_state(self, refund: Refund) -> str:
-        """Return the id and the status."""
         status = _standing(refund).status.value
         words = REFUND_LABELS[status]
         label = portal.badge(words, {words: _COLOURS.get(status, "")})
@@ -132,38 +120,33 @@ class RefundAdmin(WithActions, Records):
 
     @admin.display(description="Amount")
     def goes_back(self, refund: Refund) -> str:
-        """Return the amount in the requested token."""
         return two_lines(in_token(refund.amount, refund.request.token), refund.request.chain)
 
     @admin.display(description="To")
     def to(self, refund: Refund) -> str:
-        """Return the customer's wallet."""
         return address_link(refund.request.chain, refund.recipient_address)
 
     @admin.display(description="To")
     def wallet(self, refund: Refund) -> str:
-        """Return the customer's wallet, shortened."""
         address = refund.recipient_address
         url = outside(refund.request.chain.explorer_url, f"address/{address}")
         return clipped(address, url) if address else NOTHING
 
-    @admin.display(description="Address named by")
+    @admin.display(description="Address set by")
     def named_by(self, refund: Refund) -> str:
-        """Return who named the wallet."""
         return refund.get_address_source_display() or NOTHING
 
     @admin.display(description="Of the request")
     def order(self, refund: Refund) -> str:
-        """Return a link to the refunded request, and its merchant."""
         request = refund.request
         return two_lines(portal.link(portal.change_url(request), str(request)), request.merchant)
 
     @admin.display(description="Next step")
     def sign(self, refund: Refund) -> str:
-        """Return the link to the page on which the merchant signs, or what is waited for."""
+        """Return the link to the signing page, or the reason to wait."""
         match _standing(refund).status:
             case Refund.Status.REQUIRES_ADDRESS:
-                return "The customer names a wallet on the page below."
+                return "The customer enters a wallet on the page below."
             case Refund.Status.READY | Refund.Status.FAILED:
                 return portal.link(refund.refund_url or "", "Sign it with your wallet")
             case Refund.Status.PROCESSING:
@@ -172,7 +155,6 @@ class RefundAdmin(WithActions, Records):
 
     @admin.display(description="For the customer")
     def claim(self, refund: Refund) -> str:
-        """Return a link to the page on which the customer names a wallet."""
         return _page(refund.claim_url)
 
     @admin.display(description="Transaction")
@@ -183,7 +165,7 @@ class RefundAdmin(WithActions, Records):
 
     @admin.display(description="Transactions")
     def transactions(self, refund: Refund) -> str:
-        """Return each transaction that was found or submitted, with its result and a link to its page."""
+        """Return each transaction that was found or submitted, with its result and a link."""
         payments = refund.carrier.payments.all() if refund.carrier else []
         lines = [
             (clipped(each.transaction_hash, portal.change_url(each)), payment_badges(each))
@@ -193,12 +175,11 @@ class RefundAdmin(WithActions, Records):
 
     @admin.display(description="Created by")
     def made_by(self, refund: Refund) -> str:
-        """Return who created it: the prefix of the API key, or the user."""
+        """Return the creator: the prefix of the API key, or the user."""
         return refund.created_by or NOTHING
 
     @admin.display(description=in_zone("Created"), ordering="created_at")
     def created(self, refund: Refund) -> str:
-        """Return when it was created."""
         return when(refund.created_at)
 
 

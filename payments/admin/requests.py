@@ -1,10 +1,8 @@
-"""The admin of payment requests."""
-
 from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -68,25 +66,20 @@ COLUMNS = (
 
 
 def _with_refunds(rows: Iterable[PaymentRequest]) -> list[PaymentRequest]:
-    """Return the requests; the refunds of all are read together, since `net` needs them."""
+    """Return the requests with their refunds, which `net` needs, in one query."""
     requests = list(rows)
     refunds_by_request(requests)
     return requests
 
 
 class _RequestList(portal.RecordList):
-    """The list of requests."""
-
     def get_results(self, request: HttpRequest) -> None:
-        """Read the refunds of the page's rows."""
         super().get_results(request)
         self.result_list = _with_refunds(self.result_list)
 
 
 @admin.register(PaymentRequest)
 class PaymentRequestAdmin(WithActions, CsvExport, Records):
-    """Payment requests with their payments."""
-
     change_form_template = "admin/payments/paymentrequest/change_form.html"
     confirmed_actions = (RefundExcess(), RefundRequest(), Cancel())
     export_name = "payment-requests"
@@ -115,39 +108,25 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
     )
 
     def listed(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
-        """Leave out what carries a refund: the list of refunds has it."""
+        """Leave out the requests that carry a refund: the list of refunds has them."""
         return rows.filter(is_refund=False)
 
     def found(self, rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
-        """Return the requests that `text` names."""
         return matching_requests(rows, text)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PaymentRequest]:
-        """Annotate whether a payment was reversed or simulated."""
         orders: QuerySet[PaymentRequest] = super().get_queryset(request)
         undone = Payment.objects.filter(request=OuterRef("pk"), reorged=True)
         simulated = Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)
         return orders.annotate(is_undone=Exists(undone), is_test=Exists(simulated))
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
-        """Return the list class."""
         return _RequestList
 
     def read(self, rows: QuerySet[PaymentRequest]) -> list[PaymentRequest]:
-        """Return one page of the export."""
         return _with_refunds(rows)
 
-    def newest_first(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
-        """Order by id, which is in order of time."""
-        return rows.order_by("-created_at", "-pk")
-
-    def after(self, rows: QuerySet[PaymentRequest], last: PaymentRequest) -> QuerySet[PaymentRequest]:
-        """Return the older requests."""
-        same_moment = Q(created_at=last.created_at, pk__gte=last.pk)
-        return rows.filter(created_at__lte=last.created_at).exclude(same_moment)
-
     def beside(self, request: HttpRequest, order: PaymentRequest | None) -> dict[str, Any]:
-        """Add the diagnosis, the facts, the payments and the timeline."""
         if order is None:
             return super().beside(request, order)
         _with_refunds([order])
@@ -198,7 +177,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
                 2, ("Refunded", format_html("{} · {}", refunded, portal.link(refunds, "Show refunds")))
             )
             if order.refund_totals.open:
-                facts.insert(3, ("Refunds under way", in_token(order.refund_totals.open, order.token)))
+                facts.insert(3, ("Open refunds", in_token(order.refund_totals.open, order.token)))
         if order.price and order.rate and order.can_be_accepted:
             current = rate_now(order)
             text = f"{current} {order.rate['currency']} for 1 {order.rate['token']}" if current else "unknown"
@@ -207,17 +186,15 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
 
     @admin.display(description="Request", ordering="created_at")
     def code(self, order: PaymentRequest) -> str:
-        """Return the shortcode and the merchant's order number."""
         return two_lines(format_html('<span class="q-code">{}</span>', order.shortcode), order.external_id)
 
     @admin.display(description="Status")
     def state(self, order: PaymentRequest) -> str:
-        """Return the badges."""
         return _badges(order)
 
     @admin.display(description="Amount")
     def asked(self, order: PaymentRequest) -> str:
-        """Return the requested amount and, if it differs, what was paid."""
+        """Return the requested amount and, if it differs, the paid amount."""
         partly = order.amount_paid not in (0, order.amount)
         return two_lines(
             format_html('<span class="q-amount">{}</span>', in_token(order.amount, order.token)),
@@ -226,27 +203,22 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
 
     @admin.display(description="Merchant")
     def owner(self, order: PaymentRequest) -> str:
-        """Return a link to the merchant."""
         return portal.link(portal.change_url(order.merchant), str(order.merchant))
 
     @admin.display(description="Chain")
     def network(self, order: PaymentRequest) -> str:
-        """Return the chain."""
         return str(order.chain)
 
     @admin.display(description=in_zone("Created"), ordering="created_at")
     def created(self, order: PaymentRequest) -> str:
-        """Return when it was created."""
         return when(order.created_at)
 
     @admin.display(description="Reference on the chain")
     def reference_hex(self, order: PaymentRequest) -> str:
-        """Return the reference in hex."""
         return f"0x{bytes(order.reference).hex()}"
 
 
 def _badges(order: PaymentRequest) -> str:
-    """Return badges for the status and for irregular payments."""
     irregular = [
         ("overpaid", order.amount_overpaid > 0),
         ("part paid", order.status != PaymentRequest.Status.COMPLETED and 0 < order.net < order.amount),
@@ -263,7 +235,6 @@ def _badges(order: PaymentRequest) -> str:
 
 
 def _line(payment: Payment) -> dict[str, object]:
-    """Return the template context of one payment."""
     return {
         "url": portal.change_url(payment),
         "id": payment.pk,

@@ -1,8 +1,7 @@
 """Find the rows that a search text names, always by index.
 
-The text may be an id, an order number, a transaction hash or an address in any spelling, or the link of a checkout or
-explorer page. There is one small query for each possible meaning, because a single query with OR across tables would
-scan them.
+The text may be an id, an order number, a transaction hash, an address in any spelling, or the link of a checkout or
+explorer page. Each possible meaning has a small query of its own: a single query with OR would scan the tables.
 """
 
 import re
@@ -13,7 +12,7 @@ from django.db.models import Q, QuerySet
 
 from chains.families import HashError, families
 from chains.models import Chain
-from merchants.staff.records import FOUND_AT_MOST, found_by
+from merchants.staff.records import MAX_FOUND, found_by
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
 
 _FEWEST_FOR_A_PREFIX = 4
@@ -39,7 +38,7 @@ def address(text: str) -> str:
 
 
 def request_id(text: str) -> uuid.UUID | None:
-    """Return `text` as a request id, with or without hyphens, or None."""
+    """Return the request id in `text`, with or without hyphens."""
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -47,7 +46,7 @@ def request_id(text: str) -> uuid.UUID | None:
 
 
 def request_ids_beginning(text: str) -> tuple[uuid.UUID, uuid.UUID] | None:
-    """Return the first and the last request id with the prefix `text`, or None if it is no such prefix."""
+    """Return the first and the last request id with the prefix `text`; None if it can't be a prefix."""
     if not _REQUEST_ID_START.fullmatch(text):
         return None
     digits = text.replace("-", "")
@@ -80,7 +79,7 @@ def _requests_named(text: str) -> Iterator[Q]:
 
 
 def _paid_by(payments: QuerySet[Payment]) -> Q:
-    return Q(pk__in=list(payments.values_list("request_id", flat=True)[:FOUND_AT_MOST]))
+    return Q(pk__in=list(payments.values_list("request_id", flat=True)[:MAX_FOUND]))
 
 
 def _delivered_by(spellings: list[str]) -> QuerySet[Payment]:
@@ -128,7 +127,7 @@ def _refunds_named(text: str) -> Iterator[Q]:
         yield Q(request=of_request)
     if spellings := hashes(text):
         sent = Payment.objects.filter(transaction_hash__in=spellings, request__is_refund=True)
-        yield Q(carrier__in=list(sent.values_list("request_id", flat=True)[:FOUND_AT_MOST]))
+        yield Q(carrier__in=list(sent.values_list("request_id", flat=True)[:MAX_FOUND]))
     if wallet := address(text):
         yield Q(recipient_address=wallet)
 
@@ -152,7 +151,7 @@ def matching_transitions(rows: QuerySet[Transition], text: str) -> QuerySet[Tran
     ]
     if spellings := hashes(text):
         paid_by = Payment.objects.filter(transaction_hash__in=spellings).values_list("pk", flat=True)
-        named.append(rows.filter(payment__in=list(paid_by[:FOUND_AT_MOST])))
+        named.append(rows.filter(payment__in=list(paid_by[:MAX_FOUND])))
     if (of_request := request_id(text)) is not None:
         named.append(rows.filter(request=of_request))
     return found_by(rows, iter(named))

@@ -1,6 +1,7 @@
-"""The timeline of a request or a payment: status changes, credits, proofs, staff actions, events and deliveries.
+"""The timeline of a request or a payment: status changes, credits, proofs, staff actions, events and
+deliveries.
 
-It is read for one request at a time, by index.
+All queries are for one request, by index.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,13 +18,13 @@ from payments.admin.records import in_token
 from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Transition
 from webhooks.models import Attempt, Delivery, Event
 
-SHOWN_AT_MOST = 500
+MAX_SHOWN = 500
 _SAME_ACT = timedelta(seconds=2)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of the timeline. `payment_id` is empty if the entry concerns the request as a whole."""
+    """An entry of the timeline. `payment_id` is empty if it concerns the request as a whole."""
 
     at: datetime
     icon: str
@@ -39,23 +40,23 @@ class Entry:
 def timeline_of_request(
     request: PaymentRequest, payments: Sequence[Payment], *, with_webhooks: bool = True
 ) -> list[Entry]:
-    """Return the timeline of `request` and its `payments`, oldest first, at most 500 entries."""
+    """Return the timeline of a request and its payments, oldest first, at most 500 entries."""
     by_id = {payment.pk: payment for payment in payments}
     changes = list(_changes(request, by_id))
     entries = [*changes, *_credits(request, by_id), *_proofs(request), *_by_hand(request, by_id, changes)]
     if with_webhooks:
         entries += _events(request, by_id)
-    return sorted(entries, key=lambda entry: entry.at)[:SHOWN_AT_MOST]
+    return sorted(entries, key=lambda entry: entry.at)[:MAX_SHOWN]
 
 
 def timeline_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list[Entry]:
-    """Return the timeline of `payment` and of its request as a whole, oldest first."""
+    """Return the timeline of a payment and of its request as a whole, oldest first."""
     entries = timeline_of_request(payment.request, [payment], with_webhooks=with_webhooks)
     return [entry for entry in entries if entry.payment_id in ("", payment.pk)]
 
 
 def _changes(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
-    for row in Transition.objects.filter(request=request).order_by("id")[:SHOWN_AT_MOST]:
+    for row in Transition.objects.filter(request=request).order_by("id")[:MAX_SHOWN]:
         if row.payment_id is None:
             icon, title, tone = _OF_REQUESTS.get(row.to_status, ("circle", row.to_status, ""))
             detail = "" if row.reason in ("created", "") else _with_short_ids(row.reason)
@@ -80,7 +81,7 @@ def _change_of(payment: Payment, row: Transition) -> Entry:
 
 
 def _credits(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
-    for row in ConsumedTransfer.objects.filter(payment__in=payments)[:SHOWN_AT_MOST]:
+    for row in ConsumedTransfer.objects.filter(payment__in=payments)[:MAX_SHOWN]:
         payment = payments[row.payment_id]
         bound = f"Bound by {payment.bound_by}" if payment.bound_by else ""
         title = f"{in_token(row.amount, request.token)} credited"
@@ -91,7 +92,7 @@ def _credits(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[
 
 
 def _proofs(request: PaymentRequest) -> Iterator[Entry]:
-    for row in PayerProof.objects.filter(request=request)[:SHOWN_AT_MOST]:
+    for row in PayerProof.objects.filter(request=request)[:MAX_SHOWN]:
         detail = f"Transfers from {row.address} until {exact(row.not_after)} count for this request."
         yield Entry(row.verified_at, "draw", "The customer proved a wallet", "info", detail, "The customer")
 
@@ -99,11 +100,11 @@ def _proofs(request: PaymentRequest) -> Iterator[Entry]:
 def _by_hand(
     request: PaymentRequest, payments: dict[str, Payment], changes: Sequence[Entry]
 ) -> Iterator[Entry]:
-    """Yield the staff actions that are not already listed as a status change."""
+    """Yield the staff actions that no status change lists."""
     types = ContentType.objects.get_for_models(PaymentRequest, Payment)
     about = Q(content_type=types[PaymentRequest], object_id=str(request.pk))
     about |= Q(content_type=types[Payment], object_id__in=list(payments))
-    for row in LogEntry.objects.filter(about).select_related("user")[:SHOWN_AT_MOST]:
+    for row in LogEntry.objects.filter(about).select_related("user")[:MAX_SHOWN]:
         actor = named(f"admin {row.user.get_username()}")
         if any(change.actor == actor and abs(change.at - row.action_time) < _SAME_ACT for change in changes):
             continue
@@ -112,12 +113,12 @@ def _by_hand(
 
 
 def _events(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
-    """Yield the events about the request, found by their keys (see payments.requests.events), and their deliveries."""
+    """Yield the request's events, found by their keys (see payments.requests.events), and their deliveries."""
     keys = Q(dedupe_key=str(request.pk))
     for payment_id in payments:
         keys |= Q(dedupe_key__startswith=payment_id)
-    events = {row.pk: row for row in Event.objects.filter(keys, merchant=request.merchant_id)[:SHOWN_AT_MOST]}
-    deliveries = {row.pk: row for row in Delivery.objects.filter(event__in=events)[:SHOWN_AT_MOST]}
+    events = {row.pk: row for row in Event.objects.filter(keys, merchant=request.merchant_id)[:MAX_SHOWN]}
+    deliveries = {row.pk: row for row in Delivery.objects.filter(event__in=events)[:MAX_SHOWN]}
     sent = {row.event_id for row in deliveries.values()}
     for event in events.values():
         detail = "" if event.pk in sent else "No endpoint was subscribed to this type of event."
@@ -129,7 +130,7 @@ def _events(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[E
             detail,
             **_about(event, _payment_in(event, payments)),
         )
-    for attempt in Attempt.objects.filter(delivery__in=deliveries).order_by("started_at")[:SHOWN_AT_MOST]:
+    for attempt in Attempt.objects.filter(delivery__in=deliveries).order_by("started_at")[:MAX_SHOWN]:
         yield _attempted(attempt, deliveries[attempt.delivery_id], events, payments)
     for delivery in deliveries.values():
         if delivery.redelivered_at:
@@ -143,13 +144,13 @@ def _attempted(
     attempt: Attempt, delivery: Delivery, events: dict[str, Event], payments: dict[str, Payment]
 ) -> Entry:
     event = events[str(delivery.event_id)]
-    answer = f"answered {attempt.status_code}" if attempt.status_code else "got no response"
+    result = f"answered {attempt.status_code}" if attempt.status_code else "got no response"
     is_good = attempt.status_code is not None and 200 <= attempt.status_code < 300 and not attempt.error
     took = f" in {attempt.duration_ms} ms" if attempt.duration_ms is not None else ""
     detail = f"Attempt {attempt.number}{took}"
     if not is_good and delivery.due_at and attempt.number == delivery.attempts:
         detail += f"; the next is due {ago(delivery.due_at)}"
-    title = f"Webhook {delivery.type} {answer}"
+    title = f"Webhook {delivery.type} {result}"
     tone = "success" if is_good else "danger"
     return Entry(
         attempt.started_at,

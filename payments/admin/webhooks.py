@@ -38,21 +38,15 @@ admin.site.unregister((Event, Delivery))
 
 @admin.register(Event)
 class EventOfPaymentAdmin(EventAdmin):
-    """Events, searchable by their payment or request."""
-
     search_help_text = f"Event id, {_HELP}"
 
     def about(self, text: str) -> Iterable[str]:
-        """Return the keys of events about a payment or request."""
         return event_keys(text)
 
 
 @admin.register(Delivery)
 class DeliveryOfPaymentAdmin(DeliveryAdmin):
-    """Deliveries, searchable by the payment or request of their event."""
-
     search_help_text = f"Delivery id, event id, {_HELP}"
 
     def about(self, text: str) -> Iterable[str]:
-        """Return the keys of events about a payment or request."""
         return event_keys(text)

@@ -37,12 +37,11 @@ class CurrencyObject(Answer, kw_only=True):
 
     @classmethod
     def of(cls, currency: Currency) -> "CurrencyObject":
-        """Return the currency's object."""
         return cls(code=currency.code, sources=list(currency.sources), is_available=currency.is_available)
 
 
 class CurrencyViewSet(viewsets.ViewSet):
-    """What prices can be in. Needs no credentials."""
+    """Needs no credentials."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -59,7 +58,6 @@ class CurrencyViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(ArrayOf(CurrencyObject), "The currencies, by code.")},
     )
     def list(self, request: Request) -> Response:  # noqa: ARG002 - the viewset interface
-        """Return the currencies that prices can be in."""
         response = Response([CurrencyObject.of(each) for each in currencies()])
         patch_cache_control(response, public=True, max_age=FRESH_SECONDS)
         return response

@@ -1,4 +1,4 @@
-"""One order as the API's reference shows it: 12.50 USDC on Base, asked for and paid."""
+"""One order in the API reference's examples: 12.50 USDC on Base, requested and paid."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The addresses that a customer is sent to: the checkout page, and the merchant's own with the outcome added."""
+"""Build the URLs for the customer: the checkout page, and the merchant's own with the outcome added."""
 
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
@@ -13,7 +13,7 @@ def payment_url(request: PaymentRequest) -> str:
 
 
 def return_url(url: str | None, request: PaymentRequest) -> str | None:
-    """Return the merchant's address with `payment_request_id` and `status` added, its own parameters kept."""
+    """Add `payment_request_id` and `status` to the query of the merchant's URL."""
     if not url:
         return None
     parts = urlsplit(url)

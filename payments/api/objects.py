@@ -106,7 +106,8 @@ class PaymentFields(Answer, kw_only=True):
         str | None, doc("The provider's page about the swap; null until the provider names one.")
     ]
     status_detail: Annotated[
-        str, doc("A sentence for people: what the payment waits for, or why it failed. May be empty.")
+        str,
+        doc("A sentence for people: what the payment waits for, or why it failed. May be empty."),
     ]
     attempts: Annotated[int, doc("Lookups that did not find the transaction (10 at most).")]
     retries_left: Annotated[
@@ -125,7 +126,7 @@ class PaymentFields(Answer, kw_only=True):
 
     @classmethod
     def of(cls, payment: Payment, **own: Any) -> Self:
-        """Return the payment's object; `own` are the fields that only this kind of object has."""
+        """Return the payment's object. `own` has the fields of the subclass."""
         request = payment.request
         decimals = request.token.decimals
         sent_decimals = payment.token.decimals if payment.token else decimals
@@ -166,9 +167,9 @@ class PaymentFields(Answer, kw_only=True):
         )
 
 
-@described("Value", "What a payment was worth in a currency.", examples.VALUE)
+@described("Value", "A payment's value in a currency.", examples.VALUE)
 class ValueObject(Answer, kw_only=True):
-    """What a payment was worth in the merchant's reporting currency."""
+    """A payment's value in the merchant's reporting currency."""
 
     currency: Annotated[str, doc("The currency's code (ISO 4217).")]
     amount: Annotated[
@@ -199,41 +200,37 @@ class PaymentObject(PaymentFields, kw_only=True):
 
 
 def payment_object(payment: Payment) -> PaymentObject:
-    """Return the payment for its merchant; its request, both tokens and both chains are loaded."""
+    """Return the payment for its merchant. The request, both tokens and both chains must be loaded."""
     value = payment.value and ValueObject(**payment.value)
     return PaymentObject.of(payment, from_address=payment.from_address or None, value=value)
 
 
 def submitted_payment(payment: Payment) -> PaymentObject:
-    """Return the payment for the one who submitted it: anyone who has the link may, so who paid is left out."""
+    """Return the payment for its submitter. Anyone with the link can submit, so the payer is left out."""
     return PaymentObject.of(payment, from_address=None, value=None)
 
 
 def delivery_explorer_url(payment: Payment) -> str | None:
-    """Return the delivery's page on the explorer of the requested chain, if another, real transaction delivers."""
+    """Return the explorer's page for a separate, real delivery transaction."""
     is_on_chain = payment.has_delivery and not payment.is_simulated
     base = payment.request.chain.explorer_url.rstrip("/") if is_on_chain else ""
     return f"{base}/tx/{payment.destination_transaction_hash}" if base else None
 
 
 def _delivery_confirmations_required(payment: Payment) -> int | None:
-    """Return how deep the delivery has to be, if another transaction delivers and a number decides."""
+    """Return the required depth of a separate delivery; None if the chain's finality decides."""
     rule = payment.request.chain.confirmations
     return int(rule) if payment.has_delivery and rule.isdigit() else None
 
 
 @described("Price", "A price in a currency.", {"currency": "EUR", "amount": "25.00"})
 class PriceObject(Answer, kw_only=True):
-    """A price in a currency."""
-
     currency: Annotated[str, doc("The currency's code (ISO 4217).")]
     amount: Annotated[str, doc("A decimal string with the currency's fraction digits.")]
 
 
 @described("Rate", "The exchange rate at which a price was converted.", examples.RATE)
 class RateObject(Answer, kw_only=True):
-    """The exchange rate at which a price was converted."""
-
     value: Annotated[
         str,
         doc(
@@ -304,7 +301,7 @@ class RequestFields(Answer, kw_only=True):
 
     @classmethod
     def of(cls, request: PaymentRequest, **own: Any) -> Self:
-        """Return the request's object; its token is loaded. `own` are the fields that only the subclass has."""
+        """Return the request's object; its token must be loaded. `own` has the fields of the subclass."""
         return cls(
             id=str(request.id),
             shortcode=request.shortcode,
@@ -366,7 +363,6 @@ def request_object(request: PaymentRequest, refunds: Sequence[RefundNow] = ()) -
 
 
 def _merchants_own(request: PaymentRequest, refunds: Sequence[RefundNow]) -> dict[str, Any]:
-    """Return the fields that only the merchant sees."""
     return {
         **refund_amounts(request),
         "redirect_url": request.redirect_url,
@@ -385,20 +381,17 @@ def _merchants_own(request: PaymentRequest, refunds: Sequence[RefundNow]) -> dic
     "PaymentRequestDetail", "A payment request with its newest 20 payments.", examples.PAYMENT_REQUEST_DETAIL
 )
 class PaymentRequestDetail(PaymentRequestObject, kw_only=True):
-    """A payment request with its newest 20 payments."""
-
     payments: Annotated[
         list[PaymentObject], doc("The newest 20 payments, newest first. `payments.list` returns all.")
     ]
 
 
 def request_detail(request: PaymentRequest) -> PaymentRequestDetail:
-    """Return the request with its newest payments."""
     payments = [payment_object(payment) for payment in newest_payments(request)]
     return PaymentRequestDetail.of(request, **_merchants_own(request, refunds_of(request)), payments=payments)
 
 
 def request_objects(requests: Sequence[PaymentRequest]) -> list[PaymentRequestObject]:
-    """Return the requests of a list with their refunds, which are read together."""
+    """Return the requests with their refunds, in one query for all refunds."""
     refunds = refunds_by_request(requests)
     return [request_object(request, refunds[request.pk]) for request in requests]

@@ -1,4 +1,4 @@
-"""What is wrong with the amount, the price and the lifetime of a new payment request beside one another."""
+"""Check a new request's amount, price and lifetime together."""
 
 from collections.abc import Collection
 from typing import Any
@@ -7,11 +7,11 @@ from rest_framework.serializers import ErrorDetail
 
 from config.api.errors import ErrorCode, Problem
 
-MOST_PRICED_SECONDS = 900
+MAX_PRICED_SECONDS = 900
 
 
 def with_both_first(problems: dict[str, Any]) -> dict[str, Any]:
-    """Return the problems of a body with an amount and a price, that one first, also if the price is malformed."""
+    """Put the problem of sending both an amount and a price first; the price may be malformed too."""
     rest = dict(problems)
     own = rest.pop("price", [])
     both = ErrorDetail("Send either amount or price, not both.", ErrorCode.PARAMETER_INVALID.value)
@@ -20,14 +20,14 @@ def with_both_first(problems: dict[str, Any]) -> dict[str, Any]:
     return {"price": [both, *own], **rest}
 
 
-def price_problems(asked: Collection[str], lifetime: int | None) -> list[Problem]:
-    """Return what is wrong if only one of amount and price, or neither, is given. `lifetime` is in seconds."""
-    if not asked:
+def price_problems(names: Collection[str], lifetime: int | None) -> list[Problem]:
+    """Check that amount or price is given, and the lifetime in seconds of a request with a price."""
+    if not names:
         message = "Either amount or price is required."
         return [Problem(ErrorCode.PARAMETER_MISSING, message, "amount")]
-    if "price" in asked and lifetime is not None and lifetime > MOST_PRICED_SECONDS:
+    if "price" in names and lifetime is not None and lifetime > MAX_PRICED_SECONDS:
         message = (
-            f"A request with a price can be paid for at most {MOST_PRICED_SECONDS} seconds; got {lifetime}."
+            f"A request with a price can be paid for at most {MAX_PRICED_SECONDS} seconds; got {lifetime}."
         )
         return [Problem(ErrorCode.PARAMETER_INVALID, message, "expires_in")]
     return []

@@ -13,8 +13,6 @@ from payments.refunds.reading import RefundNow
 
 @described("Refund", "Money that goes back to the customer of a payment request.", examples.REFUND)
 class RefundObject(Answer, kw_only=True):
-    """A refund of a payment request."""
-
     id: Annotated[str, doc("`rf_` and 24 characters.")]
     object: Annotated[Literal["refund"], doc("Always `refund`.")] = "refund"
     payment_request: Annotated[Uuid, doc("The `id` of the refunded payment request.")]
@@ -62,7 +60,6 @@ class RefundObject(Answer, kw_only=True):
 
     @classmethod
     def of(cls, current: RefundNow) -> "RefundObject":
-        """Return the refund's object."""
         refund, standing = current.refund, current.standing
         request, payment = refund.request, standing.payment
         is_completed = standing.status == Refund.Status.COMPLETED

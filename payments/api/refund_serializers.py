@@ -13,7 +13,7 @@ from config.api.errors import ApiError, ErrorCode
 from config.api.schema.operations import described
 from config.api.serializers import StrictSerializer, TextField
 from payments.api import examples
-from payments.api.serializers import AnyJSONField, demand_payable_recipient
+from payments.api.serializers import AnyJSONField, require_payable_recipient
 from payments.models import PaymentRequest
 
 
@@ -25,8 +25,8 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A decimal string in human units of the requested token. Default: all that can still be refunded, which is "
-            "what was paid and not reorganised away, less completed and open refunds."
+            "A decimal string in human units of the requested token. Default: the whole refundable "
+            "amount, which is the paid amount less reorganised payments, completed and open refunds."
         ),
     )
     recipient_address = AddressField(
@@ -43,8 +43,8 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A completed payment of the request; limits the refund to what it delivered. Required if several wallets "
-            "paid and you send no `recipient_address`."
+            "A completed payment of the request; limits the refund to the amount that it delivered. "
+            "Required if several wallets paid and you send no `recipient_address`."
         ),
     )
     reason = TextField(
@@ -131,18 +131,18 @@ class SubmitRefundSerializer(StrictSerializer):
 def refund_recipient(request: PaymentRequest, text: str) -> str:
     """Return the canonical address for a refund of this request.
 
-    Raises AddressError for the wallet that received the payment, and for addresses where money would be lost.
-    `demand_payable_recipient` queries the chain.
+    Raises AddressError for the wallet that received the payment, and for addresses that would lose the funds.
+    `require_payable_recipient` also queries the chain.
     """
     address = recipient_address(request.chain, text)
     if address == request.recipient_address:
-        raise AddressError("This is the wallet that received the payment. A refund needs another one.")
+        raise AddressError("This is the wallet that received the payment. Send the refund to another wallet.")
     return address
 
 
 def _payable(request: PaymentRequest, text: str) -> str:
     address = refund_recipient(request, text)
-    demand_payable_recipient(request.chain, address)
+    require_payable_recipient(request.chain, address)
     return address
 
 

@@ -34,16 +34,15 @@ _LIST = list_of(RefundObject, "RefundList")
 
 
 class RefundViewSet(OwnRequestsViewSet):
-    """A merchant's own refunds; another merchant's do not exist here."""
+    """A merchant's refunds; other merchants' refunds return 404."""
 
     writing_needs = CanCreateRefunds
 
     def own(self) -> QuerySet[Refund]:
-        """Return the refunds of the key's merchant, with what their objects need."""
+        """Return the key's merchant's refunds with the relations that their objects read."""
         return with_request(merchant_of(self.request).refunds.all())
 
     def find_refund(self, id: str) -> Refund:
-        """Return the merchant's refund with this id, or answer 404."""
         return find_object(self.own(), "refund", id)
 
     @operation(
@@ -55,7 +54,6 @@ class RefundViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(_LIST, "One page.")},
     )
     def list(self, request: Request) -> Response:
-        """Return the merchant's refunds, newest first."""
         return self._page(request, self.own())
 
     @operation(
@@ -68,7 +66,6 @@ class RefundViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(_LIST, "One page.")},
     )
     def of_request(self, request: Request, id: str) -> Response:
-        """Return the refunds of one payment request, newest first."""
         return self._page(request, self.own().filter(request=self.find(id)))
 
     def _page(self, request: Request, refunds: QuerySet[Refund]) -> Response:
@@ -104,14 +101,13 @@ class RefundViewSet(OwnRequestsViewSet):
         answers={201: OpenApiResponse(RefundObject, "The new refund.")},
     )
     def create(self, request: Request, id: str) -> Effect:
-        """Create a refund of a payment request."""
-        found = self.find(id)
+        payment_request = self.find(id)
         require_on(Feature.REFUNDS)
-        data = CreateRefundSerializer.read(request.data, request=found)
+        data = CreateRefundSerializer.read(request.data, request=payment_request)
 
         def effect() -> Response:
             created = create_refund(
-                found.pk,
+                payment_request.pk,
                 amount=data.get("amount"),
                 recipient_address=data.get("recipient_address"),
                 payment_id=data.get("payment_id"),
@@ -134,7 +130,6 @@ class RefundViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(RefundObject, "The refund.")},
     )
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the viewset interface
-        """Return a refund."""
         current = now([self.find_refund(id)])[0]
         if current.standing.status != Refund.Status.COMPLETED:
             keep_watching(current.refund)
@@ -156,7 +151,7 @@ class RefundViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(RefundObject, "The refund, with this address.")},
     )
     def change_address(self, request: Request, id: str) -> Effect:
-        """Set the address of a refund; the one that it has is no error."""
+        """Set the address of a refund. Setting the same address again succeeds."""
         refund = self.find_refund(id)
         serializer = RefundAddressSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
@@ -169,9 +164,9 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Submit a refund's transaction",
         description=(
-            "Submits the hash of the transaction that sends the refund, so that it is verified at once. Without this "
-            "call it is found by the refund's own reference, except for native coin on EVM. Works for a cancelled "
-            "refund too: what was sent counts."
+            "Submits the hash of the transaction that sends the refund, so that it is verified at once. "
+            "Without this call the refund's own reference finds it, except for native coin on EVM. "
+            "Works for a cancelled refund too: a transaction that was sent counts."
         ),
         path=_REFUND,
         body=SubmitRefundSerializer,
@@ -183,14 +178,14 @@ class RefundViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(RefundObject, "The refund.")},
     )
     def submit(self, request: Request, id: str) -> Effect:
-        """Store the transaction of a refund; a known one again is no error."""
+        """Submit the transaction of a refund. Submitting it again succeeds."""
         refund = self.find_refund(id)
         serializer = SubmitRefundSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         transaction_hash = serializer.hash_on(refund.request)
         carrier = refund.carrier
         if carrier is None:
-            message = "This refund has no address yet, so no transaction can send it."
+            message = "This refund has no address yet. Set an address and build the transaction first."
             raise ApiError(ErrorCode.REFUND_NOT_READY, message)
         sighting = sight_for_merchant(carrier, refund.request.chain, transaction_hash)
 
@@ -212,15 +207,16 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Cancel a refund",
         description=(
-            "Cancels a refund for which nothing was sent. A cancelled one is returned unchanged. If its transaction is "
-            "sent anyway, it becomes `completed`: don't sign one that was built before."
+            "Cancels a refund for which no transaction was sent. A cancelled one is returned unchanged. "
+            "If its transaction is sent anyway, it becomes `completed`: don't sign one that was built "
+            "before."
         ),
         path=_REFUND,
         errors=[ErrorCode.REFUND_NOT_CANCELLABLE],
         answers={200: OpenApiResponse(RefundObject, "The refund, cancelled.")},
     )
     def cancel(self, request: Request, id: str) -> Effect:
-        """Cancel a refund; again is no error."""
+        """Cancel a refund. Cancelling it again succeeds."""
         demand_no_parameters(request)
         refund = self.find_refund(id)
         return lambda: Response(RefundObject.of(cancel_refund(refund, actor=actor_of(request))))

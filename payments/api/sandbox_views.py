@@ -1,4 +1,4 @@
-"""The sandbox's one endpoint: simulate an outcome. Production returns 404."""
+"""Simulate an outcome in the sandbox. Production returns 404."""
 
 from typing import Any
 
@@ -55,10 +55,8 @@ class SimulateSerializer(StrictSerializer):
 
 
 class SandboxViewSet(PaymentRequestViewSet):
-    """A merchant's own payment requests, whose outcomes are simulated."""
-
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Answer 404 outside staging before anything else is said, as any unknown path does."""
+        """Return 404 outside staging before authentication, like any unknown path."""
         if not is_open():
             raise ApiError(ErrorCode.RESOURCE_MISSING, UNKNOWN_PATH)
         super().initial(request, *args, **kwargs)
@@ -85,15 +83,14 @@ class SandboxViewSet(PaymentRequestViewSet):
         answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request after the outcome.")},
     )
     def simulate(self, request: Request, id: str) -> Effect:
-        """Simulate an outcome of a payment request."""
-        found = self.find(id)
+        payment_request = self.find(id)
         serializer = SimulateSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
 
         def effect() -> Response:
             simulated = simulate(
-                found.pk,
+                payment_request.pk,
                 Outcome(data["outcome"]),
                 by=actor_of(request),
                 payment_id=data.get("payment_id"),

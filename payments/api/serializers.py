@@ -33,7 +33,7 @@ from merchants.models import Merchant
 from merchants.recipients import recipient_problem
 from merchants.web_addresses import parse_web_address
 from payments.api import examples
-from payments.api.price_problems import MOST_PRICED_SECONDS, price_problems, with_both_first
+from payments.api.price_problems import MAX_PRICED_SECONDS, price_problems, with_both_first
 from payments.models import PaymentRequest
 from payments.requests.creation import NewRequest, Price
 from webhooks.api.serializers import WebhookAddressField
@@ -49,13 +49,12 @@ class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
     """Accept any JSON value; validated together with other fields."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the value unchanged."""
         return data
 
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
 class WebAddressField(TextField):
-    """An absolute http(s) address that a customer may be sent to."""
+    """An absolute http(s) URL for the customer."""
 
     default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
 
@@ -63,7 +62,6 @@ class WebAddressField(TextField):
         super().__init__(code=ErrorCode.URL_INVALID, **options)
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the address unchanged, or refuse it."""
         text = super().to_internal_value(data)
         try:
             return parse_web_address(text, allow_http=settings.ALLOW_HTTP_URLS)
@@ -80,20 +78,20 @@ class WebAddressField(TextField):
     }
 )
 class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
-    """Up to 50 pairs of strings, kept and given back as they are."""
+    """Up to 50 pairs of strings, stored unchanged."""
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
-        """Return the pairs, or refuse them, each wrong one by its name."""
+        """Validate the pairs; report each invalid pair under its key."""
         if not isinstance(data, Mapping):
             raise invalid(f"This should be an object of pairs of strings; got {kind_of(data)}.")
         if len(data) > _MAX_METADATA_PAIRS:
             raise invalid(f"This should have at most {_MAX_METADATA_PAIRS} pairs; got {len(data)}.")
         value = TextField(max_length=_MAX_METADATA_VALUE, has_lines=True)
         problems: dict[str, Any] = {}
-        for name, given in data.items():
+        for name, item in data.items():
             try:
-                _demand_metadata_key(name)
-                value.to_internal_value(given)
+                _require_metadata_key(name)
+                value.to_internal_value(item)
             except serializers.ValidationError as error:
                 problems[name[:_MAX_METADATA_KEY]] = error.detail
         if problems:
@@ -101,11 +99,10 @@ class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
         return dict(data)
 
     def to_representation(self, value: dict[str, str]) -> dict[str, str]:
-        """Return the pairs."""
         return value
 
 
-def _demand_metadata_key(name: str) -> None:
+def _require_metadata_key(name: str) -> None:
     if not name or len(name) > _MAX_METADATA_KEY:
         raise invalid(f"A key should have 1 to {_MAX_METADATA_KEY} characters; got {len(name):,}.")
     if has_unsafe_characters(name):
@@ -114,13 +111,10 @@ def _demand_metadata_key(name: str) -> None:
 
 @described("NewPrice", "A price in a currency.", {"currency": "EUR", "amount": "25.00"})
 class PriceSerializer(StrictSerializer):
-    """A price: a currency and an amount of it."""
-
     currency = TextField(max_length=3, help_text="An ISO 4217 code that GET /api/public/currencies lists.")
     amount = AnyJSONField(help_text="A positive decimal string with at most the currency's fraction digits.")
 
     def to_internal_value(self, data: Any) -> Price:
-        """Return the price, or refuse it."""
         if not isinstance(data, Mapping):
             raise invalid(f"This should be an object with currency and amount; got {kind_of(data)}.")
         values = super().to_internal_value(data)
@@ -141,9 +135,9 @@ def _detail(code: ErrorCode, message: str) -> serializers.ErrorDetail:
     "NewPaymentRequest", "The requested amount, token, chain and recipient.", examples.NEW_PAYMENT_REQUEST
 )
 class CreateRequestSerializer(StrictSerializer):
-    """The body of POST /api/payment-requests. `order` returns what it asks for.
+    """The body of POST /api/payment-requests.
 
-    The context's `merchant` says which recipients are allowed; `create_request` checks that again under a lock.
+    The context's `merchant` limits the recipients; `create_request` checks that again under a lock.
     """
 
     amount = AnyJSONField(
@@ -227,7 +221,7 @@ class CreateRequestSerializer(StrictSerializer):
     )
 
     def to_internal_value(self, data: Any) -> Any:
-        """Validate each field, then those that only make sense together; report all failures at once."""
+        """Validate each field, then the fields together; report all failures at once."""
         problems: dict[str, Any] = {}
         values: dict[str, Any] = {}
         try:
@@ -237,13 +231,13 @@ class CreateRequestSerializer(StrictSerializer):
                 raise
             problems.update(error.detail)
             values = self._valid_parts(data, problems)
-        asked = {
+        sent_names = {
             name for name in ("amount", "price") if isinstance(data, Mapping) and data.get(name) is not None
         }
-        is_both = len(asked) > 1
-        for problem in () if is_both else price_problems(asked, values.get("expires_in")):
+        is_both = len(sent_names) > 1
+        for problem in () if is_both else price_problems(sent_names, values.get("expires_in")):
             problems.setdefault(str(problem.param), [_detail(problem.code, problem.message)])
-        for problem in self._judge_together(values):
+        for problem in self._validate_together(values):
             problems[str(problem.param)] = [serializers.ErrorDetail(problem.message, problem.code.value)]
         ordered = {name: problems[name] for name in [*self.fields, *problems] if name in problems}
         if is_both:
@@ -253,7 +247,7 @@ class CreateRequestSerializer(StrictSerializer):
         return values
 
     def _valid_parts(self, data: Any, problems: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields that are right by themselves, so that one mistake does not hide another."""
+        """Return the fields that are valid by themselves, so that one mistake doesn't hide another."""
         names = ("amount", "price", "token_id", "chain_id", "recipient_address", "expires_in")
         return {
             name: self.fields[name].run_validation(data[name])
@@ -261,41 +255,41 @@ class CreateRequestSerializer(StrictSerializer):
             if name not in problems and name in data
         }
 
-    def _judge_together(self, values: dict[str, Any]) -> list[Problem]:
-        found: list[Problem] = []
-        chain = _active_chain(values["chain_id"], found) if "chain_id" in values else None
-        token = _active_token(values["token_id"], chain, found) if "token_id" in values else None
+    def _validate_together(self, values: dict[str, Any]) -> list[Problem]:
+        problems: list[Problem] = []
+        chain = _active_chain(values["chain_id"], problems) if "chain_id" in values else None
+        token = _active_token(values["token_id"], chain, problems) if "token_id" in values else None
         if values.get("amount") is not None:
             try:
                 values["amount"] = (
                     parse_amount(values["amount"], token) if token else read_decimal(values["amount"])
                 )
             except AmountError as error:
-                found.append(Problem(error.code, str(error), "amount"))
+                problems.append(Problem(error.code, str(error), "amount"))
         if chain is not None and "recipient_address" in values:
             try:
                 values["recipient_address"] = recipient_address(chain, values["recipient_address"])
-                found += self._recipient_problems(chain, values["recipient_address"])
+                problems += self._recipient_problems(chain, values["recipient_address"])
             except AddressError as error:
-                found.append(Problem(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address"))
+                problems.append(Problem(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address"))
         values["token"] = token
-        return found
+        return problems
 
     def _recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
-        """Return why the merchant does not allow the address; raises AddressError where the chain refuses it."""
+        """Return why the merchant doesn't allow the address. Raises AddressError if the chain rejects it."""
         merchant: Merchant = self.context["merchant"]
         problem = recipient_problem(merchant, chain.chain_type, address)
         if problem is not None:
             return [problem]
-        demand_payable_recipient(chain, address)
+        require_payable_recipient(chain, address)
         return []
 
     @classmethod
     def order(cls, body: Any, merchant: Merchant) -> NewRequest:
-        """Return the validated order of a body; one with a price has no amount yet. Raises ValidationError."""
+        """Validate a body. With a price, the amount is 0 until it is converted. Raises ValidationError."""
         data = cls.read(body, merchant=merchant)
         price = data.get("price")
-        default_lifetime = DEFAULT_LIFETIME_SECONDS if price is None else MOST_PRICED_SECONDS
+        default_lifetime = DEFAULT_LIFETIME_SECONDS if price is None else MAX_PRICED_SECONDS
         return NewRequest(
             token=data["token"],
             amount=data.get("amount") or 0,
@@ -327,13 +321,12 @@ class RequestListQuery(ListQuery):
     created_before = TimeInQueryField(required=False, help_text="Only requests created before this time.")
 
     def validate_token_id(self, token_id: int) -> int:
-        """Refuse the number of no token; an inactive one's requests can still be listed."""
+        """Accept active and inactive tokens, so that old requests can be listed."""
         if find_token(token_id, active_only=False) is None:
             raise invalid(f"There is no token {token_id}.", ErrorCode.TOKEN_UNKNOWN)
         return token_id
 
     def validate_chain_id(self, chain_id: int) -> int:
-        """Refuse the number of no chain."""
         if find_chain(chain_id, active_only=False) is None:
             raise invalid(f"There is no chain {chain_id}.", ErrorCode.CHAIN_UNKNOWN)
         return chain_id
@@ -368,7 +361,7 @@ class SubmitTransactionSerializer(StrictSerializer):
     def transaction(self) -> tuple[Chain, str]:
         """Return the chain and the canonical hash. Raises ApiError."""
         chain_id = self.validated_data["chain_id"]
-        # An inactive chain still takes hashes: what was sent there is under way.
+        # Accept an inactive chain: transactions sent there before may still confirm.
         chain = find_chain(chain_id, active_only=False)
         if chain is None:
             raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
@@ -378,8 +371,11 @@ class SubmitTransactionSerializer(StrictSerializer):
             raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
 
 
-def demand_payable_recipient(chain: Chain, address: str) -> None:
-    """Raise AddressError if the chain says that money must not go there; with its nodes down, the build asks again."""
+def require_payable_recipient(chain: Chain, address: str) -> None:
+    """Raise AddressError if the chain rejects the recipient.
+
+    If the nodes are down, the address is accepted: building the transaction checks again.
+    """
     try:
         problem = get_client(chain).recipient_problem(address)
     except ChainError:
@@ -388,20 +384,20 @@ def demand_payable_recipient(chain: Chain, address: str) -> None:
         raise AddressError(problem)
 
 
-def _active_chain(chain_id: int, found: list[Problem]) -> Chain | None:
+def _active_chain(chain_id: int, problems: list[Problem]) -> Chain | None:
     chain = find_chain(chain_id)
     if chain is None:
         message = f"There is no active chain {chain_id}; GET /api/public/chains lists them."
-        found.append(Problem(ErrorCode.CHAIN_UNKNOWN, message, "chain_id"))
+        problems.append(Problem(ErrorCode.CHAIN_UNKNOWN, message, "chain_id"))
     return chain
 
 
-def _active_token(token_id: int, chain: Chain | None, found: list[Problem]) -> Token | None:
+def _active_token(token_id: int, chain: Chain | None, problems: list[Problem]) -> Token | None:
     token = find_token(token_id)
     if token is None:
         message = f"There is no active token {token_id}; GET /api/public/chains/CHAIN_ID/tokens lists them."
-        found.append(Problem(ErrorCode.TOKEN_UNKNOWN, message, "token_id"))
+        problems.append(Problem(ErrorCode.TOKEN_UNKNOWN, message, "token_id"))
     elif chain is not None and token.chain_id != chain.pk:
         message = f"{token.symbol} ({token_id}) is on {token.chain.name}, not on {chain.name}."
-        found.append(Problem(ErrorCode.TOKEN_NOT_ON_CHAIN, message, "token_id"))
+        problems.append(Problem(ErrorCode.TOKEN_NOT_ON_CHAIN, message, "token_id"))
     return token

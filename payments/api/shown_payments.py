@@ -1,4 +1,4 @@
-"""Which payments of a request are shown, where there are many."""
+"""Select the payments of a request that a response shows."""
 
 import uuid
 
@@ -8,7 +8,7 @@ from chains.lookup import chain_by_id, token_by_id
 from config.database.compiled_query import CompiledQuery
 from payments.models import Payment, PaymentRequest
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 _IS_OPEN = Q(status__in=Payment.OPEN)
 _IS_BOUND = Q(status=Payment.Status.COMPLETED) | (
@@ -18,11 +18,11 @@ _WEIGHT = Case(When(_IS_BOUND, then=Value(0)), When(_IS_OPEN, then=Value(1)), de
 
 
 def _newest(request: uuid.UUID) -> QuerySet[Payment]:
-    return Payment.objects.filter(request_id=request).order_by("-created_at", "-id")[:MOST_SHOWN]
+    return Payment.objects.filter(request_id=request).order_by("-created_at", "-id")[:MAX_SHOWN]
 
 
 def _weightiest(request: uuid.UUID) -> QuerySet[Payment]:
-    return Payment.objects.filter(request_id=request).order_by(_WEIGHT, "-created_at", "-id")[:MOST_SHOWN]
+    return Payment.objects.filter(request_id=request).order_by(_WEIGHT, "-created_at", "-id")[:MAX_SHOWN]
 
 
 _newest_query: CompiledQuery[Payment] = CompiledQuery(_newest, request=uuid.UUID(int=1))
@@ -30,21 +30,21 @@ _weightiest_query: CompiledQuery[Payment] = CompiledQuery(_weightiest, request=u
 
 
 def newest_payments(request: PaymentRequest) -> list[Payment]:
-    """Return the newest 20 payments of `request`, newest first, with all that their objects need."""
+    """Return the newest 20 payments, newest first, with the relations that their objects read."""
     return _shown(request, _newest_query)
 
 
 def weightiest_payments(request: PaymentRequest) -> list[Payment]:
-    """Return 20 payments of `request`, newest first: bound ones before open ones before failed ones.
+    """Return 20 payments, newest first: bound ones before open ones before failed ones.
 
-    Anyone can submit hashes of transactions that pay nothing; they must not push a payment off the customer's page.
+    Anyone can submit hashes of transactions that pay nothing. Those must not push a payment off the customer's page.
     """
     chosen = _shown(request, _weightiest_query)
     return sorted(chosen, key=lambda payment: (payment.created_at, payment.id), reverse=True)
 
 
 def _shown(request: PaymentRequest, query: CompiledQuery[Payment]) -> list[Payment]:
-    # Read together with the request where it was (`payments.requests.reading`): most requests have no payment yet.
+    # `payments.requests.reading` sets `has_payments`: most requests have no payment yet.
     if not getattr(request, "has_payments", True):
         return []
     payments = query.rows(request=request.pk)

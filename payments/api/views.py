@@ -59,44 +59,40 @@ _PAYMENT = {**_REQUEST, "payment_id": "The payment's `id`."}
 
 
 class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
-    """Starts from a merchant's own payment requests; another merchant's do not exist here."""
+    """A merchant's payment requests; other merchants' requests return 404."""
 
     queryset = PaymentRequest.objects.none()
     lookup_field = "id"
     writing_needs: ClassVar[type[HasApiKey]] = CanCreatePayments
 
     def get_queryset(self) -> QuerySet[PaymentRequest]:
-        """Start every look-up from the key's merchant."""
         return merchant_of(self.request).payment_requests.filter(is_refund=False)
 
     def get_permissions(self) -> list[BasePermission]:
-        """Require any active key to read, and the permission `writing_needs` to write."""
+        """Require any active key to read, and `writing_needs` to write."""
         return [HasApiKey() if self.request.method in SAFE_METHODS else self.writing_needs()]
 
     def find(self, id: str) -> PaymentRequest:
-        """Return the merchant's request with this id, or answer 404."""
+        """Return the merchant's request with this id. Raises ObjectMissing."""
         try:
             request_id = uuid.UUID(id)
         except ValueError:
             raise ObjectMissing("payment request", id) from None
-        found = find_own(merchant_of(self.request).pk, request_id)
-        if found is None:
+        payment_request = find_own(merchant_of(self.request).pk, request_id)
+        if payment_request is None:
             raise ObjectMissing("payment request", id)
-        add_to_log_context(payment_request_id=found.pk)
-        return found
+        add_to_log_context(payment_request_id=payment_request.pk)
+        return payment_request
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
-        """Keep keyed answers out of every cache."""
+        """Forbid caching of responses to a key."""
         final: Response = super().finalize_response(request, response, *args, **kwargs)
         final["Cache-Control"] = "no-store"
         return final
 
 
 class PaymentRequestViewSet(OwnRequestsViewSet):
-    """Payment requests and their payments."""
-
     def find_payment(self, id: str, payment_id: str) -> Payment:
-        """Return the payment of the merchant's request, or answer 404."""
         payments: QuerySet[Payment] = self.find(id).payments.all()
         return find_object(payments, "payment of this payment request", payment_id)
 
@@ -110,7 +106,6 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(list_of(PaymentRequestObject, "PaymentRequestList"), "One page.")},
     )
     def list(self, request: Request) -> Response:
-        """Return the merchant's payment requests, newest first, without their payments."""
         query = read_query(RequestListQuery, request)
         own = merchant_of(request).pk
         page = page_by(
@@ -148,7 +143,6 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         answers={201: OpenApiResponse(PaymentRequestObject, "The new payment request.")},
     )
     def create(self, request: Request) -> Effect:
-        """Create a payment request."""
         merchant = merchant_of(request)
         order = CreateRequestSerializer.order(request.data, merchant)
         require_offered(order.token)
@@ -171,7 +165,6 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request.")},
     )
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the viewset interface
-        """Return a payment request with its newest payments."""
         return Response(request_detail(self.find(id)))
 
     @operation(
@@ -184,7 +177,6 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(list_of(PaymentObject, "PaymentList"), "One page.")},
     )
     def payments(self, request: Request, id: str) -> Response:
-        """Return all payments of a request, newest first."""
         payments = self.find(id).payments.select_related("chain", "token", "request__token", "request__chain")
         page = page_of(payments, read_query(ListQuery, request), cursors=payments)
         return list_answer(request, page, [payment_object(row) for row in page.rows])
@@ -212,16 +204,16 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         },
     )
     def submit(self, request: Request, id: str) -> Effect:
-        """Store a transaction hash: 201 with the new payment, 200 with the known one."""
-        found = self.find(id)
+        """Submit a transaction: 201 with a new payment, 200 with a known one."""
+        payment_request = self.find(id)
         serializer = SubmitTransactionSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         chain, transaction_hash = serializer.transaction()
-        sighting = sight_for_merchant(found, chain, transaction_hash)
+        sighting = sight_for_merchant(payment_request, chain, transaction_hash)
 
         def effect() -> Response:
             payment, is_new = submit_for_merchant(
-                found,
+                payment_request,
                 chain=chain,
                 transaction_hash=transaction_hash,
                 actor=actor_of(request),
@@ -246,12 +238,12 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request, cancelled.")},
     )
     def cancel(self, request: Request, id: str) -> Effect:
-        """Cancel an active payment request; again is no error."""
+        """Cancel an active payment request. Cancelling it again succeeds."""
         demand_no_parameters(request)
-        found = self.find(id)
+        payment_request = self.find(id)
 
         def effect() -> Response:
-            cancelled = cancel_request(found.pk, actor=actor_of(request))
+            cancelled = cancel_request(payment_request.pk, actor=actor_of(request))
             return Response(request_detail(cancelled))
 
         return effect
@@ -271,7 +263,6 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(PaymentObject, "The payment, `pending` again.")},
     )
     def retry(self, request: Request, id: str, payment_id: str) -> Effect:
-        """Verify a failed payment again."""
         demand_no_parameters(request)
         payment = self.find_payment(id, payment_id)
         return lambda: Response(payment_object(retry_payment(payment, actor=actor_of(request))))
@@ -307,7 +298,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         },
     )
     def accept(self, request: Request, id: str, payment_id: str) -> Effect:
-        """Accept an unbound transaction, or the last payment of a request that is paid in full."""
+        """Accept an unbound transaction, or a credited payment of a request that is paid in full."""
         payment = self.find_payment(id, payment_id)
         serializer = AcceptPaymentSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)

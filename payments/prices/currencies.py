@@ -1,7 +1,7 @@
 """The currencies that this deployment can price: those that two independent sources list.
 
-What the sources list is known without a call, so that a source's outage never makes a currency look unknown. Whether
-they agree now is asked once a minute for all processes, however many callers want to know.
+The lists are known without a call, so a source's outage never makes a currency look unknown. Whether the sources
+agree now is checked once a minute for all processes, however many callers there are.
 """
 
 import threading
@@ -20,7 +20,7 @@ from chains.models import Token
 from chains.switches import Feature, is_on
 from config.api.errors import ApiError, ErrorCode
 from config.api.limits.waiting import RETRY_AFTER_SECONDS, Busy, waiting_for
-from payments.prices.asking import ask_each_source, listings
+from payments.prices.querying import listings, query_each_source
 from payments.prices.rules import Observation, agree, is_proof
 from payments.prices.sources.base import Listing
 
@@ -31,7 +31,9 @@ _KEY = "currencies:available"
 
 @dataclass(frozen=True)
 class Currency:
-    """A currency with the sources that list it. `is_available`: two independent sources agree on its rate now."""
+    """A currency with the sources that list it. `is_available`: two independent sources agree on its rate
+    now.
+    """
 
     code: str
     sources: tuple[str, ...]
@@ -39,53 +41,53 @@ class Currency:
 
 
 def is_listed(code: str) -> bool:
-    """Whether prices can be in this currency: it is the dollar, or two independent sources list it."""
+    """Whether prices can be in this currency: the dollar, or one that two independent sources list."""
     return code == USD or code in _listed(listings())
 
 
 def require_listed(base: str) -> None:
-    """Raise ApiError `parameter_invalid` for a currency that no two independent sources list."""
+    """Raise ApiError `parameter_invalid` for a currency that fewer than two independent sources list."""
     if is_currency(base) and not is_listed(base):
         raise ApiError(ErrorCode.PARAMETER_INVALID, problem_of(base) or "", "price.currency")
 
 
 def problem_of(code: str) -> str | None:
-    """Return why this currency can't be used for prices and values, or None if it can."""
+    """Return why this currency can't be used for prices and values."""
     return None if is_listed(code) else f"No two sources for {code} on this server."
 
 
 def currencies() -> list[Currency]:
     """Return the currencies that prices can be in, by code; none if no token has a price.
 
-    Raises ApiError `rate_unavailable` if too many threads wait for the sources and nothing is known yet.
+    Raises ApiError `rate_unavailable` if too many threads wait for the sources and no earlier result is known.
     """
     coin = _most_used_coin()
     if coin is None or not settings.RATE_SOURCES:
         return []
-    known = listings()
-    listed = _listed(known)
-    available = _available(coin, known) if is_on(Feature.PRICES) else frozenset()
+    listings_by_source = listings()
+    listed = _listed(listings_by_source)
+    available = _available(coin, listings_by_source) if is_on(Feature.PRICES) else frozenset()
     sources = {code: sorted(each.source for each in of_code) for code, of_code in listed.items()}
-    sources[USD] = sorted(each.source for each in _dollar_sources(known))
+    sources[USD] = sorted(each.source for each in _dollar_sources(listings_by_source))
     return [Currency(code, tuple(sources[code]), code in available) for code in sorted(sources)]
 
 
-def _listed(known: Mapping[str, list[Listing]]) -> dict[str, list[Listing]]:
+def _listed(listings_by_source: Mapping[str, list[Listing]]) -> dict[str, list[Listing]]:
     by_code: dict[str, list[Listing]] = defaultdict(list)
-    for listing in _flat(known):
+    for listing in _flat(listings_by_source):
         for code in listing.currencies:
             if is_currency(code) and code != USD:
                 by_code[code].append(listing)
     return {code: of_code for code, of_code in by_code.items() if is_proof(of_code)}
 
 
-def _dollar_sources(known: Mapping[str, list[Listing]]) -> list[Listing]:
+def _dollar_sources(listings_by_source: Mapping[str, list[Listing]]) -> list[Listing]:
     """Return the sources that price coins, all of them in dollars."""
-    return [listing for listing in _flat(known) if listing.prices_coins]
+    return [listing for listing in _flat(listings_by_source) if listing.prices_coins]
 
 
-def _flat(known: Mapping[str, list[Listing]]) -> list[Listing]:
-    return [listing for of_source in known.values() for listing in of_source]
+def _flat(listings_by_source: Mapping[str, list[Listing]]) -> list[Listing]:
+    return [listing for of_source in listings_by_source.values() for listing in of_source]
 
 
 def _most_used_coin() -> str | None:
@@ -98,17 +100,20 @@ _lock = threading.Lock()
 _kept: tuple[float, frozenset[str]] | None = None
 
 
-def _available(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
-    """Return the available currencies as of the last minute. One thread asks; the others get what was known before."""
+def _available(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> frozenset[str]:
+    """Return the available currencies as of the last minute.
+
+    One thread queries the sources while the others get the previous result.
+    """
     with suppress(RedisError):
         if (shared := cache.get(_KEY)) is not None:
             return frozenset(shared.decode().split())
     if _kept is not None and time.monotonic() - _kept[0] <= FRESH_SECONDS:
         return _kept[1]
     try:
-        # Those that wait for the first answer are counted too, so that other calls keep their threads.
+        # Threads that wait for the first result are counted too, so that other calls keep their threads.
         with waiting_for("rate sources"):
-            return _renewed(coin, known)
+            return _renewed(coin, listings_by_source)
     except Busy:
         if _kept is not None:
             return _kept[1]
@@ -116,13 +121,13 @@ def _available(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
         raise ApiError(ErrorCode.RATE_UNAVAILABLE, message, retry_after=RETRY_AFTER_SECONDS) from None
 
 
-def _renewed(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
+def _renewed(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> frozenset[str]:
     global _kept
     if not _lock.acquire(blocking=_kept is None):
         return _kept[1] if _kept else frozenset()
     try:
         if _kept is None or time.monotonic() - _kept[0] > FRESH_SECONDS:
-            _kept = time.monotonic(), _ask(coin, known)
+            _kept = time.monotonic(), _query(coin, listings_by_source)
             with suppress(RedisError):
                 cache.set(_KEY, " ".join(sorted(_kept[1])).encode(), FRESH_SECONDS)
         return _kept[1]
@@ -130,26 +135,25 @@ def _renewed(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
         _lock.release()
 
 
-def _ask(coin: str, known: Mapping[str, list[Listing]]) -> frozenset[str]:
-    """Ask each source for the currencies that it lists and for one coin: exchanges take one call for each."""
-    listed = _listed(known)
+def _query(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> frozenset[str]:
+    """Query each source for its listed currencies and for one coin: exchanges need one call for each."""
+    listed = _listed(listings_by_source)
     bases_of = {
         name: frozenset({coin, *(code for each in of_source for code in each.currencies if code in listed)})
-        for name, of_source in known.items()
+        for name, of_source in listings_by_source.items()
     }
-    seen: dict[str, list[Observation]] = defaultdict(list)
-    for answer in ask_each_source(frozenset(), bases_of).values():
-        for base, observations in (answer or {}).items():
-            seen[base] += observations
-    available = {code for code in listed if agree(seen[code], settings.RATE_MAX_SPREAD)}
-    answering = {each.source for observations in seen.values() for each in observations}
-    if is_proof([each for each in _dollar_sources(known) if each.source in answering]):
+    observed: dict[str, list[Observation]] = defaultdict(list)
+    for response in query_each_source(frozenset(), bases_of).values():
+        for base, observations in (response or {}).items():
+            observed[base] += observations
+    available = {code for code in listed if agree(observed[code], settings.RATE_MAX_SPREAD)}
+    answering = {each.source for observations in observed.values() for each in observations}
+    if is_proof([each for each in _dollar_sources(listings_by_source) if each.source in answering]):
         available.add(USD)
     return frozenset(available)
 
 
 def forget() -> None:
-    """Discard what is known about the availability of currencies."""
     global _kept
     with _lock:
         _kept = None

@@ -1,7 +1,7 @@
-"""Payments that came after the price of their request had expired: the rate of now, and the e-mail to the merchant.
+"""Payments that arrived after the price had expired: today's rate, and the e-mail to the merchant.
 
-`PaymentRequest.late_price_mail_at` is when the e-mail is due. It is moved before the e-mail is sent and cleared after
-that, so a worker that dies in between sends it a second time rather than never.
+`PaymentRequest.late_price_mail_at` is when the e-mail is due. It is moved before the e-mail is sent and cleared
+afterwards: if a worker dies in between, the e-mail is sent twice rather than never.
 """
 
 import logging
@@ -33,13 +33,13 @@ RateOf = Callable[[Token, str], Rate]
 
 
 def rate_now(request: PaymentRequest, *, rate_of: RateOf = current_rate) -> str | None:
-    """Return units of the price's currency for one token, as a decimal string; None if no rate is known now."""
+    """Return units of the price's currency for one token as a decimal string; None if the rate is unknown."""
     if request.price is None:
         return None
     try:
         rate = rate_of(request.token, request.price["currency"])
     except ApiError as error:
-        logger.info("no rate to compare a late payment with: %s", error)
+        logger.info("no rate to compare with the price of a late payment: %s", error)
         return None
     return f"{rate.value.normalize():f}"
 
@@ -55,10 +55,7 @@ def mail_merchants(
 
 
 def _mailed_alone(request: PaymentRequest, now: datetime, mail: Mail, rate_of: RateOf) -> bool:
-    """E-mail one merchant, so that a failure does not keep the other e-mails from being sent.
-
-    It is tried again later.
-    """
+    """E-mail one merchant; if that fails, log it and retry later, so that the other e-mails are sent."""
     try:
         return _mail_one(request, now, mail, rate_of)
     except Exception:

@@ -1,4 +1,4 @@
-"""Turn a price in a currency into an amount of a token, at the rate of now."""
+"""Convert a price in a currency to an amount of a token at the current rate."""
 
 from dataclasses import replace
 
@@ -12,9 +12,9 @@ from payments.requests.creation import NewRequest
 
 
 def with_amount(order: NewRequest) -> NewRequest:
-    """Return the order with the amount that its price comes to, and the rate; one without a price as it is.
+    """Return the order with the amount and the rate of its price; unchanged without a price.
 
-    Asks the rate sources. Raises ApiError: `rate_unavailable`, `parameter_invalid` for a token without a price, or
+    Queries the rate sources. Raises ApiError: `rate_unavailable`, `parameter_invalid` for a token without a price, or
     `amount_too_large`.
     """
     if order.price is None:

@@ -1,6 +1,6 @@
-"""Exchange rates as of now: asked of all sources at once, agreed by the rules, and compared with the last ones.
+"""Current exchange rates: queried from all sources, agreed by the rules, and compared with the last ones.
 
-No rate is kept: one that was used stays with its request.
+No rate is stored here; a request stores the rate that converted its price.
 """
 
 import logging
@@ -16,8 +16,8 @@ from django.utils import timezone
 from chains.models import Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import AcceptedRate
-from payments.prices.asking import observations
 from payments.prices.currencies import USD, require_listed
+from payments.prices.querying import observations
 from payments.prices.rules import STEP_PERIOD, Agreed, agree, is_step_too_large, rounded_rate
 
 logger = logging.getLogger(__name__)
@@ -30,9 +30,9 @@ _RETRY_SECONDS = 5
 
 @dataclass(frozen=True)
 class Rate:
-    """`exact` units of `currency` for one token that is priced as `token`. Compute amounts from `exact`, never `value`.
+    """Units of `currency` for one token that is priced as `token`.
 
-    `observed_at` is the oldest observation; daily sources don't count for it.
+    Compute amounts from `exact`, never from `value`. `observed_at` is the oldest observation, without daily sources.
     """
 
     exact: Fraction
@@ -43,20 +43,20 @@ class Rate:
 
     @property
     def value(self) -> Decimal:
-        """The rate as it is shown, rounded down to 12 significant digits."""
+        """The displayed rate, rounded down to 12 significant digits."""
         return rounded_rate(self.exact)
 
 
 def current_rate(token: Token, currency: str) -> Rate:
-    """Return the rate between `token` and a currency, asking the sources.
+    """Query the sources for the rate between `token` and a currency.
 
-    Raises ApiError: `rate_unavailable` if they don't agree, `parameter_invalid` for a token that has no price and for a
-    currency that no two independent sources list.
+    Raises ApiError: `rate_unavailable` if they don't agree, `parameter_invalid` for a token without a price or a
+    currency that fewer than two independent sources list.
     """
     if not token.price_as:
-        message = f"{token.symbol} has no price here: ask for an amount of it instead."
+        message = f"{token.symbol} has no price here. Send an amount of it instead."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "price")
-    # The currency first: that it can't be priced here at all is worth more to the caller than "try again".
+    # The currency first: "can't be priced here" helps the caller more than "try again".
     values = _in_usd([base for base in dict.fromkeys((currency, token.price_as)) if base != USD])
     now = timezone.now()
     of_token = values.get(token.price_as) or Agreed(Fraction(1), (), now)
@@ -71,17 +71,17 @@ def current_rate(token: Token, currency: str) -> Rate:
 
 
 def _in_usd(bases: Collection[str]) -> dict[str, Agreed]:
-    """Return what each is worth in USD. Raises ApiError `rate_unavailable`, or `parameter_invalid` for a currency."""
+    """Return each value in USD. Raises ApiError `rate_unavailable`, or `parameter_invalid` for a currency."""
     observed = observations(bases)
     agreed: dict[str, Agreed] = {}
     for base in bases:
-        found = agree(observed.get(base, ()), settings.RATE_MAX_SPREAD)
-        if found is None:
+        rate = agree(observed.get(base, ()), settings.RATE_MAX_SPREAD)
+        if rate is None:
             require_listed(base)
             raise _unavailable(base, "fewer than two sources agree on it")
-        if not _accept(base, found):
+        if not _accept(base, rate):
             raise _unavailable(base, "it is too far from the last one")
-        agreed[base] = found
+        agreed[base] = rate
     return agreed
 
 
@@ -92,7 +92,7 @@ def _unavailable(base: str, why: str) -> ApiError:
 
 
 def _accept(base: str, agreed: Agreed) -> bool:
-    """Store the value as the last accepted one; False, and nothing is stored, if it is absurd beside the last one."""
+    """Store the value as the last accepted one, unless it is too far from the previous one."""
     now = timezone.now()
     last = AcceptedRate.objects.filter(pk=base, accepted_at__gt=now - STEP_PERIOD).first()
     if last is not None and is_step_too_large(agreed.value, Fraction(last.value)):
@@ -104,6 +104,6 @@ def _accept(base: str, agreed: Agreed) -> bool:
 
 
 def _is_worth_noting(value: Fraction, last: AcceptedRate, now: datetime) -> bool:
-    """Spare most requests the write: a value within 1 % of the last one is noted once a minute."""
+    """Spare most requests the write: a value within 1 % of the last one is stored once a minute."""
     is_old = (now - last.accepted_at).total_seconds() > _NOTED_EVERY_SECONDS
     return is_old or abs(value - Fraction(last.value)) > _NOTED_STEP * Fraction(last.value)

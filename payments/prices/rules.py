@@ -1,6 +1,6 @@
-"""The pure rules of exchange rates: which observations agree, which are absurd, and what a price is in tokens.
+"""The pure rules of exchange rates: which observations agree, which are implausible, and how prices convert.
 
-Rates are fractions, so that nothing is rounded before the amount is.
+Rates are fractions, so that only the amount is rounded.
 """
 
 import math
@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Protocol
 
 FEWEST_SOURCES = 2
-MOST_TOKEN_DIGITS = 8
+MAX_TOKEN_DIGITS = 8
 LARGEST_STEP = Fraction(1, 5)
 STEP_PERIOD = timedelta(hours=1)
 _SMALLEST, _LARGEST = Fraction(1, 10**18), Fraction(10**18)
@@ -21,12 +21,10 @@ _ROUNDED_DOWN = Context(prec=140, rounding=ROUND_DOWN)
 
 
 class Witness(Protocol):
-    """A source, as far as its independence of others matters."""
+    """The facts about a source that decide whether it is independent."""
 
     @property
-    def source(self) -> str:
-        """Its name."""
-        ...
+    def source(self) -> str: ...
 
     @property
     def operator(self) -> str:
@@ -35,16 +33,16 @@ class Witness(Protocol):
 
     @property
     def is_daily(self) -> bool:
-        """Whether its rates are of a day rather than of now."""
+        """Whether its rates are a day's rates."""
         ...
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What one source says: one unit of the base is worth `value` US dollars, at `observed_at`.
+    """One source's observation: one unit of the base is worth `value` US dollars, at `observed_at`.
 
-    Sources with the same `operator` have one vote together; empty if the source has an operator of its own. A daily
-    source confirms others, and never makes a rate by itself.
+    Sources with the same `operator` share one vote; an empty operator is unique. A daily source confirms other
+    sources, but never makes a rate by itself.
     """
 
     source: str
@@ -74,8 +72,8 @@ def is_sound(observation: Observation) -> bool:
 def agree(observations: Sequence[Observation], largest_spread: Decimal) -> Agreed | None:
     """Return the median of the sources that agree within `largest_spread` (0.01 is 1 %), or None.
 
-    At least two have to agree, one of them not daily, and more than half of all: among others that contradict each
-    other, two are no proof. The first source of an operator votes for it.
+    At least two must agree, one of them not daily, and more than half of all: two sources prove nothing while the
+    others contradict each other. The first source of an operator votes for it.
     """
     votes: dict[str, Observation] = {}
     for each in observations:
@@ -109,23 +107,23 @@ def is_step_too_large(value: Fraction, last: Fraction) -> bool:
 
 
 def rounded_rate(rate: Fraction) -> Decimal:
-    """Return the rate as it is shown: rounded down to 12 significant digits. No amount is computed from it."""
+    """Round the rate down to 12 significant digits, for display only."""
     with localcontext(_ROUNDED_DOWN):
         value = Decimal(rate.numerator) / rate.denominator
         return value.quantize(Decimal(1).scaleb(value.adjusted() - _SHOWN_DIGITS + 1))
 
 
 def token_amount(price: Decimal, rate: Fraction, decimals: int) -> int:
-    """Return the base units of a token that a price comes to, at `rate` units of its currency for one token.
+    """Convert a price to base units of a token, at `rate` units of its currency for one token.
 
     Rounded up once, to the token's last decimal, or to 8 decimals if it has more.
     """
-    digits = min(decimals, MOST_TOKEN_DIGITS)
+    digits = min(decimals, MAX_TOKEN_DIGITS)
     return int(math.ceil(Fraction(price) / rate * 10**digits) * 10 ** (decimals - digits))
 
 
 def value_of(units: int, decimals: int, rate: Fraction, digits: int) -> Decimal:
-    """Return the value of this many base units in a currency with `digits` fraction digits, rounded half to even."""
+    """Return the value of base units in a currency with `digits` fraction digits, rounded half to even."""
     smallest_units = round(units * rate * 10**digits / 10**decimals)
     with localcontext(_ROUNDED_DOWN):
         return Decimal(smallest_units).scaleb(-digits)

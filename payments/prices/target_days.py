@@ -1,4 +1,4 @@
-"""The days on which the European Central Bank publishes reference rates: TARGET business days, at about 16:00."""
+"""The TARGET calendar: the European Central Bank publishes rates on business days at about 16:00."""
 
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 FRANKFURT = ZoneInfo("Europe/Berlin")
 AGREED_AT = time(14, 15)
 """The time of the market to which a day's rates refer."""
-# Published around 16:00, at times later.
+# Usually published around 16:00, sometimes later.
 _DUE_AT = time(18)
 
 
@@ -18,7 +18,7 @@ def is_business_day(day: date) -> bool:
 
 
 def easter(year: int) -> date:
-    """Return Easter Sunday (the anonymous Gregorian algorithm)."""
+    """The anonymous Gregorian algorithm."""
     century, of_century = divmod(year, 100)
     moon = (19 * (year % 19) + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
     weekday = (32 + 2 * (century % 4) + 2 * (of_century // 4) - moon - of_century % 4) % 7
@@ -28,7 +28,7 @@ def easter(year: int) -> date:
 
 
 def is_current(day: date, now: datetime) -> bool:
-    """Whether the rates of `day` are the newest ones that the bank should have published by `now`."""
+    """Whether no newer rates than those of `day` should be published by `now`."""
     local = now.astimezone(FRANKFURT)
     due = local.date() if local.time() >= _DUE_AT else local.date() - timedelta(days=1)
     while not is_business_day(due):

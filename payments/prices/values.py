@@ -1,7 +1,7 @@
-"""What completed payments are worth in their merchants' reporting currencies.
+"""Values of completed payments in the merchants' reporting currencies.
 
-Valued right after completion, never within it: a rate that is missing must not hold up a payment. `value_due_at` is
-when a payment is to be valued next.
+A payment is valued after completion, in another transaction: a missing rate must not delay the payment.
+`value_due_at` is the time of the next attempt.
 """
 
 import logging
@@ -42,9 +42,9 @@ RateOf = Callable[[Token, str], Rate]
 
 
 def value_due(now: datetime | None = None, *, rate_of: RateOf = current_rate) -> int:
-    """Value the payments that are due, at most 500; return how many got a value. The others are due again later.
+    """Value up to 500 payments that are due; return how many got a value.
 
-    While prices are switched off, none is valued, and all stay due.
+    While prices are switched off, none is valued, and all remain due.
     """
     if not is_on(Feature.PRICES):
         return 0
@@ -69,7 +69,7 @@ def _claim(now: datetime) -> Sequence[Payment]:
 
 
 def _pause(payment: Payment, now: datetime) -> timedelta:
-    """Return the time to the next attempt: a quarter of the time that the payment has waited already."""
+    """Return the time to the next attempt: a quarter of the payment's waiting time so far."""
     waited = now - (payment.completed_at or now)
     return min(max(waited / 4, PAUSE), LONGEST_PAUSE)
 
@@ -88,7 +88,6 @@ def _value(payments: Sequence[Payment], currency: str, rate_of: RateOf) -> int:
 
 
 def valued(payment: Payment, rate: Rate) -> dict[str, Any]:
-    """Return the `value` of a completed payment at this rate."""
     amount = value_of(
         payment.amount_received or 0, payment.request.token.decimals, rate.exact, DIGITS[rate.currency]
     )

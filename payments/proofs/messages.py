@@ -9,9 +9,9 @@ from payments.models import PaymentRequest, Route
 
 
 def proof_message(route: Route, checkout_url: str, issued_at: datetime) -> str:
-    """Return the message with the checkout's domain, the merchant, the request and the exact amount.
+    """Return the message: the checkout's domain, the merchant, the request and the exact amount.
 
-    The nonce is the random part of the route's id, so that every message is unique.
+    The random part of the route's id is the nonce, so that every message is unique.
     """
     request = route.request
     domain, family = urlsplit(checkout_url).netloc, route.chain.family
@@ -41,7 +41,7 @@ def _statement(request: PaymentRequest, amount: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return `text` reduced to the characters that EIP-4361 allows in a statement: printable ASCII on one line."""
+    """Keep the characters that EIP-4361 allows in a statement: printable ASCII on one line."""
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return (
         "".join(c for c in ascii_text if c.isalnum() or c in " -._~:/?#[]@!$&'()*+,;=").strip()

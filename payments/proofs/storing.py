@@ -18,7 +18,7 @@ from payments.verification.reopening import reopen
 # A transfer counts if it is mined within this time after the route was built.
 WINDOW = timedelta(minutes=60)
 NODE_RETRY_SECONDS = 5
-# Failures in which money may have arrived that a proof can bind.
+# The payment may have arrived, and a proof can bind it.
 REOPENED_BY_PROOF = (FailureCode.TRANSACTION_NOT_BOUND, FailureCode.NOT_VERIFIABLE)
 
 
@@ -31,12 +31,12 @@ def store_proof(
 ) -> PayerProof:
     """Verify and store the proof that `wallet_address` signed the message of `route`.
 
-    Repeating it returns the proof that was stored first. Up to 30 payments of the request that failed as unbound are
-    verified again without using a retry, this wallet's first; others are when their hash is submitted again. Transfers
-    that an earlier proof covers stay with that proof.
+    Repeating the call returns the stored proof. Up to 30 payments of the request that failed as unbound are verified
+    again without using a retry, this wallet's first. Other payments are verified when their hash is submitted again.
+    Transfers that an earlier proof covers keep that proof.
 
-    Raises ApiError if the route has expired or was not built for a proof, if the signature is not this wallet's, or if
-    no node answers.
+    Raises ApiError if the route has expired or was not built for a proof, if the signature is invalid, or if no node
+    responds.
     """
     now = timezone.now()
     if now >= route.expires_at or not route.proof_message or route.built_at is None:
@@ -44,7 +44,7 @@ def store_proof(
     if wallet_address != route.wallet_address:
         message = "The route was built for another wallet. Request routes for this wallet."
         raise ApiError(ErrorCode.SIGNATURE_INVALID, message, "wallet_address")
-    # A contract may stop accepting its signature, and nodes may be down: neither invalidates a stored proof.
+    # A stored proof stays valid if the contract stops accepting its signature or the nodes are down.
     if (same := PayerProof.objects.filter(route=route, signature=signature).first()) is not None:
         return same
     try:
@@ -78,7 +78,7 @@ def store_proof(
         )
         for payment in _unbound(request, wallet_address)[:MAX_PUBLIC_PAYMENTS]:
             reopen(payment, actor="checkout", reason="the payer proved the wallet")
-        # A running check does not know this proof: clearing the claim id keeps its verdict from being stored.
+        # A running check doesn't know this proof: without its claim id, its verdict isn't stored.
         Payment.objects.filter(request=request, status__in=Payment.OPEN).update(
             claim_id=None, lease_until=None, next_check_at=now
         )
@@ -86,7 +86,7 @@ def store_proof(
 
 
 def _head(client: ChainClient) -> int | None:
-    """Return the number of the chain's newest block, or None if no node answers."""
+    """Return the number of the chain's newest block, or None if no node responds."""
     try:
         return client.look_up([], with_finality=False).head.latest
     except ChainError:
@@ -94,7 +94,7 @@ def _head(client: ChainClient) -> int | None:
 
 
 def _unbound(request: PaymentRequest, wallet_address: str) -> list[Payment]:
-    """Return the payments that failed as unbound, those sent by this wallet first, then the newest."""
+    """Return the payments that failed as unbound, those of this wallet first, then newest first."""
     failed = Payment.objects.filter(
         request=request,
         chain=request.chain,

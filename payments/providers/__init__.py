@@ -1,6 +1,6 @@
 """Clients of routing providers, which take the customer's token and deliver the requested one.
 
 Each provider is a folder: `provider.toml` has its name and settings, and `make` in its package returns its client.
-`base` is the interface, `offer_checks` checks offers, and `asking` requests quotes from the providers in order. Nothing
-here changes payments.
+`base` is the interface, `offer_checks` checks offers, and `quoting` requests quotes. This package changes no
+payments.
 """

@@ -33,13 +33,13 @@ def to_json(action: Action) -> dict[str, Any]:
             }
 
 
-def from_json(kept: dict[str, Any]) -> Action:
-    """Return the action that `to_json` serialised."""
-    match kept["kind"]:
+def from_json(stored: dict[str, Any]) -> Action:
+    """Reverse `to_json`."""
+    match stored["kind"]:
         case "evm":
-            return EvmCall(kept["to"], bytes.fromhex(kept["data"]), int(kept["value"]), kept["gas"])
+            return EvmCall(stored["to"], bytes.fromhex(stored["data"]), int(stored["value"]), stored["gas"])
         case "solana":
-            return SolanaTransaction(bytes.fromhex(kept["serialized"]))
+            return SolanaTransaction(bytes.fromhex(stored["serialized"]))
         case "solana instructions":
             return SolanaInstructions(
                 tuple(
@@ -48,8 +48,8 @@ def from_json(kept: dict[str, Any]) -> Action:
                         tuple((key, signs, writes) for key, signs, writes in one["accounts"]),
                         bytes.fromhex(one["data"]),
                     )
-                    for one in kept["instructions"]
+                    for one in stored["instructions"]
                 ),
-                tuple(kept["lookup_tables"]),
+                tuple(stored["lookup_tables"]),
             )
-    raise ValueError(f"unknown kind of action: {kept['kind']!r}")
+    raise ValueError(f"unknown kind of action: {stored['kind']!r}")

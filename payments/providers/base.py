@@ -1,8 +1,8 @@
 """The interface of routing providers, and the types of their responses.
 
-A provider offers to take one token and to deliver a minimum amount of another, reports the status of swaps, and lists
-the tokens that it supports. Nothing is trusted: `payments.providers.offer_checks` checks offers before a customer sees
-them, and a delivery counts only when our own node confirms it.
+A provider offers to deliver a minimum amount of one token for another, reports the status of swaps, and lists its
+tokens. Nothing is trusted: `payments.providers.offer_checks` checks offers before a customer sees them, and a
+delivery counts only when our own node confirms it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class NoOfferCode(StrEnum):
     AMOUNT_TOO_HIGH = "amount_too_high"
     NO_LIQUIDITY = "no_liquidity"
     FEES_TOO_HIGH = "fees_too_high"
-    ROUTE_REFUSED = "route_refused"  # our own checks refused the offer
+    ROUTE_REFUSED = "route_refused"  # Our own checks rejected the offer.
 
 
 class Order(StrEnum):
@@ -64,7 +64,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A quote request: from the payer's `source`, deliver at least `amount` base units at the `target`.
+    """A quote request: deliver at least `amount` base units from the payer's `source` to the `target`.
 
     `slippage` is a fraction (0.005 is half a per cent). `shares` are those parts of the provider's quota that the quote
     uses. They are never sent to providers.
@@ -102,11 +102,11 @@ class Tool:
 
 @dataclass(frozen=True)
 class Offer:
-    """One executable quote as the provider returned it. No field is trusted before `offer_checks` has passed.
+    """One executable quote as the provider returned it. Don't trust any field before `offer_checks` passes.
 
-    `source`, `target`, the amounts and `action` are read from the response, never copied from the request. `bound_by`
-    is the 32-byte id in the action's data, by which the provider tracks the swap. `spender` is the account to approve,
-    None if no approval is needed. `action_chain_id` is the chain that the action names. `tracking` is opaque JSON for
+    `source`, `target`, the amounts and `action` come from the response, never from the request. `bound_by` is the
+    32-byte id in the action's data, by which the provider tracks the swap. `spender` is the account to approve, None
+    if no approval is needed. `action_chain_id` is the chain that the action names. `tracking` is opaque JSON for
     `RoutingProvider.status`.
     """
 
@@ -141,15 +141,15 @@ class SwapState(StrEnum):
     DELIVERED = "delivered"
     DELIVERED_OTHER_TOKEN = "delivered_other_token"  # noqa: S105 - a state
     REFUNDED = "refunded"
-    NEEDS_CLAIM = "needs_claim"  # the customer has to claim the refund from the provider
+    NEEDS_CLAIM = "needs_claim"  # The customer must claim the refund from the provider.
     FAILED = "failed"
 
 
 @dataclass(frozen=True)
 class SwapStatus:
-    """A provider's status of one swap. `raw` is its own wording (`DONE/COMPLETED`), stored for display.
+    """A provider's status of one swap. `raw` is its own wording (`DONE/COMPLETED`), for display.
 
-    The destination fields are set once something was delivered, and are not trusted. `explorer_url` shows the swap.
+    The destination fields are set after a delivery, and are not trusted. `explorer_url` shows the swap.
     """
 
     state: SwapState
@@ -165,7 +165,7 @@ class SwapStatus:
 
 @dataclass(frozen=True)
 class ListedToken:
-    """A token of a provider's list. `usd` is its price for display, never used to compute what is owed."""
+    """A token of a provider's list. `usd` is its price, for display only."""
 
     chain_id: int
     token: str

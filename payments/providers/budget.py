@@ -1,4 +1,4 @@
-"""Limit calls to routing providers: to their quotas, and by a circuit breaker while they are down.
+"""Limit calls to routing providers by their quotas, and by a circuit breaker during outages.
 
 Quotas belong to the deployment, so quotes are counted in Redis for all processes together, and no payment request,
 client address or merchant gets more than its share. Each process has its own circuit breakers.
@@ -48,9 +48,9 @@ def spend_quote(provider: str, shares: Sequence[Share] = ()) -> None:
 
 
 class Circuit:
-    """A circuit breaker: after several failures in a row, calls fail at once for a cooldown that doubles each time.
+    """Fail calls at once during a cooldown after several failures in a row; each cooldown is twice as long.
 
-    When a cooldown ends, one caller tries again while the others still fail at once. Safe to share between threads.
+    When a cooldown ends, one caller tries again while the others still fail at once. Thread-safe.
     """
 
     def __init__(self, name: str, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -77,7 +77,7 @@ class Circuit:
             self._cooldown_until = 0.0
 
     def failed(self, *, retry_after: float | None = None) -> None:
-        """Record a failure. `retry_after` is the number of seconds for which the provider asked not to be called."""
+        """Record a failure. `retry_after` is the provider's own cooldown in seconds."""
         with self._lock:
             self._failures += 1
             if retry_after is not None:

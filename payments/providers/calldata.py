@@ -1,8 +1,8 @@
-"""Decode the call data of providers' contracts where the function is known. Pure functions.
+"""Decode the call data of providers' contracts if the function is known. Pure functions.
 
-Known are LI.FI's bridge calls (all of them start with `BridgeData`), its same-chain swaps, and Relay's depository.
-Sources: lifinance/contracts (`ILiFi.BridgeData`, `LibSwap.SwapData`, `GenericSwapFacet`, `GenericSwapFacetV3`), and
-recorded quotes of Relay.
+Known are LI.FI's bridge calls (all start with `BridgeData`), its same-chain swaps, and Relay's depository. Sources:
+lifinance/contracts (`ILiFi.BridgeData`, `LibSwap.SwapData`, `GenericSwapFacet`, `GenericSwapFacetV3`), and recorded
+quotes of Relay.
 """
 
 from collections.abc import Sequence
@@ -81,9 +81,9 @@ KnownCall = BridgeCall | SwapCall | DepositCall
 
 
 def read_call(data: bytes, transaction_id: bytes) -> KnownCall | None:
-    """Decode call data; return None if the function is not known. Raises Unreadable.
+    """Decode call data; return None for an unknown function. Raises Unreadable.
 
-    Each bridge has its own function, so bridge calls are recognised by their first argument, a structure that starts
+    Each bridge has its own function, so bridge calls are recognised by their first argument: a struct that starts
     with the quote's id.
     """
     selector, arguments = data[:4], data[4:]

@@ -1,8 +1,8 @@
-"""A JSON HTTP client for routing providers, which are not trusted.
+"""A JSON HTTP client for untrusted routing providers.
 
-A response that is late, too large, a redirect or not strict JSON raises ProviderDown. Numbers are exact: integers are
-int, fractions are Decimal, never float. API keys are sent only in headers. Logs contain the path without the
-query, which holds the customer's address.
+A response that is late, too large, a redirect or not strict JSON raises ProviderDown. Integers are int and fractions
+are Decimal, never float. API keys are sent only in headers. Logs contain the path without the query, which contains
+the customer's address.
 """
 
 import decimal
@@ -91,7 +91,7 @@ class JsonApi:
             self._session.mount(scheme, HTTPAdapter(pool_maxsize=AT_ONCE))
         self._session.headers.update({"Accept": "application/json", "User-Agent": "Quittance/1"})
         self._session.headers.update(headers or {})
-        # DNS lookups and slow headers can't be interrupted, so a call that exceeds its time limit ends in a thread.
+        # DNS lookups and slow headers can't be interrupted, so each call runs in a thread that may outlive it.
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix=f"routing-{provider}")
         self._circuits: dict[str, Circuit] = {}
 
@@ -103,7 +103,7 @@ class JsonApi:
         seconds: float = WHOLE_ANSWER_SECONDS,
         most_bytes: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        """GET `path` and return the response within `seconds`. Raises ProviderDown."""
+        """Return the response within `seconds`. Raises ProviderDown."""
         return self._call("GET", path, {"params": dict(query)}, seconds, most_bytes)
 
     def post(
@@ -114,7 +114,7 @@ class JsonApi:
         seconds: float = WHOLE_ANSWER_SECONDS,
         most_bytes: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        """POST `body` as JSON to `path` and return the response within `seconds`. Raises ProviderDown."""
+        """POST `body` as JSON and return the response within `seconds`. Raises ProviderDown."""
         return self._call("POST", path, {"json": dict(body)}, seconds, most_bytes)
 
     def _call(
@@ -133,7 +133,7 @@ class JsonApi:
         circuit = self._circuits.setdefault(path, Circuit(f"{self._provider} {path}"))
         circuit.enter()
         try:
-            answer = self._answer(method, path, content, seconds, most_bytes)
+            response = self._answer(method, path, content, seconds, most_bytes)
         except ProviderDown as error:
             if isinstance(error, _DependencyFailed):
                 circuit.answered()
@@ -142,7 +142,7 @@ class JsonApi:
             logger.warning("%s gave no usable response: %s", self._provider, error)
             raise
         circuit.answered()
-        return answer
+        return response
 
     def _answer(
         self, method: str, path: str, content: Mapping[str, Any], seconds: float, most_bytes: int
@@ -182,7 +182,7 @@ class JsonApi:
         """Log the request id for the provider's support."""
         request_id = received.headers.get(self._request_id_header, "")
         logger.info(
-            "%s answered %d to %s in %d ms, request %s",
+            "%s returned %d for %s in %d ms, request %s",
             self._provider,
             received.status,
             path,
@@ -196,7 +196,7 @@ def _read(path: str, response: requests.Response, ends_at: float, most_bytes: in
     try:
         return BoundedBody(response, most_bytes=most_bytes, ends_at=ends_at).read_all()
     except BodyTooLarge:
-        raise ProviderDown(f"{path} answered more than {most_bytes:,} bytes") from None
+        raise ProviderDown(f"{path} returned more than {most_bytes:,} bytes") from None
     except BodyTooSlow:
         raise ProviderDown(f"{path} took too long") from None
 
@@ -209,10 +209,10 @@ def _checked_answer(path: str, received: _Received, parser: Callable[[str, bytes
         wait = _WAIT_WITHOUT_ADVICE_SECONDS if wait is None else wait
         raise ProviderDown(f"{path} is over its rate limit (HTTP 429)", retry_after=wait)
     if status == _FAILED_DEPENDENCY:
-        raise _DependencyFailed(f"{path} answered HTTP {status}")
+        raise _DependencyFailed(f"{path} returned HTTP {status}")
     if status >= 500:
         wait = _advised_wait(received.headers, "retry-after")
-        raise ProviderDown(f"{path} answered HTTP {status}", retry_after=wait)
+        raise ProviderDown(f"{path} returned HTTP {status}", retry_after=wait)
     if 200 <= status < 300:
         return Answer(status, parser(path, received.body))
     if 400 <= status < 500:
@@ -220,11 +220,11 @@ def _checked_answer(path: str, received: _Received, parser: Callable[[str, bytes
             return Answer(status, parser(path, received.body))
         except ProviderDown:
             return Answer(status, None)
-    raise ProviderDown(f"{path} answered HTTP {status}")
+    raise ProviderDown(f"{path} returned HTTP {status}")
 
 
 def _advised_wait(headers: Mapping[str, str], *names: str) -> float | None:
-    """Return the seconds to wait from the first of these headers that has them, limited; None without any."""
+    """Return the seconds to wait from the first of these headers that is present, limited."""
     for name in names:
         value = headers.get(name, "").strip()
         if _SECONDS.fullmatch(value):
@@ -237,13 +237,13 @@ def parse(path: str, body: bytes) -> Any:
     try:
         text = body.decode("utf-8")
         if is_deeper_than(MAX_NESTING, text):
-            raise ProviderDown(f"{path} answered JSON that is nested too deep")
+            raise ProviderDown(f"{path} returned JSON that is nested too deep")
         return json.loads(
             text, parse_float=_fraction, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
         )
     except ValueError:
         # The exception's text may contain a part of the response.
-        raise ProviderDown(f"{path} did not answer plain JSON") from None
+        raise ProviderDown(f"{path} did not return plain JSON") from None
 
 
 def _fraction(text: str) -> Decimal:

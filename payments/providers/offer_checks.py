@@ -1,8 +1,8 @@
-"""Check whether an offer may be shown to a customer. Pure functions, called for every quote and every rebuild.
+"""Check whether an offer may be shown to a customer. Pure functions, called for every quote and rebuild.
 
-A provider may be wrong or compromised, so nothing in its response is trusted. The offer has to match the request, its
-transaction may call only pinned contracts, and if the call can be decoded, it has to pay the right recipient.
-docs/swaps.md lists what these checks can't detect.
+A provider may be wrong or compromised, so nothing in its response is trusted. The offer must match the request. Its
+transaction may call only pinned contracts. If the call can be decoded, it must pay the right recipient. docs/swaps.md
+lists what these checks can't detect.
 """
 
 from collections.abc import Mapping
@@ -31,30 +31,29 @@ class OfferRefused(Exception):
 
 @dataclass(frozen=True)
 class Price:
-    """A token's price in US dollars and its decimals from the cached list, used only for the cap on lost value."""
+    """A token's price in US dollars and its decimals, used only for the cap on lost value."""
 
     usd: Decimal
     decimals: int
 
     def value(self, amount: int) -> Decimal:
-        """Return the value of `amount` base units."""
         return self.usd * amount / (Decimal(10) ** self.decimals)
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What this deployment allows a provider on one route.
+    """This deployment's limits for a provider on one route.
 
     `source_type` and `target_type` are the keys of the chains' families. `routers` are the contracts (on Solana the
-    programs) that the catalogue pins for the provider on the source chain. `most_lost` is the largest fraction of the
-    value that a route may lose (0.1 is a tenth). `prices` are keyed by (chain id, token). `allow_opaque`: whether calls
-    that can't be decoded are allowed.
+    programs) that the catalogue pins for the provider on the source chain. `max_lost` is the largest fraction of the
+    value that a route may lose (0.1 is a tenth). `prices` are keyed by (chain id, token). `allow_opaque`: whether
+    calls that can't be decoded are allowed.
     """
 
     source_type: str
     target_type: str
     routers: frozenset[str]
-    most_lost: Decimal
+    max_lost: Decimal
     allow_opaque: bool
     prices: Mapping[tuple[int, str], Price]
 
@@ -79,7 +78,7 @@ def _signs(chain_type: str, action: type) -> bool:
 
 
 def extra_native(offer: Offer) -> int:
-    """Return the native amount on the source chain that is paid on top according to the offer, in base units."""
+    """Return the extra native amount on the source chain in base units, according to the offer."""
     return sum(
         fee.amount
         for fee in offer.fees
@@ -88,23 +87,23 @@ def extra_native(offer: Offer) -> int:
 
 
 def _check_promise(offer: Offer, wanted: Wanted) -> None:
-    """Check the offer's own description against the request."""
+    """Check the offer's description against the request."""
     _require(offer.target.chain_id == wanted.target.chain_id, "it delivers on another chain")
     _require(offer.target.token == wanted.target.token, "it delivers another token")
     _require(offer.target.account == wanted.target.account, "it delivers to another recipient")
-    _require(offer.source == wanted.source, "it takes from another wallet, chain or token")
-    _require(offer.amount_in > 0, "it takes nothing")
+    _require(offer.source == wanted.source, "it debits another wallet, chain or token")
+    _require(offer.amount_in > 0, "it debits nothing")
     _require(offer.amount_out_min >= wanted.amount, "it guarantees less than is due")
     _require(offer.amount_out >= offer.amount_out_min, "it expects less than it guarantees")
     _require(len(offer.bound_by) == _ID_BYTES and len(set(offer.bound_by)) > 1, "it has no id of its own")
     _require(offer.action_chain_id == offer.source.chain_id, "its transaction is for another chain")
     for fee in offer.fees:
         is_payable = fee.included or (fee.chain_id == offer.source.chain_id and fee.token == "")
-        _require(fee.amount >= 0 and is_payable, "it asks for a fee that its transaction can't pay")
+        _require(fee.amount >= 0 and is_payable, "it includes a fee that its transaction can't pay")
 
 
 def _check_loss(offer: Offer, rules: Rules) -> None:
-    """Refuse an offer that loses too much value, by our price list and by the provider's own values."""
+    """Reject an offer that loses too much value, by our price list or by the provider's values."""
     on_top = [fee for fee in offer.fees if not fee.included]
     listed_in = _listed(rules, offer.source.chain_id, offer.source.token, offer.amount_in)
     listed_out = _listed(rules, offer.target.chain_id, offer.target.token, offer.amount_out_min)
@@ -113,7 +112,7 @@ def _check_loss(offer: Offer, rules: Rules) -> None:
         if value_in is None or value_out is None:
             continue
         paid = value_in + sum((fee for fee in fees if fee is not None), Decimal(0))
-        _require(paid <= value_out * (1 + rules.most_lost), "it loses too much of the value on the way")
+        _require(paid <= value_out * (1 + rules.max_lost), "it loses too much of the value on the way")
 
 
 def _listed(rules: Rules, chain_id: int, token: str, amount: int) -> Decimal | None:
@@ -122,7 +121,7 @@ def _listed(rules: Rules, chain_id: int, token: str, amount: int) -> Decimal | N
 
 
 def _fee_value(fee: Fee, rules: Rules) -> Decimal | None:
-    """Return the value of a fee: the higher of our list's and the provider's."""
+    """Return the higher of our list's value and the provider's."""
     listed = _listed(rules, fee.chain_id, fee.token, fee.amount)
     return max((value for value in (listed, fee.usd) if value is not None), default=None)
 
@@ -131,11 +130,12 @@ def _check_evm_call(offer: Offer, call: EvmCall, wanted: Wanted, rules: Rules) -
     _require(call.to in rules.routers, f"its transaction calls {call.to}, which the catalogue does not pin")
     if offer.spender is not None:
         _require(
-            offer.spender in rules.routers, f"it wants {offer.spender} approved, which is not pinned either"
+            offer.spender in rules.routers,
+            f"it needs an approval for {offer.spender}, which is not pinned either",
         )
     own_value = offer.amount_in if offer.source.token == "" else 0
-    most_value = own_value + extra_native(offer)
-    _require(own_value <= call.value <= most_value, "its transaction's value is not what it says")
+    max_value = own_value + extra_native(offer)
+    _require(own_value <= call.value <= max_value, "its transaction's value differs from the offer")
     _require(carries_id(call.data, offer.bound_by), "its transaction does not carry its id")
     try:
         decoded = read_call(call.data, offer.bound_by)
@@ -159,7 +159,7 @@ def _check_bridge(decoded: BridgeCall, offer: Offer, call: EvmCall, wanted: Want
     _require(decoded.destination_chain_id == wanted.target.chain_id, "its call bridges to another chain")
     if not decoded.has_source_swaps:
         _require(decoded.asset == wanted.source.token, "its call bridges another token")
-        _require(decoded.min_amount <= offer.amount_in, "its call bridges more than it says")
+        _require(decoded.min_amount <= offer.amount_in, "its call bridges more than the offer")
     if _signs(rules.target_type, EvmCall):
         _require(decoded.receiver == wanted.target.account, "its call names another receiver")
     else:
@@ -173,12 +173,12 @@ def _check_swap(decoded: SwapCall, offer: Offer, wanted: Wanted) -> None:
         wanted.target.chain_id == wanted.source.chain_id,
         "its call swaps on the source chain instead of bridging",
     )
-    _require(decoded.transaction_id == offer.bound_by, "its call is that of another quote")
+    _require(decoded.transaction_id == offer.bound_by, "its call belongs to another quote")
     _require(decoded.receiver == wanted.target.account, "its call names another receiver")
     _require(decoded.min_amount_out >= wanted.amount, "its call guarantees less than is due")
     _require(decoded.token_out == wanted.target.token, "its call gives another token")
-    _require(decoded.token_in == wanted.source.token, "its call takes another token")
-    _require(decoded.amount_in <= offer.amount_in, "its call takes more than it says")
+    _require(decoded.token_in == wanted.source.token, "its call debits another token")
+    _require(decoded.amount_in <= offer.amount_in, "its call debits more than the offer")
 
 
 def _check_deposit(decoded: DepositCall, offer: Offer) -> None:

@@ -1,8 +1,8 @@
-"""Request quotes from the routing providers in order, and select the offers that a customer chooses from.
+"""Request quotes from the routing providers in order, and select the offers to show.
 
-Quotas are small, so one search costs at most two quotes, whatever the number of providers. The first provider is asked
-for its cheapest route and, if that is acceptable, for its fastest. The next provider is asked only if the one before
-has no acceptable route or does not answer. If there is no other provider, a quick failure is retried once.
+Quotas are small, so one search costs at most two quotes. The first provider is queried for its cheapest route and, if
+that is acceptable, for its fastest. The next provider is queried only if the previous one has no acceptable route or
+doesn't respond. With a single provider, a quick failure is retried once.
 """
 
 import logging
@@ -25,13 +25,13 @@ from payments.providers.offer_checks import OfferRefused
 
 logger = logging.getLogger(__name__)
 
-MOST_QUOTES = 2
-# A cheaper route that is this much slower than the fastest is not recommended.
+MAX_QUOTES = 2
+# A cheaper route that is slower than the fastest by this factor is not recommended.
 _FAR_SLOWER_FACTOR = 5
 _FAR_SLOWER_SECONDS = 600
 _QUICK_SECONDS = 2.0
 _SLOW_SECONDS = 6.0
-# The reasons by priority: those that the customer can act on come first.
+# By priority: reasons that the customer can act on come first.
 _REASONS_BY_PRIORITY = (
     NoOfferCode.AMOUNT_TOO_LOW,
     NoOfferCode.AMOUNT_TOO_HIGH,
@@ -46,7 +46,7 @@ Accept = Callable[[Offer, Wanted], None]
 
 @dataclass(frozen=True)
 class Choice:
-    """An accepted offer with the request that it answers, which is repeated when the quote is too old.
+    """An accepted offer with its request, which is repeated when the quote is too old.
 
     `tags` are among `recommended`, `cheapest` and `fastest`.
     """
@@ -59,16 +59,15 @@ class Choice:
 def request_offers(
     wanted: Wanted, *, providers: Sequence[RoutingProvider], accept: Accept
 ) -> tuple[Choice, ...]:
-    """Return one or two accepted offers, the recommended one first, for at most MOST_QUOTES quotes.
+    """Return one or two accepted offers, the recommended one first, for at most MAX_QUOTES quotes.
 
-    `accept` raises OfferRefused for an offer that must not be shown; it is then ignored.
-
-    Raises NoOffer with the most useful reason if a provider answered, ShareSpent if no provider was called because the
-    client has used up its share of every quota, and ProviderDown if none answered.
+    `accept` raises OfferRefused for an offer that must not be shown; it is then ignored. Raises NoOffer with the most
+    useful reason if a provider responded. Raises ShareSpent if the client has used up its share of every quota, and
+    ProviderDown if no provider responded.
     """
     failures: list[NoOffer | ProviderDown] = []
     began = time.monotonic()
-    turns = list(providers[:MOST_QUOTES])
+    turns = list(providers[:MAX_QUOTES])
     while turns:
         provider = turns.pop(0)
         try:
@@ -81,7 +80,7 @@ def request_offers(
             continue
         # After a slow first quote, the customer does not wait for a second one.
         is_slow = time.monotonic() - began > _SLOW_SECONDS
-        quotes_left = 0 if is_slow else MOST_QUOTES - 1 - len(failures)
+        quotes_left = 0 if is_slow else MAX_QUOTES - 1 - len(failures)
         return _tagged([cheapest, *_faster(provider, wanted, accept, quotes_left)])
     raise _outcome(failures)
 
@@ -93,7 +92,7 @@ def _is_worth_repeating(failure: NoOffer | ProviderDown, seconds: float) -> bool
 
 
 def _quote(provider: RoutingProvider, wanted: Wanted, accept: Accept) -> Choice:
-    """Request an offer and check it. Raises ProviderDown, and NoOffer also for a refused offer."""
+    """Request an offer and check it. Raises ProviderDown, and NoOffer also for a rejected offer."""
     try:
         offer = provider.quote(wanted)
         accept(offer, wanted)
@@ -110,7 +109,7 @@ def _quote(provider: RoutingProvider, wanted: Wanted, accept: Accept) -> Choice:
 
 
 def _faster(provider: RoutingProvider, wanted: Wanted, accept: Accept, quotes_left: int) -> list[Choice]:
-    """Return the fastest offer of a provider that distinguishes it, or nothing if it fails."""
+    """Return the fastest offer of a provider that distinguishes it; empty if it fails."""
     if quotes_left < 1 or not getattr(provider, "has_orders", True):
         return []
     try:
@@ -180,7 +179,7 @@ def _is_far_slower(offer: Offer, fastest: Offer) -> bool:
 
 
 def _outcome(failures: Sequence[NoOffer | ProviderDown]) -> NoOffer | ProviderDown:
-    """Return the exception for a search without an acceptable offer; an answer takes precedence over an outage."""
+    """Return the exception for a search without an acceptable offer; a response outranks an outage."""
     codes = {failure.code for failure in failures if isinstance(failure, NoOffer)}
     reason = next((code for code in _REASONS_BY_PRIORITY if code in codes), None)
     if reason is not None:
@@ -191,7 +190,7 @@ def _outcome(failures: Sequence[NoOffer | ProviderDown]) -> NoOffer | ProviderDo
         if isinstance(failure, ProviderDown) and failure.retry_after is not None
     ]
     if not failures:
-        return NoOffer(NoOfferCode.NO_ROUTE)  # this deployment has no provider
+        return NoOffer(NoOfferCode.NO_ROUTE)  # This deployment has no provider.
     wait = min(waits, default=None)
     if all(isinstance(failure, ShareSpent) for failure in failures):
         return ShareSpent("this client has used up its share of every provider's quota", retry_after=wait)

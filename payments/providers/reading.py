@@ -1,7 +1,7 @@
 """Validate and normalise values in providers' JSON.
 
 `None` and a missing member are equivalent. Any other value of a wrong type or range makes the whole response unusable
-(ProviderDown), because a guess could cost money. No error message contains the value.
+(ProviderDown), because a guess could cost money. Error messages never contain the value.
 """
 
 import math
@@ -18,7 +18,7 @@ from config.api.serializers import has_unsafe_characters
 from payments.providers.base import ProviderDown
 
 LARGEST_CHAIN_ID = 2**63 - 1
-MOST_DECIMALS = 36
+MAX_DECIMALS = 36
 LONGEST_WORD = 64
 # EVM chains have two spellings of the native coin.
 _SECOND_EVM_NATIVE = "0x" + "e" * 40
@@ -27,7 +27,7 @@ _HEX_QUANTITY = re.compile(r"0[xX][0-9a-fA-F]{1,80}")
 _HEX_DATA = re.compile(r"0[xX](?:[0-9a-fA-F]{2})*")
 _DOLLARS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,40})?|[0-9](?:\.[0-9]{1,40})?[eE]-[0-9]{1,2}")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._:/+-]*")
-_MOST_DOLLARS = Decimal(10) ** 18
+_MAX_DOLLARS = Decimal(10) ** 18
 _HTTPS = re.compile(
     r"https://[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~!$&'()*+,;=:@%/?#-]*)?"
 )
@@ -39,50 +39,51 @@ def malformed(what: str) -> ProviderDown:
 
 
 def members(value: Any, what: str) -> Mapping[str, Any]:
-    """Return a JSON object."""
     if not isinstance(value, dict):
         raise malformed(what)
     return value
 
 
-def items(value: Any, what: str, *, most: int) -> list[Any]:
-    """Return a JSON array of at most `most` items; None is an empty one."""
+def items(value: Any, what: str, *, limit: int) -> list[Any]:
+    """Return a JSON array of at most `limit` items; None is an empty one."""
     if value is None:
         return []
-    if not isinstance(value, list) or len(value) > most:
+    if not isinstance(value, list) or len(value) > limit:
         raise malformed(what)
     return value
 
 
-def text(value: Any, what: str, *, most: int = 500) -> str:
-    """Return a non-empty string of at most `most` characters without control characters."""
-    if not isinstance(value, str) or not 0 < len(value) <= most:
+def text(value: Any, what: str, *, limit: int = 500) -> str:
+    """Return a non-empty string of at most `limit` characters without control characters."""
+    if not isinstance(value, str) or not 0 < len(value) <= limit:
         raise malformed(what)
     if not _is_plain(value) and has_unsafe_characters(value):
         raise malformed(what)
     return value
 
 
-def word(value: Any, what: str, *, most: int = LONGEST_WORD) -> str:
+def word(value: Any, what: str, *, limit: int = LONGEST_WORD) -> str:
     """Return an identifier: ASCII letters, digits and a few separators."""
-    if not isinstance(value, str) or len(value) > most or not _WORD.fullmatch(value):
+    if not isinstance(value, str) or len(value) > limit or not _WORD.fullmatch(value):
         raise malformed(what)
     return value
 
 
-def shown(value: Any, *, most: int) -> str:
+def shown(value: Any, *, limit: int) -> str:
     """Return a string that is safe to show: one line without control characters, truncated. Never raises."""
     if not isinstance(value, str):
         return ""
-    kept = value[: 4 * most]
-    if not _is_plain(kept):
-        kept = "".join(" " if c in "\t\r\n" else c for c in kept)
-        kept = "".join(c for c in kept if not has_unsafe_characters(c) and unicodedata.category(c) != "Cf")
-    return " ".join(kept.split())[:most].strip()
+    cleaned = value[: 4 * limit]
+    if not _is_plain(cleaned):
+        cleaned = "".join(" " if c in "\t\r\n" else c for c in cleaned)
+        cleaned = "".join(
+            c for c in cleaned if not has_unsafe_characters(c) and unicodedata.category(c) != "Cf"
+        )
+    return " ".join(cleaned.split())[:limit].strip()
 
 
 def _is_plain(value: str) -> bool:
-    """Whether the string is printable ASCII. This is a fast path for long token lists."""
+    """Whether the string is printable ASCII: a fast path for long token lists."""
     return value.isascii() and value.isprintable()
 
 
@@ -117,44 +118,44 @@ def _uint256(number: int, what: str) -> int:
     return number
 
 
-def data_bytes(value: Any, what: str, *, most: int) -> bytes:
-    """Return the bytes of a 0x hex string, at most `most` of them."""
-    if not isinstance(value, str) or len(value) > 2 + 2 * most or not _HEX_DATA.fullmatch(value):
+def data_bytes(value: Any, what: str, *, limit: int) -> bytes:
+    """Return the bytes of a 0x hex string, at most `limit` of them."""
+    if not isinstance(value, str) or len(value) > 2 + 2 * limit or not _HEX_DATA.fullmatch(value):
         raise malformed(what)
     return bytes.fromhex(value[2:])
 
 
 def bytes32(value: Any, what: str) -> bytes:
     """Return exactly 32 bytes from 0x hex."""
-    data = data_bytes(value, what, most=32)
+    data = data_bytes(value, what, limit=32)
     if len(data) != 32:
         raise malformed(what)
     return data
 
 
-def whole(value: Any, what: str, *, most: int) -> int:
-    """Return a JSON integer from 0 to `most`."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+def whole(value: Any, what: str, *, limit: int) -> int:
+    """Return a JSON integer from 0 to `limit`."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= limit:
         raise malformed(what)
     return value
 
 
 def chain_id(value: Any, what: str = "chain id") -> int:
     """Return a chain id that the catalogue's column can hold."""
-    number = whole(value, what, most=LARGEST_CHAIN_ID)
+    number = whole(value, what, limit=LARGEST_CHAIN_ID)
     if not number:
         raise malformed(what)
     return number
 
 
-def seconds(value: Any, what: str, *, most: int) -> int | None:
-    """Return a duration in whole seconds, rounded up and at most `most`; None if missing."""
+def seconds(value: Any, what: str, *, limit: int) -> int | None:
+    """Return a duration in whole seconds, rounded up and at most `limit`; None if missing."""
     if value is None:
         return None
     if not isinstance(value, int | Decimal) or isinstance(value, bool) or not value >= 0:
         raise malformed(what)
-    # Compared before it is converted: 1e999999 has a million digits.
-    return most if value > most else math.ceil(value)
+    # Compare before converting: 1e999999 has a million digits.
+    return limit if value > limit else math.ceil(value)
 
 
 def dollars(value: Any, what: str) -> Decimal | None:
@@ -162,7 +163,7 @@ def dollars(value: Any, what: str) -> Decimal | None:
     if value is None or value == "":
         return None
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
-        if not 0 <= value < _MOST_DOLLARS:
+        if not 0 <= value < _MAX_DOLLARS:
             raise malformed(what)
         value = f"{Decimal(value):.18f}" if isinstance(value, Decimal) else str(value)
     if not isinstance(value, str) or not _DOLLARS.fullmatch(value):
@@ -177,7 +178,7 @@ def signs(account: str, action: type) -> bool:
 
 def account(value: Any, what: str) -> str:
     """Return an account's address in canonical form: EIP-55 checksum, or base58."""
-    spelled = text(value, what, most=64)
+    spelled = text(value, what, limit=64)
     try:
         return read_address(spelled)[1]
     except AddressError:
@@ -186,19 +187,18 @@ def account(value: Any, what: str) -> str:
 
 def token(value: Any, what: str) -> str:
     """Return a token's address in canonical form; empty for native coin in any spelling."""
-    spelled = text(value, what, most=64)
+    spelled = text(value, what, limit=64)
     return "" if is_native(spelled) else account(spelled, what)
 
 
 def is_native(spelled: str) -> bool:
-    """Whether this is a spelling of native coin."""
     if spelled.lower() == _SECOND_EVM_NATIVE:
         return True
     return any(spelled in (each.native_alias, each.native_alias.lower()) for each in families().values())
 
 
 def native_coin(of_account: str) -> str:
-    """Return the providers' spelling of native coin on the chain of this account."""
+    """Return the providers' spelling of native coin on this account's chain."""
     alias = read_address(of_account)[0].native_alias
     if not alias:
         raise malformed("native coin")
@@ -207,15 +207,15 @@ def native_coin(of_account: str) -> str:
 
 def transaction_hash(value: Any, what: str) -> str:
     """Return a transaction hash in canonical form: lower-case 0x hex, or base58."""
-    spelled = text(value, what, most=100)
+    spelled = text(value, what, limit=100)
     for family in candidate_families(spelled):
         with suppress(HashError):
             return family.normalise_transaction_hash(spelled)
     raise malformed(what)
 
 
-def web_address(value: Any, *, most: int = 500) -> str | None:
+def web_address(value: Any, *, limit: int = 500) -> str | None:
     """Return an https URL that is safe to link to, else None. Never raises."""
-    if not isinstance(value, str) or len(value) > most or not _HTTPS.fullmatch(value):
+    if not isinstance(value, str) or len(value) > limit or not _HTTPS.fullmatch(value):
         return None
     return value

@@ -12,7 +12,7 @@ from payments.providers.base import RoutingProvider
 
 
 def get_provider(key: str) -> RoutingProvider:
-    """Return the provider `key`, even if it is not used for new routes. Raises KeyError for an unknown one."""
+    """Return the provider `key`, even if it is disabled for new routes. Raises KeyError if unknown."""
     return _client(key, tuple(getattr(settings, name) for name in settings.ROUTING_PROVIDER_SETTINGS[key]))
 
 
@@ -22,16 +22,16 @@ def provider_name(key: str) -> str:
 
 
 def providers_in_order() -> list[RoutingProvider]:
-    """Return the providers that this deployment uses for new routes, in order."""
+    """Return the providers for new routes, in order."""
     return [get_provider(key) for key in settings.ROUTING_PROVIDERS]
 
 
 def forget() -> None:
-    """Discard the cached clients and their circuit breakers; they are created again at the next use."""
+    """Discard the cached clients and their circuit breakers."""
     _client.cache_clear()
 
 
-# One client per provider is cached with its connections and circuit breakers. Changed settings create a new one.
+# Changed settings create a new client.
 @lru_cache(maxsize=8)
 def _client(key: str, values: tuple[str, ...]) -> RoutingProvider:
     provider: RoutingProvider = import_module(f"{__package__}.{key}").make(*values)

@@ -1,8 +1,8 @@
 """Check whether a provider's Solana transaction may be signed. Pure functions over its instructions.
 
-The payer has to be the only signer, the transaction has to call a pinned program with the quote's id, and its
-instructions may debit at most what was offered. The effects inside pinned programs are simulated by our own node when
-the transaction is built (`chains.families.solana.vetting.balance_changes`).
+The payer must be the only signer. The transaction must call a pinned program with the quote's id. Its instructions
+may debit at most the offered amounts. When the transaction is built, our own node simulates the effects inside pinned
+programs (`chains.families.solana.vetting.balance_changes`).
 """
 
 from collections.abc import Collection
@@ -64,11 +64,11 @@ def _calls_of(message: SolanaMessage, routers: Collection[str]) -> list[MessageI
 
 
 def _excess(debits: list[Debit], offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
-    """Return what is debited beyond the offer, or None. Pinned programs may use the wallet's signature."""
+    """Return a debit beyond the offer, or None. Pinned programs may use the wallet's signature."""
     is_native = offer.source.token == ""
     own_coins, tokens = (offer.amount_in, 0) if is_native else (0, offer.amount_in)
     native = own_coins + extra_native + RENT_ALLOWANCE
-    wrapped = own_coins + extra_native  # wrapped SOL is also counted among the lamports
+    wrapped = own_coins + extra_native  # Wrapped SOL is also counted among the lamports.
     for taking in debits:
         is_own_token = taking.mint in (None, offer.source.token)
         match taking.kind:
@@ -83,7 +83,7 @@ def _excess(debits: list[Debit], offer: Offer, extra_native: int, routers: Colle
             case _:
                 return f"its transaction may do more than pay ({taking.what} of {taking.program})"
     if native < 0 or wrapped < 0:
-        return "its transaction takes more SOL than it says"
+        return "its transaction debits more SOL than the offer"
     if tokens < 0:
-        return "its transaction takes more of the token than it says"
+        return "its transaction debits more of the token than the offer"
     return None

@@ -1,9 +1,8 @@
 """Cached token lists of the routing providers, with prices.
 
-The lists are shared by all processes in the cache, and kept decoded in each process's memory. A list older than
-FRESH_SECONDS is refreshed in the background by one process at a time, and served until then, for at most a day. Nothing
-here raises: without a list there are no tokens and prices, and the log has the reason. Prices are for display and never
-decide what is owed.
+All processes share the lists in the cache, and keep decoded copies in memory. A list older than FRESH_SECONDS is
+refreshed in the background by one process at a time, and used until then, for at most a day. Nothing here raises:
+without a list there are no tokens and prices, and the log has the reason. Prices are for display only.
 """
 
 import json
@@ -33,7 +32,7 @@ FRESH_SECONDS = 600.0
 KEPT_SECONDS = 24 * 3600
 MAX_WAIT_SECONDS = 3.0
 RETRY_SECONDS = 30.0
-MOST_TOKENS = 5000
+MAX_TOKENS = 5000
 _CACHE_PAUSE_SECONDS = 5.0
 _CENT = Decimal("0.01")
 
@@ -42,7 +41,7 @@ Place = tuple[str, int]
 
 
 def keep_fresh() -> None:
-    """Start refreshing lists that will soon expire, so that no customer waits for it. Returns at once."""
+    """Start refreshing lists that will soon expire, so that no customer waits for them. Returns at once."""
     chain_ids = frozenset(Chain.objects.filter(is_active=True).values_list("pk", flat=True))
     if chain_ids:
         _token_lists.renew(providers_in_order(), chain_ids)
@@ -51,24 +50,24 @@ def keep_fresh() -> None:
 def listed_tokens(chain_ids: Sequence[int]) -> list[ListedToken]:
     """Return the providers' tokens on these chains without duplicates; the first provider's entry wins.
 
-    Cached lists are returned at once. If there is none yet, this waits for at most MAX_WAIT_SECONDS.
+    Cached lists are returned at once. Without a cached list, this waits for at most MAX_WAIT_SECONDS.
     """
     return [token for listed in _merged(chain_ids).values() for token in listed.values()]
 
 
 def listed_token(chain_id: int, token: str) -> ListedToken | None:
-    """Return the entry of a token ("" for native coin), or None if no list has it."""
+    """Return the entry of a token ("" for native coin)."""
     return _merged([chain_id])[chain_id].get(token)
 
 
 def price(chain_id: int, token: str) -> Decimal | None:
-    """Return the price of one token in US dollars, or None if unknown."""
+    """Return the price of one token in US dollars."""
     listed = listed_token(chain_id, token)
     return listed.usd if listed else None
 
 
 def usd_value(chain_id: int, token: str, amount: int, decimals: int) -> Decimal | None:
-    """Return the value of `amount` base units in US dollars, rounded to cents; None if the price is unknown."""
+    """Return the value of `amount` base units in US dollars, rounded to cents."""
     usd = price(chain_id, token)
     if usd is None:
         return None
@@ -77,12 +76,12 @@ def usd_value(chain_id: int, token: str, amount: int, decimals: int) -> Decimal 
 
 
 def _merged(chain_ids: Sequence[int]) -> dict[int, Mapping[str, ListedToken]]:
-    """Return each chain's tokens by address; later providers add tokens and missing prices."""
+    """Map each chain to its tokens by address; later providers add tokens and missing prices."""
     providers = providers_in_order()
-    held = _token_lists.lists(providers, frozenset(chain_ids))
+    available = _token_lists.lists(providers, frozenset(chain_ids))
     merged: dict[int, Mapping[str, ListedToken]] = {}
     for chain_id in chain_ids:
-        lists = [held.get((provider.key, chain_id), {}) for provider in providers]
+        lists = [available.get((provider.key, chain_id), {}) for provider in providers]
         merged[chain_id] = _joined([listed for listed in lists if listed])
     return merged
 
@@ -100,7 +99,7 @@ def _joined(lists: Sequence[Mapping[str, ListedToken]]) -> Mapping[str, ListedTo
 
 @dataclass(frozen=True)
 class _Kept:
-    """One decoded list in this process. `made_at` (Unix time) is compared with the cached list."""
+    """A decoded list in this process. `made_at` is Unix time."""
 
     made_at: float
     tokens: Mapping[str, ListedToken]
@@ -113,7 +112,7 @@ class _Refresh:
 
 
 class _TokenLists:
-    """The decoded lists of this process, kept in sync with the cache. Threads share it."""
+    """The decoded lists of this process, kept in sync with the cache. Thread-safe."""
 
     def __init__(self) -> None:
         self._kept: dict[Place, _Kept] = {}
@@ -127,28 +126,30 @@ class _TokenLists:
     ) -> dict[Place, Mapping[str, ListedToken]]:
         """Return each provider's available lists for these chains."""
         places = [(provider.key, chain_id) for provider in providers for chain_id in chain_ids]
-        held = self._cached(places)
+        available = self._cached(places)
         for provider in providers:
-            age = self._age_of_oldest(held, provider, chain_ids)
+            age = self._age_of_oldest(available, provider, chain_ids)
             if age >= FRESH_SECONDS:
                 refresh = self._refresh(provider, chain_ids)
-                # An old list is served at once; only a missing one is waited for.
+                # Return an old list at once; wait only for a missing one.
                 if refresh and age == float("inf"):
                     _wait(refresh)
-                    held |= self._cached(places)
-        return {place: kept.tokens for place, kept in held.items()}
+                    available |= self._cached(places)
+        return {place: kept.tokens for place, kept in available.items()}
 
     def renew(self, providers: Sequence[RoutingProvider], chain_ids: frozenset[int]) -> None:
         """Refresh the lists of each provider that are past half of their lifetime."""
-        held = self._cached([(provider.key, chain_id) for provider in providers for chain_id in chain_ids])
+        available = self._cached(
+            [(provider.key, chain_id) for provider in providers for chain_id in chain_ids]
+        )
         for provider in providers:
-            if self._age_of_oldest(held, provider, chain_ids) >= FRESH_SECONDS / 2:
+            if self._age_of_oldest(available, provider, chain_ids) >= FRESH_SECONDS / 2:
                 self._refresh(provider, chain_ids)
 
     def _age_of_oldest(
-        self, held: Mapping[Place, _Kept], provider: RoutingProvider, chain_ids: frozenset[int]
+        self, available: Mapping[Place, _Kept], provider: RoutingProvider, chain_ids: frozenset[int]
     ) -> float:
-        ages = (self._age(held.get((provider.key, chain_id))) for chain_id in chain_ids)
+        ages = (self._age(available.get((provider.key, chain_id))) for chain_id in chain_ids)
         return max(ages, default=0.0)
 
     def _age(self, kept: _Kept | None) -> float:
@@ -177,15 +178,15 @@ class _TokenLists:
             tried_at = self._tried_at.get(provider.key)
             if tried_at is not None and now - tried_at < RETRY_SECONDS and not _cache.is_there():
                 return None
-            if not _cache.may_ask(provider.key):
+            if not _cache.may_refresh(provider.key):
                 return None
             self._tried_at[provider.key] = now
             chains = chain_ids | frozenset(Chain.objects.filter(is_active=True).values_list("pk", flat=True))
-            job = self._threads.submit(self._ask, provider, chains)
+            job = self._threads.submit(self._fetch, provider, chains)
             self._running[provider.key] = _Refresh(job, now + MAX_WAIT_SECONDS)
             return self._running[provider.key]
 
-    def _ask(self, provider: RoutingProvider, chain_ids: frozenset[int]) -> None:
+    def _fetch(self, provider: RoutingProvider, chain_ids: frozenset[int]) -> None:
         try:
             tokens = provider.tokens(sorted(chain_ids))
         except ProviderDown as error:
@@ -200,14 +201,14 @@ class _TokenLists:
         }
         self._kept |= lists
         self._tried_at.pop(provider.key, None)
-        _cache.keep(lists)
-        _cache.may_ask_again(provider.key)
+        _cache.store(lists)
+        _cache.allow_refresh(provider.key)
 
 
 def _first_ones(tokens: Iterable[ListedToken], chain_id: int) -> dict[str, ListedToken]:
     of_chain: dict[str, ListedToken] = {}
     for token in tokens:
-        if token.chain_id == chain_id and len(of_chain) < MOST_TOKENS:
+        if token.chain_id == chain_id and len(of_chain) < MAX_TOKENS:
             of_chain.setdefault(token.token, token)
     return of_chain
 
@@ -222,50 +223,48 @@ class _Cache:
     """The lists in Redis. After an error, Redis is not used for a short time, and the methods return None."""
 
     def __init__(self) -> None:
-        self._asked_again_at = 0.0
+        self._resumes_at = 0.0
 
     def is_there(self) -> bool:
-        """Whether Redis answered the last call."""
-        return time.monotonic() >= self._asked_again_at
+        return time.monotonic() >= self._resumes_at
 
     def times(self, places: Collection[Place]) -> dict[Place, float] | None:
-        """Return when each of the cached lists was made."""
-        cached = self._ask(lambda: cache.get_many([_key(place, "at") for place in places]))
+        """Return the times at which the cached lists were made."""
+        cached = self._try(lambda: cache.get_many([_key(place, "at") for place in places]))
         if cached is None:
             return None
         times = {place: cached.get(_key(place, "at")) for place in places}
         return {place: at for place, at in times.items() if isinstance(at, float)}
 
     def lists(self, places: Collection[Place]) -> dict[Place, _Kept]:
-        """Return those of the lists that are cached."""
         if not places:
             return {}
-        cached = self._ask(lambda: cache.get_many([_key(place, "tokens") for place in places])) or {}
+        cached = self._try(lambda: cache.get_many([_key(place, "tokens") for place in places])) or {}
         packed = {place: cached.get(_key(place, "tokens")) for place in places}
         return {place: _unpacked(data, place[1]) for place, data in packed.items() if isinstance(data, bytes)}
 
-    def keep(self, lists: Mapping[Place, _Kept]) -> None:
-        """Store these lists, each before its time."""
+    def store(self, lists: Mapping[Place, _Kept]) -> None:
+        """Store the lists, then their times: a cached time means that its list is cached too."""
         packed = {_key(place, "tokens"): _packed(kept) for place, kept in lists.items()}
         times = {_key(place, "at"): kept.made_at for place, kept in lists.items()}
-        self._ask(lambda: cache.set_many(packed, KEPT_SECONDS))
-        self._ask(lambda: cache.set_many(times, KEPT_SECONDS))
+        self._try(lambda: cache.set_many(packed, KEPT_SECONDS))
+        self._try(lambda: cache.set_many(times, KEPT_SECONDS))
 
-    def may_ask(self, provider: str) -> bool:
-        """Whether this process may call the provider: no other one is doing so or failed recently."""
-        return self._ask(lambda: cache.add(_asking(provider), 1, RETRY_SECONDS)) is not False
+    def may_refresh(self, provider: str) -> bool:
+        """Whether this process may call the provider: no other process is calling it or failed recently."""
+        return self._try(lambda: cache.add(_refresh_key(provider), 1, RETRY_SECONDS)) is not False
 
-    def may_ask_again(self, provider: str) -> None:
+    def allow_refresh(self, provider: str) -> None:
         """Let the next process that finds an old list refresh it at once."""
-        self._ask(lambda: cache.delete(_asking(provider)))
+        self._try(lambda: cache.delete(_refresh_key(provider)))
 
-    def _ask(self, operation: Any) -> Any:
+    def _try(self, operation: Any) -> Any:
         if not self.is_there():
             return None
         try:
             return operation()
         except RedisError as error:
-            self._asked_again_at = time.monotonic() + _CACHE_PAUSE_SECONDS
+            self._resumes_at = time.monotonic() + _CACHE_PAUSE_SECONDS
             logger.warning("token lists are not shared: Redis failed (%s)", type(error).__name__)
             return None
 
@@ -275,8 +274,8 @@ def _key(place: Place, part: str) -> str:
     return f"routing:{provider}:{chain_id}:{part}"
 
 
-def _asking(provider: str) -> str:
-    return f"routing:{provider}:asking"
+def _refresh_key(provider: str) -> str:
+    return f"routing:{provider}:refreshing"
 
 
 def _packed(kept: _Kept) -> bytes:

@@ -1,1 +1,1 @@
-"""Refunds: what can be refunded, the status of each, and its changes."""
+"""Refunds: the refundable amounts, the status of each, and its changes."""

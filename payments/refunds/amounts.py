@@ -1,4 +1,4 @@
-"""What can still be refunded. Pure."""
+"""Compute the refundable amounts. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,33 +10,32 @@ from payments.refunds.reading import RefundNow
 
 @dataclass(frozen=True)
 class Refundable:
-    """What was paid and what of it is taken, in base units."""
+    """The paid and the reserved amounts, in base units."""
 
     payments: Sequence[Payment]
     refunds: Sequence[RefundNow]
 
     @property
     def left(self) -> int:
-        """The most that a new refund may be: what was paid less the refunds that are completed or open."""
+        """The maximum of a new refund: the paid amount less completed and open refunds."""
         paid = sum(payment.amount_received or 0 for payment in self.payments)
         return max(paid - _taken(self.refunds), 0)
 
     def left_of(self, payment: Payment) -> int:
-        """The most that a new refund of this payment may be."""
+        """The maximum of a new refund of this payment."""
         own = [each for each in self.refunds if each.refund.payment_id == payment.pk]
         return min(self.left, max((payment.amount_received or 0) - _taken(own), 0))
 
     @property
     def payers(self) -> set[str]:
-        """The wallets that paid; a payment whose sender is unknown counts as a payer of its own."""
+        """The wallets that paid; a payment with an unknown sender counts as another payer."""
         return {payment.from_address or payment.pk for payment in self.payments}
 
     def taken_by_moved(self, refund_id: str) -> int:
-        """Return what the earlier addresses of this refund take."""
+        """Return the amount that the earlier addresses of this refund reserve."""
         return _taken([each for each in self.refunds if each.refund.moved_to_id == refund_id])
 
     def without(self, refund_id: str) -> "Refundable":
-        """Return the same without one refund."""
         return Refundable(self.payments, [each for each in self.refunds if each.refund.pk != refund_id])
 
 

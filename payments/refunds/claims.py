@@ -1,11 +1,10 @@
-"""Let the customer name a refund's address: they sign a text with the wallet that paid.
+"""Let the customer set a refund's address with a signature of the wallet that paid.
 
-Who paid is asked of the chain. It is the account whose tokens moved, never a relayer, a bundler or a solver: those sign
-transactions for anyone. The text names the refund, so that a signature works for no other, and a refund takes one
-address only, so that it works once.
+The chain shows who paid: the account whose tokens moved, never a relayer, a bundler or a solver, which sign
+transactions for anyone. The text names the refund, so a signature fits no other refund. A refund accepts one address
+only, so a signature works once.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -14,7 +13,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from chains.amounts import display_amount
-from chains.client import ChainClient, ChainError
+from chains.client import ChainError
 from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
@@ -26,14 +25,12 @@ LIFETIME = timedelta(minutes=15)
 NODE_RETRY_SECONDS = 5
 _ACTOR = "checkout"
 
-Client = Callable[[Chain], ChainClient]
-
 
 class DeadEnd(StrEnum):
-    """Why no wallet can sign for a refund's address, so that the merchant has to name it."""
+    """Why no wallet can sign for a refund's address, so that the merchant must set it."""
 
     REORGED = "reorged"
-    """Every payment's block vanished from the chain."""
+    "Every payment was reversed by a chain reorganisation."
     SIMULATED = "simulated"
     """Every payment was simulated."""
     UNKNOWN = "unknown"
@@ -52,7 +49,7 @@ class NoSigner(Exception):
 
 @dataclass(frozen=True)
 class Payer:
-    """The wallet that paid. `is_contract_heard`: it may confirm a signature as a contract does (EIP-1271)."""
+    """The wallet that paid. `is_contract_heard`: it may confirm a signature as a contract (EIP-1271)."""
 
     chain: Chain
     address: str
@@ -60,7 +57,7 @@ class Payer:
 
 
 def claim_message(refund: Refund, address: str, expires_at: datetime) -> str:
-    """Return the text that the wallet that paid signs, so that the refund goes to `address`."""
+    """Return the text that the paying wallet signs to send the refund to `address`."""
     request = refund.request
     amount = f"{display_amount(refund.amount, request.token.decimals)} {request.token.symbol}"
     merchant = request.merchant.display_name or request.merchant.name
@@ -89,40 +86,39 @@ def claim_address(
     expires_at: datetime,
     signature: str,
     now: datetime,
-    client: Client = get_client,
 ) -> RefundNow:
-    """Give the refund this address if a wallet that paid has signed for it.
+    """Set the refund's address if a wallet that paid has signed for it.
 
     Raises ApiError: `signature_invalid` for another wallet's signature or an expired text, `refund_not_ready` if the
-    refund needs no address, `node_unavailable` if the chain can't say who paid. Raises NoSigner.
+    refund needs no address, `node_unavailable` if the chain can't show who paid. Raises NoSigner.
     """
     if now >= expires_at:
         raise ApiError(ErrorCode.SIGNATURE_INVALID, "This text has expired. Sign a new one.", "signature")
     message = claim_message(refund, address, expires_at)
-    if not _has_signed(payer_of(refund, client=client), message, signature, client):
+    if not _has_signed(payer_of(refund), message, signature):
         text = "The signature is not of the wallet that paid, or not for this text."
         raise ApiError(ErrorCode.SIGNATURE_INVALID, text, "signature")
     return set_address(refund, address, actor=_ACTOR)
 
 
 def signing_chain(refund: Refund) -> Chain:
-    """Return the chain of the wallet that paid: a swap may have come from another one. Raises NoSigner."""
+    """Return the chain of the paying wallet, which a swap may have left. Raises NoSigner."""
     return signable_payments(refund)[0].chain
 
 
-def payer_of(refund: Refund, *, client: Client = get_client) -> Payer:
+def payer_of(refund: Refund) -> Payer:
     """Return the wallet that may sign: the one that made all of the refund's payments.
 
-    Raises NoSigner if several did, or if it is unknown who made one of them. Anyone who sees the reference can add a
-    coin to a request, even by the same relayer, and must not get to name the address of what another wallet paid.
-    Raises ApiError `node_unavailable`.
+    Raises NoSigner if several wallets paid, or if one payment's sender is unknown. Anyone who sees the reference can
+    add a coin to a request, even through the same relayer; they must not set the address for another wallet's
+    payment. Raises ApiError `node_unavailable`.
     """
     payers: list[Payer] = []
     for payment in signable_payments(refund):
         if _is_by_provider(payment):
             paid_by = _swapper(payment)
         else:
-            paid_by = [Payer(payment.chain, sender, True) for sender in _senders(payment, client)]
+            paid_by = [Payer(payment.chain, sender, True) for sender in _senders(payment)]
         if not paid_by:
             raise NoSigner(DeadEnd.UNKNOWN)
         payers += paid_by
@@ -132,10 +128,10 @@ def payer_of(refund: Refund, *, client: Client = get_client) -> Payer:
 
 
 def signable_payments(refund: Refund) -> list[Payment]:
-    """Return the payments whose wallet may sign, oldest first: those credited before the refund was created.
+    """Return the payments credited before the refund's creation, oldest first: their wallet may sign.
 
-    A payment that comes later can't keep that wallet from signing. Raises NoSigner if the database already shows
-    that no wallet can sign; only the chain shows who made a payment.
+    A later payment can't keep that wallet from signing. Raises NoSigner if the database already shows that no wallet
+    can sign; only the chain shows who made a payment.
     """
     credited = refund.request.payments.filter(
         pk__in=refund.credited_payments, status=Payment.Status.COMPLETED, reorged=False
@@ -153,26 +149,26 @@ def signable_payments(refund: Refund) -> list[Payment]:
 
 
 def _is_by_provider(payment: Payment) -> bool:
-    """Whether only a swap's own delivery counts. With another binding, other wallets' transfers count beside it."""
+    """Whether only a swap's own delivery counts. With another binding, other wallets' transfers also count."""
     return payment.type == Payment.Type.SWAP and payment.bound_by == Payment.BoundBy.PROVIDER
 
 
 def _swapper(payment: Payment) -> list[Payer]:
-    """Return the wallet for which the route was made, if it sent the transaction itself; only its own key counts.
+    """Return the wallet of the route if it sent the transaction itself; only its own key counts.
 
-    A transaction of several quotes has no route: its relayer can have added a quote for a wallet of their own.
+    A transaction of several quotes has no route: its relayer may have added a quote for a wallet of their own.
     """
     wallet = payment.route.wallet_address if payment.route else ""
     return [Payer(payment.chain, wallet, False)] if wallet and wallet == payment.from_address else []
 
 
-def _senders(payment: Payment, client: Client) -> list[str]:
-    """Return whose balance fell by the transfers that the payment was credited with, as the chain says now.
+def _senders(payment: Payment) -> list[str]:
+    """Return the accounts that the payment's credited transfers debited, according to the chain now.
 
-    Empty if the chain doesn't say so of each of them.
+    Empty if one of the transfers has no such account.
     """
     try:
-        snapshot = client(payment.chain).look_up([payment.transaction_hash], with_finality=False)
+        snapshot = get_client(payment.chain).look_up([payment.transaction_hash], with_finality=False)
     except ChainError as error:
         raise _no_node(payment.chain) from error
     facts = snapshot.transactions.get(payment.transaction_hash)
@@ -184,11 +180,11 @@ def _senders(payment: Payment, client: Client) -> list[str]:
     return sorted(set(senders.values())) if is_known else []
 
 
-def _has_signed(payer: Payer, message: str, signature: str, client: Client) -> bool:
+def _has_signed(payer: Payer, message: str, signature: str) -> bool:
     if not payer.is_contract_heard:
         return payer.chain.family.is_signed_by_key(payer.address, message, signature)
     try:
-        return client(payer.chain).is_signed_by(payer.address, message, signature)
+        return get_client(payer.chain).is_signed_by(payer.address, message, signature)
     except ChainError as error:
         raise _no_node(payer.chain) from error
 

@@ -1,4 +1,4 @@
-"""Read refunds with their standings, for one request or for many at once."""
+"""Read refunds with their status, for one request or for many at once."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _BOUND = Q(is_in_flight=True) | Q(is_bound_unmined=True)
 
 @dataclass(frozen=True)
 class RefundNow:
-    """A refund with its standing; its request, with token and chain, is loaded."""
+    """A refund with its standing; its request, token and chain are loaded."""
 
     refund: Refund
     standing: Standing
@@ -31,7 +31,7 @@ def refunds_of(request: PaymentRequest) -> list[RefundNow]:
 def refunds_by_request(requests: Sequence[PaymentRequest]) -> dict[uuid.UUID, list[RefundNow]]:
     """Return the refunds of each request, newest first, in two queries; in none if no request has refunds.
 
-    The requests remember their refunds' totals.
+    The requests cache their refunds' totals.
     """
     by_id = {request.pk: request for request in requests}
     found: dict[uuid.UUID, list[RefundNow]] = {key: [] for key in by_id}
@@ -49,13 +49,13 @@ def refunds_by_request(requests: Sequence[PaymentRequest]) -> dict[uuid.UUID, li
 
 
 def now(refunds: Iterable[Refund]) -> list[RefundNow]:
-    """Return the refunds with their standings, in their order; the payments of all are read in one query."""
+    """Return the refunds with their standings, in order; one query reads all payments."""
     refunds = list(refunds)
     return [RefundNow(refund, standing) for refund, standing in zip(refunds, standings(refunds), strict=True)]
 
 
 def with_status(refunds: QuerySet[Refund], status: Refund.Status) -> QuerySet[Refund]:
-    """Return the refunds that `standing_of` gives this status, found in the database."""
+    """Return the refunds to which `standing_of` gives this status, by a database query."""
     carried = Payment.objects.filter(request=OuterRef("carrier")).order_by()
     credited = carried.filter(status=Payment.Status.COMPLETED).values("request")
     received = Subquery(credited.annotate(total=Sum("amount_received")).values("total"))
@@ -85,5 +85,5 @@ def with_status(refunds: QuerySet[Refund], status: Refund.Status) -> QuerySet[Re
 
 
 def with_request(refunds: QuerySet[Refund]) -> QuerySet[Refund]:
-    """Load what a refund's object needs with the refunds."""
+    """Load the relations that a refund's object reads."""
     return refunds.select_related("carrier", "request__token__chain", "request__chain", "request__merchant")

@@ -1,7 +1,6 @@
-"""Create and cancel refunds, give them an address, and reserve their amounts before they are sent.
+"""Create and cancel refunds, set their addresses, and reserve their amounts before they are sent.
 
-Each change locks the refunded request first, so that however many run at once, never more than what was paid is
-refunded or reserved.
+Each change locks the refunded request first, so concurrent changes never refund or reserve more than was paid.
 """
 
 import uuid
@@ -23,12 +22,12 @@ from payments.requests.watching import tell_watchers
 
 # A refund does not expire: it is cancelled, or sent. `payments.refunds.watching` limits the search for its transaction.
 _LIFETIME = timedelta(days=3650)
-_MOST_REFUNDS = 100
+_MAX_REFUNDS = 100
 _ADDRESS_FIELDS = ("recipient_address", "address_source", "carrier", "watched_from", "watched_until")
 
 
 def refundable(request: PaymentRequest) -> Refundable:
-    """Return what was paid for the request and what of it is taken; payments whose block vanished don't count."""
+    """Return the paid and the reserved amounts; payments removed by a reorganisation don't count."""
     paid = request.payments.filter(status=Payment.Status.COMPLETED, reorged=False)
     return Refundable(list(paid.order_by("created_at", "id")), refunds_of(request))
 
@@ -42,11 +41,11 @@ def create_refund(
     reason: str | None,
     actor: str,
 ) -> RefundNow:
-    """Create a refund of `amount` base units; by default of all that is left.
+    """Create a refund of `amount` base units, by default of everything that is left.
 
     Raises ApiError: `payment_request_active` while the request can be paid, since its page would request the refunded
-    part again; `refund_too_large`; `parameter_invalid` for a payment that is not a completed one of the request;
-    `parameter_missing` if several wallets paid, so that it is unknown which one may name the address.
+    part again; `refund_too_large`; `parameter_invalid` unless the payment is a completed one of the request;
+    `parameter_missing` if several wallets paid, so that it is unknown which one may set the address.
     """
     with transaction.atomic():
         request = lock_request(request_id)
@@ -54,14 +53,14 @@ def create_refund(
         possible = refundable(request)
         payment = _payment(possible, payment_id, has_address=recipient_address is not None)
         left = possible.left_of(payment) if payment else possible.left
-        wanted = left if amount is None else amount
-        if wanted > left or wanted == 0 or len(possible.refunds) >= _MOST_REFUNDS:
+        requested = left if amount is None else amount
+        if requested > left or requested == 0 or len(possible.refunds) >= _MAX_REFUNDS:
             raise _too_large(request, left, len(possible.refunds))
         refund = Refund(
             merchant=request.merchant,
             request=request,
             payment=payment,
-            amount=wanted,
+            amount=requested,
             reason=reason,
             credited_payments=[payment.pk] if payment else _credited(request),
             created_by=actor,
@@ -88,14 +87,14 @@ def set_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
 
 
 def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
-    """Store the address that the merchant chose, also in place of another one; the same one again changes nothing.
+    """Store the merchant's address, also in place of another one; the same address changes nothing.
 
-    The carrier of another address is cancelled and stays with a cancelled refund of its own, so that a transfer by a
-    payment link that a wallet still has is found, counts as sent to the old address, and leaves nothing to be sent to
-    the new one.
+    The carrier of the previous address is cancelled and kept with a cancelled refund of its own. A wallet may still
+    pay an old payment link: that transfer is then found, counts as sent to the old address, and leaves nothing to
+    send to the new one.
 
     Raises ApiError `refund_not_ready` once a transaction was built or sent, and for a cancelled refund;
-    `refund_too_large` if the request has no room for one more refund.
+    `refund_too_large` if the request can't have one more refund.
     """
     with transaction.atomic():
         locked = _locked(refund)
@@ -112,9 +111,9 @@ def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
 
 
 def cancel_refund(refund: Refund, *, actor: str) -> RefundNow:
-    """Cancel the refund while nothing was sent for it; again changes nothing.
+    """Cancel the refund while no transaction was sent for it. Cancelling again changes nothing.
 
-    Raises ApiError `refund_not_cancellable` for one that is completed or on its way.
+    Raises ApiError `refund_not_cancellable` if it is completed or being sent.
     """
     with transaction.atomic():
         locked = _locked(refund)
@@ -127,7 +126,7 @@ def cancel_refund(refund: Refund, *, actor: str) -> RefundNow:
         if locked.carrier is not None:
             if is_held(locked.carrier, moment):
                 message = (
-                    "The transaction of this refund is on its way. Wait until it has completed or failed."
+                    "The transaction of this refund is in progress. Wait until it has completed or failed."
                 )
                 raise ApiError(ErrorCode.REFUND_NOT_CANCELLABLE, message)
             move_request(locked.carrier, PaymentRequest.Status.CANCELLED, actor=actor, cancelled_at=moment)
@@ -141,7 +140,7 @@ def require_buildable(current: RefundNow) -> PaymentRequest:
     """Return the refund's carrier if a transaction may be built for it, else raise ApiError."""
     refund, standing = current.refund, current.standing
     if refund.carrier is None:
-        message = "This refund has no address yet: the customer names one on its claim_url."
+        message = "This refund has no address yet. The customer sets one on its claim_url."
         raise ApiError(ErrorCode.REFUND_NOT_READY, message)
     _require_unsent(current)
     if standing.status == Refund.Status.PROCESSING:
@@ -151,17 +150,19 @@ def require_buildable(current: RefundNow) -> PaymentRequest:
 
 
 def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
-    """Reserve the carried refund's amount, before its transaction is returned to be signed.
+    """Reserve the carried refund's amount before its transaction is returned to be signed.
 
-    Until then a failed refund reserves nothing, and another refund may take its amount. Afterwards it is `ready`, and
-    reserves it until a transaction that is submitted later fails, or the refund is cancelled.
+    A failed refund reserves nothing, and another refund may use its amount. Afterwards the refund is `ready` and
+    reserves its amount until a later transaction fails, or the refund is cancelled.
 
-    Raises ApiError, and changes nothing, if it is completed or cancelled, if its transaction is on its way, or if its
-    amount is no longer left (`refund_too_large`).
+    Raises ApiError, and changes nothing, if the refund is completed or cancelled, if its transaction is being
+    verified, or if its amount is no longer left (`refund_too_large`).
     """
     with transaction.atomic():
         refund = _locked(refund_of(carrier))
-        if refund.carrier is None or refund.carrier_id != carrier.pk:  # changed before the lock
+        if (
+            refund.carrier is None or refund.carrier_id != carrier.pk
+        ):  # The carrier was changed before the lock.
             message = "The address of this refund was changed. Build its transaction again."
             raise ApiError(ErrorCode.REFUND_NOT_READY, message)
         carrier = refund.carrier
@@ -170,7 +171,7 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
         if covering_payment(carrier, moment):
             raise in_progress()
         require_left(refund)
-        # Other machines' clocks may be ahead: what was submitted before must not look submitted later.
+        # Another machine's clock may be ahead: an earlier submission must not appear later.
         latest = carrier.payments.aggregate(at=Max("created_at"))["at"] or moment
         unsent = Refund.objects.filter(pk=refund.pk, cancelled_at__isnull=True)
         if unsent.update(built_at=max(moment, latest)) != 1:
@@ -182,7 +183,6 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
 
 
 def in_progress() -> ApiError:
-    """Return the error for a refund whose transaction is being verified."""
     message = "A transaction of this refund is being verified. Wait for it before you send another."
     return ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
 
@@ -194,9 +194,9 @@ def _require_unsent(current: RefundNow) -> None:
 
 
 def require_left(refund: Refund) -> None:
-    """Raise ApiError `refund_too_large` unless the refund's amount, beside all other refunds, is left to be refunded.
+    """Raise ApiError `refund_too_large` unless the refund's amount is left beside all other refunds.
 
-    A failed refund no longer reserves its amount, and a payment whose block vanished no longer counts as paid.
+    A failed refund no longer reserves its amount, and a reorganised payment no longer counts.
     """
     left = _left_for(refund)
     if refund.amount > left:
@@ -204,25 +204,24 @@ def require_left(refund: Refund) -> None:
 
 
 def refund_of(carrier: PaymentRequest) -> Refund:
-    """Return the refund that this request carries."""
     return with_request(Refund.objects.filter(carrier=carrier)).get()
 
 
 def is_left(carrier: PaymentRequest) -> bool:
-    """Whether the amount of the carried refund, beside all other refunds, is left to be refunded."""
+    """Whether the carried refund's amount is left beside all other refunds."""
     refund = refund_of(carrier)
     return refund.amount <= _left_for(refund)
 
 
 def is_reserved(carrier: PaymentRequest) -> bool:
-    """Whether the amount of the carried refund is reserved, so that it may be sent without building it first."""
+    """Whether the carried refund's amount is reserved, so that it may be sent without another build."""
     return now([refund_of(carrier)])[0].standing.is_open
 
 
 def _left_for(refund: Refund) -> int:
-    """Return the most that the refund may be, beside all other refunds of its request and of its payment.
+    """Return the maximum of the refund beside all other refunds of its request and of its payment.
 
-    What is sent, or on its way, to an earlier address of the refund is a part of its amount.
+    Amounts sent to an earlier address of the refund are a part of its amount.
     """
     possible = refundable(refund.request).without(refund.pk)
     due = max(refund.amount - possible.taken_by_moved(refund.pk), 0)
@@ -239,20 +238,20 @@ def _require_ended(request: PaymentRequest) -> None:
 
 
 def _credited(request: PaymentRequest) -> list[str]:
-    """Return the ids of the payments credited so far: only wallets that made them may name the address."""
+    """Return the ids of the payments credited so far: only their wallets may set the address."""
     credited = request.payments.filter(status=Payment.Status.COMPLETED)
     return list(credited.order_by("created_at", "id").values_list("pk", flat=True))
 
 
 def is_address_changeable(current: RefundNow) -> bool:
-    """Whether the refund's address may be set or changed: no wallet was given a transaction, and nothing was sent."""
+    """Whether the address may change: no wallet has received a transaction, and none was sent."""
     standing = current.standing
     is_waiting = standing.status in (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY)
     return is_waiting and current.refund.built_at is None and standing.received == 0
 
 
 def _require_changeable(current: RefundNow) -> None:
-    """Raise ApiError `refund_not_ready` if a wallet may have signed for the refund's address, or it is over."""
+    """Raise ApiError `refund_not_ready` if a wallet may have signed for the address, or the refund has ended."""
     standing = current.standing
     if is_address_changeable(current):
         return
@@ -269,9 +268,9 @@ def _require_changeable(current: RefundNow) -> None:
 
 
 def _set_carrier_aside(refund: Refund, carrier: PaymentRequest, *, actor: str) -> None:
-    """Cancel the locked refund's locked carrier, and keep it with its address as a cancelled refund of its own."""
+    """Cancel the locked carrier, and keep it with its address as a cancelled refund of its own."""
     refunds = Refund.objects.filter(request=refund.request_id).count()
-    if refunds >= _MOST_REFUNDS:
+    if refunds >= _MAX_REFUNDS:
         raise _too_large(refund.request, 0, refunds)
     moment = timezone.now()
     reason = f"the address of {refund.pk} was changed"
@@ -303,9 +302,7 @@ def _set_carrier_aside(refund: Refund, carrier: PaymentRequest, *, actor: str) -
 def _payment(possible: Refundable, payment_id: str | None, *, has_address: bool) -> Payment | None:
     if payment_id is None:
         if not has_address and len(possible.payers) > 1:
-            message = (
-                "Several wallets paid: say with payment_id which payment is refunded, or name an address."
-            )
+            message = "Several wallets paid. Set payment_id to the refunded payment, or send an address."
             raise ApiError(ErrorCode.PARAMETER_MISSING, message, "payment_id")
         return None
     for payment in possible.payments:
@@ -316,8 +313,8 @@ def _payment(possible: Refundable, payment_id: str | None, *, has_address: bool)
 
 
 def _too_large(request: PaymentRequest, left: int, refunds: int) -> ApiError:
-    if refunds >= _MOST_REFUNDS:
-        message = f"This payment request has {refunds} refunds already, the most that one can have."
+    if refunds >= _MAX_REFUNDS:
+        message = f"This payment request has {refunds} refunds already, which is the maximum."
         return ApiError(ErrorCode.REFUND_TOO_LARGE, message)
     most = f"{display_amount(left, request.token.decimals)} {request.token.symbol}"
     message = f"At most {most} can be refunded now." if left else "Nothing is left to be refunded."
@@ -325,9 +322,9 @@ def _too_large(request: PaymentRequest, left: int, refunds: int) -> ApiError:
 
 
 def _locked(refund: Refund) -> Refund:
-    """Return the refund, locked together with its request and its carrier until the transaction ends.
+    """Return the refund, locked with its request and its carrier until the transaction ends.
 
-    A payment of the carrier changes under the carrier's lock, so the refund's standing changes no more.
+    Payments of the carrier change only under the carrier's lock, so the refund's standing is stable.
     """
     lock_request(refund.request_id)
     locked = with_request(Refund.objects.filter(pk=refund.pk)).get()
@@ -337,7 +334,7 @@ def _locked(refund: Refund) -> Refund:
 
 
 def _give_address(refund: Refund, address: str, source: Refund.AddressSource, *, actor: str) -> None:
-    """Set the address, and make the request that carries the refund to it."""
+    """Set the address, and create the carrier: the request that sends the refund to it."""
     request, moment = refund.request, timezone.now()
     refund.recipient_address = address
     refund.address_source = source
@@ -348,7 +345,7 @@ def _give_address(refund: Refund, address: str, source: Refund.AddressSource, *,
         amount=refund.amount,
         recipient_address=address,
         references=True,
-        # Its page is public, and the merchant's external_id is not.
+        # The carrier's page is public; the merchant's external_id is not.
         description=f"Refund of {request.shortcode}",
         webhook_url=request.webhook_url,
         created_at=moment,

@@ -1,8 +1,8 @@
-"""Until when the chain is searched for a refund's transaction.
+"""Limit the search for a refund's transaction on the chain.
 
-A refund never expires, so it can't be searched for as long as it is open. It is watched for a limited time after its
-transaction was last built, or its page or its object in the API was last read. A transaction that is sent later counts
-when its hash is submitted.
+A refund never expires, and can't be searched for as long as it is open. It is watched for a limited time after its
+transaction was last built, or its page or API object was last read. A transaction that is sent later counts once its
+hash is submitted.
 """
 
 from datetime import timedelta
@@ -13,12 +13,12 @@ from django.utils import timezone
 from payments.models import Refund
 
 WATCHED_FOR = timedelta(days=30)
-# A page that is read often writes no more often than this.
+# Limits how often reads of a page write to the database.
 _RENEWED_AFTER = timedelta(hours=1)
 
 
 def keep_watching(refund: Refund) -> None:
-    """Search for the transaction of this refund for 30 days from now, if it has an address."""
+    """Search for this refund's transaction for the next 30 days, if it has an address."""
     if refund.carrier_id is None:
         return
     moment = timezone.now()
@@ -27,6 +27,6 @@ def keep_watching(refund: Refund) -> None:
         return
     row = Refund.objects.filter(pk=refund.pk)
     is_over = Q(watched_until__isnull=True) | Q(watched_until__lt=moment)
-    # After a gap, the search begins at this moment: the blocks of the gap would delay the merchant's other payments.
+    # After a gap, search from now on: the gap's blocks would delay the merchant's other payments.
     if not row.filter(is_over).update(watched_from=moment, watched_until=until):
         row.filter(watched_until__lt=until).update(watched_until=until)

@@ -1,4 +1,4 @@
-"""Update many rows by one statement, each row with values of its own."""
+"""Update many rows with one statement, each with its own values."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -12,17 +12,16 @@ from psycopg import sql
 def update_each(
     model: type[Model], rows: Mapping[Any, Mapping[str, Any]], *, guard: Mapping[str, Any]
 ) -> set[Any]:
-    """Write the fields of each row, given by its primary key, and return the keys of the rows that were written.
+    """Write the fields of the rows, given by primary key, and return the keys of the written rows.
 
-    Only rows that have the values of `guard` in the database are written. Rows with the same set of fields share one
-    statement.
+    Only rows whose database values match `guard` are written. Rows with the same fields share one statement.
     """
     by_fields: dict[tuple[str, ...], list[Any]] = defaultdict(list)
     for key, fields in rows.items():
         by_fields[tuple(sorted(fields))].append(key)
     written: set[Any] = set()
     for names, keys in by_fields.items():
-        # In the keys' order, so that two such statements don't lock the same rows in different orders.
+        # In the keys' order, so that concurrent statements lock rows in the same order.
         written |= _update(model, names, {key: rows[key] for key in sorted(keys)}, guard)
     return written
 
@@ -48,9 +47,9 @@ def _update(
             value = sql.SQL("{}").format(sql.Identifier("new", name))
         assignments.append(sql.SQL("{} = {}").format(sql.Identifier(field.column), value))
     conditions = [sql.SQL("target.{} = new.key").format(sql.Identifier(key.column))]
-    for name, wanted in guard.items():
+    for name, expected in guard.items():
         field = model._meta.get_field(name)
-        values[f"guard {name}"] = _prepared(field, wanted)
+        values[f"guard {name}"] = _prepared(field, expected)
         conditions.append(
             sql.SQL("target.{} = {}").format(sql.Identifier(field.column), sql.Placeholder(f"guard {name}"))
         )
@@ -73,12 +72,12 @@ def _update(
 
 
 def _prepared(field: Field[Any, Any], value: Any) -> Any:
-    """Return the value as the driver sends it; of a related object, its key."""
+    """Return the value as the driver sends it; for a related object, its key."""
     if hasattr(value, "prepare_database_save"):
         return value.prepare_database_save(field)
     return field.get_db_prep_save(value, connection)
 
 
 def _type(field: Field[Any, Any]) -> sql.SQL:
-    """Return the column's type without its length: a cast to `varchar(16)` would truncate without an error."""
+    """Return the column's type without its length: a cast to `varchar(16)` truncates without an error."""
     return sql.SQL((field.db_type(connection) or "").partition("(")[0])

@@ -18,7 +18,7 @@ from webhooks.endpoints.configuration import ensure_secret
 
 @dataclass(frozen=True)
 class Price:
-    """What is asked for in a currency; the amount has exactly the currency's fraction digits."""
+    """The requested price; `amount` has exactly the currency's fraction digits."""
 
     currency: str
     amount: Decimal
@@ -28,7 +28,7 @@ class Price:
 class NewRequest:
     """The validated parameters of a new payment request. `amount` is in base units; `lifetime` starts now.
 
-    With a `price`, `amount` follows from it at `rate`, which is stored as it is shown.
+    With a `price`, `amount` follows from it at `rate`, which is stored as displayed.
     """
 
     token: Token

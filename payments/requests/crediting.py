@@ -1,4 +1,4 @@
-"""Decide what a credited payment means for its request: which event it sends, and whether it completes the request.
+"""Decide which event a credited payment sends, and whether it completes its request.
 
 Only a credit, or the merchant's acceptance, completes a request. The request is paid in full if `PaymentRequest.net`
 covers its amount.
@@ -15,14 +15,15 @@ from webhooks.event_types import EventType
 
 Status = PaymentRequest.Status
 
-# How long after the end of a request with a price a transfer may be mined and still complete it.
+# A transfer that is mined within this time after the end of a priced request still completes it.
 PRICE_GRACE = timedelta(seconds=120)
 
 
 def is_after_price(request: PaymentRequest, payment: Payment, paid_at: datetime) -> bool:
-    """Whether the transfer comes so long after the request's end that its price no longer holds.
+    """Whether the transfer came too late for the request's price.
 
-    An old price would be a free option for the customer, so only the merchant's acceptance completes the request then.
+    An old price would be a free option for the customer, so only the merchant's acceptance completes the request
+    then.
     """
     return (
         request.price is not None and not payment.accepted_by and paid_at > request.expires_at + PRICE_GRACE
@@ -30,11 +31,11 @@ def is_after_price(request: PaymentRequest, payment: Payment, paid_at: datetime)
 
 
 def credit(request: PaymentRequest, payment: Payment) -> EventType:
-    """Add what the payment delivered to the locked `request`, without saving it, and return the type of the event.
+    """Add the delivered amount to the locked `request`, without saving it, and return the event's type.
 
     The payment is stored as completed already.
     """
-    # A refund's transaction changes without this lock: the decision and its event use the same totals.
+    # A refund's transaction changes without this lock, so the decision and its event use the same totals.
     request.remember_refunds(request.refund_totals)
     was_paid_in_full = request.is_paid_in_full
     had_payments = request.amount_paid > 0
@@ -49,10 +50,10 @@ def credit(request: PaymentRequest, payment: Payment) -> EventType:
 
 
 def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
-    """Return how much of `net` can complete the request without the merchant's acceptance, in base units.
+    """Return the part of `net` that can complete the request without acceptance, in base units.
 
-    Payments after the price count only if they were accepted. Otherwise a customer could keep a payment of one unit
-    from before the expiry unsubmitted, and decide by the market's price whether to pay the rest.
+    Payments after the price count only if they were accepted. Otherwise a customer could hold back a payment of one
+    unit from before the expiry, and let the market decide whether to pay the rest.
     """
     if request.price is None or not had_payments:
         return request.net
@@ -66,7 +67,7 @@ def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
 def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime) -> dict[str, Any]:
     """Return the columns of a credited request, except those of its completion.
 
-    The merchant gets an e-mail if the request is now paid in full, but in part after its price had expired.
+    The merchant gets an e-mail if the request is now paid in full, but partly after its price had expired.
     """
     columns: dict[str, Any] = {"amount_paid": request.amount_paid}
     if request.price is not None and request.can_be_accepted and not completes(request, event_type):
@@ -75,10 +76,9 @@ def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime
 
 
 def completes(request: PaymentRequest, event_type: EventType) -> bool:
-    """Whether the credit with this event completes the request; a cancelled one stays cancelled."""
+    """Whether the credit with this event completes the request. A cancelled request stays cancelled."""
     return event_type == EventType.PAYMENT_SUCCEEDED and request.status != Status.CANCELLED
 
 
 def completion_columns(request: PaymentRequest, paid_at: datetime, now: datetime) -> dict[str, Any]:
-    """Return the columns of a request that the transfer of this time completes."""
     return {"completed_at": now, "paid_late": paid_at > request.expires_at, "late_price_mail_at": None}

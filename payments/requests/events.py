@@ -1,4 +1,4 @@
-"""The events for merchants: the `data.object` of each, written in the transaction of the change."""
+"""Record the events for merchants, each with its `data.object`, in the transaction of the change."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,10 +18,11 @@ from webhooks.models import Event
 
 
 def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) -> NewEvent | None:
-    """Return the event of a credited payment: `payment.succeeded`, `payment.partially_paid` or `payment.overpaid`.
+    """Return the event of a credited payment: `payment.succeeded`, `payment.partially_paid` or
+    `payment.overpaid`.
 
-    There is one `payment.succeeded` per request, however often this is recorded, and one of the others per payment.
-    For a refund's carrier it is `refund.completed`, or None while something is left to be sent.
+    A request has one `payment.succeeded`, however often this is recorded; the others are one per payment. For a
+    refund's carrier it is `refund.completed`, or None while something is left to be sent.
     """
     if request.is_refund:
         return refund_completed_event(type_, request, payment)
@@ -30,17 +31,18 @@ def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) ->
 
 
 def record_credit(type_: EventType, request: PaymentRequest, payment: Payment) -> None:
-    """Record the event of a credited payment; see `credit_event`."""
     record_events(announced([credit_event(type_, request, payment)]))
 
 
 def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
-    """Return those that are events: not each step of a refund is one."""
+    """Leave out the steps that have no event, such as some of a refund's."""
     return [event for event in events if event is not None]
 
 
 def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> None:
-    """Record that a completed payment's block was reorganised away or, if it is no longer flagged, that it is back."""
+    """Record that a reorganisation removed a completed payment's block or, if it is unflagged, that it is
+    back.
+    """
     event = _event(
         EventType.PAYMENT_REORGED,
         request,
@@ -53,10 +55,10 @@ def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> 
 
 
 def failed_event(request: PaymentRequest, payment: Payment) -> NewEvent | None:
-    """Return `payment.failed`; each time a payment becomes failed is a new event. `amount` is what was due.
+    """Return `payment.failed`, one for each failure of a payment. `amount` is the amount that was due.
 
-    For publicly submitted transactions that nothing binds to the request there is one event per request, and None for
-    the others: anyone who has the payment link can submit them. For a refund's carrier it is `refund.failed`.
+    Anyone who has the payment link can submit transactions that nothing binds to the request, so one event per
+    request covers them. For a refund's carrier it is `refund.failed`.
     """
     if request.is_refund:
         return refund_failed_event(request, payment, _failure_key(payment))
@@ -73,12 +75,11 @@ def failed_event(request: PaymentRequest, payment: Payment) -> NewEvent | None:
 
 
 def record_failed(request: PaymentRequest, payment: Payment) -> None:
-    """Record the event of a failed payment; see `failed_event`."""
     record_events(announced([failed_event(request, payment)]))
 
 
 def has_succeeded(request: PaymentRequest) -> bool:
-    """Whether `payment.succeeded` was recorded for the request. Events are kept for 30 days."""
+    """Whether `payment.succeeded` was recorded within the last 30 days."""
     key = str(request.id)
     return Event.objects.filter(
         merchant=request.merchant, type=EventType.PAYMENT_SUCCEEDED, dedupe_key=key
@@ -90,13 +91,13 @@ def _failure_key(payment: Payment) -> str:
 
 
 def _is_first_unbound(request: PaymentRequest) -> bool:
-    """Note that the event of an unbound transaction goes out; False if one went out before."""
+    """Whether this is the request's first event of an unbound transaction; also notes it."""
     first = PaymentRequest.objects.filter(pk=request.pk, unbound_failure_sent=False)
     return first.update(unbound_failure_sent=True) == 1
 
 
 def record_expired(request: PaymentRequest) -> None:
-    """Record that the request expired without full payment; once per request."""
+    """Record once that the request expired without full payment."""
     latest = request.payments.order_by("-created_at").first()
     record_events([_event(EventType.PAYMENT_EXPIRED, request, latest, request.amount, str(request.id))])
 

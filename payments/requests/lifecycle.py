@@ -21,12 +21,12 @@ logger = logging.getLogger(__name__)
 
 Status = PaymentRequest.Status
 
-# How long bound unmined transactions hold a request open, counted from the first one. Longer would let a payer keep a
-# price for free and decide later.
+# Bound unmined transactions hold a request open for this long, counted from the first one. A longer time would
+# let a payer keep a price for free and decide later.
 UNMINED_HOLD = timedelta(minutes=15)
 # The same for hashes that no node has seen.
 UNSEEN_HOLD = timedelta(minutes=2)
-# How soon a request is checked again if a payment delays its expiry.
+# A payment that delays the expiry lets the request be checked again this soon.
 HELD_EXPIRY_PAUSE = timedelta(seconds=5)
 EXPIRY_BATCH = 200
 # An expiry is one short transaction, which needs no lease.
@@ -40,10 +40,10 @@ EXPIRIES = Queue(
 
 
 def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
-    """Cancel the request and return it. Cancelling a cancelled request changes nothing.
+    """Cancel the request and return it. Cancelling again changes nothing.
 
     Raises ApiError: `payment_request_not_active` for a completed or expired request, `payment_in_progress` while a
-    payment is in flight.
+    payment holds it.
     """
     with transaction.atomic():
         request = lock_request(request_id)
@@ -54,14 +54,17 @@ def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
             message = f"The payment request is {request.status}; only an active one can be cancelled."
             raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
         if is_held(request, now):
-            message = "A payment for this request is on its way. Wait until it has completed or failed."
+            message = "A payment for this request is in progress. Wait until it has completed or failed."
             raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
         move_request(request, Status.CANCELLED, actor=actor, cancelled_at=now)
     return request
 
 
 def lock_request(request_id: uuid.UUID) -> PaymentRequest:
-    """Return the request, locked until the transaction ends. Every change of it or its payments starts with this."""
+    """Return the request, locked until the transaction ends.
+
+    Every change of a request or its payments starts with this.
+    """
     return _lockable().select_for_update(of=("self",), no_key=True).get(pk=request_id)
 
 
@@ -70,11 +73,11 @@ def lock_requests(
 ) -> dict[uuid.UUID, PaymentRequest]:
     """Return the requests, locked until the transaction ends.
 
-    With `skip_locked`, those that another transaction has locked are left out. Use it for several requests: it never
-    waits, so it can't deadlock.
+    `skip_locked` leaves out those that another transaction has locked. Use it for several requests: it never waits,
+    so it can't deadlock.
     """
     locked = PaymentRequest.objects.select_for_update(no_key=True, skip_locked=skip_locked)
-    # Prefetched, not joined: the requests of a batch share few merchants, tokens and chains.
+    # Prefetched, not joined: a batch's requests share few merchants, tokens and chains.
     requests = locked.filter(pk__in=request_ids).prefetch_related("merchant", "token__chain", "chain")
     return {request.pk: request for request in requests}
 
@@ -86,9 +89,9 @@ def _lockable() -> QuerySet[PaymentRequest]:
 def is_held(request: PaymentRequest, now: datetime) -> bool:
     """Whether an open payment keeps `request` from expiring or being cancelled.
 
-    A mined and bound transaction holds it until it is decided, and so does a swap that its provider knows, for at most
-    24 hours. A transaction that a node has seen and that its own bytes bind holds it for 15 minutes in total. A hash
-    that no node has seen holds it for 2 minutes in total, the time until nodes know a transaction that was just sent.
+    A mined and bound transaction holds it until it is decided; a swap that its provider knows, for at most 24 hours.
+    A transaction that a node has seen and that its own bytes bind holds it for 15 minutes in total. A hash that no
+    node has seen holds it for 2 minutes in total, until nodes know a transaction that was just sent.
     """
     payments = list(request.payments.all())
     open_payments = [payment for payment in payments if payment.is_open]
@@ -105,7 +108,7 @@ def is_held(request: PaymentRequest, now: datetime) -> bool:
 
 
 def _promised_until(request: PaymentRequest, payments: Iterable[Payment]) -> datetime:
-    """Return until when bound unmined transactions hold the request, counted from the first one."""
+    """Return the time until which bound unmined transactions hold the request."""
     firsts = [payment.held_from for payment in payments if payment.held_from is not None]
     return _until(firsts, request, UNMINED_HOLD)
 
@@ -115,16 +118,17 @@ def _until(firsts: Iterable[datetime], request: PaymentRequest, hold: timedelta)
 
 
 def expire_due(now: datetime | None = None) -> int:
-    """Expire the requests whose time is over and return how many were expired.
+    """Expire the requests that are due and return how many were expired.
 
-    Requests that a payment holds open are checked again later. If more are due than fit a batch, merchants take turns.
+    Requests that a payment holds open are checked again later. If more requests are due than fit a batch, merchants
+    take turns.
     """
     now = now or timezone.now()
     return sum(_expired_alone(request_id, now) for request_id in EXPIRIES.pick(now, EXPIRY_BATCH))
 
 
 def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
-    """Expire one request, so that a failure does not keep the others from expiring."""
+    """Expire one request. A failure is logged, so that the other requests still expire."""
     with log_context(payment_request_id=request_id), traced("expire request"):
         try:
             return _expire(request_id, now)
@@ -135,7 +139,7 @@ def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
 
 def _expire(request_id: uuid.UUID, now: datetime) -> bool:
     with transaction.atomic():
-        # A locked request is being paid, cancelled or expired elsewhere; the next sweep sees the result.
+        # Another process pays, cancels or expires a locked request; the next sweep sees the result.
         free = _lockable().select_for_update(of=("self",), no_key=True, skip_locked=True)
         request = free.filter(pk=request_id, status=Status.ACTIVE).first()
         if request is None:
@@ -158,10 +162,10 @@ def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> boo
 
 
 def covering_payment(request: PaymentRequest, now: datetime) -> Payment | None:
-    """Return one of the open payments if together they would cover the remaining amount, else None.
+    """Return one of the open payments that together would cover the remaining amount.
 
-    Only bound payments count: mined or, as long as they hold the request, seen by a node. Anyone can submit a hash
-    that no node knows, or a transaction that pays another recipient.
+    Only bound payments count: mined or, while they hold the request, seen by a node. Anyone can submit a hash that no
+    node knows, or a transaction that pays another recipient.
     """
     payments = list(request.payments.select_related("quote"))
     is_promise_good = now < _promised_until(request, payments)

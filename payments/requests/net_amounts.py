@@ -1,4 +1,4 @@
-"""What was paid for a request and what remains, as the API and the events show it."""
+"""The paid and remaining amounts, as the API and the events show them."""
 
 from typing import TypedDict
 
@@ -7,22 +7,18 @@ from payments.models import PaymentRequest
 
 
 class PaidAmounts(TypedDict):
-    """What was paid and what remains, net of refunds and reorganisations."""
-
     amount_paid: AmountObject
     amount_remaining: AmountObject
     amount_overpaid: AmountObject
 
 
 class RefundAmounts(TypedDict):
-    """What refunds returned and reserve. Only the merchant sees it."""
-
     amount_refunded: AmountObject
     amount_refund_open: AmountObject
 
 
 def paid_amounts(request: PaymentRequest) -> PaidAmounts:
-    """Return what was paid for the request and what remains; its token is loaded."""
+    """Return the paid and remaining amounts, net of refunds and reorganisations. The token must be loaded."""
     decimals = request.token.decimals
     return PaidAmounts(
         amount_paid=AmountObject.of(request.amount_paid, decimals),
@@ -32,7 +28,7 @@ def paid_amounts(request: PaymentRequest) -> PaidAmounts:
 
 
 def refund_amounts(request: PaymentRequest) -> RefundAmounts:
-    """Return the totals of the request's refunds; its token is loaded."""
+    """Return the totals of the request's refunds, for its merchant only. The token must be loaded."""
     refunds, decimals = request.refund_totals, request.token.decimals
     return RefundAmounts(
         amount_refunded=AmountObject.of(refunds.completed, decimals),

@@ -42,22 +42,19 @@ _by_shortcode: CompiledQuery[PaymentRequest] = CompiledQuery(
 
 
 def find_own(merchant_id: uuid.UUID, request_id: uuid.UUID) -> PaymentRequest | None:
-    """Return the merchant's request with this ID, or None."""
     return _complete(_own.first(id=request_id, merchant=merchant_id))
 
 
 def find_any(request_id: uuid.UUID) -> PaymentRequest | None:
-    """Return the request with this ID, of any merchant, or None."""
     return _complete(_any.first(id=request_id))
 
 
 def find_by_shortcode(shortcode: str) -> PaymentRequest | None:
-    """Return the request with this shortcode, or None."""
     return _complete(_by_shortcode.first(shortcode=shortcode))
 
 
 def list_own(merchant_id: uuid.UUID, conditions: Mapping[str, Any], cut: Cut) -> list[PaymentRequest]:
-    """Return the merchant's requests that meet the conditions (look-ups and their values), from the edge on."""
+    """Return the merchant's requests that match the conditions (lookups and values), from the edge on."""
     values = dict(conditions)
     if cut.edge is not None:
         values["edge_time"], values["edge_id"] = cut.edge
@@ -83,12 +80,12 @@ def _list_query(
 
 
 def with_catalogue(requests: list[PaymentRequest]) -> list[PaymentRequest]:
-    """Set token, chain and merchant of each request without a join, each read once at most. Returns the requests."""
+    """Set token, chain and merchant of each request without a join, each read at most once."""
     tokens = {each: token_by_id(each) for each in {request.token_id for request in requests}}
     chains = {each: chain_by_id(each) for each in {request.chain_id for request in requests}}
     merchants = {each: merchant_by_id(each) for each in {request.merchant_id for request in requests}}
     for request in requests:
-        # As the fields' own descriptors would, but for their checks: a list of a hundred sets three hundred.
+        # Faster than the descriptors, which check each value: a page of a hundred requests sets three hundred.
         request._state.fields_cache.update(
             token=tokens[request.token_id],
             chain=chains[request.chain_id],

@@ -1,4 +1,4 @@
-"""The events of refunds: what happens to a refund's carrier, said of the refund."""
+"""The events of refunds, derived from changes of their carriers."""
 
 from chains.api.objects import AmountObject
 from config.api.answers import builtins
@@ -15,7 +15,8 @@ _COMPLETING = (EventType.PAYMENT_SUCCEEDED, EventType.PAYMENT_OVERPAID)
 def refund_completed_event(type_: EventType, carrier: PaymentRequest, payment: Payment) -> NewEvent | None:
     """Return `refund.completed` for a payment that completes the carrier; None for any other credit.
 
-    A refund that is paid again after it was completed has no second event; one that a reorganisation took back has.
+    A refund that is paid again after its completion has no second event, unless a reorganisation removed the first
+    payment.
     """
     if type_ not in _COMPLETING or carrier.amount_paid - (payment.amount_received or 0) >= carrier.amount:
         return None

@@ -1,8 +1,8 @@
 """Change the status of requests and payments. No other module writes a status or a history row.
 
-Each change is a guarded UPDATE with a history row inside the caller's transaction. The guard is the WHERE clause: if it
-matches no row, another process was first, and nothing is written for that row. `move_request` and `move_payment` change
-one row; `move_requests` and `move_payments` change many at once, by the same rules.
+Each change is a guarded UPDATE with a history row inside the caller's transaction. If the guard (the WHERE clause)
+matches no row, another process was first, and no history is written. `move_request` and `move_payment` change one
+row; `move_requests` and `move_payments` change many by the same rules.
 """
 
 import logging
@@ -25,7 +25,7 @@ from payments.requests.watching import tell_watchers
 
 logger = logging.getLogger(__name__)
 
-# From which statuses each status can be reached. Money that arrives late completes an expired request.
+# The statuses from which each status can be reached. A late payment completes an expired request.
 _REQUEST_MOVES = {
     PaymentRequest.Status.COMPLETED: (PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED),
     PaymentRequest.Status.EXPIRED: (PaymentRequest.Status.ACTIVE,),
@@ -37,7 +37,7 @@ _REQUEST_MOVES = {
 _PAYMENT_MOVES = {
     Payment.Status.PROCESSING: (Payment.Status.PENDING,),
     Payment.Status.COMPLETED: (Payment.Status.PROCESSING,),
-    # A completed one only where it carries a refund, and only after a reorganisation.
+    # A completed payment only of a refund's carrier, and only after a reorganisation.
     Payment.Status.FAILED: (Payment.Status.PENDING, Payment.Status.PROCESSING, Payment.Status.COMPLETED),
     Payment.Status.PENDING: (Payment.Status.FAILED,),
 }
@@ -45,7 +45,7 @@ _PAYMENT_MOVES = {
 
 @dataclass(frozen=True)
 class Move:
-    """The change of one row among many: the request or payment, the fields to write, and the reason for the history."""
+    """The change of one row: the request or payment, the fields to write, and the reason for the history."""
 
     row: PaymentRequest | Payment
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -87,7 +87,7 @@ def note_creation(payment: Payment, *, actor: str) -> None:
 def move_request(
     request: PaymentRequest, to: PaymentRequest.Status, *, actor: str, reason: str = "", **fields: Any
 ) -> bool:
-    """Move `request` to status `to` and write `fields`; False if its status in the database does not allow that."""
+    """Move `request` to status `to` and write `fields`; return False if its stored status doesn't allow that."""
     _require_transaction()
     from_status = request.status
     allowed = _REQUEST_MOVES[to]
@@ -114,9 +114,9 @@ def move_payment(
     held_by: uuid.UUID | None = None,
     **fields: Any,
 ) -> bool:
-    """Move `payment` to status `to` and write `fields`; False if its status does not allow that.
+    """Move `payment` to status `to` and write `fields`; return False if its stored status doesn't allow that.
 
-    With `held_by`, only while that claim still holds the payment: a worker whose lease ran out changes nothing.
+    With `held_by`, the payment must still have that claim: a worker whose lease ran out changes nothing.
     """
     _require_transaction()
     from_status = payment.status
@@ -142,7 +142,7 @@ def move_payment(
 
 
 def move_requests(moves: Sequence[Move], to: PaymentRequest.Status, *, actor: str) -> set[uuid.UUID]:
-    """Move many requests to status `to`; return the keys of those whose status in the database allowed it."""
+    """Move requests to status `to`; return the keys of those whose stored status allowed it."""
     allowed = [move for move in moves if move.row.status in _REQUEST_MOVES[to]]
     return _move_all(PaymentRequest, allowed, to, actor=actor, guard={})
 
@@ -150,9 +150,9 @@ def move_requests(moves: Sequence[Move], to: PaymentRequest.Status, *, actor: st
 def move_payments(
     moves: Sequence[Move], to: Payment.Status, *, actor: str, held_by: uuid.UUID | None = None
 ) -> set[str]:
-    """Move many payments to status `to`; return the keys of those whose status in the database allowed it.
+    """Move payments to status `to`; return the keys of those whose stored status allowed it.
 
-    With `held_by`, only those that this claim still holds.
+    With `held_by`, only those that still have this claim.
     """
     allowed = [move for move in moves if move.row.status in _PAYMENT_MOVES[to]]
     guard = {} if held_by is None else {"claim_id": held_by}
@@ -200,7 +200,7 @@ def _history_row(move: Move, to: str, actor: str) -> Transition:
 
 
 def note(row: PaymentRequest | Payment, reason: str, *, actor: str) -> None:
-    """Write a history row for a request or payment whose status does not change."""
+    """Write a history row without a change of status."""
     _require_transaction()
     history = _history_row(Move(row, reason=reason), row.status, actor)
     history.save()
@@ -215,7 +215,7 @@ def start_processing(payments: Iterable[Payment]) -> None:
 
 @dataclass(frozen=True)
 class _Logged:
-    """A change as the log shows it; of the request itself if there is no payment."""
+    """A change for the log; of the request itself if there is no payment."""
 
     request_id: uuid.UUID
     payment_id: str | None
@@ -226,17 +226,17 @@ class _Logged:
 
     def log(self) -> None:
         with log_context(payment_request_id=self.request_id, payment_id=self.payment_id):
-            what = "payment" if self.payment_id else "payment request"
+            kind = "payment" if self.payment_id else "payment request"
             logger.info(
                 "%s moved from %s to %s by %s: %s",
-                what, self.from_status, self.to_status, self.actor, self.reason or "-",
+                kind, self.from_status, self.to_status, self.actor, self.reason or "-",
             )  # fmt: skip
         if self.payment_id and self.to_status in (Payment.Status.COMPLETED, Payment.Status.FAILED):
             PAYMENTS_DECIDED.labels(str(self.to_status)).inc()
 
 
 def _log_after_commit(changes: Sequence[_Logged]) -> None:
-    """Log and count these changes once they are committed."""
+    """Log and count the changes after the commit."""
 
     def log_all() -> None:
         for change in changes:

@@ -1,4 +1,4 @@
-"""Tell the `events` process that what open checkouts show of a request changed."""
+"""Notify the `events` process, which updates open checkouts."""
 
 import uuid
 
@@ -6,6 +6,6 @@ from config.due_work.listening import Channel, notify
 
 
 def tell_watchers(*request_ids: uuid.UUID) -> None:
-    """Announce these requests once the current transaction commits, or at once outside one."""
+    """Announce changed requests once the current transaction commits; outside a transaction, at once."""
     if request_ids:
         notify(Channel.REQUESTS, *sorted(map(str, request_ids)))

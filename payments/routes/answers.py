@@ -8,7 +8,7 @@ from payments.models import Payment
 
 @dataclass(frozen=True)
 class NoRoute:
-    """The reason why there is no route from a token. This is a result, not an error."""
+    """The reason why there is no route from a token: a result, not an error."""
 
     code: str
     message: str
@@ -16,7 +16,7 @@ class NoRoute:
 
 @dataclass(frozen=True)
 class Built:
-    """An unsigned transaction and what will bind it. With `payer`, the wallet also signs `proof_message`."""
+    """An unsigned transaction and its binding. With `payer`, the wallet also signs `proof_message`."""
 
     transaction: dict[str, Any] | str
     binding: Payment.BoundBy

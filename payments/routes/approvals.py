@@ -1,6 +1,5 @@
-"""Check the token allowance of a route's spender, and build the approvals that are missing."""
+"""Check the token allowance of a route's spender, and build the missing approvals."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,6 @@ from django.utils import timezone
 from chains.client import ChainClient, ChainError, EvmCall, Refusal, Spending, TransferRefused
 from chains.families import get_client
 from chains.families.evm.calls import encode_approval
-from chains.models import Chain
 from payments.models import Quote, Route
 from payments.routes.refusals import (
     expired,
@@ -20,18 +18,16 @@ from payments.routes.refusals import (
     require_switched_on,
 )
 
-# A second approval can't be simulated before the first is mined; known tokens take a quarter of this.
+# A second approval can't be simulated before the first is mined; known tokens need a quarter of this.
 _UNSIMULATED_GAS = 200_000
-
-Client = Callable[[Chain], ChainClient]
 
 
 @dataclass(frozen=True)
 class Approval:
     """The allowance that a route's spender has and needs, in base units of the route's token.
 
-    `transactions` are unsigned and have to be sent in order; there are none unless `is_required`. `spender` is None if
-    no approval is needed: for direct routes, native coin and Solana.
+    `transactions` are unsigned and must be sent in order; empty unless `is_required`. `spender` is None if no
+    approval is needed: for direct routes, native coin and Solana.
     """
 
     is_required: bool
@@ -41,10 +37,10 @@ class Approval:
     transactions: tuple[dict[str, Any], ...] = ()
 
 
-def check_approval(route: Route, *, client: Client = get_client) -> Approval:
+def check_approval(route: Route) -> Approval:
     """Return the approval that the route's wallet still has to sign, for exactly the route's amount.
 
-    Raises ApiError if the request is not payable, the route has expired, the wallet lacks gas or no node answers.
+    Raises ApiError if the request is not payable, the route has expired, the wallet lacks gas or no node responds.
     """
     now = timezone.now()
     require_payable(route.request, now, allow_parallel=True)
@@ -56,7 +52,7 @@ def check_approval(route: Route, *, client: Client = get_client) -> Approval:
     if quote is None or not quote.spender or route.token.is_native:
         return Approval(False, None, 0, 0)
     try:
-        return _approval(route, quote, client(route.chain))
+        return _approval(route, quote, get_client(route.chain))
     except TransferRefused as refusal:
         raise refused(route, refusal) from refusal
     except ChainError as error:
@@ -103,5 +99,5 @@ def _approve(
     )
     built = client.prepare(call, sender=route.wallet_address, spending=Spending("", 0), simulate=simulate)
     if not isinstance(built, dict):
-        raise ChainError("an approval came back in another chain's form", permanent=True)
+        raise ChainError("an approval was built for another chain family", permanent=True)
     return built

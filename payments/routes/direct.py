@@ -1,4 +1,4 @@
-"""Direct routes: the requested token on its own chain, sent from the customer's wallet to the merchant's."""
+"""Direct routes: the requested token on its own chain, from the customer's wallet to the merchant's."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +15,6 @@ LIFETIME = timedelta(minutes=15)
 
 
 def offer_direct(request: PaymentRequest, wallet_address: str, now: datetime) -> Route:
-    """Create the direct route. This calls no node or provider."""
     return Route.objects.create(
         request=request,
         wallet_address=wallet_address,
@@ -28,7 +27,7 @@ def offer_direct(request: PaymentRequest, wallet_address: str, now: datetime) ->
 
 
 def build_direct(route: Route, binding: str | None, client: ChainClient, now: datetime) -> Built:
-    """Build the transfer with the reference or, if that is not possible, a plain one that a proof has to bind.
+    """Build the transfer with the reference or, if that is not possible, a plain one for a proof to bind.
 
     Raises ApiError, TransferRefused and ChainError.
     """
@@ -60,7 +59,7 @@ def _transfer(
         try:
             return transfer(bytes(request.reference)), Payment.BoundBy.REFERENCE
         except TransferRefused as refused:
-            # Some contracts reject unexpected bytes; without them the payment may succeed.
+            # Some contracts reject extra bytes; without them the payment may succeed.
             if binding == "reference" or refused.refusal != Refusal.WOULD_FAIL:
                 raise
     return transfer(None), Payment.BoundBy.PAYER

@@ -1,11 +1,11 @@
-"""Messages that explain why there is no route from a token, and what to do next."""
+"""Explain why there is no route from a token, with the next step."""
 
 from payments.models import PaymentRequest
 from payments.providers.base import NoOfferCode
 from payments.routes.answers import NoRoute
 
 _WHY = {
-    NoOfferCode.NO_ROUTE: "There is no route from this token to {wanted} at the moment.",
+    NoOfferCode.NO_ROUTE: "There is no route from this token to {token_text} at the moment.",
     NoOfferCode.AMOUNT_TOO_LOW: "This amount is too small to be paid with this token.",
     NoOfferCode.AMOUNT_TOO_HIGH: "This amount is too large to be paid with this token.",
     NoOfferCode.NO_LIQUIDITY: "There is not enough liquidity to exchange this token for {symbol}.",
@@ -15,24 +15,22 @@ _WHY = {
 
 
 def no_route(request: PaymentRequest, code: NoOfferCode) -> NoRoute:
-    """Return the reason with a message that names the alternatives: another token, or the requested one."""
-    wanted = f"{request.token.symbol} on {request.chain.name}"
-    why = _WHY[code].format(wanted=wanted, symbol=request.token.symbol)
-    return NoRoute(code.value, f"{why} Choose another token, or pay in {wanted}.")
+    """Return the reason with the alternatives: another token, or the requested one."""
+    token_text = f"{request.token.symbol} on {request.chain.name}"
+    why = _WHY[code].format(token_text=token_text, symbol=request.token.symbol)
+    return NoRoute(code.value, f"{why} Choose another token, or pay in {token_text}.")
 
 
 def not_available(request: PaymentRequest) -> NoRoute:
-    """Return the reason for a request whose token or chain is inactive."""
-    what = "Refunds" if request.is_refund else "Payments"
+    subject = "Refunds" if request.is_refund else "Payments"
     message = (
-        f"{what} in {request.token.symbol} on {request.chain.name} are unavailable at the moment. "
+        f"{subject} in {request.token.symbol} on {request.chain.name} are unavailable at the moment. "
         "Don't send anything now."
     )
     return NoRoute(NoOfferCode.NO_ROUTE.value, message)
 
 
 def no_wallet(request: PaymentRequest, label: str) -> NoRoute:
-    """Return the reason for a chain family for which no transactions can be built."""
     instead = "" if request.is_refund else ", or choose a token on another chain"
     message = (
         f"{label} wallets can't be connected here, so no transaction can be built for them. "

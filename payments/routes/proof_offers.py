@@ -1,15 +1,13 @@
-"""Offer messages that a wallet signs to bind a manual transfer, and find out whether signing still helps."""
+"""Offer messages that a wallet signs to bind a manual transfer, and check whether signing still helps."""
 
-from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 
 from django.conf import settings
 from django.utils import timezone
 
-from chains.client import ChainClient, ChainError, Refusal, TransferRefused
+from chains.client import ChainError, Refusal, TransferRefused
 from chains.families import get_client
-from chains.models import Chain
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models import PayerProof, Payment, PaymentRequest, Route
 from payments.proofs.messages import proof_message
@@ -20,25 +18,23 @@ from payments.routes.refusals import no_node, refused, require_payable, require_
 from payments.verification.quote_evidence import current_proofs
 
 
-def offer_proof(
-    request: PaymentRequest, *, wallet_address: str, client: Callable[[Chain], ChainClient] = get_client
-) -> Route:
-    """Create a direct route with the message that this wallet signs before it sends the remaining amount by hand.
+def offer_proof(request: PaymentRequest, *, wallet_address: str) -> Route:
+    """Create a direct route with a message that this wallet signs before a manual transfer.
 
-    No transaction is built: the wallet may get its fee later or, if it is a contract, others may pay it. Raises
-    ApiError if the request can't be paid now, the wallet holds less than the remaining amount, or no node answers.
+    No transaction is built: the wallet may get its fee later or, if it is a contract, others may pay the fee. Raises
+    ApiError if the request can't be paid now, the wallet holds less than the remaining amount, or no node responds.
     """
     require_payable(request, timezone.now(), allow_parallel=False)
-    token, chain_client = request.token.contract_address, client(request.chain)
+    token, client = request.token.contract_address, get_client(request.chain)
     try:
-        require_valid_recipient(chain_client, request)
-        balance = chain_client.balances(wallet_address, [token]).get(token)
+        require_valid_recipient(client, request)
+        balance = client.balances(wallet_address, [token]).get(token)
     except ChainError as error:
         raise no_node(request.chain) from error
     missing = 0 if balance is None else request.amount_remaining - balance
     if missing > 0:
-        wanted = Route(request=request, chain=request.chain, token=request.token)
-        raise refused(wanted, TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=missing))
+        draft = Route(request=request, chain=request.chain, token=request.token)
+        raise refused(draft, TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=missing))
     if request.is_refund:
         reserve_to_send(request, actor="checkout")
     now = timezone.now()
@@ -49,12 +45,12 @@ def offer_proof(
 
 
 def current_proof(route: Route) -> PayerProof | None:
-    """Return the proof for `route` if it still binds new transfers of its wallet."""
+    """Return the route's proof if it still binds new transfers of its wallet."""
     return current_proofs().filter(route=route, not_after__gt=timezone.now()).first()
 
 
 class Remedy(StrEnum):
-    """What the payer can do about an unbound payment. The merchant can always accept it."""
+    """The payer's remedy for an unbound payment. The merchant can always accept it."""
 
     SIGN = "sign"
     """A message was created before the payment was sent and can still be signed."""
@@ -65,7 +61,7 @@ class Remedy(StrEnum):
 
 
 def remedy_for(payment: Payment) -> tuple[Remedy, datetime | None]:
-    """Return the remedy for the unbound payment and, for a message to sign, its expiry."""
+    """Return the remedy and, for a message to sign, its expiry."""
     code = payment.failure_code or payment.likely_failure
     if code not in REOPENED_BY_PROOF or payment.block_time is None:
         return Remedy.NONE, None

@@ -25,11 +25,14 @@ logger = logging.getLogger(__name__)
 
 ROUTE_LIFETIME = timedelta(minutes=5)
 _LONGEST_NAME = 60
-_MOST_DOLLARS = 10**15
+_MAX_DOLLARS = 10**15
 
 
-def wanted_from(request: PaymentRequest, wallet_address: str, token: Token, *, asked_by: str = "") -> Wanted:
-    """Return the quote request: from this wallet's token to exactly the remaining amount in the merchant's wallet.
+def quote_request(
+    request: PaymentRequest, wallet_address: str, token: Token, *, asked_by: str = ""
+) -> Wanted:
+    """Return the quote request: this wallet's token for exactly the remaining amount in the merchant's
+    wallet.
 
     `asked_by` is the client address whose share of the provider's quota is used; the service's own quotes have none.
     """
@@ -46,7 +49,9 @@ def wanted_from(request: PaymentRequest, wallet_address: str, token: Token, *, a
 
 
 def evaluate(offer: Offer, wanted: Wanted) -> None:
-    """Raise OfferRefused unless the offer passes the checks against pinned routers, our prices and the settings."""
+    """Raise OfferRefused unless the offer passes the checks against pinned routers, our prices and the
+    settings.
+    """
     chains = Chain.objects.in_bulk([wanted.source.chain_id, wanted.target.chain_id])
     source, target = chains[wanted.source.chain_id], chains[wanted.target.chain_id]
     tokens = {(side.chain_id, side.token) for side in (wanted.source, wanted.target)}
@@ -54,7 +59,7 @@ def evaluate(offer: Offer, wanted: Wanted) -> None:
         source_type=source.chain_type,
         target_type=target.chain_type,
         routers=frozenset(source.routers.get(offer.provider, ())),
-        most_lost=Decimal(settings.MOST_LOST_PERCENT) / 100,
+        max_lost=Decimal(settings.MOST_LOST_PERCENT) / 100,
         allow_opaque=settings.ALLOW_OPAQUE_ROUTES,
         prices=_prices({*tokens, (source.pk, "")}),
     )
@@ -66,7 +71,7 @@ def _prices(tokens: Iterable[tuple[int, str]]) -> dict[tuple[int, str], Price]:
     return {token: Price(each.usd, each.decimals) for token, each in listed if each and each.usd is not None}
 
 
-def keep_route(request: PaymentRequest, token: Token, choice: Choice, asked_at: datetime) -> Route | None:
+def store_route(request: PaymentRequest, token: Token, choice: Choice, asked_at: datetime) -> Route | None:
     """Store an accepted offer as a route with its first quote; return None if its id is already used."""
     offer = choice.offer
     route = Route(
@@ -87,21 +92,25 @@ def keep_route(request: PaymentRequest, token: Token, choice: Choice, asked_at: 
             route.save(force_insert=True)
             _save_quote(route, offer, asked_at)
     except (IntegrityError, DataError):
-        logger.exception("an offer of %s can't be kept: is its id that of an earlier one?", offer.provider)
+        logger.exception(
+            "an offer of %s was not stored: its id may belong to an earlier offer", offer.provider
+        )
         return None
     return route
 
 
-def keep_quote(route: Route, offer: Offer, asked_at: datetime) -> Quote | None:
+def store_quote(route: Route, offer: Offer, asked_at: datetime) -> Quote | None:
     """Store an accepted offer as the route's newest quote; return None if its id is already used.
 
-    The details that the customer was shown don't change.
+    The details that the customer saw don't change.
     """
     try:
         with transaction.atomic():
             quote = _save_quote(route, offer, asked_at)
     except (IntegrityError, DataError):
-        logger.exception("an offer of %s can't be kept: is its id that of an earlier one?", offer.provider)
+        logger.exception(
+            "an offer of %s was not stored: its id may belong to an earlier offer", offer.provider
+        )
         return None
     return quote
 
@@ -124,7 +133,7 @@ def _save_quote(route: Route, offer: Offer, asked_at: datetime) -> Quote:
 
 
 def details_of(offer: Offer) -> dict[str, Any]:
-    """Return the details of an offer to show, and its extra native amount. Amounts are strings."""
+    """Return the displayed details of an offer, and its extra native amount. Amounts are strings."""
     return {
         "amount_out": str(offer.amount_out),
         "amount_out_min": str(offer.amount_out_min),
@@ -154,13 +163,13 @@ def _fee(fee: Fee) -> dict[str, Any]:
 
 
 def contract_called(action: Action) -> str | None:
-    """Return the contract that the wallet's transaction calls; None on Solana, where it calls several programs."""
+    """Return the contract that the wallet's transaction calls; None on Solana, which calls several programs."""
     return action.to if isinstance(action, EvmCall) else None
 
 
 def _dollars(value: Decimal | None) -> str | None:
-    """Return dollars with 4 decimal places, or None for a value that can't be a price."""
-    if value is None or not value.is_finite() or abs(value) >= _MOST_DOLLARS:
+    """Return dollars with 4 decimal places, or None for an implausible price."""
+    if value is None or not value.is_finite() or abs(value) >= _MAX_DOLLARS:
         return None
     return f"{value:.4f}"
 

@@ -1,4 +1,4 @@
-"""Errors of offering, building and approving routes, with messages that say what to do."""
+"""Errors of offering, building and approving routes, with the next step."""
 
 from datetime import datetime
 from math import ceil
@@ -18,10 +18,11 @@ LONGEST_RETRY_SECONDS = 3600
 
 
 def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: bool) -> None:
-    """Raise ApiError unless the request is active and, without `allow_parallel`, not covered by an open payment.
+    """Raise ApiError unless the request is active and, without `allow_parallel`, not covered by an open
+    payment.
 
-    A refund has to be left to be refunded as well: its page stays open after it failed, and its link is public. Its
-    transactions are never sent in parallel: each would refund the amount once more.
+    A refund's amount must also be left: its page stays open after a failure, and its link is public. Refund
+    transactions are never sent in parallel, because each would refund the amount again.
     """
     if request.status != PaymentRequest.Status.ACTIVE or request.is_past_expiry(now):
         state = request.status if request.status != PaymentRequest.Status.ACTIVE else "past its deadline"
@@ -30,7 +31,7 @@ def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: b
             message = f"This refund is {state}. Don't send it."
         raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
     if request.is_paid_in_full:
-        message = "This payment request is paid in full already. Don't pay it again."
+        message = "This payment request is already paid in full. Don't pay it again."
         raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
     if (request.is_refund or not allow_parallel) and covering_payment(request, now):
         if request.is_refund:
@@ -44,9 +45,10 @@ def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: b
 
 
 def require_switched_on(request: PaymentRequest, token: Token) -> None:
-    """Raise ApiError (503) if the requested token, the customer's token, or swaps between them are switched off.
+    """Raise ApiError (503) if the requested token, the customer's token, or swaps between them are switched
+    off.
 
-    A request that carries a refund needs refunds as well: the page of the refund is public.
+    A refund's carrier needs refunds switched on as well, because its page is public.
     """
     require_offered(request.token)
     if request.is_refund:
@@ -59,21 +61,23 @@ def require_switched_on(request: PaymentRequest, token: Token) -> None:
 def require_available(route: Route) -> None:
     """Raise ApiError if the route's token, the requested token or one of their chains is inactive."""
     if not route.request.is_available:
-        what = "Refunds" if route.request.is_refund else "Payments"
+        subject = "Refunds" if route.request.is_refund else "Payments"
         raise expired(
-            f"{what} in {_wanted(route.request)} are unavailable at the moment. Don't send anything now."
+            f"{subject} in {_requested(route.request)} are unavailable at the moment. Don't send anything now."
         )
     if not route.request.is_refund and not (route.chain.is_active and route.token.is_payable):
         message = f"{route.token.symbol} on {route.chain.name} is no longer accepted. Request routes again."
         raise expired(message)
 
 
-def _wanted(request: PaymentRequest) -> str:
+def _requested(request: PaymentRequest) -> str:
     return f"{request.token.symbol} on {request.chain.name}"
 
 
 def require_valid_recipient(client: ChainClient, request: PaymentRequest) -> None:
-    """Raise ApiError if the merchant's wallet can't receive money, and ChainError if no node answers."""
+    """Raise ApiError if the merchant's wallet can't receive the payment. Raises ChainError if no node
+    responds.
+    """
     problem = client.recipient_problem(request.recipient_address)
     if problem is not None:
         owner = "customer" if request.is_refund else "merchant"
@@ -81,23 +85,21 @@ def require_valid_recipient(client: ChainClient, request: PaymentRequest) -> Non
 
 
 def no_node(chain: Chain) -> ApiError:
-    """Return the error for a chain whose nodes gave no usable response."""
     message = f"{chain.name} can't be reached at the moment. Nothing was sent. Try again in a few seconds."
     return ApiError(ErrorCode.NODE_UNAVAILABLE, message, retry_after=NODE_RETRY_SECONDS)
 
 
 def routing_down(request: PaymentRequest, retry_after: float | None) -> ApiError:
-    """Return the error if no routing provider gave a usable response. The message offers the direct route."""
-    wanted = f"{request.token.symbol} on {request.chain.name}"
+    """Return the error for an outage of all routing providers. The message offers the direct route."""
+    token_text = f"{request.token.symbol} on {request.chain.name}"
     message = (
-        f"Routes from other tokens can't be looked up at the moment. Pay in {wanted}, or try again shortly."
+        f"Routes from other tokens are unavailable at the moment. Pay in {token_text}, or try again shortly."
     )
     seconds = ROUTING_RETRY_SECONDS if retry_after is None else ceil(min(retry_after, LONGEST_RETRY_SECONDS))
     return ApiError(ErrorCode.ROUTING_UNAVAILABLE, message, retry_after=max(seconds, 1))
 
 
 def share_spent(request: PaymentRequest, retry_after: float | None) -> ApiError:
-    """Return the error for a client that has used up its share of the providers' quotas."""
     seconds = max(ceil(min(retry_after or ROUTING_RETRY_SECONDS, LONGEST_RETRY_SECONDS)), 1)
     message = (
         f"Too many quotes from your network. Pay in {request.token.symbol} on {request.chain.name}, "
@@ -107,7 +109,6 @@ def share_spent(request: PaymentRequest, retry_after: float | None) -> ApiError:
 
 
 def expired(message: str = "This route is no longer valid. Request routes again.") -> ApiError:
-    """Return the error for a route that is no longer valid."""
     return ApiError(ErrorCode.ROUTE_EXPIRED, message)
 
 

@@ -1,4 +1,4 @@
-"""Find routes to pay the remaining amount of a request, and build the transaction of the chosen one."""
+"""Find routes for the remaining amount of a request, and build the transaction of the chosen one."""
 
 from collections.abc import Callable
 
@@ -39,11 +39,11 @@ def find_routes(
 ) -> list[Route] | NoRoute:
     """Return the routes from `token` in this wallet to exactly the remaining amount.
 
-    The requested token has one direct route. For any other token the routing providers are called, within the share of
-    their quotas that the client `asked_by` has. There are no routes while the requested token or its chain is inactive.
+    The requested token has one direct route. Other tokens need quotes of the routing providers, within the quota
+    share of the client `asked_by`. There are no routes while the requested token or its chain is inactive.
 
     Raises ApiError if the request is not active, if an open payment covers the remaining amount (unless
-    `allow_parallel`), if what it needs is switched off, or if no provider or node answers.
+    `allow_parallel`), if a required feature is switched off, or if no provider or node responds.
     """
     now = timezone.now()
     require_payable(request, now, allow_parallel=allow_parallel)
@@ -55,7 +55,7 @@ def find_routes(
         return no_wallet(request, family.label)
     if token.pk == request.token_id:
         return [offer_direct(request, wallet_address, now)]
-    if request.is_refund:  # exactly what was promised goes back, in the requested token
+    if request.is_refund:  # A refund returns exactly the promised amount in the requested token.
         return no_provider(request)
     offered = offer_swaps(request, wallet_address=wallet_address, token=token, asked_by=asked_by)
     require_switched_on(request, token)
@@ -63,12 +63,11 @@ def find_routes(
 
 
 def require_binding(route: Route, binding: str | None) -> None:
-    """Raise ApiError if the requested `binding` is not possible for `route`."""
     if binding is not None and route.type == PaymentType.SWAP:
         message = "A provider's id binds the transaction of this route. Omit binding."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "binding")
     if binding == "reference" and not can_carry_reference(route.request):
-        message = "Transactions for this request can't carry a reference. Omit binding, or use payer."
+        message = "Transactions for this request can't carry a reference. Omit binding, or send payer."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "binding")
 
 
@@ -84,13 +83,12 @@ def build_transaction(
     """Build and simulate the unsigned transaction for `route`.
 
     A direct transfer carries the request's reference if possible. Otherwise, or with `binding` "payer", the payer's
-    signature of the returned message binds it. A swap is bound by its provider's id. A new quote uses the share of the
-    provider's quota that the client `asked_by` has. A refund's amount is reserved before its transaction is returned,
-    in the history by `actor`.
+    signature of the returned message binds it. A provider's id binds a swap. A new quote uses the quota share of the
+    client `asked_by`. A refund's amount is reserved first, in the history by `actor`.
 
     Raises ApiError if the request is not payable, the route has expired or no longer fits the remaining amount,
     `binding` is not possible, the wallet lacks funds or gas, the transaction would fail, or no node or provider
-    answers.
+    responds.
     """
     require_binding(route, binding)
     now = timezone.now()
@@ -108,7 +106,7 @@ def build_transaction(
         raise refused(route, refusal) from refusal
     except ChainError as error:
         raise no_node(route.chain) from error
-    # Nodes and providers take seconds, and a switch has to work within one.
+    # Check again: nodes and providers take seconds, and a switch must work within one.
     require_switched_on(route.request, route.token)
     if route.request.is_refund:
         reserve_to_send(route.request, actor=actor)

@@ -24,15 +24,15 @@ from payments.providers.registry import get_provider, providers_in_order
 from payments.routes.answers import Built, NoRoute
 from payments.routes.approvals import lacks_approval
 from payments.routes.no_route import no_provider, no_route
-from payments.routes.quotes import contract_called, evaluate, keep_quote, keep_route, wanted_from
+from payments.routes.quotes import contract_called, evaluate, quote_request, store_quote, store_route
 from payments.routes.refusals import expired, no_node, require_valid_recipient, routing_down, share_spent
-from payments.routes.tokens import keep_token
+from payments.routes.tokens import store_token
 
 logger = logging.getLogger(__name__)
 
 QUOTE_LIFETIME = timedelta(seconds=45)
-# The extra native amount of a route changes with every block; it may exceed what the customer reviewed by this much.
-MOST_EXTRA_GROWTH_PERCENT = 10
+# The extra native amount changes with every block; it may exceed the amount that the customer saw by this much.
+MAX_EXTRA_GROWTH_PERCENT = 10
 
 Client = Callable[[Chain], ChainClient]
 
@@ -43,22 +43,21 @@ def offer_swaps(
     wallet_address: str,
     token: Token,
     asked_by: str = "",
-    client: Client = get_client,
 ) -> list[Route] | NoRoute:
-    """Return the providers' routes from `token` to exactly the remaining amount, best first, or why there is none.
+    """Return the providers' routes from `token` to exactly the remaining amount, best first.
 
-    At most two quotes are requested, within the share of the providers' quotas that `asked_by` has. Raises ApiError if
-    no provider or node answers, or if that share is used up.
+    At most two quotes are requested, within the quota share of `asked_by`. Raises ApiError if no provider or node
+    responds, or if that share is used up.
     """
     configured = providers_in_order()
     if not configured:
         return no_provider(request)
-    # Without a pinned router every offer would be refused, so requesting a quote would waste quota.
+    # Without a pinned router every offer would be rejected, and the quote would waste quota.
     providers = [provider for provider in configured if token.chain.routers.get(provider.key)]
     is_named = _is_named(token, token.chain) and _is_named(request.token, request.chain)
-    if not providers or not is_named or not _can_be_proved(request, client):
+    if not providers or not is_named or not _can_be_proved(request):
         return no_route(request, NoOfferCode.NO_ROUTE)
-    wanted = wanted_from(request, wallet_address, token, asked_by=asked_by)
+    wanted = quote_request(request, wallet_address, token, asked_by=asked_by)
     asked_at = timezone.now()
     try:
         choices = quoting.request_offers(wanted, providers=providers, accept=evaluate)
@@ -68,16 +67,16 @@ def offer_swaps(
         raise share_spent(request, spent.retry_after) from spent
     except ProviderDown as down:
         raise routing_down(request, down.retry_after) from down
-    kept_token = keep_token(token)
-    routes = [keep_route(request, kept_token, choice, asked_at) for choice in choices]
+    kept_token = store_token(token)
+    routes = [store_route(request, kept_token, choice, asked_at) for choice in choices]
     return [route for route in routes if route] or no_route(request, NoOfferCode.ROUTE_REFUSED)
 
 
 def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
     """Build and simulate the provider's transaction for `route`. An old quote is requested and checked again.
 
-    A new quote uses the share of the provider's quota that `asked_by` has. Raises ApiError if the route no longer fits
-    the remaining amount or if the price has moved, and TransferRefused and ChainError for the source chain.
+    A new quote uses the quota share of `asked_by`. Raises ApiError if the route no longer fits the remaining amount
+    or if the price has moved. Raises TransferRefused and ChainError for the source chain.
     """
     request = route.request
     if route.amount_due != request.amount_remaining:
@@ -88,7 +87,7 @@ def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
         raise no_node(request.chain) from error
     quote = _fresh_quote(route, asked_by)
     transaction = _prepared(route, quote, client(route.chain))
-    # Meanwhile the request may have been paid, or its token may have been deactivated.
+    # Meanwhile the request may have been paid, or its token deactivated.
     unchanged = PaymentRequest.objects.filter(
         pk=request.pk,
         status=request.status,
@@ -98,7 +97,7 @@ def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
     if not unchanged.filter(chain__is_active=True, token__is_active=True).exists():
         raise expired()
     now = timezone.now()
-    # Stored before the response is sent: a returned transaction binds even if the client never gets the response.
+    # Stored before the response is sent: a returned transaction binds even if the response is lost.
     Quote.objects.filter(pk=quote.pk).update(built_at=now)
     Route.objects.filter(pk=route.pk).update(built_at=now)
     return Built(transaction, Payment.BoundBy.PROVIDER)
@@ -119,16 +118,16 @@ def _prepared(route: Route, quote: Quote, client: ChainClient) -> dict[str, Any]
 
 
 def _spending(route: Route, quote: Quote, action: Action) -> Spending:
-    """Return the limits on what the quote's transaction may spend."""
-    extra = _most_extra(route)
+    """Return the limits for the quote's transaction."""
+    extra = _max_extra(route)
     if isinstance(action, EvmCall):
         extra = action.value - (quote.amount_in if route.token.is_native else 0)
     return Spending(route.token.contract_address, quote.amount_in, extra)
 
 
-def _most_extra(route: Route) -> int:
-    """Return the largest extra native amount of the route, based on what the customer was shown."""
-    return int(route.details["extra_native"]) * (100 + MOST_EXTRA_GROWTH_PERCENT) // 100
+def _max_extra(route: Route) -> int:
+    """Return the largest extra native amount of the route, from the amount that the customer saw."""
+    return int(route.details["extra_native"]) * (100 + MAX_EXTRA_GROWTH_PERCENT) // 100
 
 
 def _fresh_quote(route: Route, asked_by: str) -> Quote:
@@ -139,26 +138,26 @@ def _fresh_quote(route: Route, asked_by: str) -> Quote:
     if timezone.now() < newest.created_at + QUOTE_LIFETIME:
         return newest
     asked_at = timezone.now()
-    offer = _asked_again(route, asked_by)
-    if offer.amount_in > route.amount or extra_native(offer) > _most_extra(route):
+    offer = _requote(route, asked_by)
+    if offer.amount_in > route.amount or extra_native(offer) > _max_extra(route):
         raise expired("The price has moved since this route was offered. Request routes again.")
     if (offer.spender, contract_called(offer.action)) != (route.details["spender"], route.details["calls"]):
         raise expired("This route has changed since it was offered. Request routes again.")
-    quote = keep_quote(route, offer, asked_at)
+    quote = store_quote(route, offer, asked_at)
     if quote is None:
         raise expired()
     return quote
 
 
-def _asked_again(route: Route, asked_by: str) -> Offer:
-    """Request and check the provider's new offer for the same route. Raises ApiError."""
+def _requote(route: Route, asked_by: str) -> Offer:
+    """Request and check a new offer of the provider for the same route. Raises ApiError."""
     request = route.request
-    wanted = wanted_from(request, route.wallet_address, route.token, asked_by=asked_by)
+    wanted = quote_request(request, route.wallet_address, route.token, asked_by=asked_by)
     wanted = replace(wanted, order=Order(route.details["order"]))
     try:
         offer = get_provider(route.provider).quote(wanted)
         evaluate(offer, wanted)
-    except (NoOffer, OfferRefused, KeyError) as error:  # KeyError: the provider is no longer configured
+    except (NoOffer, OfferRefused, KeyError) as error:  # KeyError: the provider is no longer configured.
         logger.info("%s does not offer route %s again: %s", route.provider, route.pk, error)
         raise expired("This route is no longer offered. Request routes again.") from error
     except ShareSpent as spent:
@@ -173,11 +172,11 @@ def _is_named(token: Token, chain: Chain) -> bool:
     return not token.is_native or bool(chain.family.native_alias)
 
 
-def _can_be_proved(request: PaymentRequest, client: Client) -> bool:
-    """Whether our own nodes can verify the delivery: native coin arrives by inner calls, which need traces."""
+def _can_be_proved(request: PaymentRequest) -> bool:
+    """Whether our nodes can verify the delivery: native coin arrives by inner calls, which need traces."""
     if not request.token.is_native:
         return True
     try:
-        return client(request.chain).can_prove_internal_transfers()
+        return get_client(request.chain).can_prove_internal_transfers()
     except ChainError as error:
         raise no_node(request.chain) from error

@@ -1,8 +1,8 @@
 """Tokens that customers can pay with but merchants can't request: listed by a provider, not in the catalogue.
 
-Such a token gets a row when its first route is stored, inactive and tagged `listed`. Routes and payments can refer to
-it, but it appears in no list, payment request or admin choice. Its decimals come from its own contract, because amounts
-depend on them; its symbol and name come from the provider's list. `load_catalogue` may take over the row.
+The first route from such a token stores an inactive row tagged `listed`, to which routes and payments refer. It
+appears in no list, payment request or admin choice. Its decimals come from its contract, because amounts depend on
+them; its symbol and name come from the provider's list. `load_catalogue` may take over the row.
 """
 
 import unicodedata
@@ -17,7 +17,7 @@ from payments.providers import token_list
 from payments.providers.base import ListedToken
 from payments.routes.refusals import no_node
 
-_MOST_DECIMALS = 36
+_MAX_DECIMALS = 36
 
 Client = Callable[[Chain], ChainClient]
 
@@ -25,8 +25,8 @@ Client = Callable[[Chain], ChainClient]
 def token_to_pay_with(chain: Chain, address: str, *, client: Client = get_client) -> Token:
     """Return the token with this address (empty for native coin): the catalogue's, else a provider's.
 
-    A token without a row is returned unsaved; `keep_token` saves it. Raises ApiError if there is no such token, if it
-    was deactivated in the catalogue, or if no node returns its decimals.
+    A token without a row is returned unsaved; `store_token` saves it. Raises ApiError if there is no such token, if
+    the catalogue deactivated it, or if no node returns its decimals.
     """
     message = f"This token on {chain.name} is not supported."
     unknown = ApiError(ErrorCode.TOKEN_UNKNOWN, message, "token_address")
@@ -43,13 +43,12 @@ def token_to_pay_with(chain: Chain, address: str, *, client: Client = get_client
     if listed is None:
         raise unknown
     decimals = _decimals(chain, address, client)
-    if decimals > _MOST_DECIMALS:
+    if decimals > _MAX_DECIMALS:
         raise unknown
     return listed_as_token(chain, listed, decimals)
 
 
 def listed_as_token(chain: Chain, listed: ListedToken, decimals: int) -> Token:
-    """Return an unsaved token for an entry of a provider's list."""
     symbol = _clean(listed.symbol)[:32] or listed.token[:8] or chain.native_symbol
     return Token(
         chain=chain,
@@ -62,16 +61,16 @@ def listed_as_token(chain: Chain, listed: ListedToken, decimals: int) -> Token:
     )
 
 
-def keep_token(token: Token) -> Token:
+def store_token(token: Token) -> Token:
     """Return the token's row, and create it if there is none. Safe to run concurrently."""
     if not token._state.adding:
         return token
     made = {name: getattr(token, name) for name in ("symbol", "name", "decimals", "is_active", "tags")}
-    kept, _ = Token.objects.get_or_create(
+    row, _ = Token.objects.get_or_create(
         chain=token.chain, contract_address=token.contract_address, defaults=made
     )
-    kept.chain = token.chain
-    return kept
+    row.chain = token.chain
+    return row
 
 
 def _clean(text: str) -> str:

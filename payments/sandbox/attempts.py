@@ -36,7 +36,6 @@ class Attempt:
 
     @property
     def hash(self) -> str:
-        """The hash of the payment's own transaction."""
         return self.payment.transaction_hash
 
     def finish(
@@ -46,7 +45,7 @@ class Attempt:
         evidence: Evidence | None = None,
         replacement: TransactionFacts | None = None,
     ) -> Payment:
-        """Decide the payment: evaluate these transactions, each in a final block."""
+        """Evaluate these transactions, each in a final block, and decide the payment."""
         evaluation_input = EvaluationInput(terms(self.request, self.now, evidence))
         outcome = outcome_of(
             self.payment,
@@ -58,7 +57,6 @@ class Attempt:
         return self.decide(outcome)
 
     def decide(self, outcome: Outcome) -> Payment:
-        """Store the outcome, which completes or fails the payment."""
         store([outcome], self.claim_id, self.now)
         self.payment.refresh_from_db()
         if self.payment.is_open:
@@ -69,7 +67,7 @@ class Attempt:
 def open_payment(request: PaymentRequest, payment_id: str | None = None) -> Payment | None:
     """Return the request's newest open simulated payment, or the one with this id.
 
-    Raises ApiError `parameter_invalid` if there is no open one with this id.
+    Raises ApiError `parameter_invalid` for any other id.
     """
     payments = request.payments.filter(is_simulated=True, status__in=Payment.OPEN)
     if payment_id is not None:
@@ -104,7 +102,7 @@ def create(request: PaymentRequest) -> Payment:
 def lease(
     request: PaymentRequest, why: str, payment: Payment | None = None, *, now: datetime | None = None
 ) -> Attempt:
-    """Lease the open simulated payment or a new one. The caller holds the lock of the request."""
+    """Lease the open simulated payment or a new one. The caller must hold the request's lock."""
     payment = payment or create(request)
     claim_id = uuid.uuid4()
     if payment.status == Payment.Status.PENDING:
@@ -116,14 +114,13 @@ def lease(
 
 
 def write(payment: Payment, **columns: Any) -> None:
-    """Write columns of the payment, but never its status."""
     Payment.objects.filter(pk=payment.pk).update(**columns)
     for name, value in columns.items():
         setattr(payment, name, value)
 
 
 def keep_open(payment: Payment, detail: str) -> Payment:
-    """Release the lease; the payment waits for the next simulated outcome, or until it times out."""
+    """Release the lease; the payment waits for the next simulated outcome, or times out."""
     write(
         payment,
         claim_id=None,

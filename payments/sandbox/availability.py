@@ -1,8 +1,8 @@
-"""Which deployments have a sandbox."""
+"""Whether a deployment has a sandbox."""
 
 from django.conf import settings
 
 
 def is_open() -> bool:
-    """Whether this deployment has a sandbox. Only staging has one."""
+    """Only staging has a sandbox."""
     return bool(settings.ENVIRONMENT == "staging")

@@ -1,6 +1,6 @@
-"""The worker of open simulated payments: it completes what the merchant accepted, and times out the others.
+"""Decide open simulated payments: complete those that the merchant accepted, and time out the others.
 
-No chain is asked. The engine's own workers leave simulated payments out.
+No chain is queried. The engine's own workers skip simulated payments.
 """
 
 import logging
@@ -54,7 +54,7 @@ def _decide(payment: Payment, now: datetime) -> None:
         if current is None:
             return
         current.request = request
-        # Outside staging nothing simulated may count, also what a deployment brought from its time as staging.
+        # Outside staging no simulated payment may count, even one from a deployment's time as staging.
         if current.accepted_by and is_open():
             accept(request, current)
         elif is_timed_out(current, now):

@@ -1,4 +1,4 @@
-"""Let a request's time end before its `expires_at`."""
+"""Expire a request before its `expires_at`."""
 
 from datetime import datetime, timedelta
 
@@ -24,14 +24,14 @@ def expire(request: PaymentRequest) -> None:
     expires_at = min(request.expires_at, now - timedelta(microseconds=1))
     request.expires_at = expires_at
     if is_held(request, now):
-        message = "A payment for this request is on its way. Wait until it has completed or failed."
+        message = "A payment for this request is in progress. Wait until it has completed or failed."
         raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
     _write(request, expires_at)
     expire_request(request, now, actor=ACTOR)
 
 
 def let_price_expire(request: PaymentRequest) -> None:
-    """Expire the locked request, if it has not expired yet, and end the time for which its price holds."""
+    """Expire the locked request if it is active, and end the time for which its price is valid."""
     if request.status != PaymentRequest.Status.EXPIRED:
         expire(request)
     if request.price is not None:

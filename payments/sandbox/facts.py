@@ -1,4 +1,4 @@
-"""Invent what a node would return about a simulated transaction. Nothing is written here."""
+"""Invent a node's response about a simulated transaction. Stores nothing."""
 
 import uuid
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ def check(
     *,
     is_deep: bool = True,
 ) -> ChainCheck:
-    """Return the chain check. Block 0 is final, or without `is_deep` one confirmation is missing or more."""
+    """Return the chain check. Block 0 is final; without `is_deep` at least one confirmation is missing."""
     finality = Finality.parse(request.chain.confirmations)
     needed = finality.confirmations or 1
     if is_deep:

@@ -1,11 +1,9 @@
-"""The names of the outcomes, and which of them take a payment's or a refund's id."""
+"""The names of the outcomes, and which ids each accepts."""
 
 from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """The outcomes that can be simulated."""
-
     PAID = "paid"
     UNDERPAID = "underpaid"
     OVERPAID = "overpaid"
@@ -49,7 +47,7 @@ CHANGES_REFUND = frozenset(
         Outcome.REFUND_CANCELLED,
     }
 )
-# The others decide a payment, which `payment_id` may name, except for those that concern the request or a new payment.
+# These decide a payment, which `payment_id` may name. The remaining ones concern the request or a new payment.
 DECIDES_PAYMENT = (
     frozenset(Outcome)
     - CREATES_REFUND

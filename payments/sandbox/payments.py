@@ -1,4 +1,4 @@
-"""The outcomes of a simulated payment that is no swap.
+"""The outcomes of a simulated direct payment.
 
 Each function takes the locked request, the reason for the history, and the open simulated payment to decide; without
 one, it creates a payment.
@@ -34,7 +34,6 @@ def pay(request: PaymentRequest, amount: int, why: str, payment: Payment | None 
 
 
 def fail(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
-    """Fail a payment whose transaction was reverted."""
     attempt = lease(request, why, payment)
     reverted = replace(facts.mined(request, attempt.hash, attempt.now), succeeded=False)
     return attempt.finish({attempt.hash: reverted})
@@ -57,7 +56,7 @@ def speed_up(request: PaymentRequest, why: str, payment: Payment | None = None) 
     """Continue a payment with the transaction by which the wallet sped it up."""
     attempt = lease(request, why, payment or leave_pending(request, why))
     sped_up = attempt.payment
-    # The sender, nonce and effect are not stored: no real transaction has the same.
+    # The sender, nonce and effect are not stored, because no real transaction has the same.
     sped_up.from_address, sped_up.nonce, sped_up.effect = facts.payer_of(request), 0, _EFFECT
     replacement = replace(
         facts.unmined(request, facts.new_hash(request), attempt.now, _amount(request, sped_up)),
@@ -79,18 +78,18 @@ def leave_unbound(
     evidence = Evidence(reference=own, foreign=frozenset({facts.FOREIGN_REFERENCE}))
     references = (own, facts.FOREIGN_REFERENCE) if outcome == Outcome.AMBIGUOUS else ()
     transfer = facts.transfer(request, _amount(request, attempt.payment), references)
-    found = facts.mined(request, attempt.hash, attempt.now, transfer)
-    found = replace(found, is_complete=outcome != Outcome.NOT_VERIFIABLE)
-    return attempt.finish({attempt.hash: found}, evidence=evidence)
+    transaction = facts.mined(request, attempt.hash, attempt.now, transfer)
+    transaction = replace(transaction, is_complete=outcome != Outcome.NOT_VERIFIABLE)
+    return attempt.finish({attempt.hash: transaction}, evidence=evidence)
 
 
 def accept(request: PaymentRequest, payment: Payment) -> Payment:
     """Complete a payment that the merchant has accepted with the amount that had arrived."""
     attempt = lease(request, "accepted; simulated", payment)
     transfer = facts.transfer(request, _amount(request, payment), ())
-    found = facts.mined(request, attempt.hash, attempt.now, transfer)
+    transaction = facts.mined(request, attempt.hash, attempt.now, transfer)
     evidence = Evidence(reference=bytes(request.reference), is_accepted=True)
-    return attempt.finish({attempt.hash: found}, evidence=evidence)
+    return attempt.finish({attempt.hash: transaction}, evidence=evidence)
 
 
 def lose(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
@@ -101,7 +100,7 @@ def lose(request: PaymentRequest, why: str, payment: Payment | None = None) -> P
 
 
 def replace_by_another(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
-    """Fail a payment in whose place the wallet sent another transaction, such as a cancellation."""
+    """Fail a payment that another transaction replaced, such as a cancellation."""
     attempt = lease(request, why, payment or leave_pending(request, why))
     write(attempt.payment, **UNKNOWN)
     other = facts.mined(request, facts.new_hash(request), attempt.now)
@@ -116,12 +115,11 @@ def time_out(request: PaymentRequest, why: str, payment: Payment | None = None) 
 
 
 def end_abandoned(attempt: Attempt) -> Payment:
-    """Fail a leased payment that has been undecided for 24 hours."""
     return attempt.decide(timed_out(attempt.payment))
 
 
 def _see(request: PaymentRequest, payment: Payment, *, is_mined: bool, detail: str | None = None) -> Payment:
-    """Store the progress of an open payment that can't be counted yet."""
+    """Store the progress of an open payment that isn't final yet."""
     now = timezone.now()
     amount, hash_ = _amount(request, payment), payment.transaction_hash
     seen = (
@@ -138,12 +136,12 @@ def _see(request: PaymentRequest, payment: Payment, *, is_mined: bool, detail: s
 
 
 def _amount(request: PaymentRequest, payment: Payment) -> int:
-    """Return what the payment transfers if the outcome does not say it, in base units."""
+    """Return the payment's default amount in base units."""
     return payment.amount or request.amount_remaining or request.amount
 
 
 def remainder(request: PaymentRequest, payment: Payment | None) -> int:
-    """Return what `paid` transfers: the remaining amount or, if nothing remains, that of the open payment."""
+    """Return the amount of `paid`: the remaining amount or, if nothing remains, that of the open payment."""
     amount = request.amount_remaining or (payment.amount if payment else None)
     if not amount:
         message = f"The payment request is {request.status}, and nothing remains to be paid."
@@ -152,7 +150,7 @@ def remainder(request: PaymentRequest, payment: Payment | None) -> int:
 
 
 def part(request: PaymentRequest) -> int:
-    """Return what `underpaid` transfers: half of the remaining amount."""
+    """Return the amount of `underpaid`: half of the remaining amount."""
     amount = remainder(request, None)
     if amount == 1:
         message = "Only one base unit remains to be paid, so it can't be underpaid."
@@ -161,9 +159,9 @@ def part(request: PaymentRequest) -> int:
 
 
 def excessive(request: PaymentRequest) -> int:
-    """Return what `overpaid` transfers: a tenth of the amount more than what remains.
+    """Return the amount of `overpaid`: the remaining amount and a tenth of the requested amount.
 
-    At least one base unit more, and at most what the amount columns can hold.
+    The excess is at least one base unit; the sum is at most the maximum of the amount columns.
     """
     surplus = min(max(request.amount // 10, 1), UINT256_MAX - max(request.amount, request.amount_paid))
     if surplus == 0:

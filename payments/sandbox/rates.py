@@ -1,4 +1,4 @@
-"""A price whose rate is not available, for one request of one merchant."""
+"""Simulate a missing rate for one new request with a price."""
 
 from config.api.errors import ApiError, ErrorCode
 from payments.requests.creation import NewRequest
@@ -11,10 +11,8 @@ _RETRY_SECONDS = 5
 
 
 def require_rate(order: NewRequest) -> None:
-    """Raise ApiError `rate_unavailable` if a new request with a price simulates that, on staging."""
+    """Raise ApiError `rate_unavailable` on staging if the metadata of a new request simulates it."""
     is_simulated = order.metadata.get(METADATA_KEY) == METADATA_VALUE
     if is_open() and is_simulated and order.price is not None:
-        message = (
-            f"Simulated: there is no reliable rate. Leave {METADATA_KEY} out of the metadata to get one."
-        )
+        message = f"Simulated: there is no reliable rate. Remove {METADATA_KEY} from the metadata to get one."
         raise ApiError(ErrorCode.RATE_UNAVAILABLE, message, retry_after=_RETRY_SECONDS)

@@ -18,7 +18,7 @@ _FINISHED = (Refund.Status.COMPLETED, Refund.Status.CANCELLED)
 
 
 def create(request: PaymentRequest, outcome: Outcome, why: str, payment_id: str | None) -> None:
-    """Create a refund of all that can be refunded, and for `refunded` send it too."""
+    """Create a refund of everything that can be refunded; for `refunded`, send it too."""
     has_address = outcome != Outcome.REFUND_REQUIRES_ADDRESS
     _end_paid(request, why, in_full=outcome == Outcome.REFUNDED)
     refund = _create(request, why, payment_id, payer_of(request) if has_address else None)
@@ -27,7 +27,7 @@ def create(request: PaymentRequest, outcome: Outcome, why: str, payment_id: str 
 
 
 def change(request: PaymentRequest, outcome: Outcome, why: str, refund_id: str | None) -> None:
-    """Change the refund with this id or the newest unfinished one; without one, a new refund."""
+    """Change the refund with this id or the newest unfinished one; without one, create a refund."""
     refund = _refund(request, outcome, refund_id)
     if outcome == Outcome.REFUND_CLAIMED:
         _claim(refund or _new(request, why, None))
@@ -73,23 +73,23 @@ def _create(request: PaymentRequest, why: str, payment_id: str | None, address: 
 
 
 def _end_paid(request: PaymentRequest, why: str, *, in_full: bool) -> None:
-    """Pay what remains of an active request, so that it is completed and can be refunded.
+    """Pay the rest of an active request, so that it is completed and can be refunded.
 
-    An expired or cancelled request is paid if it has no payment yet or, with `in_full`, if a part is missing. What was
-    refunded is not paid again.
+    An expired or cancelled request is paid if it has no payment yet or, with `in_full`, if a part is missing.
+    Refunded amounts are not paid again.
     """
     is_active = request.status == PaymentRequest.Status.ACTIVE
     missing = request.amount_remaining if is_active else max(request.amount - request.amount_paid, 0)
     if missing and (is_active or in_full or not request.amount_paid):
         payments.pay(request, missing, why, open_payment(request))
-    # What comes after its price has expired does not complete it.
+    # A payment after the price has expired doesn't complete the request.
     current = lock_request(request.pk)
     if current.status == PaymentRequest.Status.ACTIVE:
         expire(current)
 
 
 def _claim(refund: Refund) -> Refund:
-    """Give the refund an address as if the customer had signed for it."""
+    """Set an address as if the customer had signed for it."""
     return set_address(refund, payer_of(refund.request), actor=ACTOR).refund
 
 
@@ -100,7 +100,7 @@ def _send(refund: Refund, outcome: Outcome, why: str) -> Payment:
         raise ApiError(ErrorCode.REFUND_NOT_READY, message)
     carrier = lock_request(refund.carrier.pk)
     sent = open_payment(carrier)
-    # A cancelled refund that was sent all the same is completed.
+    # A cancelled refund that was sent anyway is completed.
     if sent is None and refund.cancelled_at is None:
         reserve_to_send(carrier, actor=ACTOR)
     match outcome:

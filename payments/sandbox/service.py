@@ -34,7 +34,7 @@ def simulate(
     """
     if not is_open():
         raise ApiError(ErrorCode.RESOURCE_MISSING, "The sandbox is available on staging only.")
-    _require_taken(outcome, payment_id, refund_id)
+    _require_accepted(outcome, payment_id, refund_id)
     why = f"simulated as {outcome.value} by {by}"
     with transaction.atomic():
         request = lock_request(request_id)
@@ -55,15 +55,17 @@ def simulate(
     return PaymentRequest.objects.select_related("token", "chain", "merchant").get(pk=request_id)
 
 
-def _require_taken(outcome: Outcome, payment_id: str | None, refund_id: str | None) -> None:
+def _require_accepted(outcome: Outcome, payment_id: str | None, refund_id: str | None) -> None:
     """Reject an id that the outcome would ignore."""
-    takes_payment = outcome in DECIDES_PAYMENT | CREATES_REFUND
-    for name, value, is_taken in (
-        ("payment_id", payment_id, takes_payment),
+    accepts_payment = outcome in DECIDES_PAYMENT | CREATES_REFUND
+    for name, value, is_accepted in (
+        ("payment_id", payment_id, accepts_payment),
         ("refund_id", refund_id, outcome in CHANGES_REFUND),
     ):
-        if value is not None and not is_taken:
-            raise ApiError(ErrorCode.PARAMETER_INVALID, f"The outcome {outcome.value} takes no {name}.", name)
+        if value is not None and not is_accepted:
+            raise ApiError(
+                ErrorCode.PARAMETER_INVALID, f"The outcome {outcome.value} doesn't accept {name}.", name
+            )
 
 
 def _decide(request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | None) -> None:
@@ -95,7 +97,7 @@ def _decide(request: PaymentRequest, outcome: Outcome, why: str, payment: Paymen
 
 
 def _end(request: PaymentRequest, outcome: Outcome, why: str) -> None:
-    """Expire the request and, for `paid_late`, pay it then with a new payment."""
+    """Expire the request. For `paid_late`, then pay it with a new payment."""
     if outcome == Outcome.EXPIRED:
         expire(request)
         return
@@ -104,7 +106,7 @@ def _end(request: PaymentRequest, outcome: Outcome, why: str) -> None:
 
 
 def _undo(request: PaymentRequest, why: str, payment_id: str | None) -> None:
-    """Flag a payment as reorged: the named one, or a new one for the remaining amount, or else the newest."""
+    """Flag a payment as reorged: the named one, else a new one for the remaining amount, else the newest."""
     credited = request.payments.filter(is_simulated=True, status=Payment.Status.COMPLETED, reorged=False)
     if payment_id is not None:
         payment = credited.filter(pk=payment_id).first()
@@ -122,12 +124,12 @@ def _undo(request: PaymentRequest, why: str, payment_id: str | None) -> None:
 
 
 def _restore(request: PaymentRequest, payment_id: str | None) -> None:
-    """End the flag of a reorged payment: the named one, or else the newest."""
+    """Remove the flag of a reorged payment: the named one, else the newest."""
     lost = request.payments.filter(is_simulated=True, status=Payment.Status.COMPLETED, reorged=True)
     if payment_id is not None:
         lost = lost.filter(pk=payment_id)
     payment = lost.order_by("-created_at", "-id").first()
     if payment is None:
-        message = "There is no such simulated payment that is reorged. Simulate reorged first."
+        message = "No reorged simulated payment matches. Simulate reorged first."
         raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
     clear_reorged(payment)

@@ -30,7 +30,7 @@ def deliver(request: PaymentRequest, amount: int, why: str, payment: Payment | N
 
 
 def end(request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | None) -> Payment:
-    """Fail a swap because its provider reports that nothing will be delivered as requested."""
+    """Fail a swap because its provider reports a failure or another result."""
     attempt = _start(request, request.amount_remaining or request.amount, why, payment)
     status = SwapStatus(_ENDS[outcome], raw=_ENDS[outcome].value)
     ended = read_status(status, _journey(request))

@@ -1,7 +1,7 @@
-"""Update the daily statistics, which exclude simulated payments. A row lock lets one process work at a time.
+"""Update the daily statistics, which exclude simulated payments. A row lock serialises the processes.
 
-Changes of requests are found by their history; payments and deliveries count on the day on which they finished. A day
-is always recounted and replaced as a whole, so that repeating it changes nothing.
+The history shows which requests changed; payments and deliveries count on the day on which they finished. A day is
+always recounted and replaced as a whole, so repeating it changes nothing.
 """
 
 import time
@@ -44,19 +44,19 @@ from webhooks.models import Delivery
 
 # A change becomes visible at its commit, slightly after its timestamp.
 OVERLAP = timedelta(minutes=5)
-# How much one step catches up, and how long one run keeps starting further steps.
+# The period of one step, and the time within which a run starts further steps.
 STEP = timedelta(days=1)
 WORK_SECONDS = 15.0
 
-# Deliveries are deleted after 30 days, so those of an older day than this may be incomplete.
+# Deliveries are deleted after 30 days, so earlier days may be incomplete.
 DELIVERIES_COMPLETE = timedelta(days=28)
 
 _DAY = timedelta(days=1)
-Key = Any  # a merchant's id, or None for all of them
+Key = Any  # A merchant's id, or None for all merchants.
 
 
 def update_statistics(*, now: Callable[[], datetime] = timezone.now) -> int:
-    """Recount the days that changed, then past days that were never counted; return how many days.
+    """Recount the days that changed, then days that were never counted; return the number of days.
 
     Return 0 if another process holds the lock. A run is one transaction.
     """
@@ -87,7 +87,7 @@ def update_statistics(*, now: Callable[[], datetime] = timezone.now) -> int:
 
 
 def _count_late_values(now: datetime, deadline: float) -> int:
-    """Recount the past days whose payments got values later, such as after an outage of the rate sources."""
+    """Recount past days whose payments were valued later, such as after an outage of the rate sources."""
     counted = 0
     for day, rows in late_days(now).items():
         if time.monotonic() > deadline:
@@ -111,13 +111,12 @@ def rebuild(first: date, last: date) -> Iterator[date]:
 
 
 def first_day() -> date | None:
-    """Return the day of the oldest payment request, or None where there is none."""
     oldest: datetime | None = PaymentRequest.objects.aggregate(oldest=Min("created_at"))["oldest"]
     return oldest.astimezone(UTC).date() if oldest else None
 
 
 def changed_days(since: datetime, until: datetime) -> list[date]:
-    """Return, in order, the days whose statistics may have changed between the two times."""
+    """Return the days whose statistics may have changed between the two times, in order."""
     days = {since.astimezone(UTC).date() + step * _DAY for step in range((until - since).days + 2)}
     days = {day for day in days if day <= until.astimezone(UTC).date()}
     # The first simulated payment removes its request from the statistics.
@@ -141,7 +140,7 @@ def write_day(day: date, *, today: date) -> None:
 
 
 def _keep_earlier_deliveries(day: date, statistics: list[DailyFigures]) -> list[DailyFigures]:
-    """Keep the earlier delivery counts of an old day, whose deliveries may have been deleted since."""
+    """Keep the delivery counts of an old day, whose deliveries may have been deleted since."""
     counted = {row.merchant_id: row for row in statistics}
     for before in DailyFigures.objects.filter(day=day):
         row = counted.setdefault(before.merchant_id, DailyFigures(day=day, merchant_id=before.merchant_id))
@@ -151,7 +150,7 @@ def _keep_earlier_deliveries(day: date, statistics: list[DailyFigures]) -> list[
 
 
 def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume], list[DailyValue]]:
-    """Return the statistics of one day for each active merchant and for all merchants. Nothing is stored."""
+    """Return the statistics of one day for each active merchant and for all merchants. Stores nothing."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     end = start + _DAY
     statistics: dict[Key, dict[str, Any]] = defaultdict(dict)
@@ -249,6 +248,6 @@ def _locked_progress(now: datetime, *, wait: bool = False) -> FiguresProgress | 
         with connection.cursor() as cursor:
             cursor.execute(
                 "SET LOCAL lock_timeout = 0"
-            )  # a run may take longer than other locks are waited for
+            )  # A run may take longer than other locks may be waited for.
     FiguresProgress.objects.get_or_create(pk=1, defaults={"seen_until": start, "filled_from": today})
     return FiguresProgress.objects.select_for_update(skip_locked=not wait).filter(pk=1).first()

@@ -1,6 +1,6 @@
 """Histograms of durations, which can be summed over days and merchants and still give percentiles.
 
-Each bucket is about a quarter longer than the one before, so a percentile is off by at most about a seventh.
+Each bucket is about a quarter longer than the previous one, so a percentile is off by at most about a seventh.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ BOUNDS_MS: tuple[int, ...] = tuple(
 
 
 def total(counts: Iterable[Sequence[int]]) -> list[int]:
-    """Return the sums of these histograms by bucket; shorter ones are padded with zeros."""
+    """Sum these histograms by bucket; shorter ones are padded with zeros."""
     added = [0] * (len(BOUNDS_MS) + 1)
     for each in counts:
         for step, count in enumerate(each):
@@ -33,11 +33,11 @@ def percentile(counts: Sequence[int], part: int) -> int | None:
     number = sum(counts)
     if number == 0:
         return None
-    wanted = -(-number * part // 100)
-    seen = 0
+    rank = -(-number * part // 100)
+    cumulative = 0
     for step, count in enumerate(counts):
-        seen += count
-        if seen >= wanted:
+        cumulative += count
+        if cumulative >= rank:
             return _middle(step)
     return _middle(len(counts) - 1)
 

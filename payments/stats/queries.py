@@ -19,24 +19,21 @@ MEDIAN, SLOWEST = 50, 95
 
 @dataclass(frozen=True)
 class Period:
-    """A number of whole days (UTC). The last one may not be over yet."""
+    """A number of whole days (UTC). The last day may not be over yet."""
 
     last: date
     days: int
 
     @property
     def first(self) -> date:
-        """The first day."""
         return self.last - timedelta(days=self.days - 1)
 
     @property
     def dates(self) -> list[date]:
-        """All days, in order."""
         return [self.first + timedelta(days=step) for step in range(self.days)]
 
     @property
     def before(self) -> "Period":
-        """The period of the same length just before."""
         return Period(self.first - timedelta(days=1), self.days)
 
 
@@ -55,23 +52,22 @@ class Totals:
 
     @property
     def unpaid(self) -> int:
-        """How many of the created requests ended unpaid."""
         return self.created - self.paid - self.still_open
 
     @property
     def conversion(self) -> tuple[int, int]:
-        """The number of paid and of created requests."""
+        """The numbers of paid and of created requests."""
         return self.paid, self.created
 
     @property
     def success(self) -> tuple[int, int]:
-        """The number of successful and of finished deliveries."""
+        """The numbers of successful and of finished deliveries."""
         return self.delivered, self.delivered + self.given_up
 
 
 @dataclass(frozen=True)
 class TokenVolume:
-    """The verified volume of one token in base units: the total, and the amount of each day of the period."""
+    """The verified volume of one token in base units, in total and for each day of the period."""
 
     token: Token
     payments: int
@@ -81,7 +77,7 @@ class TokenVolume:
 
 @dataclass(frozen=True)
 class CurrencyVolume:
-    """What the verified payments were worth in one currency: the total, and the worth of each day of the period."""
+    """The value of the verified payments in one currency, in total and for each day of the period."""
 
     currency: str
     payments: int
@@ -90,12 +86,11 @@ class CurrencyVolume:
 
 
 def totals(merchant: Merchant | None, period: Period) -> Totals:
-    """Return the statistics of the whole period."""
     return _added_up(_rows(merchant, period))
 
 
 def by_day(merchant: Merchant | None, period: Period) -> list[Totals]:
-    """Return the statistics of each day in order, with zeros for days without any."""
+    """Return the statistics of each day in order, with zeros for empty days."""
     rows: dict[date, list[DailyFigures]] = defaultdict(list)
     for row in _rows(merchant, period):
         rows[row.day].append(row)
@@ -103,7 +98,7 @@ def by_day(merchant: Merchant | None, period: Period) -> list[Totals]:
 
 
 def volumes(merchant: Merchant | None, period: Period) -> list[TokenVolume]:
-    """Return the volume of each token, the one with the most payments first."""
+    """Return the volume of each token, most payments first."""
     rows = DailyVolume.objects.filter(merchant=merchant, day__range=(period.first, period.last))
     days: dict[int, dict[date, tuple[int, int]]] = defaultdict(dict)
     for token_id, day, payments, amount in rows.values_list("token", "day", "payments", "amount"):
@@ -114,7 +109,7 @@ def volumes(merchant: Merchant | None, period: Period) -> list[TokenVolume]:
 
 
 def values(merchant: Merchant | None, period: Period) -> list[CurrencyVolume]:
-    """Return the volume in each reporting currency, the one with the most payments first."""
+    """Return the volume in each reporting currency, most payments first."""
     rows = DailyValue.objects.filter(merchant=merchant, day__range=(period.first, period.last))
     days: dict[str, dict[date, tuple[int, Decimal]]] = defaultdict(dict)
     for currency, day, payments, amount in rows.values_list("currency", "day", "payments", "amount"):

@@ -1,7 +1,7 @@
-"""What the payments of a day are worth in their merchants' reporting currencies, as the payments themselves say.
+"""Count the values of a day's payments in their merchants' reporting currencies.
 
-A payment counts on the day on which it completed, in the currency of its `value`. One without a value is in no row, so
-the payments of a day that have none are those of its volumes minus these. Currencies are never added up.
+A payment counts on the day of its completion, in the currency of its `value`. Payments without a value are those in
+the day's volumes that are missing here. Currencies are never added up.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from payments.models import DailyValue, LateValue, Payment
 
 
 def count_values(day: date, completed: QuerySet[Payment]) -> list[DailyValue]:
-    """Return the rows of one day for each merchant and for all of them. Nothing is stored."""
+    """Return the rows of one day for each merchant and for all of them. Stores nothing."""
     amount = Cast(KT("value__amount"), DecimalField(max_digits=110, decimal_places=3))
     rows = completed.filter(value__isnull=False).annotate(currency=KT("value__currency"))
     sums: dict[tuple[Any, str], tuple[int, Decimal]] = {}
@@ -34,10 +34,10 @@ def count_values(day: date, completed: QuerySet[Payment]) -> list[DailyValue]:
 
 
 def note_late_values(payments: Iterable[Payment]) -> None:
-    """Have the days of these payments counted again. Call it in the transaction that stores their values.
+    """Schedule a recount of these payments' days. Call it in the transaction that stores their values.
 
-    Today is counted all the time. Each call adds rows of its own: a row that another process has read, and deletes
-    once it has counted the day, would not make it count these values too.
+    Today is counted all the time. Each call adds rows of its own: a row that another process has already read would
+    not make it count these values too.
     """
     today = timezone.now().astimezone(UTC).date()
     days = {payment.completed_at.astimezone(UTC).date() for payment in payments if payment.completed_at}

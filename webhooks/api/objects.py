@@ -55,7 +55,7 @@ _DELIVERY: dict[str, Any] = {
     _CONFIGURATION,
 )
 class WebhookConfiguration(Answer, kw_only=True):
-    """A merchant's endpoint with its secret in plain text; all null if there is none."""
+    """A merchant's endpoint with its secret in plain text; all null without an endpoint."""
 
     object: Annotated[Literal["webhook_configuration"], doc("Always `webhook_configuration`.")] = (
         "webhook_configuration"
@@ -86,7 +86,6 @@ class WebhookConfiguration(Answer, kw_only=True):
 
     @classmethod
     def of(cls, endpoint: Endpoint | None, now: datetime) -> Self:
-        """Return the configuration of this endpoint."""
         if endpoint is None:
             return cls()
         expires = endpoint.previous_secret_expires_at
@@ -114,8 +113,6 @@ class WebhookConfiguration(Answer, kw_only=True):
     },
 )
 class TestResult(Answer, kw_only=True):
-    """The result of a test event."""
-
     event_id: Annotated[str, doc("The test event's id: `evt_` and 24 characters.")]
     delivered: Annotated[bool, doc("Whether your endpoint returned 2xx within 10 seconds.")]
     status_code: Annotated[int | None, doc("The HTTP status of the response; null without a response.")]
@@ -129,8 +126,6 @@ class TestResult(Answer, kw_only=True):
     {"object": "webhook_redelivery", "since": "2026-11-20T08:00:00Z", "count": 42},
 )
 class Redelivery(Answer, kw_only=True):
-    """How many deliveries are sent again."""
-
     object: Annotated[str, doc("Always `webhook_redelivery`.")] = "webhook_redelivery"
     since: Annotated[Time, doc("The requested time.")]
     count: Annotated[int, doc("The number of deliveries that are pending again.", ge=0)]
@@ -147,7 +142,7 @@ class Redelivery(Answer, kw_only=True):
     },
 )
 class EventEnvelope(Answer, kw_only=True):
-    """An event. It is stored as the bytes that are sent, so this only describes it (`webhooks.events.envelope`)."""
+    """Describes an event, which is stored as the bytes that are sent (`webhooks.events.envelope`)."""
 
     id: Annotated[str, doc("`evt_` and 24 characters. Act once per id: the same event can arrive again.")]
     type: Annotated[EventTypeText, doc("The event type.")]
@@ -160,8 +155,6 @@ EventList = list_of(EventEnvelope, "EventList")
 
 @described("WebhookAttempt", "One attempt to send a delivery.", _ATTEMPT)
 class AttemptObject(Answer, kw_only=True):
-    """One attempt; `duration_ms` is null while it is under way."""
-
     number: Annotated[int, doc("The number of the attempt, from 1. A redelivery continues the count.")]
     url: Annotated[str, doc("The URL of the attempt.")]
     started_at: Annotated[Time, doc("The time of the start.")]
@@ -172,7 +165,6 @@ class AttemptObject(Answer, kw_only=True):
 
     @classmethod
     def of(cls, attempt: Attempt) -> Self:
-        """Return the attempt's object."""
         return cls(
             number=attempt.number,
             url=attempt.url,
@@ -186,8 +178,6 @@ class AttemptObject(Answer, kw_only=True):
 
 @described("WebhookDelivery", "The sending of one event to one URL.", _DELIVERY)
 class DeliveryObject(Answer, kw_only=True):
-    """A delivery without its attempts."""
-
     id: Annotated[str, doc("`del_` and 24 characters.")]
     object: Annotated[Literal["webhook_delivery"], doc("Always `webhook_delivery`.")] = "webhook_delivery"
     event_id: Annotated[str, doc("The event's id. A test event is in no list of events.")]
@@ -203,7 +193,7 @@ class DeliveryObject(Answer, kw_only=True):
         Choices(Delivery.Status.choices),
         doc("`pending` while attempts remain, `delivered` after a 2xx, `failed` after the eighth attempt."),
     ]
-    attempt_count: Annotated[int, doc("The number of attempts, including one under way.")]
+    attempt_count: Annotated[int, doc("The number of attempts, including one in progress.")]
     next_attempt_at: Annotated[
         Time | None,
         doc(
@@ -217,7 +207,7 @@ class DeliveryObject(Answer, kw_only=True):
 
     @classmethod
     def of(cls, delivery: Delivery, **own: Any) -> Self:
-        """Return the delivery's object; `own` are the fields that only this kind of object has."""
+        """Return the delivery's object. `own` has the fields of the subclass."""
         return cls(
             id=delivery.id,
             event_id=delivery.public_event_id,
@@ -235,7 +225,7 @@ class DeliveryObject(Answer, kw_only=True):
 
 
 def _url(delivery: Delivery) -> str | None:
-    """Return where it goes now: the payment request's own URL, else the endpoint's of the moment."""
+    """Return the current URL: the payment request's own, else the endpoint's."""
     if delivery.url_override:
         return delivery.url_override
     endpoint = getattr(delivery.merchant, "webhook_endpoint", None)
@@ -246,13 +236,10 @@ def _url(delivery: Delivery) -> str | None:
     "WebhookDeliveryDetail", "A delivery with all of its attempts.", {**_DELIVERY, "attempts": [_ATTEMPT]}
 )
 class DeliveryDetail(DeliveryObject, kw_only=True):
-    """A delivery with every attempt, oldest first."""
-
     attempts: Annotated[list[AttemptObject], doc("All attempts, oldest first.")]
 
 
 def delivery_detail(delivery: Delivery) -> DeliveryDetail:
-    """Return the delivery with every attempt."""
     return DeliveryDetail.of(
         delivery, attempts=[AttemptObject.of(each) for each in delivery.attempt_set.all()]
     )

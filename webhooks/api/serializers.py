@@ -1,5 +1,3 @@
-"""The bodies and queries of the calls under `/api/webhooks` and `/api/events`."""
-
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -21,12 +19,12 @@ from webhooks.endpoints.configuration import UNCHANGED, Change
 from webhooks.event_types import EventType
 from webhooks.models import Delivery
 
-_MOST_TYPES_NAMED = 50
+_MAX_TYPES_NAMED = 50
 
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
 class WebhookAddressField(TextField):
-    """An address that the service itself calls: never a private one."""
+    """A URL that the service itself calls: never a private address."""
 
     default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
 
@@ -34,7 +32,6 @@ class WebhookAddressField(TextField):
         super().__init__(code=ErrorCode.URL_INVALID, **options)
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the address unchanged, or refuse it."""
         text = super().to_internal_value(data)
         try:
             check_url(text)
@@ -45,16 +42,13 @@ class WebhookAddressField(TextField):
 
 
 class EventTypesField(serializers.ListField):
-    """Names of event types."""
-
     child = OneOfField(choices=EventType.choices)
 
     def to_internal_value(self, data: Any) -> list[Any]:
-        """Return the types, or refuse what is no list of them."""
         if not isinstance(data, list):
             raise invalid(f"This should be an array of event types; got {kind_of(data)}.")
-        if not 1 <= len(data) <= _MOST_TYPES_NAMED:
-            message = f"This should name 1 to {_MOST_TYPES_NAMED} event types; null means the default ones."
+        if not 1 <= len(data) <= _MAX_TYPES_NAMED:
+            message = f"This should name 1 to {_MAX_TYPES_NAMED} event types; null means the default ones."
             raise invalid(message)
         return self.run_child_validation(data)
 
@@ -71,10 +65,10 @@ class EventTypesField(serializers.ListField):
     },
 )
 class EndpointChangeSerializer(StrictSerializer):
-    """The body of PUT. Other fields than `url` that are left out or null keep their value.
+    """The body of PUT. Omitted or null fields other than `url` keep their value.
 
-    `enabled_events` alone has a null of its own: the default types again. Without `url` it sets the types that requests
-    with their own `webhook_url` get; `configure` rejects this while the merchant has a URL.
+    A null `enabled_events` restores the default types. Without `url` it sets the types for requests with their own
+    `webhook_url`; `configure` rejects this while the merchant has a URL.
     """
 
     url = WebhookAddressField(
@@ -92,7 +86,7 @@ class EndpointChangeSerializer(StrictSerializer):
         allow_null=True,
         required=False,
         min_length=1,
-        max_length=_MOST_TYPES_NAMED,
+        max_length=_MAX_TYPES_NAMED,
         help_text=(
             "The event types to send, 1 to 50. A request's own `webhook_url` gets them too, and the first three in any "
             "case. Null: the first three."
@@ -111,23 +105,21 @@ class EndpointChangeSerializer(StrictSerializer):
         return super().to_internal_value(data)
 
     def change(self) -> Change:
-        """Return what is asked for; event types in their own order, each once."""
-        given = self.validated_data
-        events = given.get("enabled_events", UNCHANGED)
+        """Return the change with the event types in their declared order, each once."""
+        data = self.validated_data
+        events = data.get("enabled_events", UNCHANGED)
         if isinstance(events, list):
             events = [type_ for type_ in EventType.values if type_ in events]
         return Change(
-            url=given.get("url", UNCHANGED),
-            is_enabled=UNCHANGED if given.get("is_enabled") is None else given["is_enabled"],
+            url=data.get("url", UNCHANGED),
+            is_enabled=UNCHANGED if data.get("is_enabled") is None else data["is_enabled"],
             enabled_events=events,
-            rotate_secret=bool(given["rotate_secret"]),
+            rotate_secret=bool(data["rotate_secret"]),
         )
 
 
 @described("WebhookTestOrder", "The test event to send.", {"type": "payment.succeeded"})
 class TestSerializer(StrictSerializer):
-    """The body of a test call."""
-
     type = OneOfField(
         choices=EventType.choices,
         required=False,

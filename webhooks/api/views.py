@@ -1,4 +1,6 @@
-"""`/api/webhooks`, its test and its deliveries, and `/api/events`. An answer may hold the secret; no cache keeps it."""
+"""`/api/webhooks`, its test and its deliveries, and `/api/events`. Responses may contain the secret and are
+never cached.
+"""
 
 import msgspec
 from django.db.models import Q, QuerySet
@@ -54,8 +56,6 @@ class _WebhookView(APIView):
 
 
 class ConfigurationView(_WebhookView):
-    """The merchant's endpoint."""
-
     @operation(
         "webhooks.retrieve",
         tag="Webhooks",
@@ -64,7 +64,6 @@ class ConfigurationView(_WebhookView):
         answers={200: OpenApiResponse(WebhookConfiguration, "The configuration.")},
     )
     def get(self, request: Request) -> Response:
-        """Answer the configuration, secret included; all null before there is one."""
         endpoint = Endpoint.objects.filter(merchant=merchant_of(request)).first()
         return Response(WebhookConfiguration.of(endpoint, timezone.now()))
 
@@ -81,7 +80,6 @@ class ConfigurationView(_WebhookView):
         answers={200: OpenApiResponse(WebhookConfiguration, "The new configuration.")},
     )
     def put(self, request: Request) -> Response:
-        """Change the endpoint and answer it as it is now."""
         body = EndpointChangeSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         endpoint = configure(merchant_of(request), body.change())
@@ -89,8 +87,6 @@ class ConfigurationView(_WebhookView):
 
 
 class TestView(_WebhookView):
-    """A sample event, sent at once."""
-
     @idempotent
     @operation(
         "webhooks.test",
@@ -105,12 +101,12 @@ class TestView(_WebhookView):
         answers={200: OpenApiResponse(TestResult, "The result.")},
     )
     def post(self, request: Request) -> Effect:
-        """Send a sample and answer how it went; what the receiver said beyond its status is not repeated."""
+        """Send a test event and return the result, without the receiver's response body."""
         body = TestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         type_ = body.validated_data["type"] or EventType.PAYMENT_SUCCEEDED
         sent = send_test_event(merchant_of(request), EventType(type_))
-        answer = TestResult(
+        result = TestResult(
             event_id=sent.event_id,
             delivered=sent.answer.is_success,
             status_code=sent.answer.status_code,
@@ -120,24 +116,23 @@ class TestView(_WebhookView):
 
         def effect() -> Response:
             record_test_event(sent)
-            return Response(answer)
+            return Response(result)
 
         return effect
 
 
 @method_decorator(cache_control(no_store=True), name="dispatch")
 class DeliveryViewSet(viewsets.ViewSet):
-    """What was, is or will be sent to the merchant, tests included."""
+    """The merchant's deliveries, test events included."""
 
     permission_classes = (CanManageWebhooks,)
 
     def own(self, request: Request) -> QuerySet[Delivery]:
-        """Start every look-up from the key's merchant."""
         deliveries = merchant_of(request).webhook_deliveries
         return deliveries.select_related("merchant__webhook_endpoint").defer("own_body")
 
     def find(self, request: Request, id: str) -> Delivery:
-        """Return the merchant's delivery with this id, or answer 404."""
+        """Return the merchant's delivery with this id. Raises ObjectMissing."""
         return find_object(self.own(request), "webhook delivery", id)
 
     @operation(
@@ -149,7 +144,6 @@ class DeliveryViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(list_of(DeliveryObject, "WebhookDeliveryList"), "One page.")},
     )
     def list(self, request: Request) -> Response:
-        """Return the deliveries, newest first."""
         query = read_query(DeliveryListQuery, request)
         own = self.own(request)
         rows = own.filter(**conditions(query, _DELIVERY_FILTERS))
@@ -168,7 +162,6 @@ class DeliveryViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(DeliveryDetail, "The delivery.")},
     )
     def retrieve(self, request: Request, id: str) -> Response:
-        """Return a delivery with all of its attempts."""
         return Response(delivery_detail(self.find(request, id)))
 
     @idempotent
@@ -182,7 +175,6 @@ class DeliveryViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(DeliveryDetail, "The delivery, `pending` again.")},
     )
     def redeliver(self, request: Request, id: str) -> Effect:
-        """Send it again, and answer it as it waits now."""
         demand_no_parameters(request)
         delivery = self.find(request, id)
 
@@ -206,23 +198,22 @@ class DeliveryViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(Redelivery, "The number of deliveries.")},
     )
     def redeliver_failed(self, request: Request) -> Effect:
-        """Send again what was given up since a time, and answer how many these are."""
         body = RedeliverFailedSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        asked = body.validated_data
+        body_data = body.validated_data
 
         def effect() -> Response:
             count = redeliver_failed(
-                merchant_of(request), asked["since"], actor_of(request), type_=asked.get("type")
+                merchant_of(request), body_data["since"], actor_of(request), type_=body_data.get("type")
             )
-            return Response(Redelivery(since=required_timestamp(asked["since"]), count=count))
+            return Response(Redelivery(since=required_timestamp(body_data["since"]), count=count))
 
         return effect
 
 
 @method_decorator(cache_control(no_store=True), name="dispatch")
 class EventViewSet(viewsets.ViewSet):
-    """What happened, as it was or would have been sent."""
+    """The merchant's events, whether or not they were sent."""
 
     permission_classes = (HasApiKey,)
 
@@ -235,7 +226,7 @@ class EventViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(EventList, "One page.")},
     )
     def list(self, request: Request) -> Response:
-        """Return the events, newest first: each the envelope that was signed, integers exact."""
+        """Return the signed envelopes, newest first, with exact integers."""
         query = read_query(EventListQuery, request)
         own = merchant_of(request).events.all()
         page = page_of(own.filter(**conditions(query, _EVENT_FILTERS)), query, cursors=own, time="created")
@@ -250,7 +241,6 @@ class EventViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(EventEnvelope, "The event.")},
     )
     def retrieve(self, request: Request, id: str) -> HttpResponse:
-        """Return the envelope, byte for byte as it is signed and sent."""
         events: QuerySet[Event] = merchant_of(request).events.all()
         event = find_object(events, "event", id)
         return HttpResponse(event.body, content_type="application/json")

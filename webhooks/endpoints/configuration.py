@@ -14,7 +14,7 @@ from webhooks.endpoints.secrets_at_rest import encrypt, new_secret
 from webhooks.models import Endpoint
 
 ROTATION_OVERLAP = timedelta(hours=24)
-MOST_FORMER_SECRETS = 8
+MAX_FORMER_SECRETS = 8
 
 
 class Unchanged(Enum):
@@ -41,7 +41,7 @@ class Change:
 
 
 def configure(merchant: Merchant, change: Change) -> Endpoint | None:
-    """Apply `change` and return the endpoint; None if there is none and the change has neither a URL nor event types.
+    """Apply `change` and return the endpoint; None if there is none and the change has neither URL nor types.
 
     The secret is created with the endpoint. After a rotation the previous secret also signs for 24 hours. Raises
     ApiError if the URL is omitted while one is set.
@@ -87,7 +87,6 @@ def ensure_secret(merchant: Merchant) -> Endpoint:
 
 
 def _reset_health(endpoint: Endpoint) -> None:
-    """Reset the health of an endpoint whose URL or state the merchant changed."""
     endpoint.failing_since = None
     endpoint.warned_at = None
 
@@ -99,7 +98,7 @@ def _rotate(endpoint: Endpoint) -> None:
         {"secret": secret.decode("ascii"), "expires_at": expires.isoformat()}
         for secret, expires in _former_secrets(endpoint)
         if now < expires
-    ][:MOST_FORMER_SECRETS]
+    ][:MAX_FORMER_SECRETS]
     endpoint.previous_secret_encrypted = endpoint.secret_encrypted
     endpoint.previous_secret_expires_at = timezone.now() + ROTATION_OVERLAP
     endpoint.secret_encrypted = encrypt(new_secret())

@@ -1,4 +1,4 @@
-"""Endpoint health: merchants get an e-mail after one day of failures, and after five days the endpoint is disabled.
+"""E-mail merchants after one day of failures; after five days the endpoint is disabled.
 
 `webhooks.dispatch.attempts` stores the failures. E-mails are sent outside any transaction, and are due while
 `warned_at` is null.
@@ -27,9 +27,9 @@ Mail = Callable[[str, str, str], object]
 
 
 def notify_merchants(*, now: Callable[[], datetime] = timezone.now, mail: Mail = send_mail) -> int:
-    """E-mail merchants whose endpoint has failed for a day or was disabled; return how many e-mails were sent.
+    """E-mail merchants whose endpoint has failed for a day or was disabled; return the number of e-mails.
 
-    Each gets one e-mail. One that can't be sent is retried at the next call.
+    Each merchant gets one e-mail. A failed e-mail is retried at the next call.
     """
     failing = Q(is_enabled=True, failing_since__lte=now() - WARN_AFTER)
     disabled = Q(is_enabled=False, disabled_reason__isnull=False)

@@ -14,14 +14,17 @@ from webhooks.models import Endpoint
 
 @dataclass
 class Result:
-    """How many rows were encrypted again, and how many no key decrypts."""
+    """The numbers of rows encrypted again, and of rows that no key decrypts."""
 
     rows: int = 0
     unreadable: int = 0
 
 
 def reencrypt_secrets() -> Result:
-    """Encrypt all webhook secrets and second factors under the newest key. Safe to repeat, and while they are used."""
+    """Encrypt all webhook secrets and second factors under the newest key.
+
+    Safe to repeat, and while the secrets are in use.
+    """
     result = Result()
     _each(Endpoint, _endpoint, result)
     _each(Authenticator, _authenticator, result)
@@ -31,7 +34,7 @@ def reencrypt_secrets() -> Result:
 def _each(model: type[models.Model], change: Callable[[Any], list[str]], result: Result) -> None:
     for pk in model._default_manager.order_by("pk").values_list("pk", flat=True).iterator():
         with transaction.atomic():
-            # Locked, so that a secret that is rotated meanwhile is not overwritten.
+            # Locked, so that a concurrent rotation is not overwritten.
             row = model._default_manager.select_for_update().filter(pk=pk).first()
             if row is None:
                 continue

@@ -15,7 +15,6 @@ def new_secret() -> str:
 
 
 def encrypt(secret: str) -> bytes:
-    """Return `secret` encrypted under the newest key."""
     return encryption.encrypt(secret.encode("ascii"))
 
 

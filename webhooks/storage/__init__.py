@@ -1,1 +1,1 @@
-"""How long events are stored, and where: rows, and weekly partitions of what is large."""
+"""Storage and retention of events: rows, and weekly partitions of large values."""

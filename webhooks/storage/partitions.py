@@ -1,7 +1,7 @@
-"""The weekly partitions of event bodies and attempts: made 60 days ahead, dropped when nothing refers to them.
+"""Weekly partitions of event bodies and attempts: created 60 days ahead, dropped once unused.
 
-Dropping a partition takes milliseconds and leaves nothing to vacuum. There is no default partition: its rows would
-keep the partition that they belong to from being made. What uniqueness rests on is in tables without partitions.
+Dropping a partition takes milliseconds and leaves nothing to vacuum. There is no default partition, because its rows
+would block the creation of their own partition. Unique keys are in tables without partitions.
 """
 
 import logging
@@ -16,13 +16,13 @@ logger = logging.getLogger(__name__)
 AHEAD = timedelta(days=60)
 LEAST_AHEAD = timedelta(days=7)
 WEEK = timedelta(days=7)
-# The tables, and the rows without which a partition of theirs is unused.
+# The tables, and the rows that keep their partitions in use.
 TABLES = {
     "webhooks_eventbody": "SELECT FROM webhooks_event WHERE created < %s",
     "webhooks_attempt": "SELECT FROM webhooks_delivery WHERE created_at < %s",
 }
-_LOCK = 0x70617274  # an advisory lock: one process at a time makes and drops
-# All queries queue behind a statement that waits for a lock, so it gives up soon; the next run tries again.
+_LOCK = 0x70617274  # An advisory lock: one process at a time creates and drops partitions.
+# All queries queue behind a statement that waits for a lock, so it gives up soon; the next run retries.
 _LOCK_WAIT = "200ms"
 _PARTITIONS = r"""
 SELECT parent.relname, child.relname,
@@ -37,7 +37,7 @@ ORDER BY 1, 3
 
 @dataclass(frozen=True)
 class Partition:
-    """One partition. Its rows are from before `until`."""
+    """A partition with rows from before `until`."""
 
     table: str
     name: str
@@ -45,30 +45,31 @@ class Partition:
 
 
 def partitions() -> list[Partition]:
-    """Return the partitions of each table, the oldest first."""
+    """Return the partitions of each table, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(_PARTITIONS, [list(TABLES)])
         return [Partition(*row) for row in cursor.fetchall()]
 
 
 def make_ahead(now: datetime) -> int:
-    """Make the partitions that are missing for the next 60 days; return how many."""
+    """Create the missing partitions for the next 60 days; return their number."""
     made = 0
     for table, until in _ends(partitions()).items():
         start = until or monday(now)
         while start < now + AHEAD:
             if not _run(making_of(table, start)):
-                break  # a later one would leave a gap
+                break  # Continuing would leave a gap.
             made += 1
             start += WEEK
     return made
 
 
 def drop_unused(before: datetime) -> int:
-    """Drop the partitions that end by `before` if no event or delivery of their time is left; return how many.
+    """Drop the partitions that end by `before` without an event or delivery of their time; return their
+    number.
 
-    Deliveries are never younger than their events, and attempts never older than their deliveries. So an event or
-    delivery that still exists, pending or not, keeps its body and its attempts.
+    Deliveries are never younger than their events, and attempts never older than their deliveries. An event or
+    delivery that still exists, pending or not, therefore keeps its body and its attempts.
     """
     dropped = 0
     for partition in partitions():
@@ -78,13 +79,13 @@ def drop_unused(before: datetime) -> int:
 
 
 def days_ahead(now: datetime) -> float:
-    """Return for how many days there are partitions in each table; not more than 0 if rows can't be stored now."""
+    """Return for how many days each table has partitions; 0 or less if rows can't be stored now."""
     ends = _ends(partitions()).values()
     return min((end - now).total_seconds() / 86400 if end else 0.0 for end in ends)
 
 
 def are_ready() -> bool:
-    """Whether there are partitions for a week at least. `/readyz` fails without."""
+    """Whether there are partitions for at least a week. Otherwise `/readyz` fails."""
     return days_ahead(timezone.now()) >= LEAST_AHEAD / timedelta(days=1)
 
 
@@ -95,9 +96,9 @@ def monday(moment: datetime) -> datetime:
 
 
 def making_of(table: str, start: datetime) -> list[str]:
-    """Return the SQL that makes the partition of one week. Reads and writes go on meanwhile.
+    """Return the SQL that creates the partition of one week.
 
-    `CREATE TABLE … PARTITION OF` would lock out both.
+    Unlike `CREATE TABLE … PARTITION OF`, it doesn't block concurrent reads and writes.
     """
     name = f"{table}_{start:%Y%m%d}"
     return [
@@ -110,7 +111,7 @@ def making_of(table: str, start: datetime) -> list[str]:
 def _ends(existing: list[Partition]) -> dict[str, datetime | None]:
     ends: dict[str, datetime | None] = dict.fromkeys(TABLES)
     for partition in existing:
-        ends[partition.table] = partition.until  # the last is the newest
+        ends[partition.table] = partition.until  # The last one is the newest.
     return ends
 
 
@@ -121,7 +122,9 @@ def _is_used(partition: Partition) -> bool:
 
 
 def _run(statements: list[str]) -> bool:
-    """Run the statements in one transaction; return False if another process is at it, or has the table locked."""
+    """Run the statements in one transaction; return False if another process does the same or locks the
+    table.
+    """
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
@@ -130,7 +133,10 @@ def _run(statements: list[str]) -> bool:
             cursor.execute(f"SET LOCAL lock_timeout = '{_LOCK_WAIT}'")
             for statement in statements:
                 cursor.execute(statement)
-    except (OperationalError, ProgrammingError) as error:  # the latter: another process has just made it
+    except (
+        OperationalError,
+        ProgrammingError,
+    ) as error:  # ProgrammingError: another process has just created it.
         logger.warning("a partition could not be made or dropped: %s", error)
         return False
     logger.info("%s", statements[-1])

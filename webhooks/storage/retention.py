@@ -16,7 +16,7 @@ WORK_SECONDS = 10.0
 
 
 def purge_all(now: datetime) -> int:
-    """Remove batches for up to ten seconds; return how many events and test events were removed."""
+    """Remove batches for up to ten seconds; return the number of removed events and test events."""
     deadline = time.monotonic() + WORK_SECONDS
     removed = 0
     while count := purge(now):
@@ -27,7 +27,7 @@ def purge_all(now: datetime) -> int:
 
 
 def purge(now: datetime, batch: int = BATCH) -> int:
-    """Remove up to `batch` events with their deliveries, and up to `batch` test events; return how many."""
+    """Remove up to `batch` events with their deliveries, and up to `batch` test events; return their number."""
     before = now - KEPT
     old_events = Event.objects.filter(created__lt=before).order_by("created", "id")
     events = list(old_events.values_list("pk", flat=True)[:batch])

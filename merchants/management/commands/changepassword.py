@@ -9,6 +9,6 @@ from merchants.staff import audit
 
 class Command(changepassword.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
-        """Change the password, and record whose it was. The entry holds neither the old one nor the new one."""
+        """Change the password, and record the user. The entry contains no password."""
         with audit.of_saved_users(audit.What.PASSWORD_CHANGED):
             return super().handle(*args, **options)

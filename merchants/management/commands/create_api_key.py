@@ -23,7 +23,7 @@ class Command(BaseCommand):
             default="",
             help=f"separated by commas, of {', '.join(Permission.values)}; read only if left out",
         )
-        parser.add_argument("--name", default="", help="what the key is for")
+        parser.add_argument("--name", default="", help="the purpose of the key")
         parser.add_argument("--expires-in", default="", help="such as 90d, 12h or 30m; never if left out")
 
     def handle(self, *args: Any, **options: Any) -> None:

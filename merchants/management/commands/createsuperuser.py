@@ -9,6 +9,5 @@ from merchants.staff import audit
 
 class Command(createsuperuser.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
-        """Create the user, and record who was created."""
         with audit.of_saved_users(audit.What.USER_MADE, detail="operator"):
             return super().handle(*args, **options)

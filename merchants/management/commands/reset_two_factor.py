@@ -15,11 +15,9 @@ class Command(BaseCommand):
     help = "Reset a portal user's second factor. The user sets up a new one at the next sign-in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the arguments."""
         parser.add_argument("user", help="the user name that the user signs in with")
 
     def handle(self, **options: Any) -> None:
-        """Reset the second factor and log it."""
         user = User.objects.filter(username=options["user"]).first()
         if user is None:
             raise CommandError(f"There is no user called {options['user']!r}.")

@@ -126,7 +126,7 @@ def _set_theme(merchant: Merchant, options: dict[str, Any]) -> dict[str, str]:
         ),
     )
     form = form_class(given, instance=merchant)
-    # Not a part of the theme, and declared on the form.
+    # The form declares these fields outside the theme.
     for name in set(form.fields) - set(given):
         del form.fields[name]
     if not form.is_valid():

@@ -10,8 +10,8 @@ from merchants.switching import switch_off, switch_on
 
 class Command(BaseCommand):
     help = (
-        "Stop new offers of a feature, chain or token in all processes within a second, or offer them again. Payments "
-        "that are under way are verified and completed as ever."
+        "Stop new offers of a feature, chain or token in all processes within a second, or offer "
+        "them again. Payments in progress are still verified and completed."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,7 +27,7 @@ class Command(BaseCommand):
             self._list()
             return
         if not name:
-            raise CommandError("Name what to switch; see manage.py switch --help.")
+            raise CommandError("Name a feature, chain or token; see manage.py switch --help.")
         try:
             self.stdout.write(
                 self._off(name, options["reason"]) if options["turn"] == "off" else self._on(name)

@@ -1,1 +1,1 @@
-"""The rate sources, one file each; `RATE_SOURCES` says which are asked."""
+"""The rate sources, one file each; `RATE_SOURCES` selects them."""

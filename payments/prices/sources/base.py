@@ -1,4 +1,4 @@
-"""What a rate source is, and what the sources share: reading hostile responses, and calling their APIs sparingly."""
+"""The interface of rate sources, and their shared code: parsing untrusted responses and limiting calls."""
 
 import logging
 import re
@@ -22,14 +22,14 @@ logger = logging.getLogger(__name__)
 ANSWER_SECONDS = 4.0
 LIST_SECONDS = 30.0
 """How long a list of rates is reused: a process asks for it about twice a minute."""
-_MOST_BYTES = 64 * 1024
+_MAX_BYTES = 64 * 1024
 _NO_SUCH_PAIR = (400, 404, 410, 422)
-# How far an exchange's clock may be ahead of ours.
+# An exchange's clock may be ahead of ours by this much.
 _CLOCK_SKEW = timedelta(seconds=30)
 _UNLISTED_SECONDS = 300.0
 _NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 _SMALLEST, _LARGEST = Decimal("1e-30"), Decimal("1e30")
-_MOST_DIGITS = 80
+_MAX_DIGITS = 80
 _LATEST_SECOND = Decimal(10**11)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -40,7 +40,8 @@ Whole = TypeVar("Whole")
 class Listing:
     """The currencies that a source has rates of, whether or not it responds now.
 
-    `operator` and `is_daily` are those of its observations. `prices_coins` is False for a source of currencies alone.
+    `operator` and `is_daily` are those of its observations. `prices_coins` is False for a source that only has
+    currencies.
     """
 
     source: str
@@ -54,22 +55,22 @@ class RateSource(Protocol):
     """A source of exchange rates to USD. Threads may share it."""
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return, for each of these currencies that it knows, what one is worth in USD.
+        """Return the value in USD of each of these currencies that it knows.
 
-        Values that are older than the source guarantees are left out. Raises ProviderDown if it gives no usable answer.
+        Values older than the source guarantees are left out. Raises ProviderDown without a usable response.
         """
         ...
 
     def listings(self) -> Iterable[Listing]:
-        """Return what it lists, without any call: one listing for each name that its observations have."""
+        """Return its listings without any call: one for each `source` name of its observations."""
         ...
 
 
 class Ticker:
-    """An exchange's public API at `url`, which is asked for one pair at a time and not trusted.
+    """An exchange's public API at `url`, called for one pair at a time and not trusted.
 
-    Pairs that it doesn't list are remembered for some minutes: otherwise prices in currencies that no exchange lists
-    would use up the calls that it allows.
+    Unlisted pairs are remembered for some minutes: otherwise prices in currencies that no exchange lists would use up
+    the allowed calls.
     """
 
     def __init__(
@@ -85,29 +86,29 @@ class Ticker:
         self._unlisted: dict[str, float] = {}
 
     def is_unlisted(self, pair: str) -> bool:
-        """Whether the exchange said within the last minutes that it has no such pair."""
+        """Whether the exchange reported within the last minutes that it doesn't list the pair."""
         return time.monotonic() - self._unlisted.get(pair, -_UNLISTED_SECONDS) < _UNLISTED_SECONDS
 
     def note_unlisted(self, pair: str) -> None:
-        """Remember that the exchange has no such pair."""
         self._unlisted[pair] = time.monotonic()
 
     def get(self, path: str, **query: str) -> Any:
-        """Return the body of a 2xx response, or None if the exchange has no such pair. Raises ProviderDown."""
-        answer = self._api.get(path, query, seconds=ANSWER_SECONDS, most_bytes=_MOST_BYTES)
-        if answer.status in _NO_SUCH_PAIR:
+        """Return the body of a 2xx response, or None for an unlisted pair. Raises ProviderDown."""
+        response = self._api.get(path, query, seconds=ANSWER_SECONDS, most_bytes=_MAX_BYTES)
+        if response.status in _NO_SUCH_PAIR:
             return None
-        if not 200 <= answer.status < 300:
-            raise ProviderDown(f"{self.name} answered {answer.status}")
-        if answer.body is None:
-            raise ProviderDown(f"{self.name} answered null")
-        return answer.body
+        if not 200 <= response.status < 300:
+            raise ProviderDown(f"{self.name} returned HTTP {response.status}")
+        if response.body is None:
+            raise ProviderDown(f"{self.name} returned null")
+        return response.body
 
 
 class WholeList(Generic[Whole]):
-    """A list of rates that one call returns, reused for LIST_SECONDS or `seconds`. Its entries keep their own times.
+    """A list of rates that one call returns, reused for LIST_SECONDS or `seconds`.
 
-    If a call fails, the last list stays until its entries are too old. Raises ProviderDown if there is none.
+    Its entries keep their own times. If a call fails, the last list is used until its entries are too old. Raises
+    ProviderDown if there is none.
     """
 
     def __init__(self, fetch: Callable[[], Whole], seconds: float | None = None) -> None:
@@ -135,11 +136,11 @@ class WholeList(Generic[Whole]):
 def observe_each(
     bases: Collection[str], observe: Callable[[str], Observation | None]
 ) -> dict[str, list[Observation]]:
-    """Observe one base after the other. One that fails doesn't take the others with it.
+    """Observe one base after the other; one failure doesn't affect the others.
 
-    Starts no observation after ANSWER_SECONDS. Raises ProviderDown if one failed and none was observed.
+    Starts no observation after ANSWER_SECONDS. Raises ProviderDown if one failed and none succeeded.
     """
-    found: dict[str, list[Observation]] = {}
+    observed: dict[str, list[Observation]] = {}
     failure: ProviderDown | None = None
     ends_at = time.monotonic() + ANSWER_SECONDS
     for base in bases:
@@ -153,14 +154,14 @@ def observe_each(
             failure = error
         else:
             if observation is not None:
-                found[base] = [observation]
-    if failure is not None and not found:
+                observed[base] = [observation]
+    if failure is not None and not observed:
         raise failure
-    return found
+    return observed
 
 
 def number(value: Any) -> Fraction | None:
-    """Return a positive decimal string or number of an answer, else None."""
+    """Return a positive number from a decimal string or a JSON number, else None."""
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         return None
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
@@ -170,13 +171,13 @@ def number(value: Any) -> Fraction | None:
     except InvalidOperation:
         return None
     # A fraction of 1e999999 would fill the memory.
-    if not parsed.is_finite() or len(parsed.as_tuple().digits) > _MOST_DIGITS:
+    if not parsed.is_finite() or len(parsed.as_tuple().digits) > _MAX_DIGITS:
         return None
     return Fraction(parsed) if _SMALLEST < parsed < _LARGEST else None
 
 
 def time_of(value: Any) -> datetime | None:
-    """Return an RFC 3339 time of an answer in UTC, else None."""
+    """Return a UTC time from RFC 3339, else None."""
     try:
         parsed = datetime.fromisoformat(value)
         return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
@@ -185,7 +186,7 @@ def time_of(value: Any) -> datetime | None:
 
 
 def unix_time_of(value: Any) -> datetime | None:
-    """Return a time in seconds since 1970, a JSON number, in UTC, else None."""
+    """Return a UTC time from seconds since 1970 (a JSON number), else None."""
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         return None
     if not Decimal(value).is_finite() or not 0 < value < _LATEST_SECOND:
@@ -193,11 +194,10 @@ def unix_time_of(value: Any) -> datetime | None:
     return _EPOCH + timedelta(microseconds=int(value * 1_000_000))
 
 
-def is_fresh(observed_at: datetime, now: datetime, most: timedelta) -> bool:
+def is_fresh(observed_at: datetime, now: datetime, limit: timedelta) -> bool:
     """Whether an observation is at most this old, and not from the future."""
-    return now - most <= observed_at <= now + _CLOCK_SKEW
+    return now - limit <= observed_at <= now + _CLOCK_SKEW
 
 
 def max_age() -> timedelta:
-    """Return how old an observation may be that has a time (`RATE_MAX_AGE`)."""
     return timedelta(seconds=settings.RATE_MAX_AGE)

@@ -1,7 +1,7 @@
 """Coinbase Exchange: the last trade of a pair (https://docs.cdp.coinbase.com, "Get product ticker").
 
-It lists coins against USD and other currencies, but no currency against USD. What a currency is worth follows from the
-trades of one coin in both. It has no rate of USDC either: it trades dollars and USDC in one order book.
+It lists coins against USD and other currencies, but no currency against USD: a currency's value follows from the
+trades of one coin in both. It has no rate of USDC, because it trades dollars and USDC in one order book.
 """
 
 from collections.abc import Collection, Iterable
@@ -26,8 +26,6 @@ _Trade = tuple[Fraction, datetime]
 
 
 class Coinbase:
-    """The source; `url` replaces the exchange's own."""
-
     def __init__(self, url: str = "") -> None:
         self._ticker = Ticker(NAME, url or URL)
 
@@ -55,16 +53,16 @@ class Coinbase:
     def _last_trade(self, product: str) -> _Trade | None:
         if self._ticker.is_unlisted(product):
             return None
-        answer: Any = self._ticker.get(f"/products/{product}/ticker")
-        if answer is None:
+        ticker: Any = self._ticker.get(f"/products/{product}/ticker")
+        if ticker is None:
             self._ticker.note_unlisted(product)
             return None
-        if not isinstance(answer, dict):
+        if not isinstance(ticker, dict):
             raise ProviderDown("coinbase returned something other than a ticker")
-        price = number(answer.get("price"))
-        traded_at = time_of(answer.get("time"))
+        price = number(ticker.get("price"))
+        traded_at = time_of(ticker.get("time"))
         if price is None or traded_at is None:
-            raise ProviderDown("coinbase answered with a ticker without a price or a time")
+            raise ProviderDown("coinbase returned a ticker without a price or a time")
         return (price, traded_at) if is_fresh(traded_at, timezone.now(), max_age()) else None
 
 

@@ -1,8 +1,8 @@
-"""Coinbase's list of exchange rates (https://docs.cdp.coinbase.com, "Get exchange rates"): one call for all currencies.
+"""Coinbase's list of exchange rates (https://docs.cdp.coinbase.com, "Get exchange rates"), one call for all.
 
-The list has no time, so it is as old as the first response with exactly these rates: the prices of coins in it change
-all the time, and a list that doesn't change is frozen. Only its currencies are used. Its rate of USDC is always 1,
-because Coinbase exchanges USDC for dollars itself, and coins have rates of their own elsewhere.
+The list has no time, so its age counts from the first response with exactly these rates: its coin prices change all
+the time, and an unchanged list is frozen. Only its currencies are used. Its rate of USDC is always 1, because
+Coinbase exchanges USDC for dollars itself, and coins have rates elsewhere.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -32,30 +32,28 @@ _Rates = Mapping[str, Any]
 
 
 class CoinbaseRates:
-    """The source; `url` replaces Coinbase's own."""
-
     def __init__(self, url: str = "") -> None:
         self._ticker = Ticker(NAME, url or URL)
         self._rates: WholeList[_Rates] = WholeList(self._fetch)
         self._first_seen: tuple[_Rates, datetime] | None = None
 
     def listings(self) -> Iterable[Listing]:
-        """Return the list's currencies, which the operator of `coinbase` vouches for."""
+        """Return the list's currencies; its operator is that of `coinbase`."""
         return [Listing(NAME, CURRENCIES, coinbase.OPERATOR, prices_coins=False)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return what each currency is worth in USD, if the list has changed within `RATE_MAX_AGE`."""
+        """Return each currency's value in USD, if the list has changed within `RATE_MAX_AGE`."""
         currencies = [base for base in bases if is_currency(base)]
         if not currencies:
             return {}
         rates = self._rates.get()
-        found = {base: number(rates.get(base)) for base in currencies}
+        values = {base: number(rates.get(base)) for base in currencies}
         first_seen = self._first_seen
         if first_seen is None or not is_fresh(first_seen[1], timezone.now(), max_age()):
             return {}
         return {
             base: [Observation(NAME, 1 / units, first_seen[1], coinbase.OPERATOR)]
-            for base, units in found.items()
+            for base, units in values.items()
             if units is not None
         }
 
@@ -66,9 +64,9 @@ class CoinbaseRates:
         return rates
 
 
-def rates_of(answer: Any) -> _Rates:
-    """Return the units of each currency for one dollar, as they came. Raises ProviderDown for anything else."""
-    data = answer.get("data") if isinstance(answer, dict) else None
+def rates_of(body: Any) -> _Rates:
+    """Return the units of each currency for one dollar, unchanged. Raises ProviderDown if malformed."""
+    data = body.get("data") if isinstance(body, dict) else None
     rates = data.get("rates") if isinstance(data, dict) and data.get("currency") == "USD" else None
     if not isinstance(rates, dict) or not rates:
         raise ProviderDown("coinbase returned something other than rates of the dollar")

@@ -1,7 +1,8 @@
-"""CoinGecko: averages over many exchanges (https://docs.coingecko.com, "Coin Price by IDs"), one call for everything.
+"""CoinGecko: averages over many exchanges (https://docs.coingecko.com, "Coin Price by IDs"), one call for
+all.
 
-It lists coins in many currencies. What a currency is worth follows from Bitcoin's prices in it and in dollars. Its
-public API allows few calls a minute without a key and updates once a minute.
+It lists coins in many currencies: a currency's value follows from Bitcoin's prices in it and in dollars. Without a
+key, its public API allows few calls a minute and updates once a minute.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -49,27 +50,24 @@ _Prices = Mapping[str, Any]
 
 
 class CoinGecko:
-    """The source; `url` replaces CoinGecko's own."""
-
     def __init__(self, url: str = "") -> None:
         self._ticker = Ticker(NAME, url or URL)
         self._prices: WholeList[_Prices] = WholeList(self._fetch)
 
     def listings(self) -> Iterable[Listing]:
-        """Return the currencies that it lists Bitcoin in."""
         return [Listing(NAME, CURRENCIES)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return what each base is worth in USD, at most `RATE_MAX_AGE` old."""
-        known = [base for base in bases if base in COINS or base in CURRENCIES]
-        if not known:
+        """Return each base's value in USD, at most `RATE_MAX_AGE` old."""
+        known_bases = [base for base in bases if base in COINS or base in CURRENCIES]
+        if not known_bases:
             return {}
         prices = self._prices.get()
         now = timezone.now()
-        found = {base: in_usd(prices, base) for base in known}
+        values = {base: in_usd(prices, base) for base in known_bases}
         return {
             base: [Observation(NAME, *each)]
-            for base, each in found.items()
+            for base, each in values.items()
             if each is not None and is_fresh(each[1], now, max_age())
         }
 
@@ -87,7 +85,7 @@ class CoinGecko:
 
 
 def in_usd(prices: _Prices, base: str) -> tuple[Fraction, datetime] | None:
-    """Return a coin's or currency's value in USD and its time; None if the response has no usable one."""
+    """Return a coin's or currency's value in USD and its time, or None."""
     coin = prices.get(COINS.get(base, _BRIDGE))
     if not isinstance(coin, dict):
         return None

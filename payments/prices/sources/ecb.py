@@ -1,7 +1,7 @@
-"""The European Central Bank's euro reference rates (https://www.ecb.europa.eu/stats/eurofxref), one list a day.
+"""The European Central Bank's daily euro reference rates (https://www.ecb.europa.eu/stats/eurofxref).
 
-Rates between currencies alone. Being daily, they only confirm a source that isn't. A list is good until the next one is
-due by the bank's calendar, over weekends and holidays too.
+Daily rates of currencies only confirm a source that isn't daily. A list is valid until the bank's calendar says that
+the next one is due, over weekends and holidays too.
 """
 
 from collections.abc import Collection, Iterable
@@ -31,20 +31,18 @@ _MALFORMED = "ecb returned something other than a day's reference rates"
 
 @dataclass(frozen=True)
 class DailyRates:
-    """The units of each currency for one euro on one day."""
+    """Units of each currency for one euro."""
 
     day: date
     units: dict[str, Fraction]
 
     def in_usd(self, currency: str) -> Fraction | None:
-        """Return what one unit of a currency is worth in USD, or None if it isn't listed."""
+        """Return the value of one unit of a currency in USD; None if it isn't listed."""
         units = self.units.get(currency)
         return None if units is None else self.units["USD"] / units
 
 
 class Ecb:
-    """The source; `url` replaces the bank's own."""
-
     def __init__(self, url: str = "") -> None:
         self._ticker = Ticker(NAME, url or URL, accept="application/xml", parser=parse_xml)
         self._rates: WholeList[DailyRates] = WholeList(
@@ -52,7 +50,6 @@ class Ecb:
         )
 
     def listings(self) -> Iterable[Listing]:
-        """Return the euro and the currencies with a reference rate."""
         return [Listing(NAME, CURRENCIES, is_daily=True, prices_coins=False)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
@@ -64,10 +61,10 @@ class Ecb:
         if not is_current(rates.day, timezone.now()):
             return {}
         observed_at = datetime.combine(rates.day, AGREED_AT, FRANKFURT)
-        found = {base: rates.in_usd(base) for base in currencies}
+        values = {base: rates.in_usd(base) for base in currencies}
         return {
             base: [Observation(NAME, value, observed_at, is_daily=True)]
-            for base, value in found.items()
+            for base, value in values.items()
             if value is not None
         }
 
@@ -83,9 +80,9 @@ def parse_xml(path: str, body: bytes) -> ET.Element:
         raise ProviderDown(f"{path} did not return plain XML") from None
 
 
-def daily_rates(answer: Any) -> DailyRates:
-    """Return the rates of a response. Raises ProviderDown unless it has one day, and each currency once with a rate."""
-    cubes = answer.findall(".//{*}Cube") if isinstance(answer, ET.Element) else []
+def daily_rates(body: Any) -> DailyRates:
+    """Parse a response. Raises ProviderDown unless it has one day, and each currency once with a rate."""
+    cubes = body.findall(".//{*}Cube") if isinstance(body, ET.Element) else []
     try:
         (day,) = [date.fromisoformat(cube.attrib["time"]) for cube in cubes if "time" in cube.attrib]
     except ValueError:

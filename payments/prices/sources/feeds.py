@@ -1,7 +1,7 @@
 """Price feeds on the chains (`AggregatorV3Interface`), which our own nodes read.
 
-The catalogue names a chain's feeds: `{"pair": "ETH/USD", "address": "0x…", "heartbeat": 3600}`. A feed updates its
-answer at least once in each heartbeat; 10 % later it is stale. The same pair on two chains is two sources.
+The catalogue lists a chain's feeds: `{"pair": "ETH/USD", "address": "0x…", "heartbeat": 3600}`. A feed updates at
+least once in each heartbeat; 10 % later it is stale. The same pair on two chains is two sources.
 """
 
 import logging
@@ -26,54 +26,54 @@ logger = logging.getLogger(__name__)
 
 NAME = "feeds"
 _LATENESS = Decimal("1.1")
-_MOST_DECIMALS = 36
+_MAX_DECIMALS = 36
 
 _ChainFeeds = tuple[Chain, list[Mapping[str, Any]]]
 
 
 class Feeds:
-    """The source: all feeds of the active chains."""
+    """All feeds of the active chains."""
 
     def listings(self) -> Iterable[Listing]:
-        """Return what each chain's feeds price in USD; our nodes read each chain, so each is a source of its own."""
+        """Return a listing for each chain: our own nodes read the chains, so each is a separate source."""
         for chain in active_chains():
             codes = {feed["pair"].partition("/")[0] for feed in chain.feeds if feed["pair"].endswith("/USD")}
             if codes:
                 yield Listing(f"{NAME}:{chain.pk}", frozenset(codes))
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return each base's fresh answers in USD, one for each chain that has a feed."""
-        wanted = {
-            chain.pk: (chain, feeds) for chain in active_chains() if (feeds := list(_wanted(chain, bases)))
+        """Return each base's fresh feed values in USD, one for each chain that has a feed."""
+        feeds_by_chain = {
+            chain.pk: (chain, feeds) for chain in active_chains() if (feeds := list(_feeds_of(chain, bases)))
         }
-        found: dict[str, list[Observation]] = {}
+        observed_by_base: dict[str, list[Observation]] = {}
         failed = 0
-        for pk, reading in _read_all(wanted).items():
+        for pk, reading in _read_all(feeds_by_chain).items():
             try:
                 answers = reading.result(timeout=0)
             except (ChainError, TimeoutError) as error:
                 logger.warning(
-                    "the price feeds of chain %d can't be read: %s", pk, error or "no answer in time"
+                    "the price feeds of chain %d can't be read: %s", pk, error or "no response in time"
                 )
                 failed += 1
                 continue
-            for base, observation in _fresh(pk, wanted[pk][1], answers):
-                found.setdefault(base, []).append(observation)
-        if failed and failed == len(wanted):
-            raise ProviderDown("no node of the chains with price feeds answered")
-        return found
+            for base, observation in _fresh(pk, feeds_by_chain[pk][1], answers):
+                observed_by_base.setdefault(base, []).append(observation)
+        if failed and failed == len(feeds_by_chain):
+            raise ProviderDown("no node of the chains with price feeds responded")
+        return observed_by_base
 
 
-def _read_all(wanted: Mapping[int, _ChainFeeds]) -> dict[int, "Future[list[FeedAnswer]]"]:
-    """Read all chains at once. A reading that isn't done in time doesn't hold up those of the other chains."""
-    pool = ThreadPoolExecutor(max(len(wanted), 1), thread_name_prefix="feeds")
-    reading = {pk: pool.submit(_read, chain, feeds) for pk, (chain, feeds) in wanted.items()}
+def _read_all(feeds_by_chain: Mapping[int, _ChainFeeds]) -> dict[int, "Future[list[FeedAnswer]]"]:
+    """Read all chains at once, so that a slow chain doesn't delay the others."""
+    pool = ThreadPoolExecutor(max(len(feeds_by_chain), 1), thread_name_prefix="feeds")
+    reading = {pk: pool.submit(_read, chain, feeds) for pk, (chain, feeds) in feeds_by_chain.items()}
     wait(reading.values(), timeout=ANSWER_SECONDS)
     pool.shutdown(wait=False, cancel_futures=True)
     return reading
 
 
-def _wanted(chain: Chain, bases: Collection[str]) -> Iterable[Mapping[str, Any]]:
+def _feeds_of(chain: Chain, bases: Collection[str]) -> Iterable[Mapping[str, Any]]:
     for feed in chain.feeds:
         base, _, quote = feed["pair"].partition("/")
         if quote == "USD" and base in bases:
@@ -95,19 +95,18 @@ def _fresh(
 
 
 def observed(source: str, feed: Mapping[str, Any], answer: FeedAnswer, now: datetime) -> Observation | None:
-    """Return the feed's answer as an observation; None if it is stale, incomplete, zero or negative."""
-    if answer.answer <= 0 or answer.updated_at <= 0 or not 0 <= answer.decimals <= _MOST_DECIMALS:
+    """Return an observation; None if the feed is stale, incomplete, zero or negative."""
+    if answer.answer <= 0 or answer.updated_at <= 0 or not 0 <= answer.decimals <= _MAX_DECIMALS:
         return None
     try:
         updated_at = datetime.fromtimestamp(answer.updated_at, UTC)
     except (OverflowError, ValueError, OSError):
         return None
-    most = timedelta(seconds=int(feed["heartbeat"] * _LATENESS))
-    if not is_fresh(updated_at, now, most):
+    limit = timedelta(seconds=int(feed["heartbeat"] * _LATENESS))
+    if not is_fresh(updated_at, now, limit):
         return None
     return Observation(source, Fraction(answer.answer, 10**answer.decimals), updated_at)
 
 
 def make(url: str = "") -> Feeds:  # noqa: ARG001 - a chain's nodes are in the catalogue
-    """Return the source."""
     return Feeds()

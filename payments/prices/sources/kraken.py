@@ -1,8 +1,7 @@
 """Kraken: the last trade of a pair (https://docs.kraken.com/api, "Get Recent Trades").
 
-Of Kraken's public responses, its ticker has no time at all. An order book and its spreads have the time of a quote,
-which costs nothing to place. The last trade has its own time and a price that was paid, as at Coinbase, for one call
-of a few hundred bytes for each pair.
+Kraken's ticker has no time. Its order book and spreads have the times of quotes, which cost nothing to place. The
+last trade has a paid price and its own time, for one call of a few hundred bytes for each pair.
 """
 
 from collections.abc import Collection, Iterable
@@ -29,7 +28,7 @@ URL = "https://api.kraken.com"
 CURRENCIES = frozenset(("AUD", "CAD", "CHF", "EUR", "GBP", "JPY"))
 # Kraken's own codes, where they differ.
 _CODES = {"BTC": "XBT", "DOGE": "XDG"}
-# Errors of the exchange itself. Every other error is about the pair: Kraken has several wordings for an unknown one.
+# Errors of the exchange itself. All others are about the pair: Kraken has several wordings for an unknown pair.
 _OF_THE_EXCHANGE = ("EService:", "EAPI:", "EGeneral:Internal", "EGeneral:Temporary", "EGeneral:Too many")
 _NO_SUCH_PAIR = ("EQuery:", "EGeneral:Invalid")
 
@@ -37,17 +36,14 @@ _Trade = tuple[Fraction, datetime]
 
 
 class Kraken:
-    """The source; `url` replaces the exchange's own."""
-
     def __init__(self, url: str = "") -> None:
         self._ticker = Ticker(NAME, url or URL)
 
     def listings(self) -> Iterable[Listing]:
-        """Return the currencies that Kraken trades against the dollar."""
         return [Listing(NAME, CURRENCIES)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return each base's last trade in USD, at most `RATE_MAX_AGE` old; the inverse of one listed as USD/base."""
+        """Return each base's last trade in USD, at most `RATE_MAX_AGE` old; USD/base is inverted."""
         return observe_each(bases, self._in_usd)
 
     def _in_usd(self, base: str) -> Observation | None:
@@ -63,37 +59,37 @@ class Kraken:
     def _last_trade(self, pair: str) -> _Trade | None:
         if self._ticker.is_unlisted(pair):
             return None
-        answer = self._ticker.get("/0/public/Trades", pair=pair, count="1")
-        if answer is None or _is_about_pair(answer):
-            if answer is None or _says(answer, _NO_SUCH_PAIR):
+        body = self._ticker.get("/0/public/Trades", pair=pair, count="1")
+        if body is None or _is_about_pair(body):
+            if body is None or _has_error(body, _NO_SUCH_PAIR):
                 self._ticker.note_unlisted(pair)
             return None
-        return last_trade(answer)
+        return last_trade(body)
 
 
-def _is_about_pair(answer: Any) -> bool:
-    """Whether it has errors, all about the pair. Raises ProviderDown for an error of the exchange."""
-    errors = answer.get("error") if isinstance(answer, dict) else None
+def _is_about_pair(body: Any) -> bool:
+    """Whether all errors are about the pair. Raises ProviderDown for an error of the exchange."""
+    errors = body.get("error") if isinstance(body, dict) else None
     if not isinstance(errors, list) or not all(isinstance(each, str) for each in errors):
         raise ProviderDown("kraken returned something other than trades")
-    if _says(answer, _OF_THE_EXCHANGE):
-        raise ProviderDown("kraken returned an error of its own")
-    return any(not each.startswith("W") for each in errors)  # W: a warning beside the result
+    if _has_error(body, _OF_THE_EXCHANGE):
+        raise ProviderDown("kraken returned an internal error")
+    return any(not each.startswith("W") for each in errors)  # "W" marks a warning beside a result.
 
 
-def _says(answer: Any, beginnings: tuple[str, ...]) -> bool:
-    return any(error.startswith(beginnings) for error in answer["error"])
+def _has_error(body: Any, beginnings: tuple[str, ...]) -> bool:
+    return any(error.startswith(beginnings) for error in body["error"])
 
 
-def last_trade(answer: Any) -> _Trade | None:
-    """Return the price and time of the newest trade in a response for one pair; None if there was no trade yet.
+def last_trade(body: Any) -> _Trade | None:
+    """Return the price and time of the newest trade; None if there was no trade yet.
 
     Raises ProviderDown for a malformed response.
     """
-    result = answer.get("result") if isinstance(answer, dict) else None
+    result = body.get("result") if isinstance(body, dict) else None
     pairs = [value for name, value in result.items() if name != "last"] if isinstance(result, dict) else []
     if len(pairs) != 1 or not isinstance(pairs[0], list):
-        raise ProviderDown("kraken responded for another number of pairs")
+        raise ProviderDown("kraken returned another number of pairs")
     trades = [_trade(each) for each in pairs[0]]
     return max(trades, key=lambda trade: trade[1], default=None)
 

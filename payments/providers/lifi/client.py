@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 QUOTE_SECONDS = 10.0
 LIST_SECONDS = 20.0
-MOST_LIST_BYTES = 32 * 1024 * 1024
+MAX_LIST_BYTES = 32 * 1024 * 1024
 CHAINS_KNOWN_SECONDS = 3600.0
 _CHAIN_TYPES = "EVM,SVM"
 _ORDERS = {Order.CHEAPEST: "CHEAPEST", Order.FASTEST: "FASTEST"}
@@ -62,37 +62,36 @@ class LifiProvider:
         if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
             raise NoOffer(NoOfferCode.NO_ROUTE)
         spend_quote(PROVIDER, wanted.shares)
-        answer = self._api.get("/quote/toAmount", self._quote_request(wanted), seconds=QUOTE_SECONDS)
-        if answer.status < 300:
-            return offer_from(answer.body)
-        raise _refusal(answer)
+        response = self._api.get("/quote/toAmount", self._quote_request(wanted), seconds=QUOTE_SECONDS)
+        if response.status < 300:
+            return offer_from(response.body)
+        raise _refusal(response)
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-        """Return LI.FI's status of the swap started by `source_hash`, UNKNOWN if it does not find it."""
+        """Return LI.FI's status of the swap started by `source_hash`; UNKNOWN if it isn't found."""
         query = {
             "txHash": source_hash,
             "fromChain": str(tracking["from_chain"]),
             "toChain": str(tracking["to_chain"]),
         }
-        answer = self._api.get("/status", query | _bridge(tracking))
-        if _bridge(tracking) and (answer.status == 400 or is_invalid(answer.body)):
-            answer = self._api.get("/status", query)
-        if answer.status in (400, 404):
+        response = self._api.get("/status", query | _bridge(tracking))
+        if _bridge(tracking) and (response.status == 400 or is_invalid(response.body)):
+            response = self._api.get("/status", query)
+        if response.status in (400, 404):
             return SwapStatus(SwapState.UNKNOWN, "NOT_FOUND")
-        if answer.status >= 300:
-            raise ProviderDown(f"/status answered HTTP {answer.status}")
-        return status_from(answer.body, tracking, source_hash)
+        if response.status >= 300:
+            raise ProviderDown(f"/status returned HTTP {response.status}")
+        return status_from(response.body, tracking, source_hash)
 
     def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
-        """Return LI.FI's tokens with prices on those of the chains that it serves."""
         served = self._served_among(chain_ids)
         if not served:
             return []
         query = {"chains": ",".join(map(str, sorted(served))), "chainTypes": _CHAIN_TYPES}
-        answer = self._api.get("/tokens", query, seconds=LIST_SECONDS, most_bytes=MOST_LIST_BYTES)
-        if answer.status >= 300:
-            raise ProviderDown(f"/tokens answered HTTP {answer.status}")
-        return tokens_from(answer.body, served)
+        response = self._api.get("/tokens", query, seconds=LIST_SECONDS, most_bytes=MAX_LIST_BYTES)
+        if response.status >= 300:
+            raise ProviderDown(f"/tokens returned HTTP {response.status}")
+        return tokens_from(response.body, served)
 
     def _quote_request(self, wanted: Wanted) -> dict[str, str]:
         source, target = wanted.source, wanted.target
@@ -115,7 +114,7 @@ class LifiProvider:
         return self._served is None or self._served[0].issuperset(chain_ids)
 
     def _served_among(self, chain_ids: Sequence[int]) -> frozenset[int]:
-        """Return those of the chains that LI.FI serves, or all if that can't be found out."""
+        """Return the chains that LI.FI serves; all of them if LI.FI's list is unavailable."""
         now = time.monotonic()
         if self._served is None or now >= self._served[1]:
             try:
@@ -125,10 +124,10 @@ class LifiProvider:
         return frozenset(chain_ids) & self._served[0] if self._served else frozenset(chain_ids)
 
     def _asked_chains(self) -> frozenset[int]:
-        answer = self._api.get("/chains", {"chainTypes": _CHAIN_TYPES})
-        if answer.status >= 300:
-            raise ProviderDown(f"/chains answered HTTP {answer.status}")
-        return chains_from(answer.body)
+        response = self._api.get("/chains", {"chainTypes": _CHAIN_TYPES})
+        if response.status >= 300:
+            raise ProviderDown(f"/chains returned HTTP {response.status}")
+        return chains_from(response.body)
 
 
 def _bridge(tracking: Mapping[str, Any]) -> dict[str, str]:
@@ -137,25 +136,25 @@ def _bridge(tracking: Mapping[str, Any]) -> dict[str, str]:
     return {"bridge": str(tracking["tool"])} if is_across else {}
 
 
-def _code(answer: Answer) -> int | None:
-    code = answer.body.get("code") if isinstance(answer.body, dict) else None
+def _code(response: Answer) -> int | None:
+    code = response.body.get("code") if isinstance(response.body, dict) else None
     return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
-def _is_moved(answer: Answer) -> bool:
+def _is_moved(response: Answer) -> bool:
     """Whether the price moved beyond the slippage while LI.FI was quoting."""
-    return _code(answer) == _PRICE_MOVED or answer.status == _PRICE_MOVED_STATUS
+    return _code(response) == _PRICE_MOVED or response.status == _PRICE_MOVED_STATUS
 
 
-def _refusal(answer: Answer) -> NoOffer | ProviderDown:
-    """Return what a 4xx response to a quote means: no route, or no usable response."""
-    code = _code(answer)
-    if code == 1010 or answer.status in (401, 403):
+def _refusal(response: Answer) -> NoOffer | ProviderDown:
+    """Map a 4xx response to a quote to "no route" or "no usable response"."""
+    code = _code(response)
+    if code == 1010 or response.status in (401, 403):
         logger.error("LI.FI does not accept this deployment's key")
         return ProviderDown("/quote/toAmount rejected the API key")
-    if _is_moved(answer):
+    if _is_moved(response):
         return ProviderDown("the price moved during /quote/toAmount")
-    is_no_route = code in _NO_ROUTE or (code not in _DOWN and answer.status in _NO_ROUTE_STATUSES)
-    if is_no_route and isinstance(answer.body, dict):
-        return no_offer_from(answer.body)
-    return ProviderDown(f"/quote/toAmount answered HTTP {answer.status}, code {code}")
+    is_no_route = code in _NO_ROUTE or (code not in _DOWN and response.status in _NO_ROUTE_STATUSES)
+    if is_no_route and isinstance(response.body, dict):
+        return no_offer_from(response.body)
+    return ProviderDown(f"/quote/toAmount returned HTTP {response.status}, code {code}")

@@ -6,14 +6,14 @@ from typing import Any
 from payments.providers import reading
 from payments.providers.base import ListedToken, ProviderDown
 
-_MOST_CHAINS = 2000
+_MAX_CHAINS = 2000
 _LONGEST_SYMBOL = 32
 _LONGEST_NAME = 100
 
 
 def chains_from(body: Any) -> frozenset[int]:
     """Return the ids of the chains that LI.FI serves. Raises ProviderDown if there are none."""
-    chains = reading.items(reading.members(body, "chains").get("chains"), "chains", most=_MOST_CHAINS)
+    chains = reading.items(reading.members(body, "chains").get("chains"), "chains", limit=_MAX_CHAINS)
     ids = (chain.get("id") for chain in chains if isinstance(chain, dict))
     served = frozenset(id_ for id_ in ids if isinstance(id_, int) and not isinstance(id_, bool))
     if not served:
@@ -40,7 +40,7 @@ def _listed(token: Any, chain_id: int) -> ListedToken | None:
         return None
     if token.get("verificationStatus") == "flagged":
         return None
-    symbol = reading.shown(token.get("symbol"), most=_LONGEST_SYMBOL)
+    symbol = reading.shown(token.get("symbol"), limit=_LONGEST_SYMBOL)
     if not symbol:
         return None
     try:
@@ -48,8 +48,8 @@ def _listed(token: Any, chain_id: int) -> ListedToken | None:
             chain_id=chain_id,
             token=reading.token(token.get("address"), "address"),
             symbol=symbol,
-            name=reading.shown(token.get("name"), most=_LONGEST_NAME) or symbol,
-            decimals=reading.whole(token.get("decimals"), "decimals", most=reading.MOST_DECIMALS),
+            name=reading.shown(token.get("name"), limit=_LONGEST_NAME) or symbol,
+            decimals=reading.whole(token.get("decimals"), "decimals", limit=reading.MAX_DECIMALS),
             usd=_price(token.get("priceUSD")),
             logo_url=reading.web_address(token.get("logoURI")),
         )

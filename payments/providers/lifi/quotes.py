@@ -1,4 +1,4 @@
-"""Parse LI.FI's quotes (the Step of its OpenAPI document) and the reasons for which it refuses to quote.
+"""Parse LI.FI's quotes (the Step of its OpenAPI document) and its reasons for not quoting.
 
 A quote that lacks a required field or contradicts itself is no usable response.
 """
@@ -14,13 +14,13 @@ from payments.providers.base import Fee, NoOffer, NoOfferCode, Offer, ProviderDo
 
 PROVIDER = "lifi"
 LONGEST_DURATION = 30 * 24 * 3600
-_MOST_CALL_BYTES = 64 * 1024
+_MAX_CALL_BYTES = 64 * 1024
 _SOLANA_PACKET_BYTES = 1232
-_MOST_GAS = 10**9
-_MOST_STEPS = 20
-_MOST_FEES = 50
+_MAX_GAS = 10**9
+_MAX_STEPS = 20
+_MAX_FEES = 50
 _LONGEST_NAME = 60
-# The error codes of LI.FI's tools by priority: the first one that any tool reported is the reason.
+# The error codes of LI.FI's tools, most important first.
 _TOOL_ERRORS = {
     "AMOUNT_TOO_LOW": NoOfferCode.AMOUNT_TOO_LOW,
     "FEES_HIGHER_THAN_AMOUNT": NoOfferCode.FEES_TOO_HIGH,
@@ -33,12 +33,12 @@ Json = Mapping[str, Any]
 
 
 def offer_from(body: Any) -> Offer:
-    """Return the offer in a quote (LI.FI's Step). Raises ProviderDown if it is malformed or contradicts itself."""
+    """Parse a quote (LI.FI's Step). Raises ProviderDown if it is malformed or contradicts itself."""
     step = reading.members(body, "quote")
-    asked = reading.members(step.get("action"), "action")
+    terms = reading.members(step.get("action"), "action")
     estimate = reading.members(step.get("estimate"), "estimate")
-    source, target = _source(asked), _target(asked)
-    amount_in = reading.amount(asked.get("fromAmount"), "amount to pay")
+    source, target = _source(terms), _target(terms)
+    amount_in = reading.amount(terms.get("fromAmount"), "amount to pay")
     _require_equal(
         amount_in, reading.amount(estimate.get("fromAmount"), "estimated amount to pay"), "amount to pay"
     )
@@ -47,19 +47,19 @@ def offer_from(body: Any) -> Offer:
     tool = reading.word(step.get("tool"), "tool")
     return Offer(
         provider=PROVIDER,
-        quote_id=reading.word(step.get("id"), "quote id", most=200),
+        quote_id=reading.word(step.get("id"), "quote id", limit=200),
         bound_by=transaction_id,
         source=source,
         target=target,
         amount_in=amount_in,
         amount_out=reading.amount(estimate.get("toAmount"), "amount to receive"),
-        amount_out_min=reading.amount(estimate.get("toAmountMin"), "least amount to receive"),
+        amount_out_min=reading.amount(estimate.get("toAmountMin"), "minimum amount to receive"),
         action=action,
         action_chain_id=chain_id,
         spender=_spender(estimate, source),
         must_reset_approval=reading.flag(estimate.get("approvalReset"), "approvalReset"),
         duration_seconds=reading.seconds(
-            estimate.get("executionDuration"), "duration", most=LONGEST_DURATION
+            estimate.get("executionDuration"), "duration", limit=LONGEST_DURATION
         ),
         fees=tuple(_fees(estimate.get("feeCosts"))),
         gas=tuple(_gas(estimate.get("gasCosts"))),
@@ -76,32 +76,31 @@ def offer_from(body: Any) -> Offer:
     )
 
 
-def _source(asked: Json) -> Side:
+def _source(terms: Json) -> Side:
     return Side(
-        _token_chain(asked, "fromChainId", "fromToken"),
-        reading.token(reading.members(asked.get("fromToken"), "fromToken").get("address"), "token to pay"),
-        reading.account(asked.get("fromAddress"), "payer"),
+        _token_chain(terms, "fromChainId", "fromToken"),
+        reading.token(reading.members(terms.get("fromToken"), "fromToken").get("address"), "token to pay"),
+        reading.account(terms.get("fromAddress"), "payer"),
     )
 
 
-def _target(asked: Json) -> Side:
+def _target(terms: Json) -> Side:
     return Side(
-        _token_chain(asked, "toChainId", "toToken"),
-        reading.token(reading.members(asked.get("toToken"), "toToken").get("address"), "token to receive"),
-        reading.account(asked.get("toAddress"), "recipient"),
+        _token_chain(terms, "toChainId", "toToken"),
+        reading.token(reading.members(terms.get("toToken"), "toToken").get("address"), "token to receive"),
+        reading.account(terms.get("toAddress"), "recipient"),
     )
 
 
-def _token_chain(asked: Json, chain: str, token: str) -> int:
-    """Return the chain of one side, which has to be the chain of its token."""
-    chain_id = reading.chain_id(asked.get(chain))
-    of_token = reading.chain_id(reading.members(asked.get(token), token).get("chainId"))
+def _token_chain(terms: Json, chain: str, token: str) -> int:
+    """Return the chain of one side, which must be the chain of its token."""
+    chain_id = reading.chain_id(terms.get(chain))
+    of_token = reading.chain_id(reading.members(terms.get(token), token).get("chainId"))
     _require_equal(chain_id, of_token, chain)
     return chain_id
 
 
 def _action(request: Any, source: Side) -> tuple[Action, int]:
-    """Return the action that the wallet signs, and its chain id."""
     fields = reading.members(request, "transaction")
     if reading.signs(source.account, SolanaTransaction):
         return SolanaTransaction(_serialized(fields.get("data"))), source.chain_id
@@ -110,9 +109,9 @@ def _action(request: Any, source: Side) -> tuple[Action, int]:
     gas = reading.quantity(fields["gasLimit"], "gas limit") if fields.get("gasLimit") is not None else None
     call = EvmCall(
         to=reading.account(fields.get("to"), "contract to call"),
-        data=reading.data_bytes(fields.get("data"), "call data", most=_MOST_CALL_BYTES),
+        data=reading.data_bytes(fields.get("data"), "call data", limit=_MAX_CALL_BYTES),
         value=reading.quantity(fields["value"], "value") if fields.get("value") is not None else 0,
-        gas=gas if gas is None or 0 < gas <= _MOST_GAS else None,
+        gas=gas if gas is None or 0 < gas <= _MAX_GAS else None,
     )
     return call, reading.chain_id(fields.get("chainId"), "transaction's chain")
 
@@ -129,7 +128,7 @@ def _serialized(data: Any) -> bytes:
 
 
 def _spender(estimate: Json, source: Side) -> str | None:
-    """Return the account to approve, or None if no approval is needed."""
+    """Return the account to approve; None if no approval is needed."""
     is_skipped = reading.flag(estimate.get("skipApproval"), "skipApproval")
     makes_calls = reading.signs(source.account, EvmCall)
     named = estimate.get("approvalAddress")
@@ -141,29 +140,33 @@ def _spender(estimate: Json, source: Side) -> str | None:
 
 
 def _fees(costs: Any) -> Iterator[Fee]:
-    for cost in reading.items(costs, "fees", most=_MOST_FEES):
+    for cost in reading.items(costs, "fees", limit=_MAX_FEES):
         fields = reading.members(cost, "fee")
         if not isinstance(fields.get("included"), bool):
             raise reading.malformed("fee")
-        # An included fee may lack its amount; one that is paid on top may not.
+        # An included fee may lack its amount; an extra fee may not.
         if fields["included"] and fields.get("amount") is None:
             continue
-        yield _fee(fields, reading.shown(fields.get("name"), most=_LONGEST_NAME) or "Fee", fields["included"])
+        yield _fee(
+            fields, reading.shown(fields.get("name"), limit=_LONGEST_NAME) or "Fee", fields["included"]
+        )
 
 
 def _gas(costs: Any) -> list[Fee]:
-    """Return the gas costs: the sum if there is one, else its parts."""
-    fields = [reading.members(cost, "gas") for cost in reading.items(costs, "gas", most=_MOST_FEES)]
+    """Return the gas costs: the total if present, else its parts."""
+    fields = [reading.members(cost, "gas") for cost in reading.items(costs, "gas", limit=_MAX_FEES)]
     sums = [cost for cost in fields if cost.get("type") == "SUM"]
-    return [_fee(cost, reading.shown(cost.get("type"), most=_LONGEST_NAME), False) for cost in sums or fields]
+    return [
+        _fee(cost, reading.shown(cost.get("type"), limit=_LONGEST_NAME), False) for cost in sums or fields
+    ]
 
 
 def _fee(fields: Json, name: str, included: bool) -> Fee:
     token = reading.members(fields.get("token"), "fee's token")
     return Fee(
         name=name,
-        symbol=reading.shown(token.get("symbol"), most=_LONGEST_NAME),
-        decimals=reading.whole(token.get("decimals"), "fee's decimals", most=reading.MOST_DECIMALS),
+        symbol=reading.shown(token.get("symbol"), limit=_LONGEST_NAME),
+        decimals=reading.whole(token.get("decimals"), "fee's decimals", limit=reading.MAX_DECIMALS),
         chain_id=reading.chain_id(token.get("chainId")),
         token=reading.token(token.get("address"), "fee's token"),
         amount=reading.amount(fields.get("amount"), "fee"),
@@ -176,7 +179,7 @@ def _tools(step: Json) -> tuple[Tool, ...]:
     """Return the bridges and exchanges of the route without duplicates and without LI.FI's fee collection."""
     included = [
         reading.members(part, "step")
-        for part in reading.items(step.get("includedSteps"), "steps", most=_MOST_STEPS)
+        for part in reading.items(step.get("includedSteps"), "steps", limit=_MAX_STEPS)
     ]
     on_the_way = [part for part in included if part.get("type") in ("swap", "cross")] or [step]
     tools = {tool.key: tool for tool in map(_tool, on_the_way)}
@@ -187,7 +190,7 @@ def _tool(part: Json) -> Tool:
     details = part.get("toolDetails")
     key = reading.word(part.get("tool"), "tool")
     name = details.get("name") if isinstance(details, dict) else None
-    return Tool(key, reading.shown(name, most=_LONGEST_NAME) or key)
+    return Tool(key, reading.shown(name, limit=_LONGEST_NAME) or key)
 
 
 def _require_equal(one: object, other: object, what: str) -> None:
@@ -196,7 +199,7 @@ def _require_equal(one: object, other: object, what: str) -> None:
 
 
 def no_offer_from(body: Json) -> NoOffer:
-    """Return the reason for which LI.FI refused to quote, from either of the two forms of its errors."""
+    """Return why LI.FI doesn't quote, from either form of its errors."""
     codes = set(_tool_errors(body.get("errors")))
     return NoOffer(
         next((ours for theirs, ours in _TOOL_ERRORS.items() if theirs in codes), NoOfferCode.NO_ROUTE)

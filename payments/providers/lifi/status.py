@@ -29,15 +29,15 @@ _FAILED = {
 
 
 def is_invalid(body: Any) -> bool:
-    """Whether LI.FI responds that the hash does not belong to the requested tool."""
+    """Whether LI.FI reports that the hash does not belong to the requested tool."""
     return isinstance(body, dict) and body.get("status") == "INVALID"
 
 
 def status_from(body: Any, tracking: Json, source_hash: str) -> SwapStatus:
-    """Return LI.FI's status of the swap that `source_hash` started.
+    """Parse LI.FI's status of the swap that `source_hash` started.
 
-    LI.FI also responds to destination hashes and other transfers. Unless the response is for this hash and, if it has
-    one, for the quote's id, the swap is UNKNOWN. An unknown status is BRIDGING. Raises ProviderDown for a delivery
+    LI.FI also returns destination hashes and other transfers. The swap is UNKNOWN unless the response is for this
+    hash and for the quote's id, if it has one. An unknown status is BRIDGING. Raises ProviderDown for a delivery
     without its transaction.
     """
     fields = reading.members(body, "status")
@@ -75,19 +75,18 @@ def _is_of(fields: Json, tracking: Json, source_hash: str) -> bool:
     if reported_id is None:
         return True
     ours = bytes.fromhex(str(tracking["transaction_id"])[2:])
-    theirs = reading.data_bytes(reported_id, "transaction id", most=32)
-    # The calls of some bridges and those on Solana carry only the first eight bytes.
+    theirs = reading.data_bytes(reported_id, "transaction id", limit=32)
+    # Some bridges' calls, and those on Solana, contain only the first eight bytes.
     return theirs == ours or theirs.ljust(32, b"\0") == ours[:8].ljust(32, b"\0")
 
 
 def _own_page(link: Any) -> str | None:
-    """Return the link only if it is LI.FI's: customers follow it to claim refunds and sign transactions there."""
+    """Return the link only if it is LI.FI's: customers claim refunds and sign transactions there."""
     url = reading.web_address(link)
     return url if url and _OWN_HOST.match(url) else None
 
 
 def _recipient(fields: Json) -> str | None:
-    """Return the reported recipient of the delivery, or None if missing."""
     recipient = fields.get("toAddress")
     return None if recipient is None else reading.account(recipient, "recipient")
 

@@ -4,7 +4,6 @@ from payments.providers.base import RoutingProvider
 
 
 def make(api_url: str, api_key: str) -> RoutingProvider:
-    """Return a client for Relay at `api_url`; `api_key` may be empty."""
     from payments.providers.relay.client import RelayProvider
 
     return RelayProvider(api_url, api_key)

@@ -13,7 +13,7 @@ from payments.providers import reading
 
 @dataclass(frozen=True)
 class RelayChain:
-    """A chain with our catalogue's id, Relay's number, and its names in Relay's orders."""
+    """A chain's id in our catalogue, its number at Relay, and its names in Relay's orders."""
 
     chain_id: int
     number: int
@@ -42,12 +42,11 @@ _BY_NAME = {name: chain.chain_id for chain in _CHAINS for name in chain.names}
 
 
 def number_of(chain_id: int) -> int | None:
-    """Return Relay's number of a chain, or None if the chain is not supported."""
     return _NUMBERS.get(chain_id)
 
 
 def chain_numbered(number: Any, what: str) -> int:
-    """Return our id of the chain with this number of Relay's. Raises ProviderDown for an unsupported chain."""
+    """Return our id for Relay's chain number. Raises ProviderDown for an unsupported chain."""
     chain_id = _BY_NUMBER.get(reading.chain_id(number, what))
     if chain_id is None:
         raise reading.malformed(what)
@@ -55,5 +54,5 @@ def chain_numbered(number: Any, what: str) -> int:
 
 
 def chain_named(name: str) -> int | None:
-    """Return our id of the chain with this name in Relay's orders, or None."""
+    """Return our id for a chain name in Relay's orders."""
     return _BY_NAME.get(name)

@@ -1,8 +1,8 @@
 """The client of Relay: exact-output quotes, and status by request id.
 
 Relay takes its own currencies on each chain and delivers any token. Each quote includes the order of its settlement
-protocol, against which the offer is checked. Swaps before the deposit are disabled, because the calls of their
-contracts can't be decoded. Source: Relay's API reference.
+protocol, against which the offer is checked. Swaps before the deposit are disabled, because their calls can't be
+decoded. Source: Relay's API reference.
 """
 
 import re
@@ -37,7 +37,7 @@ class RelayProvider:
     """A client of Relay, with or without an API key. Threads may share it."""
 
     key = PROVIDER
-    # Relay has no preference for cheap or fast routes.
+    # Relay doesn't distinguish cheap and fast routes.
     has_orders = False
 
     def __init__(self, api_url: str, api_key: str, *, clock: Callable[[], float] = time.time) -> None:
@@ -48,37 +48,37 @@ class RelayProvider:
         self._explorer = f"https://{'testnets.' if is_testnet else ''}relay.link/transaction/"
 
     def quote(self, wanted: Wanted) -> Offer:
-        """Return Relay's offer; see `RoutingProvider`.
+        """Return Relay's offer.
 
         Single-chain routes are not requested, because their calls can't be decoded.
         """
         body = _quote_request(wanted)
         spend_quote(self.key, wanted.shares)
-        answer = self._api.post("/quote/v2", body)
-        if answer.status >= 400:
-            raise no_offer_from(answer.status, answer.body)
-        return offer_from(answer.body, now=self._clock())
+        response = self._api.post("/quote/v2", body)
+        if response.status >= 400:
+            raise no_offer_from(response.status, response.body)
+        return offer_from(response.body, now=self._clock())
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-        """Return the status of a swap; see `RoutingProvider`. The delivered amount needs an API key."""
+        """Return the status of a swap. The delivered amount needs an API key."""
         request_id = str(tracking["request_id"])
         if not _REQUEST_ID.fullmatch(request_id):
             raise ValueError("not a request id of Relay")
-        answer = self._api.get("/intents/status/v3", {"requestId": request_id})
-        if answer.status == _NOT_FOUND:
+        response = self._api.get("/intents/status/v3", {"requestId": request_id})
+        if response.status == _NOT_FOUND:
             return SwapStatus(SwapState.UNKNOWN, "not found")
-        if answer.status >= 400:
-            raise ProviderDown(f"Relay refused a status request with HTTP {answer.status}")
-        status = status_from(answer.body, tracking, source_hash, explorer_url=self._explorer + request_id)
+        if response.status >= 400:
+            raise ProviderDown(f"Relay rejected a status request with HTTP {response.status}")
+        status = status_from(response.body, tracking, source_hash, explorer_url=self._explorer + request_id)
         if status.state == SwapState.DELIVERED and self._may_list_requests:
             return self._with_delivery(status, tracking, request_id)
         return status
 
     def _with_delivery(self, status: SwapStatus, tracking: Mapping[str, Any], request_id: str) -> SwapStatus:
-        """Add the delivered token and amount to the status if Relay returns them; our own node decides anyway."""
+        """Add the delivered token and amount if Relay returns them; our own node verifies them anyway."""
         try:
-            answer = self._api.get("/requests/v3", {"id": request_id})
-            delivered = delivered_from(answer.body, request_id) if answer.status < 400 else None
+            response = self._api.get("/requests/v3", {"id": request_id})
+            delivered = delivered_from(response.body, request_id) if response.status < 400 else None
         except ProviderDown:
             return status
         if delivered is None:
@@ -90,10 +90,10 @@ class RelayProvider:
 
     def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
         """Return the tokens that Relay accepts on these chains, without prices."""
-        answer = self._api.get("/chains", {})
-        if answer.status >= 400:
-            raise ProviderDown(f"Relay refused to list its chains with HTTP {answer.status}")
-        return tokens_from(answer.body, chain_ids)
+        response = self._api.get("/chains", {})
+        if response.status >= 400:
+            raise ProviderDown(f"Relay rejected the request for its chains with HTTP {response.status}")
+        return tokens_from(response.body, chain_ids)
 
 
 def _quote_request(wanted: Wanted) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _quote_request(wanted: Wanted) -> dict[str, Any]:
         "originCurrency": wanted.source.token or reading.native_coin(wanted.source.account),
         "destinationCurrency": wanted.target.token or reading.native_coin(wanted.target.account),
         "amount": str(wanted.amount),
-        # Delivers at least `amount` or refunds; a surplus goes to the recipient.
+        # Deliver at least `amount` or refund; a surplus goes to the recipient.
         "tradeType": "EXACT_OUTPUT",
         "enableTrueExactOutput": False,
         "slippageTolerance": str(int(wanted.slippage * 10_000)),

@@ -1,9 +1,9 @@
-"""Parse Relay's orders, and compute the id that binds a deposit to one.
+"""Parse Relay's orders, and compute the id that binds a deposit to an order.
 
-A deposit into Relay's depository names only the order's id. The id is the hash of the whole order (EIP-712's hashStruct
-without a domain): recipient, minimum amount, deadline and refunds. Computing the id here shows what a deposit pays for
-without trusting Relay's response.
-Source: relayprotocol/relay-settlement, packages/sdk/src/order, which also has our test vectors.
+A deposit into Relay's depository names only the order's id. The id is the hash of the whole order (EIP-712's
+hashStruct without a domain): recipient, minimum amount, deadline and refunds. Computing the id here verifies the
+deposit's purpose without trusting Relay's response. Source: relayprotocol/relay-settlement, packages/sdk/src/order,
+which also has our test vectors.
 """
 
 import re
@@ -96,13 +96,13 @@ _V2_TYPES: _Types = {
     "Fee": _FEE,
 }
 _TYPES = {"v1": _V1_TYPES, "v2": _V2_TYPES}
-# The only accepted solver, which fills orders and refunds deposits: Relay's own, from "Contract Addresses" in its
-# documentation (the same on every chain). An order may allow its solver to refund nothing.
+# The only accepted solver, which fills orders and refunds deposits: Relay's own, from "Contract Addresses" in
+# its documentation (the same on every chain). An order may allow its solver to refund nothing.
 SOLVERS = frozenset({"0xf70da97812cb96acdf810712aa562db8dfa3dbef"})
 _EVM_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
-_MOST_ITEMS = 20
-_MOST_BYTES = 16 * 1024
+_MAX_ITEMS = 20
+_MAX_BYTES = 16 * 1024
 
 
 class OrderUnknown(ValueError):
@@ -186,7 +186,7 @@ def _typed(types: _Types, of_type: str, value: Any) -> Any:
     """Convert Relay's JSON to the types of EIP-712. Raises ProviderDown."""
     if of_type.endswith("[]"):
         one = of_type.removesuffix("[]")
-        return [_typed(types, one, item) for item in reading.items(value, "order", most=_MOST_ITEMS)]
+        return [_typed(types, one, item) for item in reading.items(value, "order", limit=_MAX_ITEMS)]
     if of_type in types:
         fields = reading.members(value, "order")
         return {name: _typed(types, kind, fields.get(name)) for name, kind in types[of_type]}
@@ -213,7 +213,7 @@ def bytes_of(written: Any) -> bytes:
             return bytes(Pubkey.from_string(written))
         except ValueError:
             raise reading.malformed("order") from None
-    return reading.data_bytes(written, "order", most=_MOST_BYTES)
+    return reading.data_bytes(written, "order", limit=_MAX_BYTES)
 
 
 def _struct_hash(version: str, order: Mapping[str, Any]) -> bytes:

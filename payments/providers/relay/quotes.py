@@ -28,12 +28,12 @@ _APPROVE_BYTES = 4 + 2 * 32
 # Relay's depository on Solana: deposit_native and deposit_token, each followed by the amount (u64) and the order's id.
 _SOLANA_DEPOSITS = (bytes.fromhex("0d9e0ddf5fd51c06"), bytes.fromhex("0b9c60da27a3b413"))
 _SOLANA_DEPOSIT_BYTES = 8 + 8 + 32
-_MOST_CALL_BYTES = 64 * 1024
-_MOST_GAS = 10**9
-_MOST_STEPS = 10
-_MOST_INSTRUCTIONS = 40
-_MOST_ACCOUNTS = 256
-_MOST_TABLES = 32
+_MAX_CALL_BYTES = 64 * 1024
+_MAX_GAS = 10**9
+_MAX_STEPS = 10
+_MAX_INSTRUCTIONS = 40
+_MAX_ACCOUNTS = 256
+_MAX_TABLES = 32
 _LONGEST_NAME = 60
 _APPROVAL_STEPS = ("approve", "approval")
 _DEPOSIT_STEP = "deposit"
@@ -74,7 +74,7 @@ def offer_from(body: Any, *, now: float) -> Offer:
         action_chain_id=chain_id,
         spender=_spender(approvals, action, source),
         must_reset_approval=any(_approved(approval)[2] == 0 for approval in approvals),
-        duration_seconds=reading.seconds(details.get("timeEstimate"), "duration", most=LONGEST_DURATION),
+        duration_seconds=reading.seconds(details.get("timeEstimate"), "duration", limit=LONGEST_DURATION),
         fees=tuple(_fees(fields.get("fees"))),
         gas=tuple(_gas(fields.get("fees"))),
         usd_in=reading.dollars(sent.get("amountUsd"), "value to pay"),
@@ -106,21 +106,21 @@ def _side(money: Json, account: Any, whose: str) -> Side:
 
 
 def _steps(steps: Any) -> tuple[list[Json], Json, bytes]:
-    """Return the data of the approvals and of the single deposit, and the request id. Other steps are refused."""
+    """Return the data of the approvals and of the single deposit, and the request id. Rejects other steps."""
     approvals: list[Json] = []
     deposits: list[Json] = []
     request_ids: set[bytes] = set()
-    for step in (reading.members(one, "step") for one in reading.items(steps, "steps", most=_MOST_STEPS)):
-        held = [_data(item) for item in reading.items(step.get("items"), "items", most=_MOST_STEPS)]
-        if not held:
+    for step in (reading.members(one, "step") for one in reading.items(steps, "steps", limit=_MAX_STEPS)):
+        data_items = [_data(item) for item in reading.items(step.get("items"), "items", limit=_MAX_STEPS)]
+        if not data_items:
             continue
         request_ids.add(reading.bytes32(step.get("requestId"), "request id"))
         if step.get("kind") != "transaction":
             raise _refused("it has a step that is not a transaction")
         if step.get("id") in _APPROVAL_STEPS:
-            approvals += held
+            approvals += data_items
         elif step.get("id") == _DEPOSIT_STEP:
-            deposits += held
+            deposits += data_items
         else:
             raise _refused("it has a step that is neither an approval nor a deposit")
     if len(deposits) != 1:
@@ -144,9 +144,9 @@ def _action(
     gas = reading.quantity(fields["gas"], "gas limit") if fields.get("gas") is not None else None
     call = EvmCall(
         to=reading.account(fields.get("to"), "contract to call"),
-        data=reading.data_bytes(fields.get("data"), "call data", most=_MOST_CALL_BYTES),
+        data=reading.data_bytes(fields.get("data"), "call data", limit=_MAX_CALL_BYTES),
         value=reading.quantity(fields["value"], "value") if fields.get("value") is not None else 0,
-        gas=gas if gas is None or 0 < gas <= _MOST_GAS else None,
+        gas=gas if gas is None or 0 < gas <= _MAX_GAS else None,
     )
     try:
         decoded = read_call(call.data, order.id)
@@ -158,8 +158,8 @@ def _action(
 
 
 def _instructions(fields: Json, order: RelayOrder, amount_in: int) -> SolanaInstructions:
-    listed = reading.items(fields.get("instructions"), "instructions", most=_MOST_INSTRUCTIONS)
-    tables = reading.items(fields.get("addressLookupTableAddresses"), "lookup tables", most=_MOST_TABLES)
+    listed = reading.items(fields.get("instructions"), "instructions", limit=_MAX_INSTRUCTIONS)
+    tables = reading.items(fields.get("addressLookupTableAddresses"), "lookup tables", limit=_MAX_TABLES)
     action = SolanaInstructions(
         tuple(_instruction(reading.members(one, "instruction")) for one in listed),
         tuple(reading.account(table, "lookup table") for table in tables),
@@ -174,9 +174,9 @@ def _instructions(fields: Json, order: RelayOrder, amount_in: int) -> SolanaInst
 
 
 def _instruction(fields: Json) -> SolanaInstruction:
-    keys = reading.items(fields.get("keys"), "accounts", most=_MOST_ACCOUNTS)
+    keys = reading.items(fields.get("keys"), "accounts", limit=_MAX_ACCOUNTS)
     # Data comes as hex without 0x.
-    data = reading.data_bytes(f"0x{fields.get('data', '')}", "instruction's data", most=_MOST_CALL_BYTES)
+    data = reading.data_bytes(f"0x{fields.get('data', '')}", "instruction's data", limit=_MAX_CALL_BYTES)
     return SolanaInstruction(
         _address(fields.get("programId")), tuple(_key(reading.members(key, "account")) for key in keys), data
     )
@@ -192,15 +192,15 @@ def _key(fields: Json) -> tuple[str, bool, bool]:
 
 def _address(written: Any) -> str:
     """Return an account of an instruction. Unlike elsewhere, the System Program is allowed."""
-    spelled = reading.text(written, "account", most=64)
+    spelled = reading.text(written, "account", limit=64)
     return spelled if spelled == SYSTEM else reading.account(spelled, "account")
 
 
 def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source: Side) -> str | None:
-    """Return the account to approve: the contract of the deposit. Approvals for other accounts are refused."""
+    """Return the account to approve: the contract of the deposit. Rejects approvals for other accounts."""
     if isinstance(action, SolanaInstructions) or source.token == "":
         if approvals:
-            raise _refused("it asks for an approval where none is needed")
+            raise _refused("it requests an approval where none is needed")
         return None
     for approval in approvals:
         token, spender, _ = _approved(approval)
@@ -211,7 +211,7 @@ def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source
 
 def _approved(fields: Json) -> tuple[str, str, int]:
     """Return an approval's token, spender and amount. Relay's amount is not used: ours is always exact."""
-    data = reading.data_bytes(fields.get("data"), "approval", most=_MOST_CALL_BYTES)
+    data = reading.data_bytes(fields.get("data"), "approval", limit=_MAX_CALL_BYTES)
     if data[:4] != _APPROVE or len(data) != _APPROVE_BYTES:
         raise _refused("its approval is not an ERC-20 approval")
     spender = reading.account("0x" + data[16:36].hex(), "spender")
@@ -264,11 +264,12 @@ def _require_equal(one: object, other: object, what: str) -> None:
 
 
 def _refused(why: str) -> NoOffer:
-    logger.warning("an offer of Relay's was refused: %s", why)
+    logger.warning("an offer of Relay's was rejected: %s", why)
     return NoOffer(NoOfferCode.ROUTE_REFUSED)
 
 
-# --- what it costs and goes through -------------------------------------------------------------------------------
+# --- costs and tools
+# ----------------------------------------------------------------------------------------------
 
 
 def _fees(fees: Any) -> Iterator[Fee]:
@@ -285,14 +286,14 @@ def _gas(fees: Any) -> Iterator[Fee]:
 
 
 def _fee(fees: Any, key: str, name: str, *, included: bool) -> Fee | None:
-    """Return one of the fees, or None if it is malformed: fees are only displayed."""
+    """Return one of the fees; None if it is malformed, because fees are only displayed."""
     try:
         fields = reading.members(reading.members(fees, "fees").get(key), "fee")
         currency = reading.members(fields.get("currency"), "fee's currency")
         return Fee(
             name=name,
-            symbol=reading.shown(currency.get("symbol"), most=_LONGEST_NAME),
-            decimals=reading.whole(currency.get("decimals"), "decimals", most=reading.MOST_DECIMALS),
+            symbol=reading.shown(currency.get("symbol"), limit=_LONGEST_NAME),
+            decimals=reading.whole(currency.get("decimals"), "decimals", limit=reading.MAX_DECIMALS),
             chain_id=chain_numbered(currency.get("chainId"), "fee's chain"),
             token=reading.token(currency.get("address"), "fee's currency"),
             amount=reading.amount(fields.get("amount"), "fee"),
@@ -304,17 +305,18 @@ def _fee(fees: Any, key: str, name: str, *, included: bool) -> Fee | None:
 
 
 def _tools(route: Any) -> tuple[Tool, ...]:
-    """Return Relay and, if it names one, the exchange that it uses at the destination."""
+    """Return Relay and, if known, the exchange that it uses at the destination."""
     destination = route.get("destination") if isinstance(route, dict) else None
     router = destination.get("router") if isinstance(destination, dict) else None
-    name = reading.shown(router, most=_LONGEST_NAME)
+    name = reading.shown(router, limit=_LONGEST_NAME)
     tools = (Tool(PROVIDER, "Relay"),)
     return tools if name in ("", PROVIDER) else (*tools, Tool(name, name))
 
 
-# --- why there is none --------------------------------------------------------------------------------------------
+# --- no offer
+# -----------------------------------------------------------------------------------------------------
 
-# Error codes that mean that there is no route, from "Handling Quote Errors" in Relay's documentation.
+# Error codes for "no route", from "Handling Quote Errors" in Relay's documentation.
 _NO_OFFERS = {
     "AMOUNT_TOO_LOW": NoOfferCode.AMOUNT_TOO_LOW,
     "SWAP_IMPACT_TOO_HIGH": NoOfferCode.FEES_TOO_HIGH,
@@ -346,9 +348,9 @@ _NO_OFFERS = {
 
 
 def no_offer_from(status: int, body: Any) -> NoOffer | ProviderDown:
-    """Return what a 4xx response to a quote means; an unknown code is no usable response."""
+    """Map a 4xx response to a quote; an unknown code is no usable response."""
     code = body.get("errorCode") if isinstance(body, dict) else None
     if isinstance(code, str) and code in _NO_OFFERS:
         return NoOffer(_NO_OFFERS[code])
-    shown_code = reading.shown(code, most=reading.LONGEST_WORD) or "no code"
-    return ProviderDown(f"Relay refused to quote with HTTP {status}: {shown_code}")
+    shown_code = reading.shown(code, limit=reading.LONGEST_WORD) or "no code"
+    return ProviderDown(f"Relay rejected a quote request with HTTP {status}: {shown_code}")

@@ -15,20 +15,20 @@ _STATES = {
     "refund": SwapState.REFUNDED,
     "failure": SwapState.FAILED,
 }
-# Reasons of failed refunds after which the customer has to claim the money.
+# Reasons of failed refunds after which the customer must claim the money.
 _TO_CLAIM = ("MANUAL_REFUND_REQUIRED", "REFUND_RECIPIENT_IS_VASP")
-_MOST_HASHES = 50
-_MOST_CHAINS = 500
-_MOST_TOKENS = 500
+_MAX_HASHES = 50
+_MAX_CHAINS = 500
+_MAX_TOKENS = 500
 
 Json = Mapping[str, Any]
 
 
 def status_from(body: Any, tracking: Json, source_hash: str, *, explorer_url: str) -> SwapStatus:
-    """Return Relay's status of the swap that `source_hash` started.
+    """Parse Relay's status of the swap that `source_hash` started.
 
-    If the response lists deposits without this one, the swap is UNKNOWN. Raises ProviderDown for a delivery without its
-    transaction.
+    If the response lists deposits without this one, the swap is UNKNOWN. Raises ProviderDown for a delivery without
+    its transaction.
     """
     fields = reading.members(body, "status")
     status = reading.word(fields.get("status"), "status")
@@ -36,7 +36,7 @@ def status_from(body: Any, tracking: Json, source_hash: str, *, explorer_url: st
     raw = f"{status}/{reason}"[: reading.LONGEST_WORD] if reason else status
     deposits = [
         reading.transaction_hash(hash_, "source hash")
-        for hash_ in reading.items(fields.get("inTxHashes"), "source hashes", most=_MOST_HASHES)
+        for hash_ in reading.items(fields.get("inTxHashes"), "source hashes", limit=_MAX_HASHES)
     ]
     if deposits and source_hash not in deposits:
         return SwapStatus(SwapState.UNKNOWN, raw)
@@ -45,7 +45,7 @@ def status_from(body: Any, tracking: Json, source_hash: str, *, explorer_url: st
         state = SwapState.NEEDS_CLAIM
     if state != SwapState.DELIVERED:
         return SwapStatus(state, raw, explorer_url=explorer_url)
-    deliveries = reading.items(fields.get("txHashes"), "delivery's hashes", most=_MOST_HASHES)
+    deliveries = reading.items(fields.get("txHashes"), "delivery's hashes", limit=_MAX_HASHES)
     if not deliveries:
         raise reading.malformed("delivery's hashes")
     reported_chain = fields.get("destinationChainId")
@@ -67,12 +67,12 @@ def _reason(fields: Json) -> str:
 
 
 def delivered_from(body: Any, request_id: str) -> tuple[str, int] | None:
-    """Return the delivered token and amount from Relay's list of requests, or None if missing.
+    """Return the delivered token and amount from Relay's list of requests; None if missing.
 
-    The status itself does not contain them. Raises ProviderDown if the list is malformed.
+    The status does not contain them. Raises ProviderDown if the list is malformed.
     """
     for one in reading.items(
-        reading.members(body, "requests").get("requests"), "requests", most=_MOST_HASHES
+        reading.members(body, "requests").get("requests"), "requests", limit=_MAX_HASHES
     ):
         fields = reading.members(one, "request")
         if str(fields.get("id")).lower() == request_id:
@@ -91,20 +91,20 @@ def delivered_from(body: Any, request_id: str) -> tuple[str, int] | None:
 
 
 def tokens_from(body: Any, chain_ids: Collection[int]) -> list[ListedToken]:
-    """Return the tokens that Relay itself accepts on these chains, from its list of chains, without prices.
+    """Return the tokens that Relay accepts on these chains, from its list of chains, without prices.
 
     Disabled chains and malformed entries are skipped.
     """
     numbers = {number_of(chain_id): chain_id for chain_id in chain_ids}
     tokens = []
-    for chain in reading.items(reading.members(body, "chains").get("chains"), "chains", most=_MOST_CHAINS):
+    for chain in reading.items(reading.members(body, "chains").get("chains"), "chains", limit=_MAX_CHAINS):
         fields = chain if isinstance(chain, dict) else {}
         number = fields.get("id")
         chain_id = numbers.get(number) if type(number) is int else None
         if chain_id is None or fields.get("disabled") is True or fields.get("depositEnabled") is False:
             continue
         listed = fields.get("solverCurrencies")
-        for token in listed[:_MOST_TOKENS] if isinstance(listed, list) else ():
+        for token in listed[:_MAX_TOKENS] if isinstance(listed, list) else ():
             made = _listed(token, chain_id)
             if made:
                 tokens.append(made)
@@ -117,9 +117,9 @@ def _listed(token: Any, chain_id: int) -> ListedToken | None:
         return ListedToken(
             chain_id=chain_id,
             token=reading.token(fields.get("address"), "address"),
-            symbol=reading.shown(fields.get("symbol"), most=32),
-            name=reading.shown(fields.get("name"), most=100),
-            decimals=reading.whole(fields.get("decimals"), "decimals", most=reading.MOST_DECIMALS),
+            symbol=reading.shown(fields.get("symbol"), limit=32),
+            name=reading.shown(fields.get("name"), limit=100),
+            decimals=reading.whole(fields.get("decimals"), "decimals", limit=reading.MAX_DECIMALS),
             usd=None,
         )
     except ProviderDown:

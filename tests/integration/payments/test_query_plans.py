@@ -412,7 +412,7 @@ WEBHOOKS: list[tuple[str, str, Query]] = [
     (
         "delivery_given_up",
         "dashboard: given up",
-        lambda at: webhook_attention.count_given_up(Delivery.objects.all(), at.now),
+        lambda at: webhook_attention.count_failed(Delivery.objects.all(), at.now),
     ),
     (
         "delivery_given_up",

@@ -13,7 +13,7 @@ from eth_utils.abi import function_signature_to_4byte_selector
 from chains.models import Chain, Token
 from demo.contracts.deploy import deploy_contract, send
 from payments.models import PaymentRequest
-from payments.prices import asking
+from payments.prices import querying
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.support.rates.exchanges import Exchanges
@@ -57,7 +57,7 @@ def create(api: Api, order: Callable[..., dict[str, Any]], feed: Feed) -> Callab
     """Return a caller that creates a request over 10 dollars."""
 
     def call() -> Any:
-        asking.forget()
+        querying.forget()
         body = {**order(), "price": {"currency": "USD", "amount": "10.00"}}
         del body["amount"]
         return api.post("/api/payment-requests", body)

@@ -111,7 +111,7 @@ def test_what_is_delivered_after_the_end_of_the_time_is_paid_late(scripted: Scri
 def test_cancelling_is_refused_while_it_goes_on(scripted: Scripted) -> None:
     request = scripted.request()
     payment = bridging(scripted, request)
-    with pytest.raises(ApiError, match="on its way"):
+    with pytest.raises(ApiError, match="in progress"):
         cancel_request(request.pk, actor="test")
     scripted.provider.says(SwapStatus(SwapState.FAILED, "FAILED"))
     scripted.decide(payment)

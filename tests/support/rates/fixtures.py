@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chains.models import Token
-from payments.prices import asking, currencies
+from payments.prices import currencies, querying
 from tests.support.rates.exchanges import Exchanges, running_exchanges
 
 
@@ -23,5 +23,5 @@ def exchanges(settings: Any, usdc: Token) -> Iterator[Exchanges]:
 
 
 def _forget() -> None:
-    asking.forget()
+    querying.forget()
     currencies.forget()

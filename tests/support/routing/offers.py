@@ -39,7 +39,7 @@ RULES = Rules(
     source_type="evm",
     target_type="evm",
     routers=frozenset({ROUTER, DEPOSITORY}),
-    most_lost=Decimal("0.1"),
+    max_lost=Decimal("0.1"),
     allow_opaque=False,
     prices=PRICES,
 )

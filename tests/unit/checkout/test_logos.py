@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from chains.models import Token
-from checkout.logos import MOST_BYTES, content_type_of, fetch_logo
+from checkout.logos import MAX_BYTES, content_type_of, fetch_logo
 from checkout.tasks import fetch_merchants_logo
 from merchants.models import Merchant
 from payments.models import PaymentRequest
@@ -69,7 +69,7 @@ def test_once_fetched_it_is_shown_from_here_and_nothing_in_it_can_run(
         answer(404),
         answer(200, b"<html>no image</html>"),
         answer(302, Location="/elsewhere.png"),
-        answer(200, PNG + b"x" * MOST_BYTES),
+        answer(200, PNG + b"x" * MAX_BYTES),
         answer(200),
     ],
     ids=["missing", "a page", "elsewhere", "too large", "empty"],

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from config.doctor.finding import Level
 from payments import doctor
 from payments.models import MerchantCursor, Payment, PaymentRequest
-from payments.prices import asking
+from payments.prices import querying
 from payments.providers import registry
 from tests.loopback import Exchange, scripted
 from tests.support.operations.findings import found, levels
@@ -97,9 +97,9 @@ def test_rate_sources_that_agree_have_nothing_wrong(exchanges: Exchanges) -> Non
 def test_source_of_currencies_alone_is_asked_for_one(exchanges: Exchanges, settings: Settings) -> None:
     settings.RATE_SOURCES = ["coinbase", "kraken", "coinbase_rates"]
     summaries = {each.subject: each.summary for each in doctor.check_rates()}
-    assert summaries["coinbase_rates"] == "knows 0 of 1 tokens and EUR"
+    assert summaries["coinbase_rates"] == "has rates for 0 of 1 tokens and EUR"
     exchanges.broken = {"coinbase_rates": (503, b"{}")}
-    asking.forget()
+    querying.forget()
     assert levels(doctor.check_rates())["coinbase_rates"] == "warning"
 
 

@@ -15,12 +15,11 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print how many rows were encrypted again, and fail if some can't be decrypted by any key."""
         result = reencrypt_secrets()
         self.stdout.write(f"{result.rows} rows are encrypted under the newest key.")
         if result.unreadable:
             self.stderr.write(
-                f"{result.unreadable} rows can't be decrypted by any key of ENCRYPTION_KEYS. Add the key that they "
-                "need, or rotate those webhook secrets and reset those second factors."
+                f"{result.unreadable} rows can't be decrypted by any key of ENCRYPTION_KEYS. Add the missing "
+                "key, or rotate those webhook secrets and reset those second factors."
             )
             raise SystemExit(1)

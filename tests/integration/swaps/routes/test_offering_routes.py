@@ -14,7 +14,7 @@ from payments.models import Quote, Route
 from payments.providers.actions import from_json
 from payments.providers.base import Offer
 from payments.providers.quoting import Choice
-from payments.routes.quotes import keep_route, wanted_from
+from payments.routes.quotes import quote_request, store_route
 from tests.conftest import Api
 from tests.support.swaps.fixtures import NewCustomer
 from tests.support.swaps.paying import code, quotes_asked
@@ -120,7 +120,7 @@ def test_an_id_that_was_there_before_makes_no_route(
     customer.routes(dai_here)
     quote = Quote.objects.all()[0]
     request = quote.route.request
-    wanted = wanted_from(request, customer.wallet, dai_here)
+    wanted = quote_request(request, customer.wallet, dai_here)
     again = Offer(
         provider="lifi",
         quote_id="another",
@@ -135,7 +135,7 @@ def test_an_id_that_was_there_before_makes_no_route(
         spender=None,
     )
     routes, quotes = Route.objects.count(), Quote.objects.count()
-    assert keep_route(request, dai_here, Choice(again, wanted), timezone.now()) is None
+    assert store_route(request, dai_here, Choice(again, wanted), timezone.now()) is None
     assert (Route.objects.count(), Quote.objects.count()) == (routes, quotes)
 
 

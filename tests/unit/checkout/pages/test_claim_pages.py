@@ -26,7 +26,7 @@ State = Callable[[PaymentRequest, pytest.MonkeyPatch], Refund]
 
 
 def waiting(paid: PaymentRequest, patch: pytest.MonkeyPatch) -> Refund:
-    patch.setattr(claims, "_senders", lambda payment, client: [SENDER])
+    patch.setattr(claims, "_senders", lambda payment: [SENDER])
     patch.setattr(claims, "_has_signed", lambda *_: False)
     return create(paid, recipient_address=None)
 
@@ -51,7 +51,7 @@ def several(paid: PaymentRequest, patch: pytest.MonkeyPatch) -> Refund:
     first = paid.payments.get()
     pay(paid, 1)
     refund = waiting(paid, patch)
-    patch.setattr(claims, "_senders", lambda payment, client: [SENDER if payment == first else OTHER])
+    patch.setattr(claims, "_senders", lambda payment: [SENDER if payment == first else OTHER])
     return refund
 
 
@@ -68,7 +68,7 @@ def token_off(paid: PaymentRequest, patch: pytest.MonkeyPatch) -> Refund:
 
 
 def chain_down(paid: PaymentRequest, patch: pytest.MonkeyPatch) -> Refund:
-    def fail(payment: Payment, client: Any) -> list[str]:
+    def fail(payment: Payment) -> list[str]:
         raise claims._no_node(payment.chain) from ChainError("down")
 
     refund = waiting(paid, patch)

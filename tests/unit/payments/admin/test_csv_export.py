@@ -267,19 +267,19 @@ def test_downloads_that_are_read_slowly_leave_threads_to_others(
 ) -> None:
     monkeypatch.setattr(waiting, "_threads", waiting._Threads())
     make("order-1")
-    slow = [streamed(admin_client, REQUESTS) for _ in range(export.MOST_AT_ONCE)]
+    slow = [streamed(admin_client, REQUESTS) for _ in range(export.MAX_AT_ONCE)]
     before = LogEntry.objects.count()
     refused = admin_client.get(REQUESTS, {"status": "active"})
     assert (refused.status_code, refused["Location"]) == (
         302,
         "/admin/payments/paymentrequest/?status=active",
     )
-    assert "Other exports are being downloaded" in admin_client.get(refused["Location"]).content.decode()
+    assert "Too many exports are being downloaded" in admin_client.get(refused["Location"]).content.decode()
     assert LogEntry.objects.count() == before
     assert b"order-1" in b"".join(slow.pop())  # type: ignore[arg-type]
     assert len(rows(admin_client, REQUESTS)) == 1
     del slow[0]  # never read, never closed
     gc.collect()
-    downloads = [streamed(admin_client, REQUESTS) for _ in range(export.MOST_AT_ONCE - len(slow))]
+    downloads = [streamed(admin_client, REQUESTS) for _ in range(export.MAX_AT_ONCE - len(slow))]
     assert admin_client.get(REQUESTS).status_code == 302
     assert downloads

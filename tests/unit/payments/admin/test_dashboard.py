@@ -106,8 +106,8 @@ def test_staff_see_their_merchants_figures_operators_all(
     assert [card["value"] for card in own.context["cards"]][:2] == ["3", "100 %"]
     assert [card["value"] for card in other.context["cards"]][:2] == ["2", "50.0 %"]
     assert [page.context["volumes"][0]["amount"] for page in (everybody, own, other)] == ["9", "3", "6"]
-    assert concerns_of(everybody) == {"Overpaid requests": "1", "Deliveries given up": "1"}
-    assert concerns_of(own) == {"Deliveries given up": "1"}
+    assert concerns_of(everybody) == {"Overpaid requests": "1", "Failed deliveries": "1"}
+    assert concerns_of(own) == {"Failed deliveries": "1"}
     assert concerns_of(other) == {"Overpaid requests": "1"}
     assert "All merchants" in text_of(everybody)
     assert merchant.name.replace("'", "&#x27;") in text_of(own)
@@ -151,12 +151,12 @@ def test_every_concern_leads_to_a_list_with_just_as_many(
     assert concerns_of(page) == {
         "Reversed after completion": "1",
         "Verification stalled": "1",
-        "Endpoints that receive nothing": "1",
+        "Endpoints that can't receive": "1",
         "Chains in trouble": "1",
-        "Payments that could be accepted": "2",
+        "Payments that can be accepted": "2",
         "Overpaid requests": "1",
         "Closed with money paid": "1",
-        "Deliveries given up": "2",
+        "Failed deliveries": "2",
     }
     for concern in page.context["concerns"]:
         behind = admin_client.get(concern.url)
@@ -210,7 +210,7 @@ def test_simulated_payments_need_no_attention(admin_client: Client, token: Token
     happen(simulated=False)
     assert concerns_of(opened(admin_client)) == {
         "Reversed after completion": "1",
-        "Payments that could be accepted": "1",
+        "Payments that can be accepted": "1",
         "Overpaid requests": "1",
         "Closed with money paid": "1",
     }

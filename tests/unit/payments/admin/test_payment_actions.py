@@ -42,7 +42,7 @@ def test_cancelling_says_what_it_means_and_is_in_the_history(admin_client: Clien
 def test_rejection_by_the_service_is_shown_without_a_change(admin_client: Client, make: Make) -> None:
     request = make()
     submit_hash(request, chain=request.chain, transaction_hash="0x" + "ab" * 32, actor="checkout")
-    assert "A payment for this request is on its way." in press(admin_client, action_url(request, "cancel"))
+    assert "A payment for this request is in progress." in press(admin_client, action_url(request, "cancel"))
     assert PaymentRequest.objects.get().status == "active"
     assert written() == []
 
@@ -116,7 +116,7 @@ def test_an_unbound_payment_is_accepted_with_a_reason_and_not_without(
 ) -> None:
     Payment.objects.update(failure_code="transaction_not_bound")
     url = action_url(failed, "accept")
-    assert "Nothing ties this transaction" in admin_client.get(url).content.decode()
+    assert "Nothing links this transaction" in admin_client.get(url).content.decode()
     assert admin_client.post(url, {**asked(admin_client, url), "reason": " "}).status_code == 200, (
         "asks again"
     )

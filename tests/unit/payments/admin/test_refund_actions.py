@@ -61,7 +61,7 @@ def test_full_refund_waits_for_the_customers_address(admin_client: Client, paid:
     refund = Refund.objects.latest("created_at")
     assert (refund.amount, refund.recipient_address) == (10_000_000, "")
     page = page_of(admin_client, "payments/refund", refund.pk)
-    assert "The customer names a wallet" in page
+    assert "The customer enters a wallet" in page
     assert refund.claim_url in page
     assert action_url(paid, "refund") not in page_of(admin_client, "payments/paymentrequest", paid.pk)
 

@@ -14,7 +14,7 @@ from config.environment.declared import Environment
 from merchants.admin.forms import MerchantForm
 from merchants.models import Merchant
 from payments.models import PaymentRequest
-from payments.prices import asking, currencies
+from payments.prices import currencies, querying
 from payments.prices.sources import coinbase, coinbase_rates, coingecko, ecb, kraken
 from tests.conftest import Api
 from tests.support.rates.exchanges import Exchanges
@@ -168,7 +168,7 @@ def test_busy_server_says_so_unless_it_knows_the_last_answer(
 
 
 def test_calls_at_once_ask_once(exchanges: Exchanges) -> None:
-    known = asking.listings()
+    known = querying.listings()
     found = at_once([lambda: currencies._available("USDC", known)] * 8)
     assert set(found) == {frozenset({"EUR", "USD"})}
     assert len(exchanges.asked) == len(set(exchanges.asked))

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chains.models import Token
 from payments.models import AcceptedRate, PaymentRequest
-from payments.prices import asking
+from payments.prices import querying
 from payments.prices.rules import token_amount
 from tests.conftest import Api
 from tests.support.rates.exchanges import Exchanges
@@ -110,7 +110,7 @@ def test_a_price_in_dollars_needs_no_rate_of_the_dollar(
 def test_a_repeated_call_gets_the_first_rate(api: Api, priced: Order, exchanges: Exchanges) -> None:
     first = api.post("/api/payment-requests", priced(), **{"Idempotency-Key": "order-1"})
     exchanges.broken = {"coinbase": (500, b""), "kraken": (500, b"")}
-    asking.forget()
+    querying.forget()
     second = api.post("/api/payment-requests", priced(), **{"Idempotency-Key": "order-1"})
     assert (second.status_code, second.content) == (201, first.content)
     assert PaymentRequest.objects.count() == 1
@@ -252,10 +252,10 @@ def test_a_value_far_from_the_last_one_is_refused_for_an_hour(
     api: Api, priced: Order, exchanges: Exchanges
 ) -> None:
     assert api.post("/api/payment-requests", priced()).status_code == 201
-    asking.forget()
+    querying.forget()
     exchanges.coinbase["USDC-USD"] = exchanges.kraken["USDCUSD"] = "1.3"
     assert refused(api.post("/api/payment-requests", priced()))[1] == "rate_unavailable"
-    asking.forget()
+    querying.forget()
     AcceptedRate.objects.update(accepted_at=timezone.now() - timedelta(minutes=61))
     assert api.post("/api/payment-requests", priced()).status_code == 201
 
@@ -264,7 +264,7 @@ def test_the_step_is_measured_from_the_last_accepted_value_and_not_from_an_older
     api: Api, priced: Order, exchanges: Exchanges
 ) -> None:
     for value, status in (("1.00", 201), ("1.15", 201), ("1.30", 201), ("1.57", 503), ("1.10", 201)):
-        asking.forget()
+        querying.forget()
         exchanges.coinbase["USDC-USD"] = exchanges.kraken["USDCUSD"] = value
         assert api.post("/api/payment-requests", priced()).status_code == status, value
     assert AcceptedRate.objects.get(base="USDC").value == Decimal("1.10")
@@ -274,11 +274,11 @@ def test_small_changes_are_noted_once_a_minute(api: Api, priced: Order, exchange
     api.post("/api/payment-requests", priced())
     (noted,) = AcceptedRate.objects.filter(base="USDC")
     exchanges.coinbase["USDC-USD"] = exchanges.kraken["USDCUSD"] = "1.005"
-    asking.forget()
+    querying.forget()
     assert api.post("/api/payment-requests", priced()).status_code == 201
     assert AcceptedRate.objects.get(base="USDC").value == noted.value
     AcceptedRate.objects.update(accepted_at=timezone.now() - timedelta(seconds=61))
-    asking.forget()
+    querying.forget()
     api.post("/api/payment-requests", priced())
     assert AcceptedRate.objects.get(base="USDC").value == Decimal("1.005")
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from chains.models import Token
 from merchants.models import Merchant
 from payments.models import Payment
-from payments.prices import asking, values
+from payments.prices import querying, values
 from tests.conftest import Api
 from tests.support.rates.exchanges import Exchanges
 
@@ -68,7 +68,7 @@ def test_without_a_rate_it_stays_null_and_is_estimated_later(
     assert values.value_due() == 0
     assert value_at(api, path) is None
     exchanges.broken = {}
-    asking.forget()
+    querying.forget()
     Payment.objects.update(completed_at=timezone.now() - timedelta(hours=3))
     assert values.value_due() == 0  # not before its next turn
     assert values.value_due(timezone.now() + values.PAUSE) == 1

@@ -282,7 +282,7 @@ def test_key_and_wallet_are_in_no_url_or_log(
 def test_request_id_for_the_providers_support_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="payments.providers.http")
     answer_to(lambda exchange: exchange.reply({}, x_lifi_requestid="4b4adc22-e815-4b8d-aea9-6068f7f2099b"))
-    assert "lifi answered 200 to /quote" in caplog.text
+    assert "lifi returned 200 for /quote" in caplog.text
     assert "4b4adc22-e815-4b8d-aea9-6068f7f2099b" in caplog.text
     caplog.clear()
     answer_to(lambda exchange: exchange.reply({}, x_lifi_requestid="0x8ba1 is <b>not</b> an id"))

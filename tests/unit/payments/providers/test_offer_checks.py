@@ -69,7 +69,7 @@ def test_native_coin_with_a_fee_on_top_is_accepted_for_just_their_sum() -> None:
     data = bridge_data(asset=ZERO, min_amount=amount)
     accept(calling(offer, data, value=amount + NATIVE_FEE.amount), wanted, RULES)
     for value in (amount - 1, amount + NATIVE_FEE.amount + 1):
-        with pytest.raises(OfferRefused, match="value is not what it says"):
+        with pytest.raises(OfferRefused, match="value differs from the offer"):
             accept(calling(offer, data, value=value), wanted, RULES)
 
 
@@ -100,8 +100,8 @@ PROMISES: dict[str, tuple[Callable[[Offer], Offer], str]] = {
     ),
     "less than is due": (lambda o: replace(o, amount_out_min=9_999_999), "guarantees less"),
     "less than it guarantees": (lambda o: replace(o, amount_out=9_999_999), "expects less"),
-    "nothing taken": (lambda o: replace(o, amount_in=0), "takes nothing"),
-    "a negative amount": (lambda o: replace(o, amount_in=-1), "takes nothing"),
+    "nothing taken": (lambda o: replace(o, amount_in=0), "debits nothing"),
+    "a negative amount": (lambda o: replace(o, amount_in=-1), "debits nothing"),
     "a transaction for another chain": (lambda o: replace(o, action_chain_id=1), "for another chain"),
     "no id": (lambda o: replace(o, bound_by=b""), "no id of its own"),
     "a short id": (lambda o: replace(o, bound_by=ID[:8]), "no id of its own"),
@@ -110,7 +110,7 @@ PROMISES: dict[str, tuple[Callable[[Offer], Offer], str]] = {
     "an unknown contract": (lambda o: calling(o, to=STRANGER), "does not pin"),
     "the token as contract": (lambda o: calling(o, to=o.source.token), "does not pin"),
     "an unknown spender": (lambda o: replace(o, spender=STRANGER), "not pinned either"),
-    "native coin that was not offered": (lambda o: calling(o, value=1), "value is not"),
+    "native coin that was not offered": (lambda o: calling(o, value=1), "value differs"),
     "a fee in a token on top": (
         lambda o: replace(o, fees=(replace(NATIVE_FEE, token=USDC_HERE),)),
         "a fee that its transaction can't pay",
@@ -139,14 +139,14 @@ CALLS: dict[str, tuple[Offer, Wanted, bytes, str]] = {
     "bridging to another kind of chain": (BRIDGE, WANTED, bridge_data(receiver=NOT_EVM), "another receiver"),
     "bridging to another chain": (BRIDGE, WANTED, bridge_data(chain_id=10), "bridges to another chain"),
     "bridging another token": (BRIDGE, WANTED, bridge_data(asset=DAI_HERE), "bridges another token"),
-    "bridging more": (BRIDGE, WANTED, bridge_data(min_amount=10_050_001), "bridges more than it says"),
+    "bridging more": (BRIDGE, WANTED, bridge_data(min_amount=10_050_001), "bridges more than the offer"),
     "bridging instead of swapping": (SWAP, WANTED_HERE, bridge_data(), "both tokens are on one chain"),
     "swapping for another receiver": (SWAP, WANTED_HERE, swap_data(receiver=PAYER), "another receiver"),
     "swapping for less": (SWAP, WANTED_HERE, swap_data(min_amount_out=9_999_999), "less than is due"),
     "swapping for another token": (SWAP, WANTED_HERE, swap_data(token_out=DAI_HERE), "gives another token"),
     "swapping for native coin": (SWAP, WANTED_HERE, swap_data(token_out=ZERO), "gives another token"),
-    "swapping another token": (SWAP, WANTED_HERE, swap_data(token_in=USDC_HERE), "takes another token"),
-    "swapping more": (SWAP, WANTED_HERE, swap_data(amount_in=10**20), "takes more than it says"),
+    "swapping another token": (SWAP, WANTED_HERE, swap_data(token_in=USDC_HERE), "debits another token"),
+    "swapping more": (SWAP, WANTED_HERE, swap_data(amount_in=10**20), "debits more than the offer"),
     "swapping instead of bridging": (BRIDGE, WANTED, swap_data(), "swaps on the source chain"),
     "a swap of another quote": (SWAP, WANTED_HERE, swap_data(id=OTHER_ID) + ID, "another quote"),
     "depositing for another order": (DEPOSIT, WANTED, deposit_data(id=OTHER_ID) + ID, "another order"),
@@ -230,7 +230,7 @@ def test_the_cap_is_the_deployments_own() -> None:
     offer = replace(BRIDGE, amount_in=10_900_000, usd_in=Decimal("10.9"))
     accept(offer, WANTED, RULES)
     with pytest.raises(OfferRefused, match="loses too much"):
-        accept(offer, WANTED, replace(RULES, most_lost=Decimal("0.05")))
+        accept(offer, WANTED, replace(RULES, max_lost=Decimal("0.05")))
 
 
 def test_a_fee_that_is_included_is_lost_already_and_not_counted_twice() -> None:

@@ -151,7 +151,7 @@ def test_list_is_fetched_once_for_all_active_chains(listing: Listing) -> None:
 def test_another_process_finds_it_in_the_cache(listing: Listing, monkeypatch: pytest.MonkeyPatch) -> None:
     (lister,) = listing(Lister("lifi", [usdc(), dai()]))
     token_list.listed_tokens([HERE])
-    until(lambda: cache.get("routing:lifi:asking") is None)
+    until(lambda: cache.get("routing:lifi:refreshing") is None)
     restart(monkeypatch)
     assert token_list.listed_tokens([HERE]) == [usdc(), dai()]
     assert len(lister.asked) == 1
@@ -306,7 +306,7 @@ def dead_cache(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 def test_no_more_tokens_of_a_chain_are_kept_than_can_be_looked_through(
     listing: Listing, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(token_list, "MOST_TOKENS", 3)
+    monkeypatch.setattr(token_list, "MAX_TOKENS", 3)
     caplog.set_level(logging.INFO)
     many = [ListedToken(HERE, f"0x{n:040x}", f"T{n}", "Token", 18, None) for n in range(10)]
     listing(Lister("lifi", [*many, usdc(chain_id=THERE)]))

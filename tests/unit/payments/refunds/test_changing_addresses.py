@@ -233,7 +233,7 @@ def test_build_that_began_before_the_change_returns_nothing(
 
 def test_number_of_changes_is_limited(paid: PaymentRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     refund = create(paid)
-    monkeypatch.setattr(services, "_MOST_REFUNDS", 1)
+    monkeypatch.setattr(services, "_MAX_REFUNDS", 1)
     before = everything()
     with pytest.raises(ApiError) as full:
         services.change_address(refund, OTHER, actor=WHY)

@@ -1,7 +1,6 @@
 """Who may sign for a refund's address is decided when the refund is created."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -20,7 +19,7 @@ def senders(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """Who made each payment, as the chain would say; SENDER unless said otherwise."""
     known: dict[str, list[str]] = {}
 
-    def look_up(payment: Payment, client: Any) -> Sequence[str]:
+    def look_up(payment: Payment) -> Sequence[str]:
         return known.get(payment.pk, [SENDER])
 
     monkeypatch.setattr(claims, "_senders", look_up)

@@ -18,7 +18,7 @@ from payments.requests.events import record_expired, record_failed
 from tests.support.portal.payment_rows import Make, asked, found, page_of, press
 from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.receiver import Receiver, answer, running_receiver
-from webhooks.attention import count_given_up
+from webhooks.attention import count_failed
 from webhooks.dispatch.testing import record_test_event, send_test_event
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.event_types import EventType
@@ -75,7 +75,7 @@ def test_failed_test_event_is_not_offered_for_redelivery(
     page = page_of(admin_client, "webhooks/delivery", test.pk)
     assert "The test event was not delivered" in page
     assert "send it again" not in page
-    assert count_given_up(Delivery.objects.all(), timezone.now()) == 0
+    assert count_failed(Delivery.objects.all(), timezone.now()) == 0
 
 
 def test_search_finds_events_and_deliveries_by_their_object(

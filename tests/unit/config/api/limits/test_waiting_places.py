@@ -8,12 +8,12 @@ from django.http import HttpRequest, HttpResponse
 from chains.client import ChainError
 from chains.families.evm.client import EvmClient
 from chains.models import Chain
-from checkout.fan_out import ask_all
+from checkout.fan_out import query_all
 from config.api.errors import ApiError
 from config.api.limits import waiting
 from config.api.limits.waiting import MAX_WAITING, AnsweringMiddleware
 from merchants.models import Merchant
-from payments.prices import asking
+from payments.prices import querying
 from payments.providers.base import ProviderDown
 from payments.providers.http import JsonApi
 from tests.support.rates.exchanges import Exchanges
@@ -69,20 +69,20 @@ def test_a_provider_is_not_called_and_its_circuit_stays_closed(full: None) -> No
 
 @pytest.mark.django_db
 def test_rates_are_what_the_sources_said_last(exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch) -> None:
-    asking.forget()
-    first = asking.observations({"USDC"})
+    querying.forget()
+    first = querying.observations({"USDC"})
     assert first["USDC"]
-    monkeypatch.setattr(asking, "SHARED_SECONDS", -1.0)
+    monkeypatch.setattr(querying, "SHARED_SECONDS", -1.0)
     monkeypatch.setattr(waiting, "MAX_WAITING", 0)
     asked = len(exchanges.asked)
-    assert answering(lambda: asking.observations({"USDC", "EUR"})) == {"USDC": first["USDC"], "EUR": []}
+    assert answering(lambda: querying.observations({"USDC", "EUR"})) == {"USDC": first["USDC"], "EUR": []}
     assert len(exchanges.asked) == asked
-    asking.forget()
+    querying.forget()
 
 
 def test_of_several_chains_none_is_asked(full: None) -> None:
-    assert answering(lambda: ask_all([Chain(pk=1)], lambda _: 1, within_seconds=1, about="balances")) == {}
-    assert len(ask_all([Chain(pk=1)], lambda _: 1, within_seconds=30, about="balances")) == 1
+    assert answering(lambda: query_all([Chain(pk=1)], lambda _: 1, within_seconds=1, about="balances")) == {}
+    assert len(query_all([Chain(pk=1)], lambda _: 1, within_seconds=30, about="balances")) == 1
 
 
 @pytest.mark.django_db

@@ -169,7 +169,7 @@ def test_quote_that_contradicts_its_order_is_invalid(answers: responses.Requests
 JUDGED: dict[str, tuple[Change, str]] = {
     "a deposit of more than it says": (_deposit(amount=AMOUNT_IN * 2), "another amount"),
     "a transaction for another chain": (_data(1, chainId=THERE), "for another chain"),
-    "native coin on top": (_data(1, value="1"), "value is not what it says"),
+    "native coin on top": (_data(1, value="1"), "value differs from the offer"),
 }
 
 
@@ -238,5 +238,5 @@ def test_log_has_neither_the_wallet_nor_the_key(
         with pytest.raises((NoOffer, ProviderDown)):
             ask_relay(answers, body)
     logged = caplog.text.lower()
-    assert "refused" in logged
+    assert "rejected" in logged
     assert not any(secret.lower() in logged for secret in (PAYER, MERCHANT, KEY, STRANGER))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from payments.prices import asking
+from payments.prices import querying
 from payments.prices.rules import Observation
 from tests.support.rates.exchanges import Exchanges
 from tests.threads import at_once
@@ -17,10 +17,10 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     now = [1000.0]
-    monkeypatch.setattr(asking.time, "monotonic", lambda: now[0])
-    asking.forget()
+    monkeypatch.setattr(querying.time, "monotonic", lambda: now[0])
+    querying.forget()
     yield now
-    asking.forget()
+    querying.forget()
 
 
 def values(found: dict[str, list[Observation]]) -> dict[str, list[Decimal]]:
@@ -28,28 +28,28 @@ def values(found: dict[str, list[Observation]]) -> dict[str, list[Decimal]]:
 
 
 def test_many_at_once_are_one_question(exchanges: Exchanges) -> None:
-    answers = at_once([lambda: asking.observations({"USDC", "EUR"})] * 8)
+    answers = at_once([lambda: querying.observations({"USDC", "EUR"})] * 8)
     assert all(set(found) == {"USDC", "EUR"} and found["USDC"] for found in answers)
     assert len(exchanges.asked) == 4
 
 
 def test_each_currency_is_shared_by_itself_for_two_seconds(exchanges: Exchanges, clock: list[float]) -> None:
-    first = asking.observations({"USDC", "EUR"})
+    first = querying.observations({"USDC", "EUR"})
     exchanges.coinbase["USDC-USD"] = exchanges.kraken["USDCUSD"] = "1.1"
-    clock[0] += asking.SHARED_SECONDS
-    assert values(asking.observations({"USDC"})) == {"USDC": values(first)["USDC"]}
+    clock[0] += querying.SHARED_SECONDS
+    assert values(querying.observations({"USDC"})) == {"USDC": values(first)["USDC"]}
     assert len(exchanges.asked) == 4
     clock[0] += 0.1
-    assert values(asking.observations({"USDC"})) == {"USDC": [Decimal("1.1"), Decimal("1.1")]}
+    assert values(querying.observations({"USDC"})) == {"USDC": [Decimal("1.1"), Decimal("1.1")]}
     assert len(exchanges.asked) == 6
 
 
 def test_a_source_that_takes_too_long_is_left_out(
     exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr(querying, "LONGEST_SECONDS", 0.3)
     exchanges.hanging = {"kraken"}
-    assert values(asking.observations({"USDC"})) == {"USDC": [Decimal("1.0002")]}
+    assert values(querying.observations({"USDC"})) == {"USDC": [Decimal("1.0002")]}
 
 
 def test_those_that_share_a_question_get_nothing_if_it_fails(
@@ -58,14 +58,14 @@ def test_those_that_share_a_question_get_nothing_if_it_fails(
     def fail(_: Any) -> Any:
         raise RuntimeError("for the test")
 
-    monkeypatch.setattr(asking, "_ask_all", fail)
+    monkeypatch.setattr(querying, "_query_all", fail)
     with pytest.raises(RuntimeError):
-        asking.observations({"USDC"})
-    assert asking.observations({"USDC"}) == {"USDC": []}
+        querying.observations({"USDC"})
+    assert querying.observations({"USDC"}) == {"USDC": []}
 
 
 def test_a_source_with_a_bug_does_not_spoil_the_others(
     exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("payments.prices.sources.kraken.Kraken.observe", lambda *_: 1 / 0)
-    assert values(asking.observations({"USDC"})) == {"USDC": [Decimal("1.0002")]}
+    assert values(querying.observations({"USDC"})) == {"USDC": [Decimal("1.0002")]}

@@ -1,0 +1,151 @@
+"""Query all rate sources at once. Calls within two seconds share the responses.
+
+The exchanges limit public calls to about one a second. Each observation keeps its own time, which the rules check.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+
+from django.conf import settings
+from django.db import connection
+
+from config.api.limits.waiting import Busy, waiting_for
+from payments.prices.rules import Observation
+from payments.prices.sources.base import ANSWER_SECONDS, Listing, RateSource
+from payments.providers.base import ProviderDown
+
+logger = logging.getLogger(__name__)
+
+SHARED_SECONDS = 2.0
+LONGEST_SECONDS = 2 * ANSWER_SECONDS
+
+
+@dataclass
+class _Query:
+    """A query for the value of one currency. `finished_at` is on the monotonic clock, None until then."""
+
+    result: "Future[list[Observation]]" = field(default_factory=Future)
+    finished_at: float | None = None
+
+    def is_over(self, now: float) -> bool:
+        return self.finished_at is not None and now - self.finished_at > SHARED_SECONDS
+
+
+_lock = threading.Lock()
+_queries: dict[str, _Query] = {}
+_latest: dict[str, list[Observation]] = {}
+
+
+def observations(bases: Collection[str]) -> dict[str, list[Observation]]:
+    """Return each source's observations of each currency; an empty list if no source responds.
+
+    If too many threads of a web process are waiting, the last observations are returned; their times show their age.
+    """
+    try:
+        with waiting_for("rate sources"):
+            return _observations(bases)
+    except Busy:
+        return {base: _latest.get(base, []) for base in bases}
+
+
+def _observations(bases: Collection[str]) -> dict[str, list[Observation]]:
+    with _lock:
+        now = time.monotonic()
+        mine = {base for base in bases if base not in _queries or _queries[base].is_over(now)}
+        _queries.update({base: _Query() for base in mine})
+        queries = {base: _queries[base] for base in bases}
+    if mine:
+        _run({base: queries[base] for base in mine})
+    return {base: _result(query) for base, query in queries.items()}
+
+
+def _run(queries: dict[str, _Query]) -> None:
+    results: dict[str, list[Observation]] = {}
+    try:
+        results = _query_all(frozenset(queries))
+    finally:  # Threads that share the queries must not wait for a response that never comes.
+        for base, query in queries.items():
+            query.finished_at = time.monotonic()
+            _latest[base] = results.get(base, [])
+            query.result.set_result(_latest[base])
+
+
+def _result(query: _Query) -> list[Observation]:
+    try:
+        return query.result.result(timeout=2 * LONGEST_SECONDS)
+    except TimeoutError:
+        return []
+
+
+def _query_all(bases: frozenset[str]) -> dict[str, list[Observation]]:
+    """Query every source; leave out those that fail or take too long."""
+    observed: dict[str, list[Observation]] = {}
+    for of_source in query_each_source(bases).values():
+        for base, observations_of_base in (of_source or {}).items():
+            observed.setdefault(base, []).extend(observations_of_base)
+    return observed
+
+
+def query_each_source(
+    bases: frozenset[str], bases_of: Mapping[str, frozenset[str]] | None = None
+) -> dict[str, dict[str, list[Observation]] | None]:
+    """Return each source's observations, or None for a source that fails or takes too long.
+
+    `bases_of` replaces `bases` for the sources that it names.
+    """
+    pool = _pool()
+    futures = {
+        name: pool.submit(_observe, name, (bases_of or {}).get(name, bases)) for name in settings.RATE_SOURCES
+    }
+    wait(futures.values(), timeout=LONGEST_SECONDS)
+    for name, future in futures.items():
+        if not future.done():
+            logger.warning("the rate source %s took too long", name)
+    return {name: future.result() if future.done() else None for name, future in futures.items()}
+
+
+def listings() -> dict[str, list[Listing]]:
+    """Return the listings of each source in `RATE_SOURCES`, without any call."""
+    return {name: list(_client(name).listings()) for name in settings.RATE_SOURCES}
+
+
+def _observe(name: str, bases: frozenset[str]) -> dict[str, list[Observation]] | None:
+    try:
+        return _client(name).observe(bases)
+    except ProviderDown as error:
+        logger.warning("the rate source %s returned no usable response: %s", name, error)
+    except Exception:
+        logger.exception("the rate source %s failed", name)
+    finally:
+        connection.close()
+    return None
+
+
+@lru_cache(maxsize=1)
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(32, thread_name_prefix="rates")
+
+
+def _client(name: str) -> RateSource:
+    return _source(name, settings.RATE_URLS.get(name, ""))
+
+
+# A changed URL makes a new client.
+@lru_cache(maxsize=16)
+def _source(name: str, url: str) -> RateSource:
+    source: RateSource = import_module(f"payments.prices.sources.{name}").make(url)
+    return source
+
+
+def forget() -> None:
+    """Discard the clients with their circuit breakers, and the shared responses."""
+    _source.cache_clear()
+    with _lock:
+        _queries.clear()
+        _latest.clear()
