@@ -72,6 +72,8 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
         "explorer_url",
         "wallet_rpc_url",
         "price_feeds",
+        "l1_fee_oracle",
+        "min_tip_wei",
         *settings_of_nodes,
     )
     fields: ClassVar[Any] = ("name", "is_active", "block_time_ms", *readonly_fields)

@@ -19,7 +19,8 @@ from config.api.serializers import has_unsafe_characters
 
 _CHAIN_FIELDS = {
     "id", "name", "chain_type", "network", "is_active", "rpc_urls", "ws_urls", "wallet_rpc_url", "explorer_url",
-    "native_symbol", "confirmations", "block_time_ms", "routers", "feeds", "tokens",
+    "native_symbol", "confirmations", "block_time_ms", "routers", "feeds", "l1_fee_oracle", "min_tip_wei",
+    "tokens",
 }  # fmt: skip
 _TOKEN_FIELDS = {
     "symbol",
@@ -38,6 +39,7 @@ _LONGEST_HEARTBEAT = 7 * 24 * 3600
 _SHORTEST_KEY = 20
 _OWN_MACHINE = ("localhost", "127.0.0.1")
 _MAX_DECIMALS = 36
+_MAX_TIP_WEI = 10**15
 _LONGEST_URL = 500
 _LONGEST_WORD = 32
 _DEEPEST = 20
@@ -157,6 +159,8 @@ def _checked_chain(entry: Any) -> dict[str, Any]:
         "block_time_ms": _whole(entry, "block_time_ms", where, 1, 3_600_000, default=2000),
         "routers": _routers(entry.get("routers", {}), chain_type, where),
         "feeds": _feeds(entry.get("feeds", []), chain_type, where),
+        "l1_fee_oracle": _oracle(entry.get("l1_fee_oracle", ""), chain_type, where),
+        "min_tip_wei": _whole(entry, "min_tip_wei", where, 0, _MAX_TIP_WEI, default=0),
     }
     tokens = entry.get("tokens", [])
     if not isinstance(tokens, list):
@@ -314,6 +318,14 @@ def _feeds(value: Any, chain_type: str, where: str) -> list[dict[str, Any]]:
     if len({feed["pair"] for feed in feeds}) != len(feeds):
         raise CatalogueError(f"{where}: the file lists a feed of the same pair twice")
     return feeds
+
+
+def _oracle(value: Any, chain_type: str, where: str) -> str:
+    if value == "":
+        return ""
+    if not family_of(chain_type).has_data_fees:
+        raise CatalogueError(f"{where}: chains of this family have no data fee; remove l1_fee_oracle")
+    return _address(chain_type, str(value), where)
 
 
 def _checked_feed(feed: Mapping[str, Any], chain_type: str, chain: str) -> dict[str, Any]:

@@ -15,7 +15,8 @@ class Chain(models.Model):
     `ws_urls` are WebSockets of nodes that announce new blocks; without them heads are polled.
     `feeds` are the price feeds: a list of `{"pair": "ETH/USD", "address", "heartbeat"}`, the heartbeat in seconds.
     `routers` lists, per routing provider, the only contracts that its transactions may call. `wallet_rpc_url` is a
-    public node that is offered to wallets that don't know the network.
+    public node that is offered to wallets that don't know the network. `l1_fee_oracle` is the contract that knows the
+    fee for a transaction's data (the OP stack), and `min_tip_wei` the minimum tip for its blocks.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -38,6 +39,8 @@ class Chain(models.Model):
     block_time_ms = models.PositiveIntegerField(default=2000)
     routers = models.JSONField(default=dict, blank=True)
     feeds = models.JSONField("price feeds", default=list, db_default=[], blank=True)
+    l1_fee_oracle = models.CharField("data fee oracle", max_length=64, blank=True, default="", db_default="")
+    min_tip_wei = models.PositiveBigIntegerField("minimum tip (wei)", default=0, db_default=0)
 
     class Meta:
         ordering = ("id",)

@@ -64,6 +64,12 @@ class ChainRow(Protocol):
     @property
     def block_time_ms(self) -> int: ...
 
+    @property
+    def l1_fee_oracle(self) -> str: ...
+
+    @property
+    def min_tip_wei(self) -> int: ...
+
 
 def families() -> Mapping[str, Family]:
     """Return the families by key, in alphabetical order. Raises ImportError for a folder without a valid FAMILY."""
@@ -161,7 +167,13 @@ def _client_for(chain: ChainRow, urls: tuple[str, ...]) -> ChainClient:
         raise ChainError(
             f"{chain.name}: the chain family {chain.chain_type!r} is not installed", permanent=True
         )
-    return _client(family, Network(chain.id, chain.network, urls, head_allowance(chain)))
+    return _client(family, _network(chain, urls))
+
+
+def _network(chain: ChainRow, urls: tuple[str, ...]) -> Network:
+    return Network(
+        chain.id, chain.network, urls, head_allowance(chain), chain.l1_fee_oracle, chain.min_tip_wei
+    )
 
 
 @lru_cache(maxsize=512)

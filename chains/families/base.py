@@ -27,12 +27,18 @@ class SignatureError(ValueError):
 
 @dataclass(frozen=True)
 class Network:
-    """A chain's catalogue ID, cluster name (Solana), node URLs and allowed lag in blocks."""
+    """A chain's catalogue ID, cluster name (Solana), node URLs, allowed lag in blocks, and rules of its fees (EVM).
+
+    `l1_fee_oracle` is the contract that knows the fee for a transaction's data, "" without one. `min_tip_wei` is the
+    minimum tip.
+    """
 
     chain_id: int
     name: str
     urls: tuple[str, ...]
     head_allowance: int
+    l1_fee_oracle: str = ""
+    min_tip_wei: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,7 +111,7 @@ class Family:
     Catalogue:
     - `confirmation_tags` are the block tags allowed in a chain's `confirmations` (of `safe`, `confirmed`, `finalized`);
       `counts_confirmations` is true if it may be a number of blocks as well.
-    - `has_price_feeds` is true if its client reads price feeds.
+    - `has_price_feeds` is true if its client reads price feeds, `has_data_fees` if chains may charge for the data.
 
     Parsing; each function returns the canonical form and raises the matching error:
     - `normalise_address`, `normalise_transaction_hash`, and `read_signature`, which gets the signature
@@ -157,6 +163,7 @@ class Family:
     links: PaymentLinks | None = None
     subscribe_heads: tuple[str, ...] = ()
     has_price_feeds: bool = False
+    has_data_fees: bool = False
 
     @property
     def address_hint(self) -> str:

@@ -4,6 +4,7 @@ from chains.client import ChainClient, EvmCall
 from chains.families.base import CallRules, Family, Network, PaymentAsk, PaymentLinks, Wording
 from chains.families.evm import normalisation, signatures
 from chains.families.evm.client import EvmClient
+from chains.families.evm.fees import FeeRules
 from chains.fields import UINT256_MAX
 
 __all__ = ["FAMILY"]
@@ -12,7 +13,8 @@ _SELECTOR_BYTES = 4
 
 
 def _make_client(network: Network) -> ChainClient:
-    return EvmClient(network.urls, network.chain_id, head_allowance=network.head_allowance)
+    rules = FeeRules(network.l1_fee_oracle, network.min_tip_wei)
+    return EvmClient(network.urls, network.chain_id, head_allowance=network.head_allowance, fee_rules=rules)
 
 
 def _eip_681(ask: PaymentAsk) -> str:
@@ -46,6 +48,7 @@ FAMILY = Family(
     links=PaymentLinks(make=_eip_681, bind=False),
     subscribe_heads=("eth_subscribe", "newHeads"),
     has_price_feeds=True,
+    has_data_fees=True,
     # Without a known owner: Ethereum's customary burn addresses.
     unowned_addresses=(
         "0x000000000000000000000000000000000000dEaD",

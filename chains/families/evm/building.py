@@ -1,6 +1,6 @@
 """Build simulated unsigned transactions: their cost, and why a wallet can't make one now.
 
-Sources: the Ethereum execution API, EIP-1559 (fees).
+Source: the Ethereum execution API.
 """
 
 from collections.abc import Sequence
@@ -8,33 +8,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from chains.client import ChainError, EvmCall, Refusal, Spending, TransferRefused
-from chains.families.evm.quantities import data_bytes, json_object, quantity, to_hex
+from chains.families.evm.fees import Fees
+from chains.families.evm.quantities import data_bytes, quantity, to_hex
 from chains.families.evm.tokens import balance_call, word
 from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure, result_of
 
 _GAS_MARGIN_PERCENT = 125
 # The maximum of a provider's suggested gas limit, as a multiple of the node's estimate.
 _MAX_ADVISED = 3
-_BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block: doubling covers about six full blocks
-_FALLBACK_TIP_WEI = 1_000_000_000
 _PLAIN_GAS = 21_000
+# Storing a balance where none was costs 20,000 gas (EIP-2200): the recipient may empty its account before the block.
+_NEW_BALANCE_GAS = 20_000
 # A reference of 32 bytes costs 16 gas each (EIP-2028); common ERC-20 tokens take 45,000 to 65,000 for a transfer.
 _COIN_TRANSFER_GAS = 21_512
 _TOKEN_TRANSFER_GAS = 65_000
-
-
-@dataclass(frozen=True)
-class Fees:
-    """The maximum price per unit of gas in wei (EIP-1559), and the block's gas limit."""
-
-    max_fee: int
-    priority_fee: int
-    block_gas: int
+_TOKEN_TRANSFER_BYTES = 4 + 2 * 32 + 16
+_COIN_TRANSFER_BYTES = 16
+_ANY_ADDRESS = "0x" + "ff" * 20
 
 
 @dataclass(frozen=True)
 class Funding:
-    """A wallet's balances (wei, base units of the token) and the cost of its call; `gas` may be the node's error.
+    """A wallet's balances (wei, base units of the token) and the gas of its call; `gas` may be the node's error.
 
     `is_sponsored`: another account may pay for the gas.
     """
@@ -42,40 +37,28 @@ class Funding:
     coins: int
     tokens: int
     gas: int | RpcFault
-    fees: Fees
     is_sponsored: bool = False
 
 
-def fee_calls() -> list[Call]:
-    """Return the calls whose results `fees` parses."""
-    return [("eth_getBlockByNumber", ["latest", False]), ("eth_maxPriorityFeePerGas", [])]
+def usual_transfer(token: str) -> EvmCall:
+    """Return a transfer with a reference as long as any, whose data costs as much."""
+    return EvmCall(_ANY_ADDRESS, b"\xff" * (_TOKEN_TRANSFER_BYTES if token else _COIN_TRANSFER_BYTES), 0)
 
 
-def fees(results: Sequence[Any]) -> Fees:
-    """Return the gas price; on chains without a base fee, both values are the same."""
-    block, tip = json_object(result_of(results[0])), results[1]
-    priority_fee = _FALLBACK_TIP_WEI if isinstance(tip, RpcFault) else quantity(tip)
-    base_fee = block.get("baseFeePerGas")
-    max_fee = (quantity(base_fee) * _BASE_FEE_GROWTH if base_fee else 0) + priority_fee
-    return Fees(max_fee, priority_fee, quantity(block.get("gasLimit")))
-
-
-def usual_fee(token: str, results: Sequence[Any]) -> int:
-    """Return the cost of a transfer in wei at the latest block's prices, from the results of `fee_calls`."""
-    known = fees(results)
-    base_fee = (known.max_fee - known.priority_fee) // _BASE_FEE_GROWTH
-    return (_TOKEN_TRANSFER_GAS if token else _COIN_TRANSFER_GAS) * (base_fee + known.priority_fee)
+def usual_fee(token: str, fees: Fees) -> int:
+    """Return the cost of a transfer in wei at the latest block's prices."""
+    gas = _TOKEN_TRANSFER_GAS if token else _COIN_TRANSFER_GAS
+    return gas * fees.usual_price + fees.data_fee
 
 
 def funding_calls(call: EvmCall, sender: str, token: str, *, with_code: bool = False) -> list[Call]:
-    """Return the calls whose results `funding` parses: fees, the wallet's balances, and the call's simulation.
+    """Return the calls whose results `funding` parses: the wallet's balances, and the call's simulation.
 
     With `with_code`, also whether the wallet is a contract or delegates to one.
     """
     coins: Call = ("eth_getBalance", [sender, "latest"])
     code: Call = ("eth_getCode", [sender, "latest"])
     return [
-        *fee_calls(),
         *([code] if with_code else []),
         coins,
         balance_call(token, sender) if token else coins,
@@ -84,19 +67,18 @@ def funding_calls(call: EvmCall, sender: str, token: str, *, with_code: bool = F
 
 
 def funding(token: str, results: Sequence[Any]) -> Funding:
-    """Return the wallet's balances and the call's cost. Raises ChainError if the node could not simulate.
+    """Return the wallet's balances and the call's gas. Raises ChainError if the node could not simulate.
 
     A wallet with code (a contract, or an EIP-7702 account) counts as sponsored: bundlers and relayers may send its
     calls and pay for the gas.
     """
-    _, _, *code, coins, tokens, gas = results
+    *code, coins, tokens, gas = results
     if isinstance(gas, RpcFault) and not is_execution_failure(gas):
         raise ChainError(f"the node could not simulate: {gas.message}")
     return Funding(
         coins=quantity(result_of(coins)),
         tokens=word(tokens) if token else quantity(result_of(tokens)),
         gas=gas if isinstance(gas, RpcFault) else quantity(gas),
-        fees=fees(results[:2]),
         is_sponsored=any(data_bytes(result_of(each)) for each in code),
     )
 
@@ -110,7 +92,9 @@ def check_value(call: EvmCall, spending: Spending) -> None:
         )
 
 
-def gas_limit(funding: Funding, amount: int, call: EvmCall) -> int:
+def gas_limit(
+    funding: Funding, fees: Fees, amount: int, call: EvmCall, *, is_token_transfer: bool = False
+) -> int:
     """Return the gas limit of a call that spends `amount` and that the wallet can pay for; raises TransferRefused.
 
     A provider's suggestion is used if it is higher than the estimate with its margin, up to a maximum. A sponsored
@@ -118,11 +102,14 @@ def gas_limit(funding: Funding, amount: int, call: EvmCall) -> int:
     """
     if funding.tokens < amount:
         raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=amount - funding.tokens)
-    max_fee = funding.fees.max_fee
     if isinstance(funding.gas, RpcFault):
-        raise _refusal(funding, funding.gas, call.value)
-    limit = max(funding.gas * _GAS_MARGIN_PERCENT // 100, min(call.gas or 0, funding.gas * _MAX_ADVISED))
-    missing = call.value + limit * max_fee - funding.coins
+        raise _refusal(funding, fees, funding.gas, call.value)
+    limit = max(
+        funding.gas * _GAS_MARGIN_PERCENT // 100,
+        funding.gas + (_NEW_BALANCE_GAS if is_token_transfer else 0),
+        min(call.gas or 0, funding.gas * _MAX_ADVISED),
+    )
+    missing = call.value + limit * fees.max_fee + fees.data_fee - funding.coins
     if missing > 0 and not funding.is_sponsored:
         raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)
     return limit
@@ -137,8 +124,7 @@ def unsigned(call: EvmCall, *, sender: str, chain_id: int, gas: int | None, fees
         "chainId": hex(chain_id),
         **_fields(call, sender),
         **({} if gas is None else {"gas": hex(min(gas, fees.block_gas))}),
-        "maxFeePerGas": hex(fees.max_fee),
-        "maxPriorityFeePerGas": hex(fees.priority_fee),
+        **fees.fields(),
     }
 
 
@@ -146,9 +132,9 @@ def _fields(call: EvmCall, sender: str) -> dict[str, str]:
     return {"from": sender, "to": call.to, "data": to_hex(call.data), "value": hex(call.value)}
 
 
-def _refusal(funding: Funding, fault: RpcFault, value: int) -> TransferRefused:
+def _refusal(funding: Funding, fees: Fees, fault: RpcFault, value: int) -> TransferRefused:
     """Return why the estimate failed: insufficient gas if the wallet can't pay for even a plain transfer."""
-    missing = value + _PLAIN_GAS * funding.fees.max_fee - funding.coins
+    missing = value + _PLAIN_GAS * fees.max_fee + fees.data_fee - funding.coins
     if missing > 0 and not funding.is_sponsored:
         return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)
     return TransferRefused(Refusal.WOULD_FAIL, note=fault.message)

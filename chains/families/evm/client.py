@@ -29,7 +29,7 @@ from chains.client import (
     TransactionFacts,
     Watch,
 )
-from chains.families.evm import abilities, balances, building, feeds, signatures, tokens
+from chains.families.evm import abilities, balances, building, feeds, fees, signatures, tokens
 from chains.families.evm.calls import encode_transfer
 from chains.families.evm.nonces import NonceLookup
 from chains.families.evm.provider import connect
@@ -50,6 +50,7 @@ _HEAD: Call = ("eth_blockNumber", [])
 _MAX_SIMULATIONS = 2
 _MAX_TRIES_ALONE = 3
 _UNLIMITED = 2**256 - 1
+_NO_RULES = fees.FeeRules()
 
 
 class EvmClient:
@@ -61,9 +62,11 @@ class EvmClient:
         chain_id: int,
         *,
         head_allowance: int = HEAD_ALLOWANCE,
+        fee_rules: fees.FeeRules = _NO_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._chain_id = chain_id
+        self._fee_rules = fee_rules
         identity = Identity(_CHAIN_ID, self._is_right_chain, (_HEAD, quantity))
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
         self._web3 = connect(self._rpc)
@@ -184,7 +187,7 @@ class EvmClient:
         A wallet with code needs no coin for gas, since another account may pay for it.
         """
         to, value, data = encode_transfer(token, recipient, amount, reference)
-        return self._simulated(EvmCall(to, data, value), sender, token, amount, may_be_sponsored=True)
+        return self._simulated(EvmCall(to, data, value), sender, token, amount, is_direct=True)
 
     def prepare(
         self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
@@ -197,17 +200,40 @@ class EvmClient:
             transaction = self._simulated(action, sender, spending.token, spending.amount)
             self._check_debits(action, sender, spending)
             return transaction
-        fees = self._rpc.batch(building.fee_calls(), building.fees)
-        return building.unsigned(action, sender=sender, chain_id=self._chain_id, gas=action.gas, fees=fees)
+        cost = self._fees(action)
+        return building.unsigned(action, sender=sender, chain_id=self._chain_id, gas=action.gas, fees=cost)
 
     def _simulated(
-        self, call: EvmCall, sender: str, token: str, amount: int, *, may_be_sponsored: bool = False
+        self, call: EvmCall, sender: str, token: str, amount: int, *, is_direct: bool = False
     ) -> dict[str, Any]:
-        """Return the unsigned call if the wallet can make it now; raises TransferRefused."""
-        calls = building.funding_calls(call, sender, token, with_code=may_be_sponsored)
-        funding = self._rpc.batch(calls, partial(building.funding, token))
-        limit = building.gas_limit(funding, amount, call)
-        return building.unsigned(call, sender=sender, chain_id=self._chain_id, gas=limit, fees=funding.fees)
+        """Return the unsigned call if the wallet can make it now; raises TransferRefused.
+
+        `is_direct`: it is a transfer of our own, for which another account may pay the gas.
+        """
+        prices = fees.price_calls(call, self._fee_rules, self._chain_id)
+        calls = [*prices, *building.funding_calls(call, sender, token, with_code=is_direct)]
+
+        def read(results: list[Any]) -> tuple[fees.Prices, building.Funding]:
+            known, rest = results[: len(prices)], results[len(prices) :]
+            return fees.prices(known), building.funding(token, rest)
+
+        known, funding = self._rpc.batch(calls, read)
+        cost = self._completed(known)
+        is_token_transfer = is_direct and token != ""
+        limit = building.gas_limit(funding, cost, amount, call, is_token_transfer=is_token_transfer)
+        return building.unsigned(call, sender=sender, chain_id=self._chain_id, gas=limit, fees=cost)
+
+    def _fees(self, call: EvmCall) -> fees.Fees:
+        """Return the fees of this call at the latest block's prices."""
+        calls = fees.price_calls(call, self._fee_rules, self._chain_id)
+        return self._completed(self._rpc.batch(calls, fees.prices))
+
+    def _completed(self, known: fees.Prices) -> fees.Fees:
+        """Return the fees at these prices, after another call to the node if one is missing."""
+        calls = fees.fallback_calls(known)
+        if not calls:
+            return fees.fees(known, [], self._fee_rules)
+        return self._rpc.batch(calls, lambda results: fees.fees(known, results, self._fee_rules))
 
     def _check_debits(self, call: EvmCall, sender: str, spending: Spending) -> None:
         """Raise TransferRefused if a node's simulation shows that the call spends more than `spending`."""
@@ -239,7 +265,7 @@ class EvmClient:
 
     def usual_fee(self, token: str) -> int:
         """Return the cost of a transfer with its reference in wei, at the latest block's base fee and the usual tip."""
-        return self._rpc.batch(building.fee_calls(), lambda results: building.usual_fee(token, results))
+        return building.usual_fee(token, self._fees(building.usual_transfer(token)))
 
     def may_be_unverifiable(self, sender: str) -> bool:
         """Return whether `sender` has unknown code, on a chain whose nodes support no traces."""

@@ -1,0 +1,141 @@
+"""What a transaction costs: the price of gas, and the fee for its data on chains of the OP stack. Pure.
+
+Sources: EIP-1559, the Ethereum execution API, the OP stack's GasPriceOracle
+(https://docs.optimism.io/stack/transactions/fees).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import rlp
+from eth_abi.abi import encode
+
+from chains.client import EvmCall
+from chains.families.evm.quantities import json_object, quantity, to_hex
+from chains.families.evm.tokens import word
+from chains.rpc.json_rpc import Call, RpcFault, result_of
+
+_BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block: doubling covers about six full blocks
+_DATA_FEE_MARGIN_PERCENT = 125  # it follows the base fee of Ethereum
+_FALLBACK_TIP_WEI = 1_000_000_000
+_HISTORY_BLOCKS = "0x5"
+_MEDIAN = 50
+_GET_L1_FEE = bytes.fromhex("49948e0e")  # getL1Fee(bytes)
+# Values that no transaction exceeds, so that the encoded transaction is not shorter than the signed one.
+_LARGEST_NONCE = 2**32 - 1
+_LARGEST_PRICE = 2**64 - 1
+_LARGEST_GAS = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class FeeRules:
+    """What the catalogue says of a chain's fees: its data fee's oracle ("" without one), and the minimum tip in wei."""
+
+    l1_oracle: str = ""
+    min_tip: int = 0
+
+
+@dataclass(frozen=True)
+class Prices:
+    """The latest block's prices as the node reports them, in wei per unit of gas.
+
+    `base_fee` is None on a chain without EIP-1559, `tip` if the node suggests none.
+    """
+
+    base_fee: int | None
+    tip: int | None
+    block_gas: int
+    data_fee: int = 0
+
+
+@dataclass(frozen=True)
+class Fees:
+    """The maximum price per unit of gas in wei, the block's gas limit, and the fee for the data in wei.
+
+    `priority_fee` is None on a chain without EIP-1559: its transactions have one price.
+    """
+
+    max_fee: int
+    priority_fee: int | None
+    block_gas: int
+    data_fee: int = 0
+
+    @property
+    def usual_price(self) -> int:
+        """The price at the latest block's base fee."""
+        if self.priority_fee is None:
+            return self.max_fee
+        return (self.max_fee - self.priority_fee) // _BASE_FEE_GROWTH + self.priority_fee
+
+    def fields(self) -> dict[str, str]:
+        """Return the fields of an unsigned transaction."""
+        if self.priority_fee is None:
+            return {"gasPrice": hex(self.max_fee)}
+        return {"maxFeePerGas": hex(self.max_fee), "maxPriorityFeePerGas": hex(self.priority_fee)}
+
+
+def price_calls(call: EvmCall, rules: FeeRules, chain_id: int) -> list[Call]:
+    """Return the calls whose results `prices` parses; `call` is the transaction whose data may cost a fee."""
+    calls: list[Call] = [("eth_getBlockByNumber", ["latest", False]), ("eth_maxPriorityFeePerGas", [])]
+    if rules.l1_oracle:
+        data = _GET_L1_FEE + encode(["bytes"], [_encoded(call, chain_id)])
+        calls.append(("eth_call", [{"to": rules.l1_oracle, "data": to_hex(data)}, "latest"]))
+    return calls
+
+
+def prices(results: Sequence[Any]) -> Prices:
+    """Return the prices. Raises ChainError for malformed results, and if the oracle does not answer."""
+    block, tip, *oracle = json_object(result_of(results[0])), *results[1:]
+    base_fee = block.get("baseFeePerGas")
+    return Prices(
+        base_fee=None if base_fee is None else quantity(base_fee),
+        tip=None if isinstance(tip, RpcFault) else quantity(tip),
+        block_gas=quantity(block.get("gasLimit")),
+        data_fee=sum(word(each) * _DATA_FEE_MARGIN_PERCENT // 100 for each in oracle),
+    )
+
+
+def fallback_calls(known: Prices) -> list[Call]:
+    """Return the call that finds what the prices lack, if they lack anything."""
+    if known.base_fee is None:
+        return [("eth_gasPrice", [])]
+    if known.tip is None:
+        return [("eth_feeHistory", [_HISTORY_BLOCKS, "latest", [_MEDIAN]])]
+    return []
+
+
+def fees(known: Prices, fallback: Sequence[Any], rules: FeeRules) -> Fees:
+    """Return the fees; `fallback` are the results of `fallback_calls`. Raises ChainError for malformed results."""
+    if known.base_fee is None:
+        price = max(quantity(result_of(fallback[0])), rules.min_tip)
+        return Fees(price, None, known.block_gas, known.data_fee)
+    suggested = known.tip if known.tip is not None else _tip_of(fallback[0])
+    tip = max(suggested if suggested is not None else rules.min_tip or _FALLBACK_TIP_WEI, rules.min_tip)
+    return Fees(known.base_fee * _BASE_FEE_GROWTH + tip, tip, known.block_gas, known.data_fee)
+
+
+def _tip_of(history: Any) -> int | None:
+    """Return the median of the recent blocks' median tips; None if the node has no fee history."""
+    if isinstance(history, RpcFault):
+        return None
+    rewards = json_object(history).get("reward")
+    tips = sorted(quantity(each[0]) for each in rewards if each) if isinstance(rewards, list) else []
+    return tips[len(tips) // 2] if tips else None
+
+
+def _encoded(call: EvmCall, chain_id: int) -> bytes:
+    """Return the unsigned transaction (EIP-1559), with the largest values in place of those not yet known."""
+    to = bytes.fromhex(call.to[2:])
+    fields = [
+        chain_id,
+        _LARGEST_NONCE,
+        _LARGEST_PRICE,
+        _LARGEST_PRICE,
+        _LARGEST_GAS,
+        to,
+        call.value,
+        call.data,
+        [],
+    ]
+    return b"\x02" + bytes(rlp.encode(fields))
