@@ -3,8 +3,8 @@
 from chains.client import ChainClient, EvmCall
 from chains.families.base import CallRules, Family, Network, PaymentAsk, PaymentLinks, Wording
 from chains.families.evm import normalisation, signatures
+from chains.families.evm.building.fees import FeeRules
 from chains.families.evm.client import EvmClient
-from chains.families.evm.fees import FeeRules
 from chains.fields import UINT256_MAX
 
 __all__ = ["FAMILY"]

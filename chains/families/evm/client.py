@@ -29,14 +29,16 @@ from chains.client import (
     TransactionFacts,
     Watch,
 )
-from chains.families.evm import abilities, balances, building, feeds, fees, signatures, tokens
+from chains.families.evm import abilities, balances, feeds, signatures, tokens
+from chains.families.evm.building import fees
+from chains.families.evm.building import transactions as building
+from chains.families.evm.building.simulation import Simulator
 from chains.families.evm.calls import encode_transfer
 from chains.families.evm.nonces import NonceLookup
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import quantity
 from chains.families.evm.search import discovery
 from chains.families.evm.search.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
-from chains.families.evm.simulation import Simulator
 from chains.families.evm.transactions import accounts, facts, transfers
 from chains.families.evm.transactions.evidence import EvidenceReader, Evidences, Unproven
 from chains.families.evm.transactions.oversized import OversizedReader

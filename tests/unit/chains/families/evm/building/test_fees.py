@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from chains.client import ChainError, EvmCall, Refusal, TransferRefused
-from chains.families.evm import building, fees
-from chains.families.evm.fees import FeeRules, Fees, Prices
+from chains.families.evm.building import fees
+from chains.families.evm.building import transactions as building
+from chains.families.evm.building.fees import FeeRules, Fees, Prices
 from chains.rpc.json_rpc import RpcFault
 
 GWEI = 10**9

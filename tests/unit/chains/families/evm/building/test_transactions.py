@@ -1,8 +1,8 @@
 """An unsigned EVM transaction says what to sign; the wallet chooses its nonce."""
 
 from chains.client import EvmCall
-from chains.families.evm.building import unsigned
-from chains.families.evm.fees import Fees
+from chains.families.evm.building.fees import Fees
+from chains.families.evm.building.transactions import unsigned
 
 TOKEN = "0x" + "aa" * 20
 WALLET = "0x" + "bb" * 20

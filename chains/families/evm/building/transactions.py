@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chains.client import ChainError, EvmCall, Refusal, Spending, TransferRefused
-from chains.families.evm.fees import Fees
+from chains.families.evm.building.fees import Fees
 from chains.families.evm.quantities import data_bytes, quantity, to_hex
 from chains.families.evm.tokens import balance_call, word
 from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure, result_of
