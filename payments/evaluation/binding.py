@@ -2,7 +2,7 @@
 
 A transfer is bound by the request's reference, a payer's proof, a routing provider's id, or the merchant's acceptance.
 A merchant's wallet is public and shared by its requests, so a transfer to it proves nothing by itself: what is not
-bound to a request is not credited to it. Pure functions.
+bound to a request is not credited to it. Pure functions. `payments.evaluation.deliveries` finds the delivery of a swap.
 """
 
 from collections import Counter
@@ -15,8 +15,6 @@ from payments.evaluation.proof_windows import Proof, owner_of
 from payments.models.payment import FailureCode, Payment
 
 BoundBy = Payment.BoundBy
-
-_ZERO_ADDRESS = "0x0000000000000000000000000000000000000000"
 
 
 @dataclass(frozen=True)
@@ -149,29 +147,11 @@ AMBIGUOUS_DELIVERY = Unbound(
     "A routing provider reports this transfer as the delivery of one request's swap, but another request claims it by "
     "its reference or by a payer's proof.",
 )
-_FOREIGN_DELIVERY = Unbound(
-    FailureCode.TRANSACTION_NOT_BOUND, "The money that reached the recipient belongs to another payment."
-)
-_TAKEN_DELIVERY = Unbound(
-    FailureCode.TRANSACTION_ALREADY_USED, "The money that reached the recipient has already been credited."
-)
 _NOT_FROM_CONTRACT = Unbound(
     FailureCode.TRANSACTION_NOT_BOUND,
     "The money that reached the recipient did not come from the swap's contract, so it can't be matched to this "
     "request.",
     may_be_delivery=True,
-)
-_NOT_REPORTED = Unbound(
-    FailureCode.TRANSACTION_NOT_BOUND,
-    "The amount that reached the recipient is not what the provider reports.",
-)
-_OUTSIDE_SWAP = Unbound(
-    FailureCode.NOT_VERIFIABLE,
-    "No node of this network can show that the money came from the swap itself. The merchant can accept the payment.",
-)
-_SEVERAL_DELIVERIES = Unbound(
-    FailureCode.TRANSACTION_AMBIGUOUS,
-    "The transaction paid the recipient several amounts, and none is what the provider reports.",
 )
 
 
@@ -183,60 +163,78 @@ def bind(
     `block` is the first one in which our nodes saw the transaction. If the transaction could not be read completely,
     unbound money is not verifiable, because the binding may be in the missing part.
     """
-    delivered: Bound | Unbound | None = None
-    if evidence.delivery is not None:
-        delivered = _delivered(arrived, evidence, evidence.delivery, block, is_complete=is_complete)
-        if not evidence.delivery.is_own:
-            return delivered
-    referenced, others = _partition(
-        arrived, lambda t: evidence.reference is not None and evidence.reference in t.references
-    )
-    # Anyone can add a transfer with several references to the transaction: only that transfer is left out.
-    clear = [t for t in referenced if evidence.is_accepted or not evidence.foreign.intersection(t.references)]
-    unclaimed = [t for t in others if not evidence.is_others(t, block)]
-    proved, unproved = _partition(
-        unclaimed,
-        lambda t: not _may_be_others_swap(t, evidence) and evidence.is_proved_by(t, block, ours=True),
-    )
-    swapped, left = _partition(unproved, lambda t: _is_swapped(t, evidence))
-    claimed = [limited for t in (*clear, *proved) if (limited := _claimed(t)).amount > 0]
-    # A delivery is a transfer without a reference or proof; only if none is left may it be a claimed one.
-    own = delivered.transfers if isinstance(delivered, Bound) else ()
-    rest = left if delivered is None else _without([*swapped, *left], own)
-    is_contested = claimed and not evidence.is_accepted and _is_contested([*clear, *proved], rest, evidence)
-    if delivered is not None and evidence.delivery is not None:
-        # Anyone can combine both in one transaction: a customer's signed operation, and a call that carries the id of
-        # a swap for the same request. Both are credited.
-        fresh = [t for t in claimed if not is_contested and not evidence.delivery.taken.includes(t)]
-        credited = _limit_to_gains([*fresh, *own]) if fresh else []
-        by = BoundBy.REFERENCE if clear else BoundBy.PAYER
-        return Bound(tuple(credited), by) if credited else delivered
-    if is_contested:
+    claims = claims_in(arrived, evidence, block)
+    swapped, left = partition(claims.unclaimed, lambda t: _is_swapped(t, evidence))
+    if claims.are_contested(left, evidence):
         return AMBIGUOUS_DELIVERY
-    if credited := _limit_to_gains([*claimed, *swapped]):
-        by = BoundBy.REFERENCE if clear else BoundBy.PAYER if proved else BoundBy.PROVIDER
+    if credited := limit_to_gains([*claims.claimable, *swapped]):
+        by = claims.by if claims.clear or claims.proved else BoundBy.PROVIDER
         return Bound(tuple(credited), by)
-    if len(clear) < len(referenced):
+    if claims.has_ambiguous:
         return _AMBIGUOUS
-    if evidence.is_accepted and (accepted := _limit_to_gains(unclaimed)):
+    if evidence.is_accepted and (accepted := limit_to_gains(claims.acceptable)):
         return Bound(tuple(accepted), BoundBy.MANUAL)
-    if evidence.names_ours and unclaimed:
+    if evidence.names_ours and claims.acceptable:
         return AMBIGUOUS_SWAP if evidence.names_others else _NOT_FROM_CONTRACT
     return UNBOUND if is_complete else UNVERIFIABLE
 
 
-def _is_contested(claimed: Sequence[Transfer], left: Sequence[Transfer], evidence: Evidence) -> bool:
-    """Whether a provider may report one of the claimed transfers as the delivery of another request's swap."""
-    contested = Counter(evidence.elsewhere) - Counter(t.amount for t in left)
-    return any(t.amount in contested for t in claimed)
+@dataclass(frozen=True)
+class Claims:
+    """What the request claims of the transfers that arrived, by its reference or by a proof.
+
+    - `clear` carry the request's reference, and no other request's.
+    - `proved` belong to a proof of the request.
+    - `unclaimed` are the others that no other request claims either.
+    - `acceptable` are `proved` and `unclaimed` in the order of arrival: the merchant may accept them.
+    - `has_ambiguous`: a transfer carries the references of several requests.
+    """
+
+    clear: tuple[Transfer, ...]
+    proved: tuple[Transfer, ...]
+    unclaimed: tuple[Transfer, ...]
+    acceptable: tuple[Transfer, ...]
+    has_ambiguous: bool
+
+    @property
+    def by(self) -> Payment.BoundBy:
+        """What binds the first of them."""
+        return BoundBy.REFERENCE if self.clear else BoundBy.PAYER
+
+    @property
+    def claimable(self) -> list[Transfer]:
+        """The claimed transfers, each reduced to the part that a reference or a proof can claim."""
+        return [part for t in (*self.clear, *self.proved) if (part := claimable_part(t)).amount > 0]
+
+    def are_contested(self, left: Sequence[Transfer], evidence: Evidence) -> bool:
+        """Whether a provider may report one of them as the delivery of another request's swap.
+
+        `left` are the unclaimed transfers, which may be those deliveries instead.
+        """
+        if evidence.is_accepted or not self.claimable:
+            return False
+        contested = Counter(evidence.elsewhere) - Counter(t.amount for t in left)
+        return any(t.amount in contested for t in (*self.clear, *self.proved))
 
 
-def _without(transfers: Iterable[Transfer], others: Iterable[Transfer]) -> list[Transfer]:
-    slots = {other.slot for other in others}
-    return [transfer for transfer in transfers if transfer.slot not in slots]
+def claims_in(arrived: Sequence[Transfer], evidence: Evidence, block: Block) -> Claims:
+    """Return what the request claims of the transfers that arrived."""
+    referenced, others = partition(
+        arrived, lambda t: evidence.reference is not None and evidence.reference in t.references
+    )
+    # Anyone can add a transfer with several references to the transaction: only that transfer is left out.
+    clear = [t for t in referenced if evidence.is_accepted or not evidence.foreign.intersection(t.references)]
+    acceptable = [t for t in others if not evidence.is_others(t, block)]
+    proved, unclaimed = partition(
+        acceptable,
+        lambda t: not _may_be_others_swap(t, evidence) and evidence.is_proved_by(t, block, ours=True),
+    )
+    return Claims(
+        tuple(clear), tuple(proved), tuple(unclaimed), tuple(acceptable), len(clear) < len(referenced)
+    )
 
 
-def _partition(
+def partition(
     transfers: Iterable[Transfer], has: Callable[[Transfer], bool]
 ) -> tuple[list[Transfer], list[Transfer]]:
     """Return the transfers that match the predicate, and the others."""
@@ -273,14 +271,14 @@ def _may_be_others_swap(transfer: Transfer, evidence: Evidence) -> bool:
     return bool(evidence.others_calls.intersection(transfer.within))
 
 
-def _claimed(transfer: Transfer) -> Transfer:
+def claimable_part(transfer: Transfer) -> Transfer:
     """Return the part of the transfer that a reference or a proof can claim."""
     if transfer.claimable is None:
         return transfer
     return replace(transfer, amount=max(min(transfer.amount, transfer.claimable), 0))
 
 
-def _limit_to_gains(transfers: Iterable[Transfer]) -> list[Transfer]:
+def limit_to_gains(transfers: Iterable[Transfer]) -> list[Transfer]:
     """Return the transfers, reduced so that those to one account sum to at most the account's gain (Solana)."""
     spent: Counter[str] = Counter()
     credited = []
@@ -292,71 +290,3 @@ def _limit_to_gains(transfers: Iterable[Transfer]) -> list[Transfer]:
             spent[transfer.account] += amount
             credited.append(replace(transfer, amount=amount))
     return credited
-
-
-def _delivered(
-    arrived: Sequence[Transfer], evidence: Evidence, delivery: Delivery, block: Block, *, is_complete: bool
-) -> Bound | Unbound:
-    """Return the transfer that is the delivery: the one with the reported amount, else the only candidate."""
-    claimed, own = _partition(arrived, lambda t: _is_claimed(t, evidence, block))
-    used, free = _partition(own, delivery.taken.includes)
-    inside = [t for t in free if not delivery.is_own or _is_inside_swap(t, evidence)]
-    for transfer in inside:
-        if transfer.amount == delivery.reported:
-            return _limited_delivery(transfer, arrived, evidence, delivery, block)
-    reported = [t for t in (*claimed, *used) if t.amount == delivery.reported]
-    if any(map(delivery.taken.includes, reported)) or (own and not free):
-        # The other transfers may be this customer's, with a reference that no node can show.
-        return _OUTSIDE_SWAP if delivery.is_own and free and not is_complete else _TAKEN_DELIVERY
-    if reported:
-        return AMBIGUOUS_DELIVERY
-    if not free:
-        return _FOREIGN_DELIVERY
-    if not inside:
-        return _NOT_REPORTED if is_complete else _OUTSIDE_SWAP
-    if len(inside if delivery.is_own else own) > 1:
-        return _SEVERAL_DELIVERIES
-    return _limited_delivery(inside[0], arrived, evidence, delivery, block)
-
-
-def _is_claimed(transfer: Transfer, evidence: Evidence, block: Block) -> bool:
-    """Whether the transfer belongs to any request by a reference or a proof, and so is no delivery."""
-    is_own_reference = evidence.reference is not None and evidence.reference in transfer.references
-    is_own_proof = evidence.is_proved_by(transfer, block, ours=True)
-    return is_own_reference or is_own_proof or evidence.is_others(transfer, block)
-
-
-def _is_inside_swap(transfer: Transfer, evidence: Evidence) -> bool:
-    """Whether a call that carries only this swap's id encloses the transfer, and the transfer is not a mint.
-
-    A bridge may mint what it delivers, and anyone can complete such a delivery within their own swap.
-    """
-    is_mint = transfer.sender in ("", _ZERO_ADDRESS)
-    is_others = bool(evidence.others_calls.intersection(transfer.within))
-    return not is_mint and not is_others and bool(evidence.our_calls.intersection(transfer.within))
-
-
-def _limited_delivery(
-    transfer: Transfer, arrived: Sequence[Transfer], evidence: Evidence, delivery: Delivery, block: Block
-) -> Bound | Unbound:
-    """Return the delivery, limited to the part that can't belong to other payments.
-
-    In the customer's own transaction and on Solana it is limited to the reported amount. On Solana it is also limited
-    to the account's gain less what was credited and what other payments claim. Any other delivery counts in full.
-    """
-    amount = transfer.amount
-    if delivery.reported is not None and (delivery.is_own or transfer.gain is not None):
-        amount = min(amount, delivery.reported)
-    if transfer.gain is not None:
-        named = sum(
-            _claimed(t).amount
-            for t in arrived
-            if t.account == transfer.account
-            and _is_claimed(t, evidence, block)
-            and not delivery.taken.includes(t)
-        )
-        left = transfer.gain - named - delivery.taken.of_account(transfer.account)
-        amount = min(amount, left)
-    if amount <= 0:
-        return _FOREIGN_DELIVERY
-    return Bound((replace(transfer, amount=amount),), BoundBy.PROVIDER)

@@ -18,8 +18,10 @@ from payments.evaluation.binding import (
     Bound,
     BoundBy,
     Evidence,
+    Unbound,
     bind,
 )
+from payments.evaluation.deliveries import find_delivery
 from payments.evaluation.own_money import EXCHANGED, LENT, RETURNED, lent_before, was_exchanged, went_back
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models.payment import FailureCode
@@ -243,11 +245,21 @@ def _decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refu
     arrived = _arrived(terms, facts.transfers, facts.sender)
     if not arrived:
         return _nothing_arrived(terms, facts)
-    bound = bind(arrived, terms.evidence, _first_block(terms, block), is_complete=facts.is_complete)
+    bound = _counted(terms, facts, block, arrived)
     if isinstance(bound, Bound):
         return _exclude_own_money(terms, facts, block, arrived, bound)
     amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
     return Refused(bound.code, bound.message, amount, bound.may_be_delivery)
+
+
+def _counted(
+    terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer]
+) -> Bound | Unbound:
+    """Return the transfers that count: those bound to the request or, in a reported delivery, the delivered one."""
+    evidence, first = terms.evidence, _first_block(terms, block)
+    if evidence.delivery is None:
+        return bind(arrived, evidence, first, is_complete=facts.is_complete)
+    return find_delivery(arrived, evidence, evidence.delivery, first, is_complete=facts.is_complete)
 
 
 def _refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
@@ -316,7 +328,7 @@ def _exclude_own_money(
     if not lent.isdisjoint(t.slot for t in bound.transfers):
         # Loans that others add to the transaction don't affect payments before the loan or after its return.
         rest = [t for t in arrived if t.slot not in lent]
-        without = bind(rest, evidence, _first_block(terms, block), is_complete=facts.is_complete)
+        without = _counted(terms, facts, block, rest)
         if not isinstance(without, Bound):
             return refused
         bound = without

@@ -15,7 +15,8 @@ from eth_utils.crypto import keccak
 from chains.client import Block, Transfer
 from demo.aggregator.contracts import ROUTER
 from demo.contracts import deploy
-from payments.evaluation.binding import Bound, Delivery, Evidence, Taken, Unbound, bind
+from payments.evaluation.binding import Bound, Delivery, Evidence, Taken, Unbound
+from payments.evaluation.deliveries import find_delivery
 from payments.models import ConsumedTransfer, FailureCode, PayerProof, Payment, PaymentRequest, Route
 from payments.refunds.claims import NoSigner, payer_of
 from payments.refunds.services import create_refund
@@ -200,8 +201,8 @@ def test_the_reported_amount_that_is_anothers_leaves_nobody_elses_to_take() -> N
     victims = Transfer("1", "", STRANGER, ROUTER, ASKED)
 
     def counted(reported: int) -> Bound | Unbound:
-        evidence = Evidence(None, foreign=frozenset({aside}), delivery=Delivery(reported, Taken()))
-        return bind([tiny, victims], evidence, block)
+        evidence = Evidence(None, foreign=frozenset({aside}))
+        return find_delivery([tiny, victims], evidence, Delivery(reported, Taken()), block)
 
     refused = counted(1)
     assert isinstance(refused, Unbound)

@@ -13,6 +13,7 @@ from payments.evaluation.binding import (
     Unbound,
     bind,
 )
+from tests.support.payments.counting import counted
 
 BLOCK = Block(10, "block", datetime(2026, 11, 22, tzinfo=UTC))
 OURS, THEIRS = b"o" * 16, b"t" * 16
@@ -56,19 +57,19 @@ def _own_swap(delivery: Delivery = ITSELF, elsewhere: tuple[int, ...] = ()) -> E
 
 
 def test_a_swap_for_the_same_request_beside_a_referenced_payment_takes_nothing_from_it() -> None:
-    bound = bind([PAID, SWAPPED], _own_swap(), BLOCK)
+    bound = counted([PAID, SWAPPED], _own_swap(), BLOCK)
     assert isinstance(bound, Bound)
     assert (bound.transfers, bound.by) == ((PAID, SWAPPED), "reference")
-    assert bind([SWAPPED], _own_swap(), BLOCK) == Bound((SWAPPED,), BoundBy.PROVIDER)
+    assert counted([SWAPPED], _own_swap(), BLOCK) == Bound((SWAPPED,), BoundBy.PROVIDER)
 
 
 def test_a_swaps_delivery_that_was_credited_before_spoils_no_referenced_payment_beside_it() -> None:
     taken = Delivery(3, Taken((("1", "", 3),)), is_own=True)
-    bound = bind([PAID, SWAPPED], _own_swap(taken), BLOCK)
+    bound = counted([PAID, SWAPPED], _own_swap(taken), BLOCK)
     assert isinstance(bound, Bound)
     assert bound.transfers == (PAID,)
     both = Delivery(3, Taken((("0", "", 3), ("1", "", 3))), is_own=True)
-    refused = bind([PAID, SWAPPED], _own_swap(both), BLOCK)
+    refused = counted([PAID, SWAPPED], _own_swap(both), BLOCK)
     assert isinstance(refused, Unbound)
     assert refused.code == "transaction_already_used"
 
@@ -76,7 +77,7 @@ def test_a_swaps_delivery_that_was_credited_before_spoils_no_referenced_payment_
 def test_what_another_requests_provider_may_have_delivered_is_not_taken_by_a_reference_beside_a_swap() -> (
     None
 ):
-    bound = bind([PAID, SWAPPED], _own_swap(elsewhere=(3,)), BLOCK)
+    bound = counted([PAID, SWAPPED], _own_swap(elsewhere=(3,)), BLOCK)
     assert isinstance(bound, Bound)
     assert bound.transfers == (SWAPPED,)
 
@@ -84,9 +85,9 @@ def test_what_another_requests_provider_may_have_delivered_is_not_taken_by_a_ref
 def test_money_beside_a_credited_delivery_that_no_node_can_explain_can_be_accepted() -> None:
     unexplained = Transfer("0", "token", "wallet", "merchant", 3)
     taken = Delivery(3, Taken((("1", "", 3),)), is_own=True)
-    refused = bind([unexplained, SWAPPED], _own_swap(taken), BLOCK, is_complete=False)
+    refused = counted([unexplained, SWAPPED], _own_swap(taken), BLOCK, is_complete=False)
     assert isinstance(refused, Unbound)
     assert refused.code == "not_verifiable"
-    explained = bind([unexplained, SWAPPED], _own_swap(taken), BLOCK)
+    explained = counted([unexplained, SWAPPED], _own_swap(taken), BLOCK)
     assert isinstance(explained, Unbound)
     assert explained.code == "transaction_already_used"

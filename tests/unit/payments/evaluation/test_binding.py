@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from chains.client import Block, Head, TransactionFacts, Transfer
-from payments.evaluation.binding import Bound, Delivery, Evidence, Taken, Unbound, bind
+from payments.evaluation.binding import Bound, Delivery, Evidence, Taken, Unbound
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, Paid, Refused, Terms, evaluate
 from payments.models import FailureCode
+from tests.support.payments.counting import counted
 
 OURS, THEIRS = bytes(range(16)), bytes(range(16, 32))
 TOKEN, MERCHANT = "0xToken", "0xMerchant"
@@ -46,7 +47,7 @@ def verdict(evidence: Evidence, facts: TransactionFacts, head: Head = DEEP) -> A
 
 
 def credited(evidence: Evidence, *transfers: Transfer) -> tuple[int, str] | FailureCode:
-    bound = bind(transfers, evidence, BLOCK)
+    bound = counted(transfers, evidence, BLOCK)
     return (bound.amount, bound.by.value) if isinstance(bound, Bound) else bound.code
 
 
@@ -321,7 +322,7 @@ def test_claimed_delivery_is_not_credited_twice() -> None:
 
 def own(transfer: Transfer, *, is_complete: bool = True, reported: int | None = 10) -> Any:
     evidence = Evidence(OURS, our_calls=frozenset({1}), delivery=Delivery(reported, Taken(), is_own=True))
-    bound = bind([transfer], evidence, BLOCK, is_complete=is_complete)
+    bound = counted([transfer], evidence, BLOCK, is_complete=is_complete)
     return (bound.amount, bound.by.value) if isinstance(bound, Bound) else bound.code
 
 
@@ -340,7 +341,7 @@ def test_a_mint_within_the_swap_is_a_strangers_bridge_completed_there(minter: st
 
 def swapping(transfer: Transfer) -> Any:
     evidence = Evidence(OURS, names_ours=True, our_calls=frozenset({1}), routers=frozenset({ROUTER}))
-    bound = bind([transfer], evidence, BLOCK)
+    bound = counted([transfer], evidence, BLOCK)
     return (bound.amount, bound.by.value) if isinstance(bound, Bound) else bound
 
 

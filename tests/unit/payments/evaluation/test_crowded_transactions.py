@@ -15,10 +15,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chains.client import Block, Head, Mention, Snapshot, TransactionFacts, Transfer
-from payments.evaluation.binding import Delivery, Evidence, Taken, Unbound, bind
+from payments.evaluation.binding import Delivery, Evidence, Taken, Unbound
 from payments.evaluation.verdicts import Finality, Refused, Terms, evaluate
 from payments.models import PaymentRequest, Quote, Route
 from payments.verification.quote_evidence import quotes_named_in
+from tests.support.payments.counting import counted
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 BLOCK = Block(10, "block", NOW)
@@ -62,7 +63,7 @@ def test_fifteen_thousand_transfers_to_one_recipient(evidence: Evidence) -> None
         Transfer(f"0.{number}", "token", "thief", "merchant", 1, claimable=0, account="a", gain=15_000)
         for number in range(15_000)
     ]
-    seconds, bound = seconds_of(lambda: bind(arrived, evidence, BLOCK))
+    seconds, bound = seconds_of(lambda: counted(arrived, evidence, BLOCK))
     assert isinstance(bound, Unbound)
     assert seconds < LONGEST
 
