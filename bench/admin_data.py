@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from chains.models import Chain, ChainStatus, Token
 from merchants.models import ApiKey, Merchant
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Transition
 from webhooks.models import Attempt, Delivery, Endpoint, Event, EventBody
 from webhooks.storage.partitions import WEEK, making_of, partitions
 
@@ -139,6 +139,21 @@ def _tables(size: Size) -> list[_Table]:
             size.requests,
             _of_requests("n % 50 < 36 OR r.status = 'completed'"),
             _PAYMENT_COLUMNS,
+        ),
+        (
+            "lookups",
+            Lookup,
+            size.requests,
+            _of_requests("n % 50 < 36 OR r.status = 'completed'"),
+            {
+                "of_payment_id": _PAYMENT_ID,
+                "chain_id": "chain_id",
+                "merchant_id": "merchant_id",
+                "transaction_hash": _HASH,
+                "block_number": "20000000 + n / 4",
+                "confirmations": "12",
+                "next_check_at": f"CASE WHEN NOT {_CAME} AND {_WAITS} THEN now() + interval '1 hour' END",
+            },
         ),
         (
             "transfers",
@@ -281,8 +296,6 @@ _PAYMENT_COLUMNS = {
     "amount": f"CASE WHEN {_CAME} THEN amount_paid END",
     "amount_received": f"CASE WHEN {_CAME} THEN amount_paid END",
     "bound_by": f"CASE WHEN {_CAME} THEN 'reference' ELSE '' END",
-    "block_number": "20000000 + n / 4",
-    "confirmations": "12",
     "reorged": f"{_CAME} AND n % 40000 = 0",
     "failure_code": f"CASE WHEN {_CAME} OR {_WAITS} THEN '' WHEN n % 30 = 0 THEN 'transaction_not_bound'"
     " ELSE 'transaction_not_found' END",
@@ -290,7 +303,6 @@ _PAYMENT_COLUMNS = {
     "verifying_since": "paid_at - interval '30 seconds'",
     "completed_at": f"CASE WHEN {_CAME} THEN paid_at END",
     "failed_at": f"CASE WHEN NOT {_CAME} AND NOT ({_WAITS}) THEN paid_at END",
-    "next_check_at": f"CASE WHEN NOT {_CAME} AND {_WAITS} THEN now() + interval '1 hour' END",
     "unanswered_since": f"CASE WHEN NOT {_CAME} AND {_WAITS} AND n % 7 = 0 THEN now() - interval '2 hours' END",
 }
 
@@ -393,6 +405,7 @@ def _help_the_next(name: str) -> None:
         "requests": "CREATE INDEX bench_number ON payments_paymentrequest ((substr(external_id, 7)::bigint));"
         "CREATE INDEX bench_order ON payments_paymentrequest (external_id); ANALYZE payments_paymentrequest",
         "payments": "ANALYZE payments_payment",
+        "lookups": "ANALYZE payments_lookup",
         "attempts": "DROP INDEX bench_number; DROP INDEX bench_order",
     }
     if name in needed:

@@ -144,7 +144,7 @@ def main(rounds: int) -> None:
 
 def _round(merchants: list[Any], token: Any, local: Any, blocks: _Blocks, receiver: _Receiver) -> list[float]:
     """Pay 50 requests and return how long after the deciding block each webhook came."""
-    from payments.models import Payment
+    from payments.models import Lookup
     from tests.support.nodes.crowds import crowd
 
     each_has = IN_FLIGHT // len(merchants)
@@ -156,7 +156,7 @@ def _round(merchants: list[Any], token: Any, local: Any, blocks: _Blocks, receiv
             raise TimeoutError("not every webhook came")
         time.sleep(0.05)
     decided = dict(
-        Payment.objects.filter(transaction_hash__in=hashes).values_list("transaction_hash", "block_number")
+        Lookup.objects.filter(transaction_hash__in=hashes).values_list("transaction_hash", "block_number")
     )
     return [receiver.arrived[each] - blocks.seen[decided[each] + CONFIRMATIONS - 1] for each in hashes]
 

@@ -38,16 +38,23 @@ MOST_RATIO = 1.5
 
 # Payments of one request, all due, with hashes that no node knows.
 _INSERT = """
-INSERT INTO payments_payment (
-    id, request_id, status, type, chain_id, transaction_hash, submitted_publicly, from_address,
-    destination_transaction_hash, provider, provider_status, bound_by, block_hash, confirmations, is_in_flight,
-    carries_others, accepted_by, accepted_reason, reorged, is_bound_unmined, status_detail, failure_code,
-    failure_message, attempts, retries, reopened_publicly, unanswered_looks, created_at, verifying_since, next_check_at
+WITH payment AS (
+    INSERT INTO payments_payment (
+        id, request_id, status, type, chain_id, transaction_hash, submitted_publicly, from_address, bound_by,
+        is_in_flight, carries_others, accepted_by, accepted_reason, reorged, is_bound_unmined, status_detail,
+        failure_code, failure_message, retries, reopened_publicly, unanswered_looks, created_at, verifying_since
+    )
+    SELECT 'pay_' || lpad(%(chain)s || 'x' || n, 24, '0'), %(request)s, 'pending', 'direct', %(chain)s,
+           '0x' || lpad(to_hex(n), 64, '0'), true, '', '', false, false, '', '', false, false, '', '', '', 0,
+           false, 0, now(), now()
+    FROM generate_series(1, %(count)s) AS n
+    RETURNING id, chain_id, transaction_hash
 )
-SELECT 'pay_' || lpad(%(chain)s || 'x' || n, 24, '0'), %(request)s, 'pending', 'direct', %(chain)s,
-       '0x' || lpad(to_hex(n), 64, '0'), true, '', '', '', '', '', '', 0, false, false, '', '', false, false, '', '',
-       '', 0, 0, false, 0, now(), now(), now() - interval '1 hour'
-FROM generate_series(1, %(count)s) AS n
+INSERT INTO payments_lookup (
+    of_payment_id, chain_id, merchant_id, transaction_hash, is_simulated, next_check_at, finality_misses, attempts,
+    block_hash, confirmations
+)
+SELECT id, chain_id, %(merchant)s, transaction_hash, false, now() - interval '1 hour', 0, 0, '', 0 FROM payment
 """
 
 
@@ -127,17 +134,18 @@ def _insert(merchant: Any, token: Any, count: int) -> None:
 
     request = make_request(merchant, token, "1", "0x" + "22" * 20)
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT, {"request": request.pk, "chain": token.chain_id, "count": count})
-        cursor.execute("ANALYZE payments_payment")
+        values = {"request": request.pk, "merchant": merchant.pk, "chain": token.chain_id, "count": count}
+        cursor.execute(_INSERT, values)
+        cursor.execute("ANALYZE payments_payment, payments_lookup")
 
 
 def _set_aside(merchant: Any) -> None:
     """Let none of the merchant's payments be due any more."""
     from django.utils import timezone
 
-    from payments.models import Payment
+    from payments.models import Lookup
 
-    rows = Payment.objects.filter(request__merchant=merchant, status__in=Payment.OPEN)
+    rows = Lookup.objects.filter(merchant=merchant, next_check_at__isnull=False)
     rows.update(next_check_at=timezone.now() + timedelta(days=1))
 
 

@@ -234,9 +234,10 @@ _DUE_ROWS = (
     f" ORDER BY created_at DESC LIMIT {DUE})",
     "UPDATE payments_paymentrequest SET link_shown_at = created_at WHERE id IN ("
     f" SELECT id FROM payments_paymentrequest ORDER BY created_at DESC LIMIT {DUE})",
-    "UPDATE payments_payment SET status = 'processing', failed_at = NULL, failure_code = '', next_check_at = now()"
+    "WITH reopened AS (UPDATE payments_payment SET status = 'processing', failed_at = NULL, failure_code = ''"
     " WHERE id IN (SELECT id FROM payments_payment WHERE status = 'failed'"
-    f" ORDER BY created_at DESC LIMIT {DUE})",
+    f" ORDER BY created_at DESC LIMIT {DUE}) RETURNING id) UPDATE payments_lookup SET next_check_at = now()"
+    " FROM reopened WHERE of_payment_id = reopened.id",
     "UPDATE webhooks_delivery SET status = 'pending', due_at = now(), finished_at = NULL, attempts = 0"
     " WHERE id IN (SELECT id FROM webhooks_delivery WHERE status = 'delivered'"
     f" ORDER BY created_at DESC LIMIT {DUE})",

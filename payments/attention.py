@@ -92,7 +92,7 @@ def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> lis
         # No decision is needed once another transaction has completed the request.
         return _newest(unbound.exclude(request__status=PaymentRequest.Status.COMPLETED), "failed_at")
     waiting = payments.filter(status__in=Payment.OPEN, unanswered_since__lte=now - UNANSWERED_FOR)
-    return _newest(waiting, "next_check_at")
+    return _newest(waiting, "unanswered_since")
 
 
 def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime) -> list[Any]:

@@ -7,7 +7,7 @@ from django.utils import timezone
 from prometheus_client import Counter
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
+from payments.models import DiscoveryCursor, Lookup, MerchantCursor, Payment, PaymentRequest, Swap
 
 PAYMENTS_DECIDED = Counter("quittance_payments_decided", "Payments that completed or failed.", ("status",))
 
@@ -15,9 +15,8 @@ PAYMENTS_DECIDED = Counter("quittance_payments_decided", "Payments that complete
 def collect() -> Iterator[Metric]:
     """Yield the gauges. Each query uses a partial index."""
     now = timezone.now()
-    open_payments = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
     by_chain = GaugeMetricFamily("quittance_payments_open", "Payments under verification.", labels=("chain",))
-    for chain_id, count in open_payments.order_by().values_list("chain_id").annotate(Count("pk")):
+    for chain_id, count in open_payments():
         by_chain.add_metric((str(chain_id),), count)
     yield by_chain
     yield GaugeMetricFamily(
@@ -33,11 +32,18 @@ def collect() -> Iterator[Metric]:
     yield from _discovery(now)
 
 
+def open_payments() -> list[tuple[int, int]]:
+    """Return the number of open payments on each chain that has any, by the chain's id."""
+    open_ones = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
+    return list(open_ones.order_by().values_list("chain_id").annotate(Count("pk")))
+
+
 def payments_overdue(now: datetime) -> float:
     """Seconds since the longest overdue payment was due for its next check; 0 if none is."""
-    due = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
+    due = Lookup.objects.filter(is_simulated=False, next_check_at__isnull=False)
     oldest = due.aggregate(oldest=Min("next_check_at"))["oldest"]
-    return _seconds_since(oldest, now)
+    polled = Swap.objects.filter(next_poll_at__isnull=False).aggregate(oldest=Min("next_poll_at"))["oldest"]
+    return max(_seconds_since(oldest, now), _seconds_since(polled, now))
 
 
 def expiry_overdue(now: datetime) -> float:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from chains.families import get_client
 from config.due_work.leases import Lease
 from payments.discovery import search
-from payments.models import Payment
+from payments.models import Lookup
 from payments.providers.registry import get_provider
 from payments.swaps import deliveries, following
 from payments.verification import engine, finality, leasing
@@ -27,7 +27,7 @@ def verify_due(*, client: Any = get_client, now: Clock = timezone.now) -> int:
     return sum(engine.verify_due(each, swaps=deliveries, client=client, now=now) for each in chains)
 
 
-def claim_due(now: datetime) -> tuple[Lease, list[Payment]]:
+def claim_due(now: datetime) -> tuple[Lease, list[Lookup]]:
     """Lease a batch of what is due on one chain, as a worker that ends before it verifies."""
     return leasing.claim_due(now, next(iter(LOOKUPS.lanes(now)), 0))
 

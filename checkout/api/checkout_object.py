@@ -162,7 +162,7 @@ class CheckoutPayment(PaymentFields, kw_only=True):
 def checkout_payment(payment: Payment) -> CheckoutPayment:
     return CheckoutPayment.of(
         payment,
-        is_seen=payment.is_seen,
+        is_seen=payment.lookup.is_seen,
         is_bound=payment.is_bound,
         likely_failure=payment.likely_failure or None,
     )

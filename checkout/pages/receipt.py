@@ -15,7 +15,7 @@ from checkout.pages.qr import qr_code
 from checkout.pages.refund_lines import refund_lines
 from config.api.methods import only_read
 from payments.api.objects import delivery_explorer_url
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, delivery_of
 
 
 @only_read
@@ -43,7 +43,9 @@ def _counted(payment_request: PaymentRequest) -> list[Payment]:
     """Return the payments that add up to the paid amount, oldest first."""
     payments = payment_request.payments.filter(status=Payment.Status.COMPLETED)
     return list(
-        payments.select_related("chain", "token", "request__token", "request__chain", "route").order_by("id")
+        payments.select_related(
+            "chain", "token", "request__token", "request__chain", "route", "lookup", "swap__delivery"
+        ).order_by("id")
     )
 
 
@@ -67,7 +69,7 @@ def _line(payment: Payment) -> dict[str, Any]:
         "sent": None if payment.amount is None else price_text(payment.amount, sent.decimals),
         "sent_symbol": sent.symbol,
         **_fees(payment),
-        "proof": payment.counted_hash,
+        "proof": payment.delivered_by or payment.transaction_hash,
         "explorer": explorer,
         "explorer_qr": explorer and qr_code(explorer),
         "reference": _reference(request) if payment.bound_by == Payment.BoundBy.REFERENCE else "",
@@ -101,7 +103,7 @@ def _fee_text(fee: dict[str, Any]) -> str:
 
 
 def _explorer(payment: Payment) -> str | None:
-    return delivery_explorer_url(payment) or (None if payment.has_delivery else payment.explorer_url)
+    return delivery_explorer_url(payment) or (None if delivery_of(payment) else payment.explorer_url)
 
 
 def _reference(request: PaymentRequest) -> str:

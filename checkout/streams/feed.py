@@ -28,8 +28,11 @@ _THREADS = 4
 _COMPARE_SECONDS = 5.0
 _VERSIONS = """
     SELECT request.id::text, concat(request.xmin, ' ', (
-        SELECT string_agg(payment.id || payment.xmin, ' ' ORDER BY payment.id)
-        FROM payments_payment payment WHERE payment.request_id = request.id))
+        SELECT string_agg(concat(payment.id, payment.xmin, ' ', lookup.xmin, ' ', swap.xmin), ' ' ORDER BY payment.id)
+        FROM payments_payment payment
+        LEFT JOIN payments_lookup lookup ON lookup.of_payment_id = payment.id
+        LEFT JOIN payments_swap swap ON swap.payment_id = payment.id
+        WHERE payment.request_id = request.id))
     FROM payments_paymentrequest request WHERE request.id = ANY(%s::uuid[])
 """
 

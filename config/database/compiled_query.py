@@ -71,7 +71,7 @@ def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[A
 
 
 class CompiledQuery(Generic[M]):
-    """A query of whole rows of one model; annotations become attributes.
+    """A query of whole rows of one model, joined with those that `select_related` names; annotations become attributes.
 
     `build` gets `examples` as keyword arguments and returns the query. Each example is a value of the parameter's type
     that occurs nowhere else in the query: it marks the parameter's places.
@@ -106,10 +106,8 @@ class _Compiled(Generic[M]):
         missing = set(examples) - {name for name, _ in self._places}
         if missing:
             raise ValueError(f"the query does not use {', '.join(sorted(missing))} as it is")
-        self._model = queryset.model
         selected = [column for column, _, _ in compiler.select]
-        info: Any = compiler.klass_info
-        self._fields = [selected[place].target.attname for place in info["select_fields"]]
+        self._row = _Row(compiler.klass_info, selected)
         self._annotations = dict(compiler.annotation_col_map or {})
         converters: Any = compiler.get_converters(selected)
         self._converters: list[tuple[int, list[Any], Any]] = [
@@ -127,14 +125,37 @@ class _Compiled(Generic[M]):
             for function in functions:
                 value = function(value, expression, connection)
             values[place] = value
-        # As Django unpickles an instance. Model.__init__ has the same result, but sets each field separately.
-        instance = self._model.__new__(self._model)
-        instance.__dict__.update(zip(self._fields, values, strict=False))
+        instance: M = self._row.instance(values)
         for name, place in self._annotations.items():
             instance.__dict__[name] = values[place]
+        return instance
+
+
+class _Row:
+    """Where the columns of one model are in a row, and those of the models that are joined to it."""
+
+    def __init__(self, info: Any, selected: Sequence[Any]) -> None:
+        self._model: Any = info["model"]
+        self._places: list[int] = info["select_fields"]
+        self._fields = [selected[place].target.attname for place in self._places]
+        self._key = self._places[self._fields.index(self._model._meta.pk.attname)]
+        self._joined = [
+            (_Row(each, selected), each["local_setter"], each["remote_setter"])
+            for each in info.get("related_klass_infos", ())
+        ]
+
+    def instance(self, values: Sequence[Any]) -> Any:
+        # As Django makes an instance that was pickled. Model.__init__ sets each field by itself, for the same result.
+        instance = self._model.__new__(self._model)
+        instance.__dict__.update(zip(self._fields, map(values.__getitem__, self._places), strict=True))
         instance._state = ModelState()
         instance._state.adding = False
         instance._state.db = DEFAULT_DB_ALIAS
+        for row, set_local, set_remote in self._joined:
+            joined = row.instance(values) if values[row._key] is not None else None
+            set_local(instance, joined)
+            if joined is not None:
+                set_remote(joined, instance)
         return instance
 
 

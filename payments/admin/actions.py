@@ -68,7 +68,7 @@ class PaymentAction(Action):
     def lock(self, row: Payment) -> Payment:
         lock_request(row.request_id)
         return Payment.objects.select_related(
-            "request__token", "request__merchant", "request__chain", "chain"
+            "request__token", "request__merchant", "request__chain", "chain", "lookup", "swap__delivery"
         ).get(pk=row.pk)
 
     def seen(self, row: Payment) -> str:

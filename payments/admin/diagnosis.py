@@ -6,7 +6,7 @@ from datetime import datetime
 
 from config.admin.cells import ago
 from payments.admin.records import in_token
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, delivery_of, swap_of
 from payments.models.payment import ACCEPTABLE_FAILURES
 
 Status = PaymentRequest.Status
@@ -100,11 +100,12 @@ def of_payment(payment: Payment, now: datetime) -> Diagnosis:
 
 
 def _next_check(payment: Payment, now: datetime) -> str:
-    if payment.lease_until and payment.lease_until > now:
+    rows = (payment.lookup, swap_of(payment), delivery_of(payment))
+    if any(row and row.lease_until and row.lease_until > now for row in rows):
         return "A worker is checking it now."
-    if payment.next_check_at is None or payment.next_check_at <= now:
+    if payment.due_at is None or payment.due_at <= now:
         return "The next check is due now."
-    return f"Next check {ago(payment.next_check_at, now)}."
+    return f"Next check {ago(payment.due_at, now)}."
 
 
 def _way_out(payment: Payment) -> str:

@@ -26,13 +26,21 @@ from payments.admin.records import (
 )
 from payments.admin.search import matching_payments
 from payments.admin.timeline import named, timeline_of_payment
-from payments.models import Payment
+from payments.models import Lookup, Payment, delivery_of, swap_of
 from payments.providers.registry import provider_name
 
 
 def _value(payment: Payment, name: str) -> object:
     """Return a part of the payment's value; empty without a value."""
     return (payment.value or {}).get(name, "")
+
+
+def _block(lookup: Lookup) -> str:
+    """Return the block of a transaction, empty without one."""
+    if lookup.block_number is None:
+        return ""
+    time = f", {exact(lookup.block_time)}" if lookup.block_time else ""
+    return f"{lookup.block_number} ({lookup.block_hash}){time}"
 
 
 COLUMNS = (
@@ -61,16 +69,16 @@ COLUMNS = (
     Column("paid_with", lambda payment: payment.token.symbol if payment.token else ""),
     Column("amount", lambda payment: decimal(payment.amount, payment.token)),
     Column("bound_by", lambda payment: payment.bound_by),
-    Column("provider", lambda payment: payment.provider),
-    Column("provider_status", lambda payment: payment.provider_status),
+    Column("provider", lambda payment: swap_of(payment) and payment.swap.provider),
+    Column("provider_status", lambda payment: swap_of(payment) and payment.swap.provider_status),
     Column("destination_chain_id", lambda payment: payment.request.chain_id),
     Column("destination_transaction_hash", lambda payment: payment.delivered_by or ""),
     Column("accepted_by", lambda payment: payment.accepted_by),
     Column("accepted_reason", lambda payment: payment.accepted_reason),
-    Column("confirmations", lambda payment: payment.confirmations),
-    Column("confirmations_required", lambda payment: payment.confirmations_required),
-    Column("block_number", lambda payment: payment.block_number),
-    Column("block_time", lambda payment: payment.block_time),
+    Column("confirmations", lambda payment: payment.lookup.confirmations),
+    Column("confirmations_required", lambda payment: payment.lookup.confirmations_required),
+    Column("block_number", lambda payment: payment.lookup.block_number),
+    Column("block_time", lambda payment: payment.lookup.block_time),
     Column("reorged", lambda payment: payment.reorged),
     Column("is_simulated", lambda payment: payment.is_simulated),
     Column("retries", lambda payment: payment.retries),
@@ -94,7 +102,15 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     confirmed_actions = (Retry(), CheckNow(), Accept())
     export_name = "payments"
     export_columns = COLUMNS
-    export_related = ("request__merchant", "request__token", "request__chain", "chain", "token")
+    export_related = (
+        "request__merchant",
+        "request__token",
+        "request__chain",
+        "chain",
+        "token",
+        "lookup",
+        "swap__delivery",
+    )
 
     list_display = ("code", "state", "received", "order", "transaction", "created")
     list_filter = (
@@ -106,25 +122,21 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         ("request__token", Autocompleted),
         ("created_at", Days),
     )
-    list_select_related = ("request__token", "request__merchant", "request__chain", "chain", "token")
+    list_select_related = (
+        "request__token",
+        "request__merchant",
+        "request__chain",
+        "chain",
+        "token",
+        "lookup",
+        "swap__delivery",
+    )
     ordering = ("-created_at", "-id")
     search_help_text = "Payment id, transaction hash, wallet, or the request's shortcode, order number or id"
     fieldsets: ClassVar[Any] = (
         (
             "Verification",
-            {"fields": ("attempts", "retries", "unanswered_since", "completed_at", "failed_at")},
-        ),
-        ("Block", {"fields": ("block_number", "block_hash", "block_time")}),
-        (
-            "Delivery of a swap",
-            {
-                "fields": (
-                    "reported_amount",
-                    "destination_block_number",
-                    "destination_block_hash",
-                    "destination_block_time",
-                )
-            },
+            {"fields": ("retries", "unanswered_since", "completed_at", "failed_at")},
         ),
     )
 
@@ -182,12 +194,14 @@ class PaymentAdmin(WithActions, CsvExport, Records):
             ("Sent", in_token(payment.amount, payment.token)),
             ("Value", value_fact(payment)),
             ("Confirmations", self.depth(payment)),
+            ("Block", _block(payment.lookup)),
+            ("Attempts", payment.attempts or ""),
             ("Bound by", _BOUND_BY.get(payment.bound_by, NOTHING)),
             *self._swap_facts(payment),
             ("Submitted", f"{exact(payment.created_at)}, {ago(payment.created_at)}"),
         ]
-        if payment.is_open and payment.next_check_at:
-            due = payment.next_check_at
+        if payment.is_open and payment.due_at:
+            due = payment.due_at
             now = timezone.now()
             facts.append(("Next check", f"{exact(due)}, {ago(due, now)}" if due > now else "due now"))
         if payment.accepted_by:
@@ -195,37 +209,41 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         return facts
 
     def _swap_facts(self, payment: Payment) -> list[tuple[str, object]]:
-        if payment.type != Payment.Type.SWAP:
+        swap = swap_of(payment)
+        if swap is None:
             return []
-        status = payment.provider_status or "not checked yet"
-        at_provider = portal.link(payment.provider_url, status) if payment.provider_url else status
+        status = swap.provider_status or "not checked yet"
+        at_provider = portal.link(swap.provider_url, status) if swap.provider_url else status
         facts: list[tuple[str, object]] = [
-            ("Swapped by", provider_name(payment.provider)),
+            ("Swapped by", provider_name(swap.provider)),
             ("Provider status", at_provider),
         ]
-        if payment.has_delivery:
+        delivery = delivery_of(payment)
+        if delivery is not None:
             url = delivery_url(payment)
             verified = payment.status == Payment.Status.COMPLETED
-            where = f"{payment.request.chain}, {self.delivery_depth(payment)}"
+            where = f"{payment.request.chain}, {self.delivery_depth(payment, delivery)}"
             facts += [
                 (
                     "Delivered by" if verified else "Reported delivery",
                     copyable(
-                        payment.destination_transaction_hash,
-                        portal.link(url, payment.destination_transaction_hash) if url else "",
+                        delivery.transaction_hash,
+                        portal.link(url, delivery.transaction_hash) if url else "",
                     ),
                 ),
                 ("Delivered on", where),
+                ("Reported amount", in_token(swap.reported_amount, payment.request.token)),
+                ("Delivery block", _block(delivery)),
             ]
         return facts
 
-    def delivery_depth(self, payment: Payment) -> str:
+    def delivery_depth(self, payment: Payment, delivery: Lookup) -> str:
         rule = payment.request.chain.confirmations
-        if payment.destination_confirmations is None:
+        if not delivery.is_seen:
             return "not seen yet"
         if not rule.isdigit():
             return rule if payment.status == Payment.Status.COMPLETED else f"waits until {rule}"
-        return f"{min(payment.destination_confirmations, int(rule))} of {rule} confirmations"
+        return f"{min(delivery.confirmations, int(rule))} of {rule} confirmations"
 
     @admin.display(description="Payment")
     def code(self, payment: Payment) -> str:
@@ -252,22 +270,27 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     @admin.display(description="Transaction")
     def transaction(self, payment: Payment) -> str:
         depth = self.depth(payment)
-        where = f"{payment.chain} → {payment.request.chain}" if payment.crosses_chains else str(payment.chain)
+        where = (
+            f"{payment.chain} → {payment.request.chain}"
+            if payment.chain_id != payment.request.chain_id
+            else str(payment.chain)
+        )
         return two_lines(transaction_cell(payment), f"{where} · {depth}" if depth != NOTHING else where)
 
     @admin.display(description="Confirmations")
     def depth(self, payment: Payment) -> str:
-        if payment.block_number is None or payment.status == Payment.Status.FAILED:
+        lookup = payment.lookup
+        if lookup.block_number is None or payment.status == Payment.Status.FAILED:
             return NOTHING
-        if payment.confirmations_required is None:
+        if lookup.confirmations_required is None:
             return (
                 f"waits until {payment.chain.confirmations}"
                 if payment.is_open
                 else payment.chain.confirmations
             )
         # Confirmations are no longer updated once there are enough.
-        needed = payment.confirmations_required
-        return f"{min(payment.confirmations, needed)} of {needed}"
+        needed = lookup.confirmations_required
+        return f"{min(lookup.confirmations, needed)} of {needed}"
 
     @admin.display(description=in_zone("Submitted"), ordering="created_at")
     def created(self, payment: Payment) -> str:

@@ -9,7 +9,7 @@ from chains.amounts import display_amount
 from chains.models import Chain, Token
 from config.admin import portal
 from config.admin.cells import NOTHING, clipped, exact, outside
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, delivery_of
 
 REQUEST_COLOURS = {"active": "info", "completed": "success", "expired": "warning", "cancelled": "danger"}
 PAYMENT_COLOURS = {"pending": "info", "processing": "info", "completed": "success", "failed": "danger"}
@@ -67,9 +67,10 @@ def transaction_url(payment: Payment) -> str:
 
 def delivery_url(payment: Payment) -> str:
     """Return the URL of a swap's delivery on the explorer; empty if simulated or without an explorer."""
-    if payment.is_simulated or not payment.has_delivery:
+    delivery = delivery_of(payment)
+    if payment.is_simulated or delivery is None:
         return ""
-    return outside(payment.request.chain.explorer_url, f"tx/{payment.destination_transaction_hash}")
+    return outside(payment.request.chain.explorer_url, f"tx/{delivery.transaction_hash}")
 
 
 def address_link(chain: Chain, address: str) -> str:

@@ -104,7 +104,7 @@ class RefundAdmin(WithActions, Records):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
         """Load the relations of the columns with a constant number of queries."""
-        payments = Payment.objects.select_related("chain", "request").order_by("created_at", "id")
+        payments = Payment.objects.select_related("chain", "request", "lookup").order_by("created_at", "id")
         refunds = with_request(super().get_queryset(request))
         return refunds.prefetch_related(Prefetch("carrier__payments", queryset=payments))
 

@@ -131,9 +131,9 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
             return super().beside(request, order)
         _with_refunds([order])
         payments = list(
-            order.payments.select_related("chain", "token", "request__token", "request__chain").order_by(
-                "-created_at", "-id"
-            )
+            order.payments.select_related(
+                "chain", "token", "request__token", "request__chain", "lookup", "swap__delivery"
+            ).order_by("-created_at", "-id")
         )
         return {
             **super().beside(request, order),

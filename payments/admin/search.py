@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from chains.families import HashError, families
 from chains.models import Chain
 from merchants.staff.records import MAX_FOUND, found_by
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
+from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Refund, Transition
 
 _FEWEST_FOR_A_PREFIX = 4
 _REQUEST_ID_START = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{0,4}){0,3}(-?[0-9a-fA-F]{0,11})?")
@@ -84,9 +84,8 @@ def _paid_by(payments: QuerySet[Payment]) -> Q:
 
 def _delivered_by(spellings: list[str]) -> QuerySet[Payment]:
     """Return the swaps with these deliveries. The partial index requires the second condition."""
-    return Payment.objects.filter(destination_transaction_hash__in=spellings).exclude(
-        destination_transaction_hash=""
-    )
+    lookups = Lookup.objects.filter(transaction_hash__in=spellings, of_swap__isnull=False)
+    return Payment.objects.filter(pk__in=list(lookups.values_list("of_swap", flat=True)[:MAX_FOUND]))
 
 
 def matching_payments(rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
@@ -99,7 +98,7 @@ def _payments_named(text: str) -> Iterator[Q]:
         yield Q(pk__startswith=text)
     if spellings := hashes(text):
         yield Q(transaction_hash__in=spellings)
-        yield Q(destination_transaction_hash__in=spellings) & ~Q(destination_transaction_hash="")
+        yield Q(pk__in=list(_delivered_by(spellings).values_list("pk", flat=True)))
     if wallet := address(text):
         yield Q(from_address=wallet)
         yield Q(request__recipient_address=wallet)

@@ -15,7 +15,7 @@ from django.db.models import Q
 from config.admin import portal
 from config.admin.cells import ago, ends, exact
 from payments.admin.records import in_token
-from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Transition
+from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Transition, delivery_of
 from webhooks.models import Attempt, Delivery, Event
 
 MAX_SHOWN = 500
@@ -86,7 +86,7 @@ def _credits(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[
         bound = f"Bound by {payment.bound_by}" if payment.bound_by else ""
         title = f"{in_token(row.amount, request.token)} credited"
         where = f"transfer {row.slot}" if row.slot.isdigit() else row.slot
-        delivery = f"Delivered by {ends(row.transaction_hash, 10)}" if payment.has_delivery else ""
+        delivery = f"Delivered by {ends(row.transaction_hash, 10)}" if delivery_of(payment) else ""
         detail = " · ".join(part for part in (bound, delivery, where) if part)
         yield Entry(row.created_at, "toll", title, "success", detail, **_subject(payment))
 

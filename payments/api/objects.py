@@ -11,7 +11,7 @@ from payments.api import examples
 from payments.api.links import payment_url
 from payments.api.refund_objects import RefundObject
 from payments.api.shown_payments import newest_payments
-from payments.models import FailureCode, Payment, PaymentRequest
+from payments.models import FailureCode, Payment, PaymentRequest, delivery_of, swap_of
 from payments.refunds.reading import RefundNow, refunds_by_request, refunds_of
 from payments.requests.net_amounts import paid_amounts, refund_amounts
 
@@ -131,6 +131,7 @@ class PaymentFields(Answer, kw_only=True):
         decimals = request.token.decimals
         sent_decimals = payment.token.decimals if payment.token else decimals
         received = payment.amount_received
+        swap, delivery = swap_of(payment), delivery_of(payment)
         return cls(
             id=payment.id,
             payment_request=str(payment.request_id),
@@ -144,17 +145,17 @@ class PaymentFields(Answer, kw_only=True):
             amount_received=None if received is None else AmountObject.of(received, decimals),
             destination_chain_id=request.chain_id,
             destination_transaction_hash=payment.delivered_by,
-            confirmations=payment.confirmations,
-            confirmations_required=payment.confirmations_required,
+            confirmations=payment.lookup.confirmations,
+            confirmations_required=payment.lookup.confirmations_required,
             explorer_url=payment.explorer_url,
-            destination_confirmations=payment.destination_confirmations,
+            destination_confirmations=delivery.confirmations if delivery and delivery.is_seen else None,
             destination_confirmations_required=_delivery_confirmations_required(payment),
             destination_explorer_url=delivery_explorer_url(payment),
             bound_by=payment.bound_by or None,
             reorged=payment.reorged,
-            provider=payment.provider or None,
-            provider_status=payment.provider_status or None,
-            provider_url=payment.provider_url or None,
+            provider=(swap.provider if swap else "") or None,
+            provider_status=(swap.provider_status if swap else "") or None,
+            provider_url=(swap.provider_url if swap else "") or None,
             status_detail=payment.status_detail,
             attempts=payment.attempts,
             retries_left=payment.retries_left,
@@ -212,15 +213,17 @@ def submitted_payment(payment: Payment) -> PaymentObject:
 
 def delivery_explorer_url(payment: Payment) -> str | None:
     """Return the explorer's page for a separate, real delivery transaction."""
-    is_on_chain = payment.has_delivery and not payment.is_simulated
-    base = payment.request.chain.explorer_url.rstrip("/") if is_on_chain else ""
-    return f"{base}/tx/{payment.destination_transaction_hash}" if base else None
+    delivery = delivery_of(payment)
+    if delivery is None or payment.is_simulated:
+        return None
+    base = payment.request.chain.explorer_url.rstrip("/")
+    return f"{base}/tx/{delivery.transaction_hash}" if base else None
 
 
 def _delivery_confirmations_required(payment: Payment) -> int | None:
     """Return the required depth of a separate delivery; None if the chain's finality decides."""
     rule = payment.request.chain.confirmations
-    return int(rule) if payment.has_delivery and rule.isdigit() else None
+    return int(rule) if delivery_of(payment) and rule.isdigit() else None
 
 
 @described("Price", "A price in a currency.", {"currency": "EUR", "amount": "25.00"})

@@ -18,11 +18,13 @@ _WEIGHT = Case(When(_IS_BOUND, then=Value(0)), When(_IS_OPEN, then=Value(1)), de
 
 
 def _newest(request: uuid.UUID) -> QuerySet[Payment]:
-    return Payment.objects.filter(request_id=request).order_by("-created_at", "-id")[:MAX_SHOWN]
+    payments = Payment.objects.filter(request_id=request).select_related("lookup", "swap__delivery")
+    return payments.order_by("-created_at", "-id")[:MAX_SHOWN]
 
 
 def _weightiest(request: uuid.UUID) -> QuerySet[Payment]:
-    return Payment.objects.filter(request_id=request).order_by(_WEIGHT, "-created_at", "-id")[:MAX_SHOWN]
+    payments = Payment.objects.filter(request_id=request).select_related("lookup", "swap__delivery")
+    return payments.order_by(_WEIGHT, "-created_at", "-id")[:MAX_SHOWN]
 
 
 _newest_query: CompiledQuery[Payment] = CompiledQuery(_newest, request=uuid.UUID(int=1))

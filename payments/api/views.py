@@ -177,7 +177,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(list_of(PaymentObject, "PaymentList"), "One page.")},
     )
     def payments(self, request: Request, id: str) -> Response:
-        payments = self.find(id).payments.select_related("chain", "token", "request__token", "request__chain")
+        payments = self.find(id).payments.select_related(
+            "chain", "token", "request__token", "request__chain", "lookup", "swap__delivery"
+        )
         page = page_of(payments, read_query(ListQuery, request), cursors=payments)
         return list_answer(request, page, [payment_object(row) for row in page.rows])
 

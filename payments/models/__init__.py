@@ -1,6 +1,7 @@
 """The payment models with their constraints and indexes."""
 
 from payments.models.discovery import DiscoveryCursor, MerchantCursor
+from payments.models.lookup import Lookup, delivery_of
 from payments.models.payment import FailureCode, Payment
 from payments.models.proof import PayerProof
 from payments.models.quote import Quote
@@ -10,6 +11,7 @@ from payments.models.refund import Refund
 from payments.models.request import PaymentRequest
 from payments.models.route import Route
 from payments.models.statistics import DailyFigures, DailyValue, DailyVolume, FiguresProgress, LateValue
+from payments.models.swap import Swap, swap_of
 
 __all__ = [
     "AcceptedRate",
@@ -21,6 +23,7 @@ __all__ = [
     "FailureCode",
     "FiguresProgress",
     "LateValue",
+    "Lookup",
     "MerchantCursor",
     "PayerProof",
     "Payment",
@@ -28,5 +31,8 @@ __all__ = [
     "Quote",
     "Refund",
     "Route",
+    "Swap",
     "Transition",
+    "delivery_of",
+    "swap_of",
 ]

@@ -1,14 +1,14 @@
 """The payment: one transaction that is submitted or found for a request."""
 
+from datetime import datetime
+
 from django.db import models
-from django.db.models import F, Q
-from django.db.models.functions import Least
+from django.db.models import Q
 from django.utils import timezone
 
 from chains.fields import BaseUnitsField, base_units_constraint
 from chains.models import Chain, Token
 from merchants.identifiers import prefixed_id
-from merchants.models import Merchant
 from payments.models.request import PaymentRequest
 from payments.models.route import PaymentType, Route
 
@@ -80,26 +80,21 @@ IS_ANYONES = Q(submitted_publicly=True, bound_by="", accepted_by="", quote__isnu
 class Payment(models.Model):
     """One transaction for one request. Only `payments.requests.transitions` writes `status`.
 
+    The look-up of its transaction (`lookup`) has what the nodes returned, and its due work. A swap is bound
+    by its `quote`; its provider's side is a `Swap` (`swap`).
+
     Verification:
 
-    - `next_check_at`: when an open payment (`pending` or `processing`) is checked next.
-    - `claim_id`, `lease_until`: the worker that checks it. Results are written only while the claim id is unchanged.
-    - `attempts` counts the checks that did not find the transaction, `retries` how often the payment was reopened.
-    - `merchant`, `lookup_chain`: the request's merchant and the id of `counted_chain`. A trigger sets both, so that due
-      payments are claimed in turns from one index.
-    - `finality_check_at`: when a completed or failed payment is checked again, because a reorganisation can still
-      reverse it; null once its block is final.
+    - `retries`: how often the payment was reopened. `verifying_since`: since when it is undecided.
+    - `unanswered_looks`, `unanswered_since`: how often in a row, and since when, no node or provider answered.
     - `likely_failure`: the failure to expect once the block is deep enough. Until then the payment does not hold its
       request open and counts toward no cap.
-
-    Its transaction:
-
-    - `seen_at`: when a node first knew it.
     - `is_in_flight`: it is in a block and bound to the request.
     - `is_bound_unmined`: its own bytes bind it to the request, but it is in no block yet. `held_from` is when that was
       first the case; it is never cleared.
-    - `first_block_time`, `first_block_number`: the first block in which our nodes saw it. A reorganisation does not
-      change them.
+
+    Its transaction:
+
     - `effect`: a digest of what it does, which a speed-up leaves unchanged. `replaced_hashes`: earlier hashes.
     - `network_fee`: what its sender paid the network, in base units of the chain's coin; null where that is unknown.
     - `carries_others`: it may pay other requests too.
@@ -108,11 +103,6 @@ class Payment(models.Model):
 
     Its origin: `submitter` is a keyed digest of the client address, never the address itself. `accepted_by` accepted
     an unbound transaction as payment. `is_simulated`: the sandbox made it, and it is never looked up on a chain.
-
-    A swap is bound by its `quote`. Once its transaction is mined, it `is_bridging`: the provider's status is polled,
-    `bridge_looks` times so far. When the provider reports a delivery, `destination_transaction_hash` is looked up on
-    the request's chain; the other `destination_` columns are those of its block, and `reported_amount` is the reported
-    amount. `chain`, `transaction_hash` and the block columns are always those of the customer's transaction.
     """
 
     class Status(models.TextChoices):
@@ -155,9 +145,6 @@ class Payment(models.Model):
         related_name="payments",
         db_index=False,
     )
-    is_bridging = models.BooleanField(default=False, db_default=False)
-    bridge_looks = models.PositiveIntegerField(default=0, db_default=0)
-    provider_url = models.CharField("provider URL", max_length=500, blank=True, default="", db_default="")
     is_simulated = models.BooleanField(default=False, db_default=False, editable=False)
 
     from_address = models.CharField(max_length=64, blank=True)
@@ -169,23 +156,9 @@ class Payment(models.Model):
     amount_received = BaseUnitsField(null=True, blank=True)
     value = models.JSONField(null=True, blank=True)
     value_due_at = models.DateTimeField(null=True, blank=True, editable=False)
-    destination_transaction_hash = models.CharField(max_length=90, blank=True)
-    destination_block_number = models.BigIntegerField(null=True, blank=True)
-    destination_block_hash = models.CharField(max_length=90, blank=True, default="", db_default="")
-    destination_block_time = models.DateTimeField(null=True, blank=True)
-    destination_confirmations = models.PositiveBigIntegerField(null=True, blank=True)
-    reported_amount = BaseUnitsField(null=True, blank=True)
-    provider = models.CharField(max_length=32, blank=True)
-    provider_status = models.CharField(max_length=64, blank=True)
     bound_by = models.CharField(max_length=16, choices=BoundBy.choices, blank=True)
 
-    block_number = models.BigIntegerField(null=True, blank=True)
-    block_hash = models.CharField(max_length=90, blank=True)
-    block_time = models.DateTimeField(null=True, blank=True)
-    confirmations = models.PositiveBigIntegerField(default=0)
-    confirmations_required = models.PositiveIntegerField(null=True, blank=True)
     is_in_flight = models.BooleanField(default=False)
-    finality_check_at = models.DateTimeField(null=True, blank=True)
     carries_others = models.BooleanField(default=False)
     accepted_by = models.CharField(max_length=100, blank=True)
     accepted_reason = models.CharField(max_length=500, blank=True)
@@ -193,11 +166,8 @@ class Payment(models.Model):
     after_price = models.BooleanField(default=False, db_default=False, editable=False)
 
     submitter = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
-    seen_at = models.DateTimeField(null=True, blank=True)
     is_bound_unmined = models.BooleanField(default=False, db_default=False)
     held_from = models.DateTimeField(null=True, blank=True, editable=False)
-    first_block_time = models.DateTimeField(null=True, blank=True)
-    first_block_number = models.BigIntegerField(null=True, blank=True)
     effect = models.CharField(max_length=66, blank=True, default="", db_default="")
     network_fee = BaseUnitsField(null=True, blank=True, editable=False)
     replaced_hashes = models.JSONField(default=list, db_default=[], blank=True)
@@ -208,7 +178,6 @@ class Payment(models.Model):
     status_detail = models.CharField(max_length=500, blank=True)
     failure_code = models.CharField(max_length=32, choices=FailureCode.choices, blank=True)
     failure_message = models.CharField(max_length=500, blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
     retries = models.PositiveSmallIntegerField(default=0)
     reopened_publicly = models.BooleanField(default=False)
     unanswered_looks = models.PositiveIntegerField(default=0)
@@ -219,28 +188,6 @@ class Payment(models.Model):
     completed_at = models.DateTimeField(null=True, blank=True)
     failed_at = models.DateTimeField(null=True, blank=True)
 
-    merchant = models.ForeignKey(
-        Merchant,
-        on_delete=models.DO_NOTHING,
-        null=True,
-        editable=False,
-        related_name="+",
-        db_index=False,
-        db_constraint=False,
-    )
-    lookup_chain = models.ForeignKey(
-        Chain,
-        on_delete=models.DO_NOTHING,
-        null=True,
-        editable=False,
-        related_name="+",
-        db_index=False,
-        db_constraint=False,
-    )
-    next_check_at = models.DateTimeField(null=True, blank=True, default=timezone.now)
-    claim_id = models.UUIDField(null=True, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
-
     class Meta:
         ordering = ("-created_at", "-id")
         constraints = (
@@ -250,45 +197,22 @@ class Payment(models.Model):
             ),
             base_units_constraint("amount", "payment"),
             base_units_constraint("amount_received", "payment"),
-            base_units_constraint("reported_amount", "payment"),
             base_units_constraint("network_fee", "payment"),
             models.CheckConstraint(
                 condition=~Q(status="completed") | Q(amount_received__isnull=False, amount_received__gt=0),
                 name="payment_completed_means_something_came",
             ),
-            models.CheckConstraint(
-                condition=Q(status__in=("pending", "processing"), next_check_at__isnull=False)
-                | Q(status__in=("completed", "failed")),
-                name="payment_open_means_it_is_looked_at_again",
-            ),
         )
         indexes = (
             models.Index(
-                fields=("next_check_at",),
-                condition=Q(status__in=("pending", "processing")),
-                name="payment_due",
+                fields=("chain",), condition=Q(status__in=("pending", "processing")), name="payment_open"
             ),
-            # For `payments.verification.leasing`: the due payments of each chain and merchant, missing ones last.
             models.Index(
-                F("lookup_chain"),
-                F("merchant"),
-                Least(F("attempts"), 1),
-                F("next_check_at"),
-                condition=Q(status__in=("pending", "processing"), is_simulated=False)
-                & ~Q(is_bridging=True, destination_transaction_hash=""),
-                name="payment_due_in_turns",
+                fields=("unanswered_since",),
+                condition=Q(status__in=("pending", "processing"), unanswered_since__isnull=False),
+                name="payment_unanswered",
             ),
             models.Index(fields=("transaction_hash",), name="payment_transaction_hash"),
-            models.Index(
-                fields=("destination_transaction_hash",),
-                condition=~Q(destination_transaction_hash=""),
-                name="payment_delivery_hash",
-            ),
-            models.Index(
-                fields=("finality_check_at",),
-                condition=Q(finality_check_at__isnull=False),
-                name="payment_due_at_finality",
-            ),
             models.Index(
                 fields=("completed_at",),
                 condition=Q(completed_at__isnull=False),
@@ -327,11 +251,6 @@ class Payment(models.Model):
         return self.status in self.OPEN
 
     @property
-    def is_seen(self) -> bool:
-        """Whether a node has seen the transaction."""
-        return self.seen_at is not None or self.block_number is not None
-
-    @property
     def is_bound(self) -> bool:
         """Whether the transaction is known to pay the request: credited, mined and bound, or bound by its own bytes."""
         return self.status == self.Status.COMPLETED or (
@@ -345,29 +264,22 @@ class Payment(models.Model):
         return self.submitted_publicly and not was_bound and self.failure_code not in _FAILURES_OF_THE_REQUEST
 
     @property
-    def crosses_chains(self) -> bool:
-        """Whether the customer's transaction is on another chain than the requested one."""
-        return self.chain_id != self.request.chain_id
+    def attempts(self) -> int:
+        """How many checks found neither the transaction nor, of a swap, the delivery that its provider reported."""
+        swap = getattr(self, "swap", None)
+        return self.lookup.attempts + (swap.attempts if swap is not None else 0)
 
     @property
-    def has_delivery(self) -> bool:
-        """Whether a routing provider has reported a delivery, whose transfers count instead of the payment's own."""
-        return self.destination_transaction_hash != ""
-
-    @property
-    def counted_chain(self) -> Chain:
-        """The chain of the transaction whose transfers count."""
-        return self.request.chain if self.has_delivery else self.chain
-
-    @property
-    def counted_hash(self) -> str:
-        """The hash of the transaction whose transfers count: the payment's own, or its delivery."""
-        return self.destination_transaction_hash or self.transaction_hash
-
-    @property
-    def names_itself(self) -> bool:
-        """Whether the reported delivery is the customer's own transaction, as in a single-chain swap."""
-        return not self.crosses_chains and self.destination_transaction_hash == self.transaction_hash
+    def due_at(self) -> datetime | None:
+        """When a chain or the provider is asked about the payment next; null once it is decided."""
+        swap = getattr(self, "swap", None)
+        delivery = getattr(swap, "delivery", None)
+        times = (
+            self.lookup.next_check_at,
+            swap.next_poll_at if swap is not None else None,
+            delivery.next_check_at if delivery is not None else None,
+        )
+        return min((each for each in times if each is not None), default=None)
 
     @property
     def explorer_url(self) -> str | None:
@@ -378,8 +290,10 @@ class Payment(models.Model):
     @property
     def delivered_by(self) -> str | None:
         """The hash of the verified delivery or, until then, of the one that the provider reports."""
-        is_completed = self.status == self.Status.COMPLETED
-        return (self.counted_hash if is_completed else self.destination_transaction_hash) or None
+        delivery = getattr(getattr(self, "swap", None), "delivery", None)
+        if delivery is not None:
+            return str(delivery.transaction_hash)
+        return self.transaction_hash if self.status == self.Status.COMPLETED else None
 
     @property
     def expected_amount(self) -> int:
@@ -391,7 +305,9 @@ class Payment(models.Model):
     @property
     def is_retryable(self) -> bool:
         """Whether another check may reverse the failure: by its code, or because its block is not final yet."""
-        is_open_question = self.failure_code in RETRYABLE_FAILURES or self.finality_check_at is not None
+        is_open_question = (
+            self.failure_code in RETRYABLE_FAILURES or self.lookup.finality_check_at is not None
+        )
         return self.status == self.Status.FAILED and is_open_question
 
     @property

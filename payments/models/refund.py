@@ -189,7 +189,7 @@ def standings(refunds: Sequence[Refund]) -> list[Standing]:
     carriers = [refund.carrier_id for refund in refunds if refund.carrier_id]
     payments: dict[uuid.UUID, list[Payment]] = defaultdict(list)
     if carriers:
-        rows = Payment.objects.filter(request__in=carriers).select_related("chain", "request")
+        rows = Payment.objects.filter(request__in=carriers).select_related("chain", "request", "lookup")
         for payment in rows.order_by("created_at", "id"):
             payments[payment.request_id].append(payment)
     return [

@@ -33,7 +33,11 @@ LONGEST_PAUSE = timedelta(hours=1)
 # The latest first: payments that have waited for long, and may never get a rate, don't hold up new ones. A payment that
 # is being valued has its next turn already, which takes the place of a lease.
 VALUES = Queue(
-    model=Payment, due="value_due_at", owner="merchant_id", order="value_due_at DESC", has_lease=False
+    model=Payment,
+    due="value_due_at",
+    owner="(SELECT merchant_id FROM payments_lookup WHERE of_payment_id = payments_payment.id)",
+    order="value_due_at DESC",
+    has_lease=False,
 )
 # A rate observed later than this after the completion is an estimate.
 PROMPT = timedelta(minutes=2)

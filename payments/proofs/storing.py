@@ -10,7 +10,7 @@ from chains.client import ChainClient, ChainError
 from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
-from payments.models import FailureCode, PayerProof, Payment, PaymentRequest, Route
+from payments.models import FailureCode, Lookup, PayerProof, Payment, PaymentRequest, Route, Swap
 from payments.requests.lifecycle import lock_request
 from payments.submission.hashes import MAX_PUBLIC_PAYMENTS
 from payments.verification.reopening import reopen
@@ -79,8 +79,12 @@ def store_proof(
         for payment in _unbound(request, wallet_address)[:MAX_PUBLIC_PAYMENTS]:
             reopen(payment, actor="checkout", reason="the payer proved the wallet")
         # A running check doesn't know this proof: without its claim id, its verdict isn't stored.
-        Payment.objects.filter(request=request, status__in=Payment.OPEN).update(
+        open_ones = list(request.payments.filter(status__in=Payment.OPEN).values_list("pk", flat=True))
+        Lookup.of(open_ones).filter(next_check_at__isnull=False).update(
             claim_id=None, lease_until=None, next_check_at=now
+        )
+        Swap.objects.filter(payment__in=open_ones, next_poll_at__isnull=False).update(
+            claim_id=None, lease_until=None, next_poll_at=now
         )
     return proof
 

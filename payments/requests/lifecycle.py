@@ -93,7 +93,7 @@ def is_held(request: PaymentRequest, now: datetime) -> bool:
     A transaction that a node has seen and that its own bytes bind holds it for 15 minutes in total. A hash that no
     node has seen holds it for 2 minutes in total, until nodes know a transaction that was just sent.
     """
-    payments = list(request.payments.all())
+    payments = list(request.payments.select_related("lookup"))
     open_payments = [payment for payment in payments if payment.is_open]
     if any(payment.is_in_flight for payment in open_payments):
         return True
@@ -101,8 +101,8 @@ def is_held(request: PaymentRequest, now: datetime) -> bool:
         request, payments
     ):
         return True
-    unseen = [payment.created_at for payment in payments if not payment.is_seen]
-    return any(not payment.is_seen for payment in open_payments) and now < _until(
+    unseen = [payment.created_at for payment in payments if not payment.lookup.is_seen]
+    return any(not payment.lookup.is_seen for payment in open_payments) and now < _until(
         unseen, request, UNSEEN_HOLD
     )
 

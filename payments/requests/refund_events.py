@@ -69,7 +69,7 @@ def _object(type_: EventType, refund: Refund, payment: Payment) -> EventObject:
         refund_url=refund.refund_url,
         claim_url=refund.claim_url,
         explorer_url=payment.explorer_url,
-        confirmations=payment.confirmations,
+        confirmations=payment.lookup.confirmations,
         failure_code=payment.failure_code if failed else None,
         failure_message=payment.failure_message if failed else None,
         created_at=required_timestamp(refund.created_at),

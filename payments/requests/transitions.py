@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Q
 
 from config.api.log_context import log_context
 from config.database.compiled_query import CompiledInsert, run
@@ -111,21 +110,14 @@ def move_payment(
     *,
     actor: str,
     reason: str = "",
-    held_by: uuid.UUID | None = None,
     **fields: Any,
 ) -> bool:
-    """Move `payment` to status `to` and write `fields`; return False if its stored status doesn't allow that.
-
-    With `held_by`, the payment must still have that claim: a worker whose lease ran out changes nothing.
-    """
+    """Move `payment` to status `to` and write `fields`; return False if its stored status doesn't allow that."""
     _require_transaction()
     from_status = payment.status
     if from_status not in _PAYMENT_MOVES[to]:
         return False
-    guard = Q(pk=payment.pk, status=from_status)
-    if held_by is not None:
-        guard &= Q(claim_id=held_by)
-    if Payment.objects.filter(guard).update(status=to, **fields) != 1:
+    if Payment.objects.filter(pk=payment.pk, status=from_status).update(status=to, **fields) != 1:
         return False
     Transition.objects.create(
         request_id=payment.request_id,
@@ -144,19 +136,13 @@ def move_payment(
 def move_requests(moves: Sequence[Move], to: PaymentRequest.Status, *, actor: str) -> set[uuid.UUID]:
     """Move requests to status `to`; return the keys of those whose stored status allowed it."""
     allowed = [move for move in moves if move.row.status in _REQUEST_MOVES[to]]
-    return _move_all(PaymentRequest, allowed, to, actor=actor, guard={})
+    return _move_all(PaymentRequest, allowed, to, actor=actor)
 
 
-def move_payments(
-    moves: Sequence[Move], to: Payment.Status, *, actor: str, held_by: uuid.UUID | None = None
-) -> set[str]:
-    """Move payments to status `to`; return the keys of those whose stored status allowed it.
-
-    With `held_by`, only those that still have this claim.
-    """
+def move_payments(moves: Sequence[Move], to: Payment.Status, *, actor: str) -> set[str]:
+    """Move payments to status `to`; return the keys of those whose stored status allowed it."""
     allowed = [move for move in moves if move.row.status in _PAYMENT_MOVES[to]]
-    guard = {} if held_by is None else {"claim_id": held_by}
-    return _move_all(Payment, allowed, to, actor=actor, guard=guard)
+    return _move_all(Payment, allowed, to, actor=actor)
 
 
 def _move_all(
@@ -165,7 +151,6 @@ def _move_all(
     to: str,
     *,
     actor: str,
-    guard: Mapping[str, Any],
 ) -> set[Any]:
     _require_transaction()
     by_status: dict[str, list[Move]] = defaultdict(list)
@@ -174,7 +159,7 @@ def _move_all(
     written: set[Any] = set()
     for from_status, group in by_status.items():
         rows = {move.row.pk: {**move.fields, "status": to} for move in group}
-        written |= update_each(model, rows, guard={**guard, "status": from_status})
+        written |= update_each(model, rows, guard={"status": from_status})
     moved = [move for move in moves if move.row.pk in written]
     history = [_history_row(move, to, actor) for move in moved]
     Transition.objects.bulk_create(history)

@@ -63,11 +63,11 @@ class Remedy(StrEnum):
 def remedy_for(payment: Payment) -> tuple[Remedy, datetime | None]:
     """Return the remedy and, for a message to sign, its expiry."""
     code = payment.failure_code or payment.likely_failure
-    if code not in REOPENED_BY_PROOF or payment.block_time is None:
+    if code not in REOPENED_BY_PROOF or payment.lookup.block_time is None:
         return Remedy.NONE, None
-    latest = payment.block_time + CLOCK_ALLOWANCE
+    latest = payment.lookup.block_time + CLOCK_ALLOWANCE
     messages = Route.objects.filter(
-        request=payment.request_id, built_at__lte=latest, built_at__gte=payment.block_time - WINDOW
+        request=payment.request_id, built_at__lte=latest, built_at__gte=payment.lookup.block_time - WINDOW
     ).exclude(proof_message="")
     unsigned = messages.filter(expires_at__gt=timezone.now()).exclude(
         pk__in=PayerProof.objects.filter(request=payment.request_id).values("route")

@@ -10,9 +10,11 @@ from django.utils import timezone
 
 from chains.client import TransactionFacts
 from config.api.errors import ApiError, ErrorCode
+from config.due_work.leases import FREE
 from payments.evaluation.binding import Evidence
-from payments.models import Payment, PaymentRequest
-from payments.requests.transitions import move_payment, note, note_creation
+from payments.models import Lookup, Payment, PaymentRequest, delivery_of
+from payments.requests.new_payments import create_payment
+from payments.requests.transitions import move_payment, note
 from payments.requests.watching import tell_watchers
 from payments.sandbox.facts import ACTOR, check, new_hash, terms
 from payments.swaps import deliveries
@@ -48,7 +50,7 @@ class Attempt:
         """Evaluate these transactions, each in a final block, and decide the payment."""
         evaluation_input = EvaluationInput(terms(self.request, self.now, evidence))
         outcome = outcome_of(
-            self.payment,
+            delivery_of(self.payment) or self.payment.lookup,
             evaluation_input,
             check(self.request, self.claim_id, transactions, self.now),
             swaps=deliveries,
@@ -72,7 +74,7 @@ def open_payment(request: PaymentRequest, payment_id: str | None = None) -> Paym
     payments = request.payments.filter(is_simulated=True, status__in=Payment.OPEN)
     if payment_id is not None:
         payments = payments.filter(pk=payment_id)
-    payment = payments.select_related("chain").order_by("-created_at", "-id").first()
+    payment = payments.select_related("chain", "lookup").order_by("-created_at", "-id").first()
     if payment is None and payment_id is not None:
         message = f"There is no open simulated payment {payment_id} of this payment request."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "payment_id")
@@ -84,19 +86,18 @@ def open_payment(request: PaymentRequest, payment_id: str | None = None) -> Paym
 def create(request: PaymentRequest) -> Payment:
     """Store a payment as if its hash had been submitted."""
     now = timezone.now()
-    payment = Payment.objects.create(
-        request=request,
-        chain=request.chain,
-        transaction_hash=new_hash(request),
+    return create_payment(
+        request,
+        request.chain,
+        new_hash(request),
+        actor=ACTOR,
+        next_check_at=now + LONGEST_WAIT,
         submitted_publicly=False,
         is_simulated=True,
         status_detail="Simulated.",
         created_at=now,
         verifying_since=now,
-        next_check_at=now + LONGEST_WAIT,
     )
-    note_creation(payment, actor=ACTOR)
-    return payment
 
 
 def lease(
@@ -106,10 +107,10 @@ def lease(
     payment = payment or create(request)
     claim_id = uuid.uuid4()
     if payment.status == Payment.Status.PENDING:
-        move_payment(payment, Payment.Status.PROCESSING, actor=ACTOR, reason=why, claim_id=claim_id)
+        move_payment(payment, Payment.Status.PROCESSING, actor=ACTOR, reason=why)
     else:
         note(payment, why, actor=ACTOR)
-        write(payment, claim_id=claim_id)
+    write_lookup(payment, claim_id=claim_id)
     return Attempt(request, payment, claim_id, now or timezone.now())
 
 
@@ -119,14 +120,16 @@ def write(payment: Payment, **columns: Any) -> None:
         setattr(payment, name, value)
 
 
+def write_lookup(payment: Payment, **columns: Any) -> None:
+    """Write columns of the payment's look-up."""
+    Lookup.objects.filter(of_payment=payment).update(**columns)
+    for name, value in columns.items():
+        setattr(payment.lookup, name, value)
+
+
 def keep_open(payment: Payment, detail: str) -> Payment:
     """Release the lease; the payment waits for the next simulated outcome, or times out."""
-    write(
-        payment,
-        claim_id=None,
-        lease_until=None,
-        next_check_at=payment.verifying_since + LONGEST_WAIT,
-        status_detail=f"{MARK} {detail}",
-    )
+    write(payment, status_detail=f"{MARK} {detail}")
+    write_lookup(payment, **FREE, next_check_at=payment.verifying_since + LONGEST_WAIT)
     tell_watchers(payment.request_id)
     return payment

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from config.api.log_context import log_context
 from config.due_work.queue import Queue
-from payments.models import Payment
+from payments.models import Lookup, Payment
 from payments.requests.lifecycle import lock_request
 from payments.sandbox.attempts import keep_open, lease
 from payments.sandbox.availability import is_open
@@ -24,10 +24,10 @@ logger = logging.getLogger(__name__)
 BATCH = 200
 # A decision is one short transaction, which needs no lease.
 SIMULATED = Queue(
-    model=Payment,
+    model=Lookup,
     due="next_check_at",
     owner="merchant_id",
-    waiting="is_simulated AND status IN ('pending', 'processing')",
+    waiting="is_simulated AND of_payment_id IS NOT NULL",
     has_lease=False,
 )
 _WAITS = "It waits for its next simulated outcome, and times out after 24 hours."
@@ -35,7 +35,8 @@ _WAITS = "It waits for its next simulated outcome, and times out after 24 hours.
 
 def decide_due(*, now: Callable[[], datetime] = timezone.now) -> int:
     """Decide the simulated payments that are due, or let them wait on; return how many there were."""
-    payments = list(Payment.objects.filter(pk__in=SIMULATED.pick(now(), BATCH)).order_by("next_check_at"))
+    lookups = Lookup.objects.filter(pk__in=SIMULATED.pick(now(), BATCH)).order_by("next_check_at")
+    payments = [lookup.payment for lookup in lookups.select_related("of_payment")]
     for payment in payments:
         with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
             try:
@@ -49,8 +50,8 @@ def decide_due(*, now: Callable[[], datetime] = timezone.now) -> int:
 def _decide(payment: Payment, now: datetime) -> None:
     with transaction.atomic():
         request = lock_request(payment.request_id)
-        open_ones = request.payments.filter(pk=payment.pk, status__in=Payment.OPEN, next_check_at__lte=now)
-        current = open_ones.select_related("chain").first()
+        open_ones = request.payments.filter(status__in=Payment.OPEN, lookup__next_check_at__lte=now)
+        current = open_ones.select_related("chain", "lookup").filter(pk=payment.pk).first()
         if current is None:
             return
         current.request = request

@@ -16,10 +16,10 @@ from payments.evaluation.verdicts import NotYet, evaluate
 from payments.models import Payment, PaymentRequest
 from payments.requests.transitions import note
 from payments.sandbox import facts
-from payments.sandbox.attempts import Attempt, create, keep_open, lease, write
+from payments.sandbox.attempts import Attempt, create, keep_open, lease, write, write_lookup
 from payments.sandbox.outcomes import Outcome
-from payments.verification.columns import UNKNOWN
-from payments.verification.outcomes import Followed, progress_columns, timed_out
+from payments.verification.columns import NOT_HOLDING, UNKNOWN
+from payments.verification.outcomes import Followed, looked_up_columns, progress_columns, timed_out
 from payments.verification.retry_policy import LONGEST_WAIT, MAX_MISSED_CHECKS
 from payments.verification.storing import store
 
@@ -63,9 +63,10 @@ def speed_up(request: PaymentRequest, why: str, payment: Payment | None = None) 
         nonce=0,
         effect=_EFFECT,
     )
-    store([Followed(sped_up, replacement)], attempt.claim_id, attempt.now)
+    store([Followed(sped_up.lookup, replacement)], attempt.claim_id, attempt.now)
     sped_up.refresh_from_db()
-    write(sped_up, **UNKNOWN)
+    write(sped_up, **NOT_HOLDING)
+    write_lookup(sped_up, **UNKNOWN)
     return _see(request, sped_up, is_mined=False, detail=sped_up.status_detail)
 
 
@@ -95,14 +96,16 @@ def accept(request: PaymentRequest, payment: Payment) -> Payment:
 def lose(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
     """Fail a payment whose transaction no node knows after all retries."""
     attempt = lease(request, why, payment)
-    write(attempt.payment, attempts=MAX_MISSED_CHECKS, **UNKNOWN)
+    write(attempt.payment, **NOT_HOLDING)
+    write_lookup(attempt.payment, attempts=MAX_MISSED_CHECKS, **UNKNOWN)
     return attempt.finish({attempt.hash: None})
 
 
 def replace_by_another(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
     """Fail a payment that another transaction replaced, such as a cancellation."""
     attempt = lease(request, why, payment or leave_pending(request, why))
-    write(attempt.payment, **UNKNOWN)
+    write(attempt.payment, **NOT_HOLDING)
+    write_lookup(attempt.payment, **UNKNOWN)
     other = facts.mined(request, facts.new_hash(request), attempt.now)
     return attempt.finish({attempt.hash: None}, replacement=other)
 
@@ -131,7 +134,8 @@ def _see(request: PaymentRequest, payment: Payment, *, is_mined: bool, detail: s
     verdict = evaluate(facts.terms(request, now), payment.chain_id, seen, check.snapshot.head, check.finality)
     if not isinstance(verdict, NotYet):
         raise RuntimeError(f"{payment.id} was simulated as open but decided")
-    write(payment, **progress_columns(payment, verdict, seen, check.finality, now, None))
+    write(payment, **progress_columns(payment.lookup, verdict, seen, now, None))
+    write_lookup(payment, **looked_up_columns(payment.lookup, verdict, seen, check.finality, now))
     return keep_open(payment, detail or verdict.detail)
 
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 from payments.evaluation.binding import Delivery, Evidence, Taken
-from payments.models import Payment, PaymentRequest
+from payments.models import Lookup, Payment, PaymentRequest, Swap
 from payments.providers.base import SwapState, SwapStatus
 from payments.sandbox import facts
-from payments.sandbox.attempts import Attempt, lease, write
+from payments.sandbox.attempts import Attempt, lease, write, write_lookup
 from payments.sandbox.outcomes import Outcome
 from payments.swaps import outcomes as swap_outcomes
 from payments.swaps.status import Ended, Journey, read_status
@@ -22,8 +22,18 @@ def deliver(request: PaymentRequest, amount: int, why: str, payment: Payment | N
     """Complete a swap whose delivery of `amount` base units is verified."""
     destination = facts.new_hash(request)
     attempt = _start(request, amount, why, payment)
-    delivery = {"destination_transaction_hash": destination, "reported_amount": amount}
-    write(attempt.payment, provider_status="delivered", **delivery)
+    swap = attempt.payment.swap
+    swap.provider_status, swap.reported_amount = "delivered", amount
+    swap.save(update_fields=["provider_status", "reported_amount"])
+    lookup = attempt.payment.lookup
+    Lookup.objects.create(
+        of_swap=swap,
+        chain_id=lookup.chain_id,
+        merchant_id=lookup.merchant_id,
+        transaction_hash=destination,
+        is_simulated=True,
+        claim_id=attempt.claim_id,
+    )
     evidence = Evidence(reference=bytes(request.reference), delivery=Delivery(amount, Taken()))
     delivered = facts.mined(request, destination, attempt.now, facts.transfer(request, amount, ()))
     return attempt.finish({destination: delivered}, evidence=evidence)
@@ -44,18 +54,21 @@ def _start(request: PaymentRequest, amount: int, why: str, payment: Payment | No
     attempt = lease(request, why, payment)
     columns: dict[str, Any] = {
         "type": Payment.Type.SWAP,
-        "provider": facts.ACTOR,
         "token": request.token,
         "amount": amount,
         "from_address": facts.payer_of(request),
-        "seen_at": attempt.now,
-        "block_number": 0,
-        "block_hash": facts.ACTOR,
-        "block_time": attempt.now,
-        "confirmations": 1,
-        "confirmations_required": 1,
     }
     write(attempt.payment, **columns)
+    write_lookup(
+        attempt.payment,
+        seen_at=attempt.now,
+        block_number=0,
+        block_hash=facts.ACTOR,
+        block_time=attempt.now,
+        confirmations=1,
+        confirmations_required=1,
+    )
+    Swap.objects.update_or_create(payment=attempt.payment, defaults={"provider": facts.ACTOR})
     return attempt
 
 

@@ -84,22 +84,24 @@ def _open(request: PaymentRequest, submitter: str, *, is_lenient: bool = False) 
         _OPENED_PUBLICLY, request=request, submitter=submitter, status__in=Payment.OPEN
     )
     if is_lenient:
-        opened = opened.filter(likely_failure="", seen_at__isnull=False)
+        opened = opened.filter(likely_failure="", lookup__seen_at__isnull=False)
     return opened.count()
 
 
 def _counted(request: PaymentRequest) -> int:
     """Return how many submitted payments count toward the cap: seen, not too old, and not likely to fail."""
     seen = Payment.objects.filter(
-        request=request, submitted_publicly=True, seen_at__isnull=False, likely_failure=""
+        request=request, submitted_publicly=True, lookup__seen_at__isnull=False, likely_failure=""
     )
     return seen.exclude(failure_code=FailureCode.TRANSACTION_TOO_OLD).count()
 
 
 def _unmined(request: PaymentRequest) -> int:
     """Return how many submitted transactions a node has seen but are in no block."""
-    unmined = Payment.objects.filter(request=request, submitted_publicly=True, block_number__isnull=True)
-    return unmined.filter(seen_at__isnull=False).count()
+    unmined = Payment.objects.filter(
+        request=request, submitted_publicly=True, lookup__block_number__isnull=True
+    )
+    return unmined.filter(lookup__seen_at__isnull=False).count()
 
 
 def _rows(request: PaymentRequest) -> int:

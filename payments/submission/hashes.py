@@ -9,18 +9,23 @@ from django.utils import timezone
 from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
-from config.due_work.listening import Channel, notify
 from payments.models import FailureCode, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES
 from payments.requests.lifecycle import lock_request
-from payments.requests.transitions import note_creation
+from payments.requests.new_payments import create_payment
 from payments.submission.caps import MAX_OPEN_PAYMENTS as MAX_OPEN_PAYMENTS
 from payments.submission.caps import MAX_PUBLIC_PAYMENTS as MAX_PUBLIC_PAYMENTS
 from payments.submission.caps import has_room, may_reopen, require_room
 from payments.submission.sightings import Client, Sighting, sight
 from payments.submission.used_transactions import needs_lookup, require_unused
 from payments.verification.reopening import is_given_up, reopen
-from payments.verification.replacements import continued_by, continuing_columns, follow_submitted, replaceable
+from payments.verification.replacements import (
+    continue_lookup,
+    continued_by,
+    continuing_columns,
+    follow_submitted,
+    replaceable,
+)
 
 SUBMITTED = "Submitted; checking the network."
 
@@ -160,6 +165,7 @@ def _continued(
     else:
         reason = f"replaced by {facts.hash} with the same effect"
         reopen(payment, actor=actor, reason=reason, **continuing_columns(payment, facts.hash))
+        continue_lookup(payment, facts.hash)
     return payment
 
 
@@ -173,18 +179,16 @@ def _create(
 ) -> Payment:
     """Store a new payment of the locked request."""
     likely = FailureCode.TRANSACTION_TOO_OLD if sighting and sighting.is_older else ""
-    payment = Payment.objects.create(
-        request=request,
-        chain=chain,
-        transaction_hash=transaction_hash,
-        status_detail=SUBMITTED,
+    return create_payment(
+        request,
+        chain,
+        transaction_hash,
+        actor=actor,
         seen_at=timezone.now() if sighting and sighting.is_known else None,
+        status_detail=SUBMITTED,
         likely_failure=likely,
         **columns,
     )
-    note_creation(payment, actor=actor)
-    notify(Channel.PAYMENTS, str(chain.pk))
-    return payment
 
 
 def retry_payment(payment: Payment, *, actor: str) -> Payment:
@@ -211,16 +215,15 @@ def record_discovered(request: PaymentRequest, *, chain: Chain, transaction_hash
         locked = lock_request(request.pk)
         payment = _existing_payment(locked, chain, transaction_hash)
         if payment is None:
-            payment = Payment.objects.create(
-                request=locked,
-                chain=chain,
-                transaction_hash=transaction_hash,
-                submitted_publicly=False,
+            create_payment(
+                locked,
+                chain,
+                transaction_hash,
+                actor="discovery",
                 seen_at=timezone.now(),
+                submitted_publicly=False,
                 status_detail="Found on the network by its reference.",
             )
-            note_creation(payment, actor="discovery")
-            notify(Channel.PAYMENTS, str(chain.pk))
         elif is_given_up(payment):
             reopen(payment, actor="discovery", reason="found on the network")
 
@@ -240,6 +243,6 @@ def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
 def _was_proved_since(payment: Payment) -> bool:
     """Whether a wallet was proved after the payment failed as unbound."""
     is_unbound = payment.failure_code in (FailureCode.TRANSACTION_NOT_BOUND, FailureCode.NOT_VERIFIABLE)
-    if not is_unbound or payment.crosses_chains or payment.is_simulated:
+    if not is_unbound or payment.chain_id != payment.request.chain_id or payment.is_simulated:
         return False
     return payment.request.payer_proofs.filter(verified_at__gte=payment.failed_at).exists()

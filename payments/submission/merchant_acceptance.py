@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
 from merchants.recipients import is_listed
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, delivery_of
 from payments.models.payment import ACCEPTABLE_FAILURES
 from payments.requests import events
 from payments.requests.lifecycle import lock_request
@@ -75,7 +75,8 @@ def is_acceptable(payment: Payment) -> bool:
 def _lacks_binding(payment: Payment) -> bool:
     """Whether the payment's own transaction may have paid the merchant, and only the binding is missing."""
     is_unbound = payment.failure_code in ACCEPTABLE_FAILURES
-    is_here = not payment.crosses_chains and (payment.names_itself or not payment.has_delivery)
+    delivery = delivery_of(payment)
+    is_here = payment.chain_id == payment.request.chain_id and (delivery is None or delivery.is_customers_own)
     return payment.status == Payment.Status.FAILED and is_unbound and is_here
 
 

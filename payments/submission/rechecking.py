@@ -10,7 +10,7 @@ from django.utils import timezone
 from config.api.errors import ApiError, ErrorCode
 from config.due_work import leases
 from config.due_work.listening import Channel, notify
-from payments.models import Payment
+from payments.models import Lookup, Payment, Swap, delivery_of
 from payments.requests.lifecycle import lock_request
 from payments.submission.hashes import retry_payment
 
@@ -53,21 +53,25 @@ def _require_real(payment: Payment) -> None:
 
 def _bring_forward(payment: Payment) -> Recheck:
     now = timezone.now()
-    waiting = Payment.objects.filter(
-        leases.is_free(), pk=payment.pk, status__in=Payment.OPEN, next_check_at__gt=now
+    free = leases.is_free()
+    lookups = Lookup.of([payment.pk]).filter(free, next_check_at__gt=now)
+    chain_ids = list(lookups.values_list("chain_id", flat=True))
+    moved = lookups.update(next_check_at=now, attempts=Greatest(F("attempts") - 1, 0))
+    moved += Swap.objects.filter(free, payment=payment, next_poll_at__gt=now).update(
+        next_poll_at=now, attempts=Greatest(F("attempts") - 1, 0)
     )
-    moved = waiting.update(next_check_at=now, attempts=Greatest(F("attempts") - 1, 0))
-    if moved:
-        notify(Channel.PAYMENTS, str(payment.counted_chain.pk))
+    for chain_id in chain_ids:
+        notify(Channel.PAYMENTS, str(chain_id))
     return Recheck.BROUGHT_FORWARD if moved else Recheck.DUE_ALREADY
 
 
 def _schedule_finality_check(payment: Payment) -> Recheck:
     now = timezone.now()
-    completed = Payment.objects.filter(pk=payment.pk, status=Payment.Status.COMPLETED)
-    if completed.filter(finality_check_at__lte=now).exists():
+    delivery = delivery_of(payment)
+    deciding = Lookup.objects.filter(pk=(delivery or payment.lookup).pk)
+    if deciding.filter(finality_check_at__lte=now).exists():
         return Recheck.DUE_ALREADY
     # A finished series of finality checks starts over; a running one keeps its count.
-    completed.filter(finality_check_at__isnull=True).update(unanswered_looks=0)
-    completed.update(finality_check_at=now)
+    deciding.filter(finality_check_at__isnull=True).update(finality_misses=0)
+    deciding.update(finality_check_at=now)
     return Recheck.AT_FINALITY

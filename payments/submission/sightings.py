@@ -11,7 +11,7 @@ from chains.families import get_client
 from chains.models import Chain
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.evaluation.verdicts import Finality, NotYet, Paid, SwapStarted
-from payments.models import Payment, PaymentRequest
+from payments.models import Lookup, Payment, PaymentRequest
 from payments.verification.attempts import verdict_of
 from payments.verification.evidence import ChainCheck, collect_evidence
 from payments.verification.quote_evidence import pinned_contracts, quotes_of
@@ -59,6 +59,7 @@ def sight(
 ) -> Sighting:
     """Look up the transaction on `chain` and evaluate it as a payment of `request`. Nothing is stored."""
     payment = Payment(request=request, chain=chain, transaction_hash=transaction_hash)
+    lookup = Lookup(of_payment=payment, chain=chain, transaction_hash=transaction_hash)
     finality = Finality.parse(chain.confirmations)
     try:
         snapshot = client(chain).look_up(
@@ -72,10 +73,8 @@ def sight(
     facts = snapshot.transactions.get(transaction_hash)
     if facts is None:
         return Sighting()
-    evaluation_input = collect_evidence([payment], chain, snapshot, quotes_of({request.pk}, chain))[
-        payment.pk
-    ]
-    verdict = verdict_of(payment, evaluation_input, ChainCheck(uuid.uuid4(), snapshot, finality, now))
+    evaluation_input = collect_evidence([lookup], chain, snapshot, quotes_of({request.pk}, chain))[payment.pk]
+    verdict = verdict_of(lookup, evaluation_input, ChainCheck(uuid.uuid4(), snapshot, finality, now))
     is_waiting_bound = isinstance(verdict, NotYet) and verdict.bound is not None and verdict.likely is None
     is_older = facts.block is not None and facts.block.time < request.created_at - CLOCK_ALLOWANCE
     return Sighting(

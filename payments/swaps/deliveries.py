@@ -6,7 +6,7 @@ from functools import partial
 
 from chains.client import TransactionFacts
 from payments.evaluation.verdicts import NotFound, NotYet, Paid, Refused, SwapStarted, Terms, evaluate
-from payments.models import FailureCode, Payment, Quote
+from payments.models import FailureCode, Lookup, Quote
 from payments.providers.registry import provider_name
 from payments.swaps import outcomes as swap_outcomes
 from payments.swaps.status import Unproved
@@ -20,40 +20,39 @@ _UNKNOWN = "The network does not know this transaction."
 
 
 def started(
-    payment: Payment, verdict: SwapStarted, facts: TransactionFacts | None, quote: Quote, check: ChainCheck
+    lookup: Lookup, verdict: SwapStarted, facts: TransactionFacts | None, quote: Quote, check: ChainCheck
 ) -> Postponed:
     """Return the outcome of a mined transaction of the customer that started the swap of `quote`."""
-    return swap_outcomes.started(payment, verdict, facts, quote, provider_name(quote.provider), check.now)
+    return swap_outcomes.started(lookup, verdict, facts, quote, provider_name(quote.provider), check.now)
 
 
-def delivered(payment: Payment, terms: Terms, check: ChainCheck) -> Completed | Failed | Postponed:
-    """Evaluate the transaction that a provider reports as the delivery of `payment`.
+def delivered(lookup: Lookup, terms: Terms, check: ChainCheck) -> Completed | Failed | Postponed:
+    """Evaluate the transaction that a provider reports as the delivery of a swap.
 
     The report only says which transaction to look up. If our nodes don't confirm it, a retry is used and the provider
     is polled again, unless it reports the customer's own transaction: then the rejection is final.
     """
-    chain = payment.counted_chain
-    facts = check.snapshot.transactions.get(payment.counted_hash)
+    chain = lookup.chain
+    facts = check.snapshot.transactions.get(lookup.transaction_hash)
     match verdict := evaluate(terms, chain.pk, facts, check.snapshot.head, check.finality):
         case Paid():
-            taken = partial(
-                _unproved, payment, FailureCode.TRANSACTION_ALREADY_USED, _ALREADY_CREDITED, check
-            )
-            return Completed(payment, verdict, facts, check.finality, if_used=taken)
+            taken = partial(_unproved, lookup, FailureCode.TRANSACTION_ALREADY_USED, _ALREADY_CREDITED, check)
+            return Completed(lookup, verdict, facts, check.finality, if_used=taken)
         case NotFound():
-            return _unproved(payment, FailureCode.TRANSACTION_NOT_FOUND, _UNKNOWN, check)
+            return _unproved(lookup, FailureCode.TRANSACTION_NOT_FOUND, _UNKNOWN, check)
         case Refused():
-            return _unproved(payment, verdict.code, verdict.message, check)
+            return _unproved(lookup, verdict.code, verdict.message, check)
         case NotYet():
             state = "Reported" if verdict.likely else "Delivered"
             shown = replace(verdict, detail=f"{state} on {chain.name}. {verdict.detail}")
-            return waiting(payment, shown, facts, check)
+            return waiting(lookup, shown, facts, check)
 
 
-def _unproved(payment: Payment, code: FailureCode, message: str, check: ChainCheck) -> Failed | Postponed:
+def _unproved(lookup: Lookup, code: FailureCode, message: str, check: ChainCheck) -> Failed | Postponed:
+    payment = lookup.payment
     if code in (FailureCode.TRANSACTION_ALREADY_USED, FailureCode.TRANSACTION_AMBIGUOUS):
         # Two requests claim the same money: an operator has to decide which of them was paid.
         logger.error("payment %s: another payment claims its delivery; check both by hand", payment.pk)
-    name, chain = provider_name(payment.provider), payment.counted_chain
-    why = Unproved(code, f"{name} reports {payment.counted_hash} on {chain.name} as the delivery. {message}")
-    return swap_outcomes.unproved(payment, why, check.now, is_final=payment.names_itself)
+    name, hash_ = provider_name(payment.swap.provider), lookup.transaction_hash
+    why = Unproved(code, f"{name} reports {hash_} on {lookup.chain.name} as the delivery. {message}")
+    return swap_outcomes.unproved(payment, why, check.now, is_final=lookup.is_customers_own)

@@ -21,7 +21,7 @@ from config.due_work import leases
 from config.due_work.leases import Lease
 from config.due_work.queue import Queue
 from config.tracing.recording import traced
-from payments.models import Payment
+from payments.models import Payment, Swap
 from payments.providers.base import ProviderDown, RoutingProvider, SwapStatus
 from payments.providers.registry import get_provider, provider_name
 from payments.swaps import outcomes as swap_outcomes
@@ -35,7 +35,6 @@ from payments.swaps.status import (
     read_status,
 )
 from payments.verification import retry_policy
-from payments.verification.leasing import OPEN, WAITS_FOR_PROVIDER, claim
 from payments.verification.outcomes import Failed, Postponed
 from payments.verification.storing import store
 
@@ -47,14 +46,13 @@ TURN_SECONDS = 25.0
 # After this many unanswered calls in a row, the other swaps of the turn are postponed.
 MAX_UNANSWERED = 2
 COOLDOWN = timedelta(seconds=10)
-# Swaps with fewer missed checks come first within a merchant.
+# Swaps with fewer unproved deliveries come first within a merchant.
 SWAPS = Queue(
-    model=Payment,
-    due="next_check_at",
-    owner="merchant_id",
-    waiting=f"{OPEN} AND {WAITS_FOR_PROVIDER}",
+    model=Swap,
+    due="next_poll_at",
+    owner="(SELECT merchant_id FROM payments_lookup WHERE of_payment_id = payments_swap.payment_id)",
     lane="provider",
-    order="attempts, next_check_at",
+    order="attempts, next_poll_at",
 )
 
 Provider = Callable[[str], RoutingProvider]
@@ -63,7 +61,11 @@ Clock = Callable[[], datetime]
 
 def follow_provider(key: str, *, provider: Provider = get_provider, now: Clock = timezone.now) -> int:
     """Poll one provider for a batch of its due swaps; return the number of swaps."""
-    lease, payments = claim(SWAPS, now(), BATCH, key)
+    lease = SWAPS.claim(now(), BATCH, key)
+    request = ("payment__request__chain", "payment__request__token")
+    related = ("payment__chain", "payment__quote", "payment__lookup", "delivery")
+    swaps = Swap.objects.filter(pk__in=lease.keys).order_by("next_poll_at")
+    payments = [swap.payment for swap in swaps.select_related(*request, *related)]
     with leases.kept(lease):
         _ask(key, payments, lease, provider, now)
     return len(payments)
@@ -78,7 +80,7 @@ def _ask(key: str, payments: Sequence[Payment], lease: Lease, provider: Provider
             continue
         if unanswered >= MAX_UNANSWERED or time.monotonic() > until:
             later = now() + COOLDOWN if unanswered >= MAX_UNANSWERED else now()
-            store([Postponed(payment, later)], lease.claim_id, now())
+            store([Postponed(payment, None, None, swap={"next_poll_at": later})], lease.claim_id, now())
             continue
         with (
             log_context(payment_id=payment.pk, payment_request_id=payment.request_id),
@@ -121,12 +123,12 @@ def _outcome(payment: Payment, status: SwapStatus, now: datetime) -> Failed | Po
     journey = _journey(payment)
     match progress := read_status(status, journey):
         case UnderWay():
-            next_check = now + timedelta(seconds=pause_seconds(payment.bridge_looks, status.retry_after))
+            next_check = now + timedelta(seconds=pause_seconds(payment.swap.polls, status.retry_after))
             return swap_outcomes.under_way(
                 payment, progress, status, journey.provider, next_check=next_check, now=now
             )
         case Delivered():
-            return swap_outcomes.reported(payment, progress, status, journey.provider, now)
+            return swap_outcomes.reported(payment, progress, status, journey.provider)
         case Unproved():
             return swap_outcomes.unproved(payment, progress, now, status=status)
         case Ended():
@@ -136,7 +138,7 @@ def _outcome(payment: Payment, status: SwapStatus, now: datetime) -> Failed | Po
 def _journey(payment: Payment) -> Journey:
     chain = payment.request.chain
     return Journey(
-        provider=provider_name(payment.provider),
+        provider=provider_name(payment.swap.provider),
         from_chain=payment.chain.name,
         to_chain=chain.name,
         chain_id=chain.pk,

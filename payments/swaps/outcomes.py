@@ -5,12 +5,12 @@ from typing import Any
 
 from chains.client import TransactionFacts
 from payments.evaluation.verdicts import SwapStarted
-from payments.models import FailureCode, Payment, Quote
+from payments.models import FailureCode, Lookup, Payment, Quote, swap_of
 from payments.providers.base import SwapStatus
 from payments.requests.lifecycle import UNMINED_HOLD
 from payments.swaps.status import Delivered, Ended, UnderWay, Unproved, shown_status, shown_url
-from payments.verification.columns import NO_DELIVERY, sighting_columns, swap_columns
-from payments.verification.outcomes import Failed, Postponed
+from payments.verification.columns import block_columns, sender_columns, sighting_columns, swap_columns
+from payments.verification.outcomes import ANSWERED, Failed, Postponed
 from payments.verification.retry_policy import MAX_MISSED_CHECKS, is_timed_out, pause_after_miss
 
 # One confirmation of the customer's transaction is enough, because only the delivery is credited.
@@ -18,7 +18,7 @@ _CONFIRMATIONS_OF_SWAP_START = 1
 
 
 def started(
-    payment: Payment,
+    lookup: Lookup,
     verdict: SwapStarted,
     facts: TransactionFacts | None,
     quote: Quote,
@@ -26,24 +26,27 @@ def started(
     now: datetime,
 ) -> Postponed:
     """Return the outcome of a mined transaction that started the swap of `quote`; the provider is polled at once."""
-    detail = payment.status_detail if payment.bridge_looks else f"Sent; checking progress with {name}."
+    payment = lookup.payment
+    swap = swap_of(payment)
+    is_known = swap is not None and swap.polls > 0
+    detail = payment.status_detail if is_known else f"Sent; checking progress with {name}."
     columns = {
-        **sighting_columns(payment, facts, now),
+        **ANSWERED,
+        **sender_columns(payment, facts),
         **swap_columns(quote),
         "is_bound_unmined": False,
         "likely_failure": "",
-        "block_number": verdict.block.number,
-        "block_hash": verdict.block.hash,
-        "block_time": verdict.block.time,
-        "confirmations": verdict.confirmations,
-        "confirmations_required": _CONFIRMATIONS_OF_SWAP_START,
-        "is_in_flight": payment.is_in_flight or payment.bridge_looks == 0,
-        "is_bridging": True,
-        "unanswered_looks": 0,
-        "unanswered_since": None,
+        "is_in_flight": payment.is_in_flight or not is_known,
         "status_detail": detail,
     }
-    return Postponed(payment, now, columns)
+    looked_up = {
+        **sighting_columns(lookup, facts, now),
+        **block_columns(verdict.block),
+        "confirmations": verdict.confirmations,
+        "confirmations_required": _CONFIRMATIONS_OF_SWAP_START,
+    }
+    polled = {"provider": quote.provider, "next_poll_at": now}
+    return Postponed(payment, lookup, None, columns, looked_up, polled)
 
 
 def under_way(
@@ -59,27 +62,28 @@ def under_way(
     if is_timed_out(payment, now):
         return timed_out(payment, name)
     columns = {
-        **_status_columns(payment, status),
-        "is_bridging": not progress.ask_source,
+        **ANSWERED,
         "is_in_flight": not progress.ask_source or _may_hold_request(payment, now),
         "status_detail": progress.detail,
     }
-    return Postponed(payment, next_check, columns)
+    swap = {**_status_columns(payment, status), "next_poll_at": None if progress.ask_source else next_check}
+    lookup = payment.lookup if progress.ask_source else None
+    return Postponed(payment, lookup, next_check, columns, swap=swap)
 
 
-def reported(
-    payment: Payment, delivered: Delivered, status: SwapStatus, name: str, now: datetime
-) -> Postponed:
-    """Return the outcome of a reported delivery: the payment is due at once, so that the engine looks it up."""
+def reported(payment: Payment, delivered: Delivered, status: SwapStatus, name: str) -> Postponed:
+    """Return the outcome of a reported delivery: its look-up is due at once."""
     columns = {
-        **_status_columns(payment, status),
-        **NO_DELIVERY,
-        "destination_transaction_hash": delivered.transaction_hash,
-        "reported_amount": delivered.amount,
+        **ANSWERED,
         "is_in_flight": True,
         "status_detail": f"{name} reports a delivery; checking it on the network.",
     }
-    return Postponed(payment, now, columns)
+    swap = {
+        **_status_columns(payment, status),
+        "reported_amount": delivered.amount,
+        "next_poll_at": None,
+    }
+    return Postponed(payment, None, None, columns, swap=swap, delivery=delivered.transaction_hash)
 
 
 def unproved(
@@ -94,23 +98,28 @@ def unproved(
 
     The provider is polled again, as its report may have been wrong. With `is_final`, the payment fails at once.
     """
-    columns = _status_columns(payment, status) if status else {}
+    columns, swap = (ANSWERED, _status_columns(payment, status)) if status else ({}, {})
     if is_final or payment.attempts >= MAX_MISSED_CHECKS:
-        return Failed(payment, rejection.code, rejection.message, columns)
+        return Failed(payment, rejection.code, rejection.message, columns, swap=swap)
     if is_timed_out(payment, now):
-        return Failed(payment, FailureCode.VERIFICATION_TIMED_OUT, rejection.message, columns)
-    columns |= {
-        **NO_DELIVERY,
-        "attempts": payment.attempts + 1,
+        return Failed(payment, FailureCode.VERIFICATION_TIMED_OUT, rejection.message, columns, swap=swap)
+    columns = {
+        **columns,
         "is_in_flight": _may_hold_request(payment, now),
         "status_detail": f"{rejection.message} Checking again.",
     }
-    return Postponed(payment, now + pause_after_miss(payment.attempts), columns)
+    swap = {
+        **swap,
+        "attempts": payment.swap.attempts + 1,
+        "reported_amount": None,
+        "next_poll_at": now + pause_after_miss(payment.attempts),
+    }
+    return Postponed(payment, None, None, columns, swap=swap, delivery="")
 
 
 def ended(payment: Payment, end: Ended, status: SwapStatus) -> Failed:
     """Return the outcome of a swap whose provider reports that nothing will be delivered."""
-    return Failed(payment, end.code, end.message, _status_columns(payment, status))
+    return Failed(payment, end.code, end.message, ANSWERED, swap=_status_columns(payment, status))
 
 
 def silent(payment: Payment, name: str, *, next_check: datetime, now: datetime) -> Failed | Postponed:
@@ -123,7 +132,7 @@ def silent(payment: Payment, name: str, *, next_check: datetime, now: datetime) 
         "unanswered_since": since,
         "status_detail": f"{name} has not answered since {since:%H:%M} UTC; trying again.",
     }
-    return Postponed(payment, next_check, columns)
+    return Postponed(payment, None, None, columns, swap={"next_poll_at": next_check})
 
 
 def timed_out(payment: Payment, name: str) -> Failed:
@@ -141,11 +150,10 @@ def _may_hold_request(payment: Payment, now: datetime) -> bool:
 
 
 def _status_columns(payment: Payment, status: SwapStatus) -> dict[str, Any]:
-    """Return the columns for a provider's status."""
+    """Return the swap's columns for a provider's status."""
+    swap = swap_of(payment)
     return {
         "provider_status": shown_status(status.raw),
-        "provider_url": shown_url(status.explorer_url) or payment.provider_url,
-        "bridge_looks": payment.bridge_looks + 1,
-        "unanswered_looks": 0,
-        "unanswered_since": None,
+        "provider_url": shown_url(status.explorer_url) or (swap.provider_url if swap else ""),
+        "polls": (swap.polls if swap else 0) + 1,
     }

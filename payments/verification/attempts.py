@@ -18,7 +18,7 @@ from payments.evaluation.verdicts import (
     evaluate_possible_swap_start,
     evaluate_swap_start,
 )
-from payments.models import FailureCode, Payment, Quote
+from payments.models import FailureCode, Lookup, Quote
 from payments.verification.evidence import ChainCheck, EvaluationInput
 from payments.verification.outcomes import (
     Completed,
@@ -45,7 +45,7 @@ class SwapHandler(Protocol):
 
     def started(
         self,
-        payment: Payment,
+        lookup: Lookup,
         verdict: SwapStarted,
         facts: TransactionFacts | None,
         quote: Quote,
@@ -53,12 +53,12 @@ class SwapHandler(Protocol):
     ) -> Postponed:
         """Return the outcome of a mined transaction of the customer that has started the swap of `quote`."""
 
-    def delivered(self, payment: Payment, terms: Terms, check: ChainCheck) -> Completed | Failed | Postponed:
+    def delivered(self, lookup: Lookup, terms: Terms, check: ChainCheck) -> Completed | Failed | Postponed:
         """Evaluate the transaction that the provider reports as the delivery."""
 
 
 def outcome_of(
-    payment: Payment,
+    lookup: Lookup,
     evaluation_input: EvaluationInput,
     check: ChainCheck,
     *,
@@ -67,51 +67,50 @@ def outcome_of(
     replacement: TransactionFacts | None = None,
     is_unsearched: bool = False,
 ) -> Outcome:
-    """Evaluate one payment against the chain check.
+    """Evaluate one look-up against the chain check.
 
     `is_replaced`: the sender had another transaction mined with the payment's nonce. `replacement` is that
     transaction, if known. `is_unsearched`: the nodes could not be searched for it.
     """
-    if payment.counted_hash in check.snapshot.contradicted:
-        return unanswered(payment, ChainError("the nodes contradict each other"), check.now)
-    if payment.has_delivery:
-        return swaps.delivered(payment, evaluation_input.terms, check)
-    facts, quote = check.snapshot.transactions.get(payment.transaction_hash), evaluation_input.quote
-    match verdict := verdict_of(payment, evaluation_input, check):
+    if lookup.transaction_hash in check.snapshot.contradicted:
+        return unanswered(lookup, ChainError("the nodes contradict each other"), check.now)
+    if lookup.is_delivery:
+        return swaps.delivered(lookup, evaluation_input.terms, check)
+    facts, quote = check.snapshot.transactions.get(lookup.transaction_hash), evaluation_input.quote
+    match verdict := verdict_of(lookup, evaluation_input, check):
         case SwapStarted():
             if quote is None:
                 raise ValueError("a transaction that starts a swap names its quote")
-            return swaps.started(payment, verdict, facts, quote, check)
+            return swaps.started(lookup, verdict, facts, quote, check)
         case Paid():
-            return Completed(payment, verdict, facts, check.finality, quote)
+            return Completed(lookup, verdict, facts, check.finality, quote)
         case Refused():
-            return refused(payment, verdict, facts, check.now)
+            return refused(lookup, verdict, facts, check.now)
         case NotFound():
-            if is_unsearched and is_replaced and payment.attempts >= CHECKS_UNTIL_REPLACED:
+            if is_unsearched and is_replaced and lookup.payment.attempts >= CHECKS_UNTIL_REPLACED:
                 error = ChainError("no node could be searched for the replacement")
-                return unanswered(payment, error, check.now)
-            return _missing(payment, check, is_replaced, replacement)
+                return unanswered(lookup, error, check.now)
+            return _missing(lookup, check, is_replaced, replacement)
         case NotYet():
-            return waiting(payment, verdict, facts, check, quote)
+            return waiting(lookup, verdict, facts, check, quote)
 
 
-def verdict_of(
-    payment: Payment, evaluation_input: EvaluationInput, check: ChainCheck
-) -> Verdict | SwapStarted:
-    """Evaluate the payment's own transaction."""
-    facts, head = check.snapshot.transactions.get(payment.transaction_hash), check.snapshot.head
-    if payment.crosses_chains:
+def verdict_of(lookup: Lookup, evaluation_input: EvaluationInput, check: ChainCheck) -> Verdict | SwapStarted:
+    """Evaluate a transaction of the customer."""
+    facts, head = check.snapshot.transactions.get(lookup.transaction_hash), check.snapshot.head
+    if lookup.chain_id != evaluation_input.terms.chain_id:
         return evaluate_swap_start(evaluation_input.terms, facts, head, check.finality)
-    verdict = evaluate(evaluation_input.terms, payment.chain_id, facts, head, check.finality)
+    verdict = evaluate(evaluation_input.terms, lookup.chain_id, facts, head, check.finality)
     return evaluate_possible_swap_start(evaluation_input.terms, verdict, facts, head, check.finality)
 
 
 def _missing(
-    payment: Payment, check: ChainCheck, is_replaced: bool, replacement: TransactionFacts | None
+    lookup: Lookup, check: ChainCheck, is_replaced: bool, replacement: TransactionFacts | None
 ) -> Outcome:
     """Return the outcome of a transaction that no node knows: its replacement, a failure, or another check."""
+    payment = lookup.payment
     if replacement is not None and speeds_up(payment, replacement):
-        return Followed(payment, replacement)
+        return Followed(lookup, replacement)
     is_known_to_differ = replacement is not None and replacement.block is not None
     if (
         replacement is not None
@@ -119,8 +118,8 @@ def _missing(
         and not check.finality.is_reached(replacement, check.snapshot.head)
     ):
         # Until the replacement is deep enough, a reorganisation can bring the payment's own transaction back.
-        return waiting(payment, NotYet(_REPLACED.message, likely=_REPLACED), None, check)
+        return waiting(lookup, NotYet(_REPLACED.message, likely=_REPLACED), None, check)
     # If no node names the replacement, the checkout gets time to submit it.
     if is_known_to_differ or (is_replaced and payment.attempts >= CHECKS_UNTIL_REPLACED):
-        return refused(payment, _REPLACED, None, check.now)
-    return missing(payment, check.now)
+        return refused(lookup, _REPLACED, None, check.now)
+    return missing(lookup, check.now)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from django.db import connection
 
 from chains.client import Transfer
-from payments.models import ConsumedTransfer, Payment
+from payments.models import ConsumedTransfer, Lookup
 
 _ROWS_AT_ONCE = 2000
 # In the order of the locks' own numbers, so that transactions that credit several payments never deadlock.
@@ -24,9 +24,9 @@ _LOCK_IN_ORDER = """
 
 @dataclass(frozen=True)
 class Consumption:
-    """The transfers that a payment is to be credited with, each with the amount that counts."""
+    """The transfers that the payment of a look-up is to be credited with, each with the amount that counts."""
 
-    payment: Payment
+    lookup: Lookup
     transfers: tuple[Transfer, ...]
 
     @property
@@ -38,18 +38,18 @@ class Consumption:
         """Return the rows to store."""
         return [
             ConsumedTransfer(
-                chain=self.payment.counted_chain,
-                transaction_hash=self.payment.counted_hash,
+                chain_id=self.lookup.chain_id,
+                transaction_hash=self.lookup.transaction_hash,
                 slot=transfer.slot,
                 account=transfer.account,
-                payment=self.payment,
+                payment=self.lookup.payment,
                 amount=transfer.amount,
             )
             for transfer in self.transfers
         ]
 
 
-def plan_credits(wanted: Sequence[tuple[Payment, Sequence[Transfer]]]) -> dict[str, Consumption]:
+def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[str, Consumption]:
     """Return what each payment can be credited with, by its id. What was credited before adds nothing.
 
     The payments have different transactions. Call it inside the transaction that stores the rows: it locks the credits
@@ -58,20 +58,20 @@ def plan_credits(wanted: Sequence[tuple[Payment, Sequence[Transfer]]]) -> dict[s
     if not wanted:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(_LOCK_IN_ORDER, [[_lock_key(payment) for payment, _ in wanted]])
+        cursor.execute(_LOCK_IN_ORDER, [[_lock_key(lookup) for lookup, _ in wanted]])
     stored = ConsumedTransfer.objects.filter(
-        chain__in={payment.counted_chain for payment, _ in wanted},
-        transaction_hash__in={payment.counted_hash for payment, _ in wanted},
+        chain__in={lookup.chain_id for lookup, _ in wanted},
+        transaction_hash__in={lookup.transaction_hash for lookup, _ in wanted},
     )
     earlier: dict[tuple[int, str], list[tuple[str, str, int]]] = defaultdict(list)
     rows = stored.values_list("chain_id", "transaction_hash", "slot", "account", "amount")
     for chain_id, transaction_hash, slot, account, amount in rows:
         earlier[chain_id, transaction_hash].append((slot, account, amount))
     return {
-        payment.pk: Consumption(
-            payment, _countable(transfers, earlier[payment.counted_chain.pk, payment.counted_hash])
+        lookup.payment_id: Consumption(
+            lookup, _countable(transfers, earlier[lookup.chain_id, lookup.transaction_hash])
         )
-        for payment, transfers in wanted
+        for lookup, transfers in wanted
     }
 
 
@@ -107,5 +107,5 @@ def store_credits(consumptions: Sequence[Consumption]) -> None:
     ConsumedTransfer.objects.bulk_create(rows, batch_size=_ROWS_AT_ONCE)
 
 
-def _lock_key(payment: Payment) -> str:
-    return f"consume {payment.counted_chain.pk} {payment.counted_hash}"
+def _lock_key(lookup: Lookup) -> str:
+    return f"consume {lookup.chain_id} {lookup.transaction_hash}"

@@ -1,4 +1,4 @@
-"""The verification engine: lease due payments, look them up chain by chain, evaluate them and store the results.
+"""The verification engine: lease due look-ups, send them chain by chain, evaluate the payments, store the results.
 
 1. Lease: due rows are locked with SKIP LOCKED and given a claim id and a lease. Two workers never share one.
 2. Look up: one batch of node calls per chain, whatever the number of payments, outside any transaction. A heartbeat
@@ -9,7 +9,7 @@
 
 After a crash the leases expire within seconds, and the next sweep verifies the payments again.
 
-A swap is looked up twice: the customer's transaction first, then the delivery that the provider reports
+A swap has two look-ups: the customer's transaction first, then the delivery that the provider reports
 (`payments.swaps.following`), on the request's chain and by the same rules as a direct payment.
 """
 
@@ -29,7 +29,7 @@ from config.due_work import leases
 from config.due_work.leases import Lease
 from config.tracing.recording import traced
 from payments.evaluation.verdicts import WRONG_CHAIN, Finality
-from payments.models import FailureCode, Payment, Quote
+from payments.models import FailureCode, Lookup, Quote
 from payments.verification.attempts import SwapHandler, outcome_of
 from payments.verification.evidence import ChainCheck, collect_evidence
 from payments.verification.leasing import claim_due
@@ -50,64 +50,66 @@ def verify_due(
     client: Client = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Verify a batch of the payments that are due on this chain; return how many there were."""
-    lease, payments = claim_due(now(), chain_id)
-    if payments:
+    """Verify a batch of the look-ups that are due on this chain; return how many there were."""
+    lease, lookups = claim_due(now(), chain_id)
+    if lookups:
         with (
             log_context(chain_id=chain_id),
-            traced("verify payments", about=partial(_subjects, payments)),
+            traced("verify payments", about=partial(_subjects, lookups)),
             leases.kept(lease),
         ):
-            verify_on_chain(payments[0].counted_chain, payments, lease, swaps=swaps, client=client, now=now)
-    return len(payments)
+            verify_on_chain(lookups[0].chain, lookups, lease, swaps=swaps, client=client, now=now)
+    return len(lookups)
 
 
-def _subjects(payments: Sequence[Payment]) -> list[dict[str, str]]:
+def _subjects(lookups: Sequence[Lookup]) -> list[dict[str, str]]:
     """Return the ids of the payments, for their traces."""
+    payments = [lookup.payment for lookup in lookups]
     return [{"payment_id": each.pk, "payment_request_id": str(each.request_id)} for each in payments]
 
 
 def verify_on_chain(
     chain: Chain,
-    payments: Sequence[Payment],
+    lookups: Sequence[Lookup],
     lease: Lease,
     *,
     swaps: SwapHandler,
     client: Client,
     now: Callable[[], datetime],
 ) -> None:
-    """Look up and evaluate these leased payments on `chain`, and store the results."""
-    quotes = quotes_of({payment.request_id for payment in payments}, chain)
-    payments = _still_held(_without_strays(payments, lease.claim_id, quotes.values(), now), lease)
-    if not payments:
+    """Look up these leased transactions on `chain`, evaluate their payments, and store the results."""
+    quotes = quotes_of({lookup.payment.request_id for lookup in lookups}, chain)
+    lookups = _still_held(_without_strays(lookups, lease.claim_id, quotes.values(), now), lease)
+    if not lookups:
         return
     finality = Finality.parse(chain.confirmations)
     try:
         chain_client = client(chain)
         # Nonces first: a transaction mined between the two calls must not count as replaced by itself.
-        used_up = _with_used_up_nonces(chain_client, payments)
-        payments = _still_held(payments, lease)
-        if not payments:
+        used_up = _with_used_up_nonces(chain_client, lookups)
+        lookups = _still_held(lookups, lease)
+        if not lookups:
             return
-        hashes = sorted({payment.counted_hash for payment in payments})
+        hashes = sorted({lookup.transaction_hash for lookup in lookups})
         snapshot = chain_client.look_up(
             hashes, with_finality=finality.tag is not None, mentioning=pinned_contracts(chain)
         )
         check = ChainCheck(lease.claim_id, snapshot, finality, now())
-        held = _still_held(payments, lease)
+        held = _still_held(lookups, lease)
         replacements = find_replacements(chain_client, chain, held, snapshot)
     except ChainError as error:
         time = now()
-        store_all([unanswered(payment, error, time) for payment in payments], lease.claim_id, time)
+        store_all([unanswered(lookup, error, time) for lookup in lookups], lease.claim_id, time)
         return
-    unsearched = replacements.unsearched | ({p.pk for p in payments} - {p.pk for p in held})
-    inputs = collect_evidence(payments, chain, check.snapshot, quotes)
+    unsearched = replacements.unsearched | {each.payment_id for each in {*lookups} - {*held}}
+    inputs = collect_evidence(lookups, chain, check.snapshot, quotes)
     outcomes: list[Outcome] = []
-    for payment in payments:
+    for lookup in lookups:
+        payment = lookup.payment
         with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
             try:
                 outcome = outcome_of(
-                    payment,
+                    lookup,
                     inputs[payment.pk],
                     check,
                     swaps=swaps,
@@ -118,47 +120,50 @@ def verify_on_chain(
             except Exception:
                 # A failure of one payment must not delay the others. Postponing it lets it time out after a day.
                 logger.exception("payment %s could not be evaluated", payment.pk)
-                outcome = unanswered(payment, UNUSABLE, check.now)
+                outcome = unanswered(lookup, UNUSABLE, check.now)
         outcomes.append(outcome)
     store_all(outcomes, check.claim_id, check.now)
 
 
-def _still_held(payments: Sequence[Payment], lease: Lease) -> list[Payment]:
-    """Return the payments whose lease is still valid; only these are looked up."""
-    held = [payment for payment in payments if lease.holds(payment.pk)]
-    if len(held) < len(payments):
-        logger.warning("lost the leases of %d payments before their check ended", len(payments) - len(held))
+def _still_held(lookups: Sequence[Lookup], lease: Lease) -> list[Lookup]:
+    """Return the look-ups whose lease is still valid; only these are sent to the nodes."""
+    held = [lookup for lookup in lookups if lease.holds(lookup.pk)]
+    if len(held) < len(lookups):
+        logger.warning("lost the leases of %d payments before their check ended", len(lookups) - len(held))
     return held
 
 
 def _without_strays(
-    payments: Sequence[Payment], claim_id: uuid.UUID, quotes: Iterable[Quote], now: Callable[[], datetime]
-) -> list[Payment]:
-    """Fail payments on a chain that was not requested, unless they may be swaps; return the others.
+    lookups: Sequence[Lookup], claim_id: uuid.UUID, quotes: Iterable[Quote], now: Callable[[], datetime]
+) -> list[Lookup]:
+    """Fail payments on a chain that was not requested, unless they may be swaps; return the look-ups of the others.
 
     They fail at once, since no reorganisation changes the chain that a hash was submitted for.
     """
     may_swap = {quote.route.request_id for quote in quotes}
     strays, others = [], []
-    for payment in payments:
-        if payment.crosses_chains and not payment.has_delivery and payment.request_id not in may_swap:
-            strays.append(Failed(payment, FailureCode.WRONG_CHAIN, WRONG_CHAIN))
+    for lookup in lookups:
+        request = lookup.payment.request
+        if lookup.chain_id != request.chain_id and request.pk not in may_swap:
+            strays.append(Failed(lookup.payment, FailureCode.WRONG_CHAIN, WRONG_CHAIN))
         else:
-            others.append(payment)
+            others.append(lookup)
     store_all(strays, claim_id, now())
     return others
 
 
-def _with_used_up_nonces(client: ChainClient, payments: Sequence[Payment]) -> set[str]:
+def _with_used_up_nonces(client: ChainClient, lookups: Sequence[Lookup]) -> set[str]:
     """Return the ids of payments whose nonce was used by a mined transaction.
 
     Only payments that a node has seen unmined and that were missing at least once since are checked. If no node knows
     such a payment at its next lookup, it was replaced.
     """
     missed = {
-        payment.pk: (payment.from_address, payment.nonce)
-        for payment in payments
-        if payment.nonce is not None and payment.attempts >= 1 and not payment.has_delivery
+        lookup.payment_id: (lookup.payment.from_address, nonce)
+        for lookup in lookups
+        if (nonce := lookup.payment.nonce) is not None
+        and lookup.payment.attempts >= 1
+        and not lookup.is_delivery
     }
     if not missed:
         return set()

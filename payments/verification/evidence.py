@@ -1,4 +1,4 @@
-"""Collect the request's terms and the evidence for each payment of a batch, in a fixed number of queries."""
+"""Collect the request's terms and the evidence for each look-up of a batch, in a fixed number of queries."""
 
 import uuid
 from collections import defaultdict
@@ -14,7 +14,7 @@ from payments.evaluation.binding import Evidence
 from payments.evaluation.named_quotes import NOTHING_NAMED, Naming, naming_for
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, Terms, all_references
-from payments.models import PayerProof, Payment, PaymentRequest, Quote
+from payments.models import Lookup, PayerProof, PaymentRequest, Quote
 from payments.verification.quote_evidence import (
     deliveries_of,
     named_quotes_by_hash,
@@ -38,7 +38,7 @@ class ChainCheck:
 
 @dataclass(frozen=True)
 class EvaluationInput:
-    """What a payment is evaluated against.
+    """What a look-up is evaluated against.
 
     `quote` is the quote of its request that its transaction names, if it names exactly one.
     """
@@ -48,37 +48,38 @@ class EvaluationInput:
 
 
 def collect_evidence(
-    payments: Sequence[Payment], chain: Chain, snapshot: Snapshot, quotes: Mapping[int, Quote]
+    lookups: Sequence[Lookup], chain: Chain, snapshot: Snapshot, quotes: Mapping[int, Quote]
 ) -> dict[str, EvaluationInput]:
-    """Return the evaluation input of each payment by its id.
+    """Return what each look-up is evaluated against, by the id of its payment.
 
     `snapshot` is what the nodes of `chain` returned, `quotes` are the built quotes of the requests. The number of
-    queries does not grow with the number of payments.
+    queries does not grow with the number of look-ups.
     """
-    tokens = Token.objects.in_bulk({payment.request.token_id for payment in payments})
+    tokens = Token.objects.in_bulk({lookup.payment.request.token_id for lookup in lookups})
     payers, references = _payers(snapshot), _references(snapshot)
     proofs = _proofs(chain, payers)
     owners = _owners(references)
     symbols = dict(Token.objects.filter(chain=chain).values_list("contract_address", "symbol"))
-    deliveries = deliveries_of(payments, chain)
-    reported = reported_elsewhere(payments, chain)
+    deliveries = deliveries_of(lookups, chain)
+    reported = reported_elsewhere(lookups, chain)
     quotes = {**quotes, **quotes_named_in(snapshot, chain)}
     namings = named_quotes_by_hash(snapshot, quotes.values(), chain)
     rules = chain.family.call_rules
     inputs = {}
-    for payment in payments:
+    for lookup in lookups:
+        payment, hash_ = lookup.payment, lookup.transaction_hash
         request = payment.request
         named = NOTHING_NAMED
         # In a delivery by the customer's own transaction, only transfers within the swap's own call count.
-        if not payment.has_delivery or payment.names_itself:
-            named = naming_for(request.pk, namings.get(payment.transaction_hash, ()), rules=rules)
+        if lookup.is_customers_own:
+            named = naming_for(request.pk, namings.get(hash_, ()), rules=rules)
         quote = quotes[named.quote.pk] if named.quote else None
         evidence = Evidence(
             reference=bytes(request.reference) if request.references else None,
-            proofs=_competing_proofs(request, proofs, payers.get(payment.counted_hash, frozenset())),
+            proofs=_competing_proofs(request, proofs, payers.get(hash_, frozenset())),
             foreign=frozenset(
                 reference
-                for reference in references.get(payment.counted_hash, ())
+                for reference in references.get(hash_, ())
                 if owners.get(reference, request.pk) != request.pk
             ),
             elsewhere=reported.get(payment.pk, ()),
@@ -91,42 +92,43 @@ def collect_evidence(
             routers=frozenset().union(*(quote.contracts for quote in named.quotes)),
             delivery=deliveries.get(payment.pk),
         )
-        terms = _terms(payment, tokens[request.token_id], evidence, symbols)
+        terms = _terms(lookup, tokens[request.token_id], evidence, symbols)
         inputs[payment.pk] = EvaluationInput(terms, quote)
     return inputs
 
 
-def _terms(payment: Payment, token: Token, evidence: Evidence, symbols: dict[str, str]) -> Terms:
-    request = payment.request
+def _terms(lookup: Lookup, token: Token, evidence: Evidence, symbols: dict[str, str]) -> Terms:
+    request = lookup.payment.request
     return Terms(
         chain_id=request.chain_id,
         token=token.contract_address,
         symbol=token.symbol,
         decimals=token.decimals,
         recipient=request.recipient_address,
-        created_at=_earliest_time(payment, request),
+        created_at=_earliest_time(lookup, request),
         evidence=evidence,
         known_tokens=symbols,
         asked_at=timezone.now(),
-        first_block=_first_block(payment),
+        first_block=_first_block(lookup),
         is_refund=request.is_refund,
     )
 
 
-def _first_block(payment: Payment) -> tuple[int, datetime] | None:
-    """Return the height and time of the first block in which our nodes saw the payment's own transaction."""
-    if payment.has_delivery or payment.first_block_time is None or payment.first_block_number is None:
+def _first_block(lookup: Lookup) -> tuple[int, datetime] | None:
+    """Return the height and time of the first block in which our nodes saw the transaction; None for a delivery."""
+    if lookup.is_delivery or lookup.first_block_time is None or lookup.first_block_number is None:
         return None
-    return payment.first_block_number, payment.first_block_time
+    return lookup.first_block_number, lookup.first_block_time
 
 
-def _earliest_time(payment: Payment, request: PaymentRequest) -> datetime:
+def _earliest_time(lookup: Lookup, request: PaymentRequest) -> datetime:
     """Return the earliest time at which a transaction can pay the request.
 
     That is the request's creation or, for a delivery, the block time of the customer's transaction.
     """
-    if payment.has_delivery and payment.block_time is not None:
-        return max(request.created_at, payment.block_time - MAX_CLOCK_SKEW)
+    sent_at = lookup.payment.lookup.block_time
+    if lookup.is_delivery and sent_at is not None:
+        return max(request.created_at, sent_at - MAX_CLOCK_SKEW)
     return request.created_at
 
 

@@ -7,7 +7,6 @@ verified again without using a retry; once its block is final it can't be retrie
 
 import logging
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,7 +15,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
-from chains.client import Block, ChainClient, ChainError, Head, TransactionFacts
+from chains.client import ChainClient, ChainError, Head, TransactionFacts
 from chains.families import get_client
 from chains.models import Chain
 from config.api.log_context import log_context
@@ -25,10 +24,12 @@ from config.due_work.leases import FREE
 from config.due_work.queue import Queue
 from config.tracing.recording import traced
 from payments.evaluation.verdicts import Finality
-from payments.models import FailureCode, Payment, PaymentRequest
+from payments.models import FailureCode, Lookup, Payment, PaymentRequest
 from payments.requests import events
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import note
+from payments.verification.columns import block_columns
+from payments.verification.leasing import with_payments
 from payments.verification.reopening import reopen, undo_refund
 
 logger = logging.getLogger(__name__)
@@ -42,13 +43,12 @@ REORGED_WATCH = timedelta(days=30)
 FINAL_DEPTH_FACTOR = 2
 CHECKS_BEFORE_ALERT = 3
 _DEFAULT_CONFIRMATIONS = 64
-# A failed swap with a delivery is in the delivery's lane, although its own transaction is what is checked.
 FINALITY = Queue(
-    model=Payment,
+    model=Lookup,
     due="finality_check_at",
     owner="merchant_id",
-    waiting="status IN ('completed', 'failed') AND NOT is_simulated",
-    lane="lookup_chain_id",
+    waiting="NOT is_simulated",
+    lane="chain_id",
 )
 
 
@@ -59,91 +59,88 @@ def check_finality(
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
     """Check the finality of a batch of the payments that are due on this chain; return how many there were."""
-    by_chain: dict[Chain, list[Payment]] = defaultdict(list)
     lease = FINALITY.claim(now(), BATCH, chain_id)
-    leased = Payment.objects.filter(pk__in=lease.keys).order_by("finality_check_at")
-    for payment in leased.select_related("chain", "request__chain"):
-        by_chain[_chain_of(payment)].append(payment)
+    lookups = list(Lookup.objects.filter(pk__in=lease.keys).order_by("finality_check_at"))
+    if not lookups:
+        return 0
+    with_payments(lookups)
+    chain = lookups[0].chain
     with leases.kept(lease):
-        for chain, payments in by_chain.items():
-            held = [payment for payment in payments if lease.holds(payment.pk)]
-            try:
-                _check_on_chain(held, client(chain), lease.claim_id, now())
-            except ChainError:
-                _postpone(held, lease.claim_id, now())
-            except Exception:
-                logger.exception("the finality check on chain %s stopped", chain.pk)
-                _postpone(held, lease.claim_id, now())
-    return len(lease.keys)
+        held = [lookup for lookup in lookups if lease.holds(lookup.pk)]
+        try:
+            _check_on_chain(held, client(chain), lease.claim_id, now())
+        except ChainError:
+            _postpone(held, lease.claim_id, now())
+        except Exception:
+            logger.exception("the finality check on chain %s stopped", chain.pk)
+            _postpone(held, lease.claim_id, now())
+    return len(lookups)
 
 
-def _held(payments: Sequence[Payment], claim_id: uuid.UUID) -> QuerySet[Payment]:
-    """Return the rows that this worker may write: it still holds the lease, and they were not reopened."""
-    ids = [payment.pk for payment in payments]
-    return Payment.objects.filter(pk__in=ids, claim_id=claim_id, finality_check_at__isnull=False)
+def _held(lookups: Sequence[Lookup], claim_id: uuid.UUID) -> QuerySet[Lookup]:
+    """Return the rows that this worker may write: it still holds the lease, and the payments were not reopened."""
+    ids = [lookup.pk for lookup in lookups]
+    return Lookup.objects.filter(pk__in=ids, claim_id=claim_id, finality_check_at__isnull=False)
 
 
-def _postpone(payments: Sequence[Payment], claim_id: uuid.UUID, now: datetime) -> None:
+def _postpone(lookups: Sequence[Lookup], claim_id: uuid.UUID, now: datetime) -> None:
     """Check again later: there was no usable response."""
-    _held(payments, claim_id).update(finality_check_at=now + PAUSE, **FREE)
+    _held(lookups, claim_id).update(finality_check_at=now + PAUSE, **FREE)
 
 
 def _check_on_chain(
-    payments: Sequence[Payment], client: ChainClient, claim_id: uuid.UUID, now: datetime
+    lookups: Sequence[Lookup], client: ChainClient, claim_id: uuid.UUID, now: datetime
 ) -> None:
-    if not payments:
+    if not lookups:
         return
-    hashes = sorted({_hash_of(payment) for payment in payments})
+    hashes = sorted({lookup.transaction_hash for lookup in lookups})
     snapshot = client.look_up(hashes, with_finality=True)
-    for payment in payments:
-        if _hash_of(payment) in snapshot.contradicted:
-            _postpone([payment], claim_id, now)
+    for lookup in lookups:
+        payment = lookup.payment
+        if lookup.transaction_hash in snapshot.contradicted:
+            _postpone([lookup], claim_id, now)
             continue
-        facts = snapshot.transactions.get(_hash_of(payment))
-        check_payment = _check_failed if payment.status == Payment.Status.FAILED else _check_completed
+        facts = snapshot.transactions.get(lookup.transaction_hash)
+        check_result = _check_failed if payment.status == Payment.Status.FAILED else _check_completed
         with (
             log_context(payment_id=payment.pk, payment_request_id=payment.request_id),
             traced("check finality"),
         ):
             try:
-                check_payment(payment, facts, snapshot.head, claim_id, now)
+                check_result(lookup, facts, snapshot.head, claim_id, now)
             except Exception:
                 # A failure of one payment must not delay the others.
                 logger.exception("the finality of payment %s could not be checked", payment.pk)
-                _postpone([payment], claim_id, now)
-
-
-def _chain_of(payment: Payment) -> Chain:
-    """Return the chain that decided the payment: for a failed one, that of its own transaction."""
-    return payment.chain if payment.status == Payment.Status.FAILED else payment.counted_chain
-
-
-def _hash_of(payment: Payment) -> str:
-    return payment.transaction_hash if payment.status == Payment.Status.FAILED else payment.counted_hash
+                _postpone([lookup], claim_id, now)
 
 
 def _check_failed(
-    payment: Payment, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
+    lookup: Lookup, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
 ) -> None:
     """Reopen a failed payment whose transaction moved to another block or to none; stop checking once it is final.
 
     A payment that timed out undecided is reopened once its block is final, so that money that arrived before the nodes
     stopped answering still counts.
     """
-    held = _held([payment], claim_id)
+    payment, held = lookup.payment, _held([lookup], claim_id)
     block = facts.block if facts else None
-    if block is not None and block.hash != payment.block_hash:
-        _reopen(payment, claim_id, "its block was reorganised away, and it is in another one")
-    elif block is not None and _timed_out_undecided(payment) and _is_final(payment, facts, head):
-        _reopen(payment, claim_id, "its block is final by now")
+    if block is not None and block.hash != lookup.block_hash:
+        _reopen(lookup, claim_id, "its block was reorganised away, and it is in another one")
+    elif block is not None and _timed_out_undecided(payment) and _is_final(lookup, facts, head):
+        _reopen(lookup, claim_id, "its block is final by now")
     elif block is not None:
         waited = payment.failed_at is not None and now - payment.failed_at > LONGEST_WAIT
-        is_closed = waited or _is_final(payment, facts, head)
-        held.update(finality_check_at=None if is_closed else now + PAUSE, unanswered_looks=0, **FREE)
-    elif payment.unanswered_looks + 1 < CHECKS_BEFORE_ALERT:
-        held.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE, **FREE)
+        is_closed = waited or _is_final(lookup, facts, head)
+        held.update(finality_check_at=None if is_closed else now + PAUSE, finality_misses=0, **FREE)
+    elif lookup.finality_misses + 1 < CHECKS_BEFORE_ALERT:
+        _count_miss(held, now)
     else:
-        _reopen(payment, claim_id, "its block was reorganised away")
+        _reopen(lookup, claim_id, "its block was reorganised away")
+
+
+def _count_miss(held: QuerySet[Lookup], now: datetime) -> None:
+    """Check again: one empty response is no alert, the transaction has to be missing several times in a row."""
+    held.update(finality_misses=F("finality_misses") + 1, finality_check_at=now + PAUSE, **FREE)
 
 
 def _timed_out_undecided(payment: Payment) -> bool:
@@ -151,130 +148,117 @@ def _timed_out_undecided(payment: Payment) -> bool:
     return payment.failure_code == FailureCode.VERIFICATION_TIMED_OUT and payment.quote_id is None
 
 
-def _reopen(payment: Payment, claim_id: uuid.UUID, reason: str) -> None:
+def _reopen(lookup: Lookup, claim_id: uuid.UUID, reason: str) -> None:
     """Verify a failed payment again without using a retry."""
     with transaction.atomic():
-        lock_request(payment.request_id)
-        current = _held([payment], claim_id).first()
-        if current is not None and current.status == Payment.Status.FAILED:
+        lock_request(lookup.payment.request_id)
+        if not _held([lookup], claim_id).exists():
+            return
+        current = Payment.objects.filter(pk=lookup.payment_id, status=Payment.Status.FAILED).first()
+        if current is not None:
             reopen(current, actor="finality", reason=reason)
 
 
 def _check_completed(
-    payment: Payment, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
+    lookup: Lookup, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
 ) -> None:
-    held = _held([payment], claim_id)
+    payment, held = lookup.payment, _held([lookup], claim_id)
     if payment.reorged:
-        _check_reorged(payment, facts, head, claim_id, now)
-    elif not _is_final(payment, facts, head):
+        _check_reorged(lookup, facts, head, claim_id, now)
+    elif not _is_final(lookup, facts, head):
         waited = payment.completed_at is not None and now - payment.completed_at > LONGEST_WAIT
         held.update(finality_check_at=None if waited else now + PAUSE, **FREE)
-    elif facts is not None and facts.block is not None and _still_pays(payment, facts):
-        held.update(
-            finality_check_at=None, unanswered_looks=0, **_block_columns(payment, facts.block), **FREE
-        )
-    elif payment.unanswered_looks + 1 < CHECKS_BEFORE_ALERT:
-        # One empty response is no alert: the transaction has to be missing several times in a row.
-        held.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE, **FREE)
+    elif facts is not None and facts.block is not None and _still_pays(lookup, facts):
+        held.update(finality_check_at=None, finality_misses=0, **block_columns(facts.block), **FREE)
+    elif lookup.finality_misses + 1 < CHECKS_BEFORE_ALERT:
+        _count_miss(held, now)
     else:
-        flag_reorged(payment, claim_id)
+        flag_reorged(payment, held, now)
 
 
 def _check_reorged(
-    payment: Payment, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
+    lookup: Lookup, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
 ) -> None:
     """Clear the flag if the transaction is deep enough in the chain again, else check again ever more rarely."""
-    finality = Finality.parse(_chain_of(payment).confirmations)
-    is_back = facts is not None and finality.is_reached(facts, head) and _still_pays(payment, facts)
+    payment, held = lookup.payment, _held([lookup], claim_id)
+    finality = Finality.parse(lookup.chain.confirmations)
+    is_back = facts is not None and finality.is_reached(facts, head) and _still_pays(lookup, facts)
     if is_back and facts is not None and facts.block is not None:
-        clear_reorged(
-            payment, claim_id, finality_check_at=now + PAUSE, **_block_columns(payment, facts.block)
-        )
+        clear_reorged(payment, held, finality_check_at=now + PAUSE, **block_columns(facts.block))
         return
     age = now - (payment.completed_at or now)
     next_check = None if age > REORGED_WATCH else now + max(PAUSE, age / 10)
-    _held([payment], claim_id).update(finality_check_at=next_check, **FREE)
+    held.update(finality_check_at=next_check, **FREE)
 
 
-def _block_columns(payment: Payment, block: Block) -> dict[str, Any]:
-    """Return the block columns of the delivery or of the payment's own transaction."""
-    side = "destination_block" if payment.has_delivery else "block"
-    return {f"{side}_number": block.number, f"{side}_hash": block.hash, f"{side}_time": block.time}
-
-
-def _still_pays(payment: Payment, facts: TransactionFacts) -> bool:
+def _still_pays(lookup: Lookup, facts: TransactionFacts) -> bool:
     """Whether the mined transaction still transfers at least what was credited."""
     if not facts.is_readable:
-        block_hash = payment.destination_block_hash if payment.has_delivery else payment.block_hash
-        return facts.block is not None and facts.block.hash == block_hash
+        return facts.block is not None and facts.block.hash == lookup.block_hash
     if not facts.succeeded:
         return False
     moved = {transfer.slot: transfer.amount for transfer in facts.transfers}
-    credited = payment.consumed_transfers.values_list("slot", "amount")
+    credited = lookup.payment.consumed_transfers.values_list("slot", "amount")
     return not facts.is_complete or all(moved.get(slot, 0) >= amount for slot, amount in credited)
 
 
-def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> bool:
-    """Whether the payment's block is final: the block it is in now, or else the one in which it was counted."""
-    is_by_delivery = payment.has_delivery and payment.status == Payment.Status.COMPLETED
-    counted_at = payment.destination_block_number if is_by_delivery else payment.block_number
-    height = facts.block.number if facts and facts.block else counted_at or 0
+def _is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> bool:
+    """Whether the transaction's block is final: the block it is in now, or else the one in which it was counted."""
+    height = facts.block.number if facts and facts.block else lookup.block_number or 0
     if facts is not None and facts.commitment is not None:
         return facts.commitment == "finalized"
     if head.finalized is not None:
         return head.finalized >= height
-    needed = Finality.parse(_chain_of(payment).confirmations).confirmations or _DEFAULT_CONFIRMATIONS
+    needed = Finality.parse(lookup.chain.confirmations).confirmations or _DEFAULT_CONFIRMATIONS
     return head.latest - height + 1 >= FINAL_DEPTH_FACTOR * needed
 
 
-def flag_reorged(payment: Payment, claim_id: uuid.UUID | None = None) -> None:
+def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: datetime | None = None) -> None:
     """Flag the completed payment as reorged, record its event and alert the operator. Repeating it changes nothing.
 
-    With `claim_id`, only while that claim holds the payment. A refund goes back instead: no goods were shipped for it.
+    With `held`, only while that returns the payment's look-up. A refund goes back instead: nothing was shipped for it.
     """
+    now = now or timezone.now()
     with transaction.atomic():
         request = lock_request(payment.request_id)
-        rows = Payment.objects.filter(pk=payment.pk) if claim_id is None else _held([payment], claim_id)
+        if held is not None and not held.select_for_update(no_key=True).exists():
+            return
         if request.is_refund:
-            if undo_refund(request, rows.first()):
+            if undo_refund(request, Payment.objects.filter(pk=payment.pk).first()):
                 logger.error(
                     "payment %s sent a refund, but its block was reorganised away: the refund has failed",
                     payment.pk,
                 )
             return
-        now = timezone.now()
-        next_check = None if payment.is_simulated else now + PAUSE
-        if _set_reorged(request, payment, rows, now, reorged=True, finality_check_at=next_check):
+        if _set_reorged(request, payment, now, reorged=True):
+            if held is not None:
+                held.update(finality_check_at=now + PAUSE, finality_misses=0, **FREE)
             kind = "simulated payment" if payment.is_simulated else "payment"
             logger.error(
                 "%s %s is completed, but its block was reorganised away: check it by hand", kind, payment.pk
             )
 
 
-def clear_reorged(payment: Payment, claim_id: uuid.UUID | None = None, **columns: Any) -> bool:
+def clear_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, **columns: Any) -> bool:
     """End the payment's flag and record its event; its transaction is in the chain again. False if it has no flag.
 
-    With `claim_id`, only while that claim holds the payment. The request is not completed by it: if it is paid in full
-    now, the merchant accepts the payment. `columns` are written as well.
+    With `held`, only while that returns the payment's look-up, to which `columns` are written. The request is not
+    completed by it: if it is paid in full now, the merchant accepts the payment.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
-        rows = Payment.objects.filter(pk=payment.pk) if claim_id is None else _held([payment], claim_id)
-        return _set_reorged(request, payment, rows, timezone.now(), reorged=False, **columns)
+        if held is not None and not held.select_for_update(no_key=True).exists():
+            return False
+        is_cleared = _set_reorged(request, payment, timezone.now(), reorged=False)
+        if is_cleared and held is not None:
+            held.update(finality_misses=0, **columns, **FREE)
+        return is_cleared
 
 
-def _set_reorged(
-    request: PaymentRequest,
-    payment: Payment,
-    rows: QuerySet[Payment],
-    now: datetime,
-    *,
-    reorged: bool,
-    **columns: Any,
-) -> bool:
+def _set_reorged(request: PaymentRequest, payment: Payment, now: datetime, *, reorged: bool) -> bool:
     """Set or clear the flag, update the locked request's sum, and record the event."""
-    unchanged = rows.filter(status=Payment.Status.COMPLETED, reorged=not reorged)
-    if not unchanged.update(reorged=reorged, unanswered_looks=0, **columns, **FREE):
+    unchanged = Payment.objects.filter(pk=payment.pk, status=Payment.Status.COMPLETED, reorged=not reorged)
+    if not unchanged.update(reorged=reorged):
         return False
     # The sum, not a difference: it is right also after a worker of the release before has set a flag.
     lost = request.payments.filter(status=Payment.Status.COMPLETED, reorged=True)

@@ -1,64 +1,81 @@
-"""The queue of lookups, and leases on payments: two workers never verify the same payment at once.
+"""The queue of look-ups, and leases on them: two workers never verify the same payment at once.
 
-A block that arrives during a check makes the payment due again (`payments.waking.on_new_heads`). The check may have
-queried its nodes before that block, so its outcome must not postpone the payment past it. `lock_held` therefore returns
+A block that arrives during a check makes the look-up due again (`payments.waking.on_new_heads`). The check may have
+queried its nodes before that block, so its outcome must not postpone the look-up past it. `lock_held` therefore returns
 the stored times.
 """
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from django.db import connection, transaction
 
 from config.due_work.leases import Lease
 from config.due_work.queue import Queue
 from config.due_work.statements import read_statements
-from payments.models import Payment
+from payments.models import Lookup, Payment, Swap
 from payments.requests.transitions import start_processing
 
 BATCH = 400
-OPEN = "status IN ('pending', 'processing') AND NOT is_simulated"
-WAITS_FOR_PROVIDER = "(destination_transaction_hash = '' AND is_bridging)"
 
-# The columns and conditions are those of the index `payment_due_in_turns`.
+# The columns and conditions are those of the index `lookup_due_in_turns`.
 LOOKUPS = Queue(
-    model=Payment,
+    model=Lookup,
     due="next_check_at",
     owner="merchant_id",
-    waiting=f"{OPEN} AND NOT {WAITS_FOR_PROVIDER}",
-    lane="lookup_chain_id",
+    waiting="NOT is_simulated AND next_check_at IS NOT NULL",
+    lane="chain_id",
     statements=read_statements(Path(__file__).with_name("lookups.sql")),
 )
 
 
 def chains_with_open_payments() -> list[int]:
-    """Return the ids of the chains on which open payments are looked up."""
+    """Return the ids of the chains on which transactions of open payments are looked up."""
     with connection.cursor() as cursor:
         cursor.execute(LOOKUPS.sql["open_lanes"])
         return [chain_id for (chain_id,) in cursor.fetchall()]
 
 
-def claim_due(now: datetime, chain_id: int) -> tuple[Lease, list[Payment]]:
-    """Lease due payments that are looked up on this chain, and mark them as processing."""
-    return claim(LOOKUPS, now, BATCH, chain_id)
-
-
-def claim(queue: Queue, now: datetime, most: int, lane: Any) -> tuple[Lease, list[Payment]]:
-    """Lease due payments of the lane and mark them as processing; the longest overdue come first."""
+def claim_due(now: datetime, chain_id: int) -> tuple[Lease, list[Lookup]]:
+    """Lease due look-ups on this chain, and mark their payments as processing; the longest overdue come first."""
     with transaction.atomic():
-        lease = queue.claim(now, most, lane)
-        leased = Payment.objects.filter(pk__in=lease.keys).order_by("next_check_at").select_related("request")
-        # Prefetched, not joined: a batch has few chains.
-        payments = list(leased.prefetch_related("chain", "request__chain"))
-        start_processing(payments)
-    return lease, payments
+        lease = LOOKUPS.claim(now, BATCH, chain_id)
+        lookups = list(Lookup.objects.filter(pk__in=lease.keys).order_by("next_check_at"))
+        start_processing(with_payments(lookups))
+    return lease, lookups
+
+
+def with_payments(lookups: Sequence[Lookup]) -> list[Payment]:
+    """Read the payments of these look-ups with all that verification needs, chains included, and return them."""
+    payments = Payment.objects.select_related("request", "lookup", "swap__delivery")
+    # Prefetched, not joined: a batch has few chains.
+    by_id = payments.prefetch_related("chain", "request__chain").in_bulk(
+        [each.payment_id for each in lookups]
+    )
+    for lookup in lookups:
+        payment = by_id[lookup.payment_id]
+        if lookup.is_delivery:
+            lookup.of_swap, lookup.chain = payment.swap, payment.request.chain
+        else:
+            lookup.of_payment, lookup.chain = payment, payment.chain
+    return list(by_id.values())
 
 
 def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
-    """Lock those of the payments that the claim still holds; return their stored next checks by id."""
-    held = Payment.objects.filter(pk__in=ids, claim_id=claim_id, status=Payment.Status.PROCESSING)
-    rows = held.select_for_update(no_key=True).order_by("pk")
-    return dict(rows.values_list("pk", "next_check_at"))
+    """Lock those of the payments being verified that the claim still holds, by a look-up or by the swap.
+
+    Returns the stored next check of that look-up by the payment's id; None if the swap is held. Look-ups and swaps are
+    locked before payments, as `claim_due` does, so that the two never wait for each other.
+    """
+    lookups = Lookup.of(ids).filter(claim_id=claim_id).select_for_update(no_key=True).order_by("pk")
+    rows = lookups.values_list("of_payment_id", "of_swap_id", "next_check_at")
+    held: dict[str, datetime | None] = {of_payment or of_swap: due for of_payment, of_swap, due in rows}
+    others = set(ids) - held.keys()
+    if others:
+        swaps = Swap.objects.filter(pk__in=others, claim_id=claim_id).select_for_update(no_key=True)
+        held |= dict.fromkeys(swaps.order_by("pk").values_list("pk", flat=True))
+    verified = Payment.objects.filter(pk__in=held, status=Payment.Status.PROCESSING)
+    payments = verified.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
+    return {pk: held[pk] for pk in payments}

@@ -1,5 +1,5 @@
 -- What `LOOKUPS` does its own way, because very many rows may be due: these statements step through the index
--- `payment_due_in_turns` (chain, merchant, LEAST(attempts, 1), next check) and read only the first rows of each merchant,
+-- `lookup_due_in_turns` (chain, merchant, LEAST(attempts, 1), next check) and read only the first rows of each merchant,
 -- so that their cost does not grow with a backlog. With 100,000 pending payments of one merchant, the p95 of the others
 -- stays the same (`bench.fairness`).
 

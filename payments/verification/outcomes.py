@@ -9,13 +9,16 @@ from chains.amounts import display_amount
 from chains.client import ChainError, TransactionFacts
 from config.due_work.leases import FREE
 from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused
-from payments.models import FailureCode, Payment, PaymentRequest, Quote
+from payments.models import FailureCode, Lookup, Payment, PaymentRequest, Quote
 from payments.requests import crediting
 from payments.verification.columns import (
+    NOT_HOLDING,
     UNKNOWN,
     block_columns,
+    depth_columns,
     paid_columns,
-    refusal_columns,
+    provider_columns,
+    sender_columns,
     sighting_columns,
     waiting_columns,
 )
@@ -30,6 +33,11 @@ from payments.verification.retry_policy import (
 
 # When a completed or failed payment is first checked for finality of its block.
 FIRST_FINALITY_CHECK = timedelta(minutes=2)
+
+# The payment's columns once a node or a provider has answered.
+ANSWERED: dict[str, Any] = {"unanswered_looks": 0, "unanswered_since": None}
+# The columns of a look-up whose payment is decided.
+DECIDED: dict[str, Any] = {"next_check_at": None, "finality_misses": 0, **FREE}
 
 # For a payment that could not be evaluated or stored.
 UNUSABLE = ChainError("the response could not be used")
@@ -48,52 +56,80 @@ class Completed:
     fails as `transaction_already_used`.
     """
 
-    payment: Payment
+    lookup: Lookup
     verdict: Paid
     facts: TransactionFacts | None
     finality: Finality
     quote: Quote | None = None
     if_used: Callable[[], "Failed | Postponed"] | None = None
 
+    @property
+    def payment(self) -> Payment:
+        """The payment that is completed."""
+        return self.lookup.payment
+
 
 @dataclass(frozen=True)
 class Failed:
-    """The payment fails; `columns` are written as well."""
+    """The payment fails.
+
+    `columns` are written as well, `looked_up` to the look-up of its own transaction, and `swap` to its swap.
+    """
 
     payment: Payment
     code: FailureCode
     message: str
     columns: Mapping[str, Any] = field(default_factory=dict)
+    looked_up: Mapping[str, Any] = field(default_factory=dict)
+    swap: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Postponed:
-    """The payment stays open and is checked again at `next_check`; `columns` are written as well.
+    """The payment stays open.
 
-    With `waits_for_block`, a block that arrived during the check keeps the payment due.
+    `columns` are written to it, `looked_up` to `lookup`, which is checked next at `next_check`, and `swap` to its swap,
+    whose provider is polled next at the `next_poll_at` of these. With `waits_for_block`, a block that arrived during
+    the check keeps the look-up due. `delivery` is the hash that the provider reports from now on, empty if none.
     """
 
     payment: Payment
-    next_check: datetime
+    lookup: Lookup | None
+    next_check: datetime | None
     columns: Mapping[str, Any] = field(default_factory=dict)
+    looked_up: Mapping[str, Any] = field(default_factory=dict)
+    swap: Mapping[str, Any] = field(default_factory=dict)
     waits_for_block: bool = False
+    delivery: str | None = None
 
 
 @dataclass(frozen=True)
 class Followed:
     """The payment continues with a replacement of its transaction that has the same effect."""
 
-    payment: Payment
+    lookup: Lookup
     replacement: TransactionFacts
+
+    @property
+    def payment(self) -> Payment:
+        """The payment that continues."""
+        return self.lookup.payment
 
 
 Outcome = Completed | Failed | Postponed | Followed
 
 
-def refused(payment: Payment, verdict: Refused, facts: TransactionFacts | None, now: datetime) -> Failed:
-    """Return the outcome of a transaction that does not pay the request."""
-    columns = refusal_columns(payment, facts, verdict.arrived, now)
-    return Failed(payment, verdict.code, verdict.message, columns)
+def refused(lookup: Lookup, verdict: Refused, facts: TransactionFacts | None, now: datetime) -> Failed:
+    """Return the outcome of a transaction of the customer that does not pay the request."""
+    payment = lookup.payment
+    columns: dict[str, Any] = {}
+    looked_up: dict[str, Any] = {}
+    if facts is not None and facts.block is not None:
+        columns |= sender_columns(payment, facts)
+        looked_up = {**sighting_columns(lookup, facts, now), **block_columns(facts.block)}
+    if verdict.arrived:
+        columns |= {"amount": verdict.arrived, "token_id": payment.request.token_id}
+    return Failed(payment, verdict.code, verdict.message, columns, looked_up)
 
 
 def if_used(completed: Completed, now: datetime) -> Failed | Postponed:
@@ -101,30 +137,27 @@ def if_used(completed: Completed, now: datetime) -> Failed | Postponed:
     if completed.if_used is not None:
         return completed.if_used()
     verdict = Refused(FailureCode.TRANSACTION_ALREADY_USED, _ALREADY_USED)
-    return refused(completed.payment, verdict, completed.facts, now)
+    return refused(completed.lookup, verdict, completed.facts, now)
 
 
-def missing(payment: Payment, now: datetime) -> Failed | Postponed:
+def missing(lookup: Lookup, now: datetime) -> Failed | Postponed:
     """Return the outcome of a transaction that healthy nodes don't know: use a retry, or fail after the last."""
+    payment = lookup.payment
     if payment.attempts >= MAX_MISSED_CHECKS:
         return Failed(payment, FailureCode.TRANSACTION_NOT_FOUND, _NOT_FOUND)
     detail = (
         "The network no longer knows the transaction; checking again."
-        if payment.is_seen
+        if lookup.is_seen
         else "Not seen on the network yet; checking again."
     )
-    columns = {
-        "attempts": payment.attempts + 1,
-        "unanswered_looks": 0,
-        "unanswered_since": None,
-        "status_detail": detail,
-        **UNKNOWN,
-    }
-    return Postponed(payment, now + pause_after_miss(payment.attempts), columns)
+    columns = {**ANSWERED, "status_detail": detail, **NOT_HOLDING}
+    looked_up = {"attempts": lookup.attempts + 1, **UNKNOWN}
+    return Postponed(payment, lookup, now + pause_after_miss(payment.attempts), columns, looked_up)
 
 
-def unanswered(payment: Payment, error: ChainError, now: datetime) -> Failed | Postponed:
+def unanswered(lookup: Lookup, error: ChainError, now: datetime) -> Failed | Postponed:
     """Return the outcome if no node gave a usable response: no retry is used, but it times out after 24 hours."""
+    payment = lookup.payment
     if is_timed_out(payment, now):
         return timed_out(payment)
     since = payment.unanswered_since or now
@@ -134,11 +167,11 @@ def unanswered(payment: Payment, error: ChainError, now: datetime) -> Failed | P
         "status_detail": f"The network's nodes have not answered since {since:%H:%M} UTC; asking again.",
     }
     pause = pause_after_no_answer(payment.unanswered_looks, error.retry_after)
-    return Postponed(payment, now + pause, columns)
+    return Postponed(payment, lookup, now + pause, columns)
 
 
 def waiting(
-    payment: Payment,
+    lookup: Lookup,
     verdict: NotYet,
     facts: TransactionFacts | None,
     check: ChainCheck,
@@ -148,11 +181,18 @@ def waiting(
 
     `quote` is the quote that the transaction names.
     """
+    payment = lookup.payment
     if is_timed_out(payment, check.now):
         return timed_out(payment)
-    next_check = check.now + pause_for_confirmations(payment.counted_chain.block_time_ms)
-    columns = progress_columns(payment, verdict, facts, check.finality, check.now, quote)
-    return Postponed(payment, next_check, columns, waits_for_block=True)
+    return Postponed(
+        payment,
+        lookup,
+        check.now + pause_for_confirmations(lookup.chain.block_time_ms),
+        progress_columns(lookup, verdict, facts, check.now, quote),
+        looked_up_columns(lookup, verdict, facts, check.finality, check.now),
+        provider_columns(lookup, verdict, quote),
+        waits_for_block=True,
+    )
 
 
 def timed_out(payment: Payment) -> Failed:
@@ -161,42 +201,46 @@ def timed_out(payment: Payment) -> Failed:
 
 
 def progress_columns(
-    payment: Payment,
-    verdict: NotYet,
-    facts: TransactionFacts | None,
-    finality: Finality,
-    now: datetime,
-    quote: Quote | None,
+    lookup: Lookup, verdict: NotYet, facts: TransactionFacts | None, now: datetime, quote: Quote | None
 ) -> dict[str, Any]:
     """Return the columns of a payment whose transaction can't be counted yet."""
     return {
-        "unanswered_looks": 0,
-        "unanswered_since": None,
+        **ANSWERED,
         "status_detail": verdict.detail,
-        **waiting_columns(payment, verdict, facts, now, quote),
-        **block_columns(payment, verdict, finality),
+        **waiting_columns(lookup, verdict, facts, now, quote),
     }
+
+
+def looked_up_columns(
+    lookup: Lookup, verdict: Paid | NotYet, facts: TransactionFacts | None, finality: Finality, now: datetime
+) -> dict[str, Any]:
+    """Return the columns of the look-up of a transaction that counts, or can't be counted yet."""
+    return {**sighting_columns(lookup, facts, now), **depth_columns(verdict, finality)}
 
 
 def failed_columns(failed: Failed, now: datetime) -> dict[str, Any]:
     """Return the columns of a failed payment, except its status."""
-    payment, message = failed.payment, failed.message
-    is_mined = failed.columns.get("block_number", payment.block_number) is not None
+    message = failed.message
     return {
         "failure_code": failed.code,
         "failure_message": message,
-        "status_detail": f"Simulated, no money moved. {message}" if payment.is_simulated else message,
+        "status_detail": f"Simulated, no money moved. {message}" if failed.payment.is_simulated else message,
         "unanswered_looks": 0,
-        "is_in_flight": False,
-        "is_bound_unmined": False,
-        "likely_failure": "",
-        "is_bridging": False,
+        **NOT_HOLDING,
         "failed_at": now,
-        "next_check_at": None,
+        **failed.columns,
+    }
+
+
+def failed_lookup(failed: Failed, now: datetime) -> dict[str, Any]:
+    """Return the columns of the look-up of a failed payment's own transaction."""
+    payment = failed.payment
+    is_mined = failed.looked_up.get("block_number", payment.lookup.block_number) is not None
+    return {
+        **DECIDED,
         # Until its block is final, a reorganisation can reverse the failure.
         "finality_check_at": now + FIRST_FINALITY_CHECK if is_mined and not payment.is_simulated else None,
-        **FREE,
-        **failed.columns,
+        **failed.looked_up,
     }
 
 
@@ -214,28 +258,36 @@ def completed_columns(
         "after_price": after_price,
         "carries_others": carries_others,
         "unanswered_looks": 0,
-        "is_in_flight": False,
-        "is_bound_unmined": False,
-        "likely_failure": "",
-        "is_bridging": False,
+        **NOT_HOLDING,
         "status_detail": _verified(payment, request, received, after_price=after_price),
         "completed_at": now,
         "value_due_at": now if request.token.price_as and not request.is_refund else None,
-        "next_check_at": None,
-        "finality_check_at": None if payment.is_simulated else now + FIRST_FINALITY_CHECK,
-        **FREE,
-        **paid_columns(payment, request, verdict.bound, received, completed.quote),
-        **block_columns(payment, verdict, completed.finality),
-        **({} if payment.has_delivery else sighting_columns(payment, completed.facts, now)),
+        **paid_columns(completed.lookup, request, verdict.bound, received, completed.quote),
+        **({} if completed.lookup.is_delivery else sender_columns(payment, completed.facts)),
     }
+
+
+def completed_lookup(completed: Completed, now: datetime) -> dict[str, Any]:
+    """Return the columns of the look-up whose transaction completes a payment."""
+    lookup, verdict = completed.lookup, completed.verdict
+    return {
+        **DECIDED,
+        "finality_check_at": None if lookup.is_simulated else now + FIRST_FINALITY_CHECK,
+        **looked_up_columns(lookup, verdict, completed.facts, completed.finality, now),
+    }
+
+
+def completed_swap(completed: Completed) -> dict[str, Any]:
+    """Return the columns of the completed payment's swap, if it has one."""
+    return provider_columns(completed.lookup, completed.verdict, completed.quote)
 
 
 def paid_at(completed: Completed) -> datetime:
     """Return the time of the first block in which our nodes saw the transfer or, for a delivery, of its block."""
-    payment, block = completed.payment, completed.verdict.block
-    if payment.has_delivery or payment.first_block_time is None:
+    lookup, block = completed.lookup, completed.verdict.block
+    if lookup.is_delivery or lookup.first_block_time is None:
         return block.time
-    return min(payment.first_block_time, block.time)
+    return min(lookup.first_block_time, block.time)
 
 
 def _verified(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:

@@ -1,4 +1,4 @@
-"""Read the quotes and deliveries that a batch of payments may be bound by."""
+"""Read the quotes and deliveries that a batch of look-ups may be bound by."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from payments.evaluation.named_quotes import (
     possible_ids,
     quotes_named,
 )
-from payments.models import ConsumedTransfer, PayerProof, Payment, Quote
+from payments.models import ConsumedTransfer, Lookup, PayerProof, Payment, Quote
 
 _IDS_PER_QUERY = 10_000
 # A call can hold more than a thousand possible ids. They are sent as one byte string; each id costs one index lookup.
@@ -98,64 +98,68 @@ def named_quotes_by_hash(
     }
 
 
-def deliveries_of(payments: Sequence[Payment], chain: Chain) -> dict[str, Delivery]:
-    """Return the reported delivery and its consumed transfers for each payment that has one.
+def deliveries_of(lookups: Sequence[Lookup], chain: Chain) -> dict[str, Delivery]:
+    """Return the reported delivery and its consumed transfers for each look-up of one, by the payment's id.
 
-    At most one query; none if no payment has a delivery.
+    At most one query; none without deliveries.
     """
-    awaiting = [payment for payment in payments if payment.has_delivery]
-    if not awaiting:
+    deliveries = [lookup for lookup in lookups if lookup.is_delivery]
+    if not deliveries:
         return {}
     taken: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
     consumed = ConsumedTransfer.objects.filter(
-        chain=chain, transaction_hash__in={payment.counted_hash for payment in awaiting}
+        chain=chain, transaction_hash__in={lookup.transaction_hash for lookup in deliveries}
     )
     rows = consumed.values_list("transaction_hash", "slot", "account", "amount")
     for transaction_hash, slot, account, amount in rows:
         taken[transaction_hash].append((slot, account, amount))
     return {
-        payment.pk: Delivery(
-            payment.reported_amount, Taken(tuple(taken[payment.counted_hash])), payment.names_itself
+        lookup.payment_id: Delivery(
+            lookup.payment.swap.reported_amount,
+            Taken(tuple(taken[lookup.transaction_hash])),
+            lookup.is_customers_own,
         )
-        for payment in awaiting
+        for lookup in deliveries
     }
 
 
-def reported_elsewhere(payments: Sequence[Payment], chain: Chain) -> dict[str, tuple[int, ...]]:
+def reported_elsewhere(lookups: Sequence[Lookup], chain: Chain) -> dict[str, tuple[int, ...]]:
     """Return, by payment id, the amounts that providers report as delivered for other requests.
 
-    Only deliveries by the payment's own transaction in the same token to the same recipient are included. One query.
+    Only deliveries by the customer's own transaction in the same token to the same recipient are included. One query.
     """
     direct = [
-        payment
-        for payment in payments
-        if not payment.crosses_chains and (payment.names_itself or not payment.has_delivery)
+        lookup
+        for lookup in lookups
+        if lookup.is_customers_own and lookup.chain_id == lookup.payment.request.chain_id
     ]
-    reported = Payment.objects.filter(
-        request__chain=chain,
-        destination_transaction_hash__in={payment.transaction_hash for payment in direct},
-        reported_amount__isnull=False,
-    ).exclude(status=Payment.Status.COMPLETED)
+    reported = Lookup.objects.filter(
+        of_swap__isnull=False,
+        of_swap__reported_amount__isnull=False,
+        chain=chain,
+        transaction_hash__in={lookup.transaction_hash for lookup in direct},
+    ).exclude(of_swap__payment__status=Payment.Status.COMPLETED)
+    request = "of_swap__payment__request"
     rows = reported.values_list(
-        "destination_transaction_hash",
-        "request_id",
-        "request__recipient_address",
-        "request__token_id",
-        "reported_amount",
+        "transaction_hash",
+        f"{request}_id",
+        f"{request}__recipient_address",
+        f"{request}__token_id",
+        "of_swap__reported_amount",
     )
     by_hash: dict[str, list[tuple[UUID, str, int, int]]] = defaultdict(list)
     for transaction_hash, request_id, recipient, token, amount in rows if direct else ():
         by_hash[transaction_hash].append((request_id, recipient, token, int(amount or 0)))
     return {
-        payment.pk: tuple(
+        lookup.payment_id: tuple(
             amount
-            for request_id, recipient, token, amount in by_hash[payment.transaction_hash]
-            if request_id != payment.request_id
-            and recipient == payment.request.recipient_address
-            and token == payment.request.token_id
+            for request_id, recipient, token, amount in by_hash[lookup.transaction_hash]
+            if request_id != lookup.payment.request_id
+            and recipient == lookup.payment.request.recipient_address
+            and token == lookup.payment.request.token_id
         )
-        for payment in direct
-        if payment.transaction_hash in by_hash
+        for lookup in direct
+        if lookup.transaction_hash in by_hash
     }
 
 

@@ -5,10 +5,10 @@ from typing import Any
 from django.utils import timezone
 
 from config.due_work.listening import Channel, notify
-from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
+from payments.models import ConsumedTransfer, FailureCode, Lookup, Payment, PaymentRequest, Swap
 from payments.requests import events
 from payments.requests.transitions import move_payment, move_request
-from payments.verification.columns import NO_DELIVERY
+from payments.verification.columns import UNKNOWN
 
 # Failures after which a transaction can still appear. Any other failure would only repeat.
 GIVEN_UP = frozenset(
@@ -38,22 +38,26 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
         Payment.Status.PENDING,
         actor=actor,
         reason=reason[:500],
-        attempts=0,
         unanswered_looks=0,
         unanswered_since=None,
         failure_code="",
         failure_message="",
         failed_at=None,
-        finality_check_at=None,
         status_detail="Checking it again.",
         verifying_since=now,
+        **fields,
+    )
+    Lookup.objects.filter(of_payment=payment).update(
+        attempts=0,
         next_check_at=now,
+        finality_check_at=None,
+        finality_misses=0,
         claim_id=None,
         lease_until=None,
-        is_bridging=False,
-        bridge_looks=0,
-        **NO_DELIVERY,
-        **fields,
+    )
+    Lookup.objects.filter(of_swap=payment.pk).delete()
+    Swap.objects.filter(payment=payment).update(
+        polls=0, attempts=0, reported_amount=None, next_poll_at=None, claim_id=None, lease_until=None
     )
     notify(Channel.PAYMENTS, str(payment.chain_id))
 
@@ -80,13 +84,9 @@ def undo_refund(carrier: PaymentRequest, payment: Payment | None) -> bool:
         failed_at=timezone.now(),
         completed_at=None,
         amount_received=None,
-        block_number=None,
-        block_hash="",
-        block_time=None,
-        confirmations=0,
-        finality_check_at=None,
-        claim_id=None,
-        lease_until=None,
+    )
+    Lookup.objects.filter(of_payment=payment).update(
+        **UNKNOWN, finality_check_at=None, claim_id=None, lease_until=None
     )
     carrier.amount_paid -= received
     left = {"amount_paid": carrier.amount_paid}

@@ -4,7 +4,6 @@ A speed-up has the same `effect`, a digest of what a transaction does, without i
 only the sender can replace a payment.
 """
 
-import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from django.db.models import Q, QuerySet
 
 from chains.client import ChainClient, ChainError, Snapshot, TransactionFacts
 from chains.models import Chain
-from payments.models import FailureCode, Payment, PaymentRequest
+from payments.models import FailureCode, Lookup, Payment, PaymentRequest
 from payments.requests.transitions import move_payment, note
-from payments.verification.outcomes import Failed, failed_columns
+from payments.verification.outcomes import Failed, failed_columns, failed_lookup
 from payments.verification.reopening import is_given_up, reopen
 
 # How many payments of one check are searched for by nonce; the others are searched for at their next check.
@@ -36,8 +35,7 @@ def replaceable(request: PaymentRequest, chain: Chain) -> QuerySet[Payment]:
         request=request,
         chain=chain,
         nonce__isnull=False,
-        block_number__isnull=True,
-        destination_transaction_hash="",
+        lookup__block_number__isnull=True,
     ).exclude(effect="")
 
 
@@ -64,9 +62,14 @@ def continuing_columns(payment: Payment, transaction_hash: str) -> dict[str, Any
     return {
         "transaction_hash": transaction_hash,
         "replaced_hashes": [each for each in earlier if each != transaction_hash],
-        "first_block_time": None,
-        "first_block_number": None,
     }
+
+
+def continue_lookup(payment: Payment, transaction_hash: str) -> None:
+    """Let the payment's look-up continue with another transaction."""
+    Lookup.objects.filter(of_payment=payment).update(
+        transaction_hash=transaction_hash, first_block_time=None, first_block_number=None
+    )
 
 
 @dataclass(frozen=True)
@@ -78,14 +81,14 @@ class Replacements:
 
 
 def find_replacements(
-    client: ChainClient, chain: Chain, payments: Sequence[Payment], snapshot: Snapshot
+    client: ChainClient, chain: Chain, lookups: Sequence[Lookup], snapshot: Snapshot
 ) -> Replacements:
     """Find the transactions that replaced those of the payments that no node knows any more.
 
     Candidates are the request's other payments, the hashes that the payment replaced, and what the nodes return for
     its nonce.
     """
-    missing = [payment for payment in payments if _is_missing(payment, snapshot)]
+    missing = [lookup.payment for lookup in lookups if _is_missing(lookup, snapshot)]
     if not missing:
         return Replacements({}, frozenset())
     candidates = _sibling_hashes(missing, chain)
@@ -126,13 +129,14 @@ def _search_by_nonce(
     return searched
 
 
-def _is_missing(payment: Payment, snapshot: Snapshot) -> bool:
+def _is_missing(lookup: Lookup, snapshot: Snapshot) -> bool:
+    payment = lookup.payment
     was_seen = payment.nonce is not None and payment.effect != "" and payment.attempts >= 1
     is_unknown = (
-        payment.transaction_hash not in snapshot.contradicted
-        and snapshot.transactions.get(payment.transaction_hash) is None
+        lookup.transaction_hash not in snapshot.contradicted
+        and snapshot.transactions.get(lookup.transaction_hash) is None
     )
-    return was_seen and is_unknown and not payment.has_delivery
+    return was_seen and is_unknown and not lookup.is_delivery
 
 
 def _sibling_hashes(missing: Sequence[Payment], chain: Chain) -> dict[str, set[str]]:
@@ -152,10 +156,9 @@ def follow(
     payment: Payment,
     request: PaymentRequest,
     replacement: TransactionFacts,
-    claim_id: uuid.UUID,
     now: datetime,
 ) -> None:
-    """Continue the payment of the locked `request` with a replacement that has the same effect.
+    """Continue the locked payment of the locked `request` with a replacement that has the same effect.
 
     If another payment of the request already has that transaction, this one fails without an event. If the other one
     had been given up, it is verified again, because its transaction exists after all.
@@ -164,15 +167,16 @@ def follow(
         request=request, chain=payment.chain, transaction_hash=replacement.hash
     ).first()
     if same is None:
-        held = Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Payment.Status.PROCESSING)
-        if held.update(**continuing_columns(payment, replacement.hash), **_due_now(now)):
+        open_one = Payment.objects.filter(pk=payment.pk, status=Payment.Status.PROCESSING)
+        if open_one.update(**continuing_columns(payment, replacement.hash), status_detail=SPED_UP):
+            _follow_now(payment, replacement.hash, now)
             _note_replacement(payment, replacement.hash, actor="verification")
         return
     code = FailureCode.TRANSACTION_REPLACED
-    columns = failed_columns(Failed(payment, code, _REPLACED), now)
-    if move_payment(
-        payment, Payment.Status.FAILED, actor="verification", reason=code.value, held_by=claim_id, **columns
-    ):
+    failed = Failed(payment, code, _REPLACED)
+    columns = failed_columns(failed, now)
+    if move_payment(payment, Payment.Status.FAILED, actor="verification", reason=code.value, **columns):
+        Lookup.objects.filter(of_payment=payment).update(**failed_lookup(failed, now))
         _add_replaced(same, payment)
         if is_given_up(same):
             reopen(same, actor="verification", reason=f"took the place of {payment.transaction_hash}")
@@ -181,7 +185,9 @@ def follow(
 def follow_submitted(payment: Payment, transaction_hash: str, now: datetime, *, actor: str) -> None:
     """Continue an open payment of the locked request with the transaction that was submitted for it."""
     columns = continuing_columns(payment, transaction_hash)
-    Payment.objects.filter(pk=payment.pk).update(**columns, **_due_now(now))
+    # First the look-up, in the order in which workers lock the two.
+    _follow_now(payment, transaction_hash, now)
+    Payment.objects.filter(pk=payment.pk).update(**columns, status_detail=SPED_UP)
     _note_replacement(payment, transaction_hash, actor=actor)
     payment.refresh_from_db()
 
@@ -190,15 +196,12 @@ def _note_replacement(payment: Payment, transaction_hash: str, *, actor: str) ->
     note(payment, f"replaced by {transaction_hash} with the same effect", actor=actor)
 
 
-def _due_now(now: datetime) -> dict[str, Any]:
-    """Return the columns that invalidate a running check and make the payment due now."""
-    return {
-        "attempts": 0,
-        "next_check_at": now,
-        "claim_id": None,
-        "lease_until": None,
-        "status_detail": SPED_UP,
-    }
+def _follow_now(payment: Payment, transaction_hash: str, now: datetime) -> None:
+    """Invalidate a running check, and make the look-up of the new transaction due now."""
+    continue_lookup(payment, transaction_hash)
+    Lookup.objects.filter(of_payment=payment).update(
+        attempts=0, next_check_at=now, claim_id=None, lease_until=None
+    )
 
 
 def _add_replaced(payment: Payment, replaced: Payment) -> None:

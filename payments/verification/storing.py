@@ -1,7 +1,8 @@
 """Store the outcomes of a check: one function for one payment and for many.
 
-Locks are taken in one order by all: requests, payments, consumed transfers, merchants' events. A request is locked by
-every change of it or its payments, so that completion, expiry and cancellation never run at the same time.
+Locks are taken in one order by all: requests, look-ups and swaps, payments, consumed transfers, merchants' events. A
+request is locked by every change of it or its payments, so that completion, expiry and cancellation never run at the
+same time.
 """
 
 import copy
@@ -18,7 +19,7 @@ from django.db import transaction
 from chains.models import Token
 from config.api.log_context import log_context
 from config.due_work.leases import FREE
-from payments.models import Payment, PaymentRequest
+from payments.models import Lookup, Payment, PaymentRequest, Swap, delivery_of, swap_of
 from payments.requests import crediting
 from payments.requests.bulk_updates import update_each
 from payments.requests.events import announced, credit_event, failed_event
@@ -28,6 +29,7 @@ from payments.requests.watching import tell_watchers
 from payments.verification.consumption import Consumption, plan_credits, store_credits
 from payments.verification.leasing import lock_held
 from payments.verification.outcomes import (
+    DECIDED,
     UNUSABLE,
     Completed,
     Failed,
@@ -35,7 +37,10 @@ from payments.verification.outcomes import (
     Outcome,
     Postponed,
     completed_columns,
+    completed_lookup,
+    completed_swap,
     failed_columns,
+    failed_lookup,
     if_used,
     paid_at,
     unanswered,
@@ -82,10 +87,10 @@ def store(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> se
             for each in outcomes
             if isinstance(each, Postponed) or each.payment.request_id in requests
         ]
-        locked = _Locked(requests, lock_held(free, claim_id), claim_id, now)
+        locked = _Locked(requests, lock_held(free, claim_id), now)
         held = [each for each in outcomes if each.payment.pk in locked.next_checks]
         credits = plan_credits(
-            [(each.payment, each.verdict.bound.transfers) for each in held if isinstance(each, Completed)]
+            [(each.lookup, each.verdict.bound.transfers) for each in held if isinstance(each, Completed)]
         )
         rows = [_unless_used(each, credits, now) for each in held]
         events = {
@@ -95,7 +100,7 @@ def store(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> se
         for each in rows:
             if isinstance(each, Followed):
                 request = requests[each.payment.request_id]
-                follow(copy.copy(each.payment), request, each.replacement, claim_id, now)
+                follow(copy.copy(each.payment), request, each.replacement, now)
         _postpone([each for each in rows if isinstance(each, Postponed)], locked)
         new = announced(events.get(each.payment.pk) for each in rows)
         if new:
@@ -109,7 +114,6 @@ class _Locked:
 
     requests: Mapping[uuid.UUID, PaymentRequest]
     next_checks: Mapping[str, datetime | None]
-    claim_id: uuid.UUID
     now: datetime
 
 
@@ -128,7 +132,9 @@ def _batches(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
         seen: set[object] = set()
         transfers = 0
         for each in rest:
-            keys = {each.payment.request_id, each.payment.counted_hash}
+            keys: set[object] = {each.payment.request_id}
+            if isinstance(each, Completed | Followed):
+                keys.add(each.lookup.transaction_hash)
             more = len(each.verdict.bound.transfers) if isinstance(each, Completed) else 0
             is_full = len(batch) == AT_ONCE or (batch and transfers + more > _TRANSFERS_AT_ONCE)
             if is_full or not seen.isdisjoint(keys):
@@ -141,6 +147,12 @@ def _batches(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
         rest = later
 
 
+def _lookup_of(outcome: Outcome) -> Lookup:
+    """Return the look-up that is checked again if the outcome can't be stored."""
+    lookup = None if isinstance(outcome, Failed) else outcome.lookup
+    return lookup or delivery_of(outcome.payment) or outcome.payment.lookup
+
+
 def _store_alone(outcome: Outcome, claim_id: uuid.UUID, now: datetime) -> None:
     payment = outcome.payment
     with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
@@ -151,7 +163,7 @@ def _store_alone(outcome: Outcome, claim_id: uuid.UUID, now: datetime) -> None:
         except Exception:
             # Postponing it lets it time out after a day.
             logger.exception("payment %s could not be stored", payment.pk)
-            store([unanswered(payment, UNUSABLE, now)], claim_id, now)
+            store([unanswered(_lookup_of(outcome), UNUSABLE, now)], claim_id, now)
 
 
 def _unless_used(outcome: Outcome, credits: Mapping[str, Consumption], now: datetime) -> Outcome:
@@ -176,9 +188,11 @@ def _complete(
             locked.requests[each.payment.request_id],
             consumption.received,
             locked.now,
-            carries_others=_carries_others(each, consumption, tokens[each.payment.counted_chain.pk]),
+            carries_others=_carries_others(each, consumption, tokens[each.lookup.chain_id]),
         )
-    payments = _decide(rows, columns, Payment.Status.COMPLETED, locked)
+    looked_up = {each.lookup.pk: completed_lookup(each, locked.now) for each in rows}
+    payments = _decide(rows, columns, looked_up, Payment.Status.COMPLETED)
+    _write_swaps({each.payment.pk: completed_swap(each) for each in rows})
     store_credits([credits[pk] for pk in payments])
     return _credit(rows, payments, locked)
 
@@ -210,7 +224,14 @@ def _credit(
 def _fail(rows: Sequence[Failed], locked: _Locked) -> dict[str, NewEvent | None]:
     """Fail these payments and return the events by payment id."""
     columns = {each.payment.pk: failed_columns(each, locked.now) for each in rows}
-    payments = _decide(rows, columns, Payment.Status.FAILED, locked)
+    looked_up = {each.payment.lookup.pk: failed_lookup(each, locked.now) for each in rows}
+    deliveries = [delivery_of(each.payment) for each in rows]
+    looked_up |= {delivery.pk: DECIDED for delivery in deliveries if delivery is not None}
+    payments = _decide(rows, columns, looked_up, Payment.Status.FAILED)
+    # A failed swap is not polled any more.
+    stopped = {"next_poll_at": None, **FREE}
+    swaps = {each.payment.pk: {**each.swap, **stopped} for each in rows if swap_of(each.payment)}
+    _write_swaps(swaps)
     return {
         pk: failed_event(locked.requests[payment.request_id], payment) for pk, payment in payments.items()
     }
@@ -219,40 +240,82 @@ def _fail(rows: Sequence[Failed], locked: _Locked) -> dict[str, NewEvent | None]
 def _decide(
     rows: Sequence[Completed | Failed],
     columns: Mapping[str, Mapping[str, object]],
+    looked_up: Mapping[int, Mapping[str, object]],
     to: Payment.Status,
-    locked: _Locked,
 ) -> dict[str, Payment]:
-    """Move these payments and return copies of them as they are stored now."""
-    payments = {each.payment.pk: copy.copy(each.payment) for each in rows}
+    """Move these payments, write their look-ups, and return copies of the payments as they are stored now."""
+    payments = {each.payment.pk: _copied(each.payment, looked_up) for each in rows}
     moves = [
         Move(
             payments[each.payment.pk], columns[each.payment.pk], each.code if isinstance(each, Failed) else ""
         )
         for each in rows
     ]
-    if len(move_payments(moves, to, actor=_actor(rows), held_by=locked.claim_id)) < len(rows):
+    if len(move_payments(moves, to, actor=_actor(rows))) < len(rows):
         raise RuntimeError("a payment changed while it was locked")
+    update_each(Lookup, looked_up, guard={})
     return payments
 
 
+def _copied(payment: Payment, looked_up: Mapping[int, Mapping[str, object]]) -> Payment:
+    """Return a copy of the payment, and of its look-up with these columns."""
+    copied, lookup = copy.copy(payment), copy.copy(payment.lookup)
+    for name, value in looked_up.get(lookup.pk, {}).items():
+        setattr(lookup, name, value)
+    copied.lookup = lookup
+    return copied
+
+
 def _postpone(rows: Sequence[Postponed], locked: _Locked) -> None:
-    """Write the next checks and release the leases."""
-    columns = {}
+    """Write the next checks and polls, and release the leases."""
+    columns, lookups, swaps = {}, {}, {}
     for each in rows:
-        stored = locked.next_checks[each.payment.pk]
-        # A block that arrived since the lease has brought the check forward.
-        is_due_again = each.waits_for_block and stored != each.payment.next_check_at
-        next_check = stored if is_due_again else each.next_check
-        columns[each.payment.pk] = {**each.columns, **FREE, "next_check_at": next_check}
-    guard = {"claim_id": locked.claim_id, "status": Payment.Status.PROCESSING}
-    update_each(Payment, columns, guard=guard)
+        columns[each.payment.pk] = each.columns
+        swaps[each.payment.pk] = {**each.swap, **FREE} if "next_poll_at" in each.swap else each.swap
+        if each.lookup is not None:
+            stored = locked.next_checks[each.payment.pk]
+            # A block that arrived since the lease has brought the check forward.
+            is_due_again = each.waits_for_block and stored != each.lookup.next_check_at
+            next_check = stored if is_due_again else each.next_check
+            lookups[each.lookup.pk] = {**each.looked_up, **FREE, "next_check_at": next_check}
+    guard = {"status": Payment.Status.PROCESSING}
+    update_each(Payment, {pk: each for pk, each in columns.items() if each}, guard=guard)
+    update_each(Lookup, lookups, guard={})
+    _write_swaps(swaps)
+    _write_deliveries({each.payment: each.delivery for each in rows if each.delivery is not None}, locked.now)
     tell_watchers(*{each.payment.request_id for each in rows})
+
+
+def _write_deliveries(reported: Mapping[Payment, str], now: datetime) -> None:
+    """Look up these deliveries from now on, each instead of an earlier one of its payment; none for an empty hash."""
+    if not reported:
+        return
+    Lookup.objects.filter(of_swap__in=[payment.pk for payment in reported]).delete()
+    Lookup.objects.bulk_create(
+        Lookup(
+            of_swap_id=payment.pk,
+            chain_id=payment.request.chain_id,
+            merchant_id=payment.request.merchant_id,
+            transaction_hash=transaction_hash,
+            is_simulated=payment.is_simulated,
+            next_check_at=now,
+        )
+        for payment, transaction_hash in reported.items()
+        if transaction_hash
+    )
+
+
+def _write_swaps(rows: Mapping[str, Mapping[str, object]]) -> None:
+    """Write these columns to the swaps of the locked payments; a payment gets one with its first columns."""
+    columns = {pk: each for pk, each in rows.items() if each}
+    new = columns.keys() - update_each(Swap, columns, guard={})
+    Swap.objects.bulk_create([Swap(payment_id=pk, **columns[pk]) for pk in sorted(new)])
 
 
 def _tokens(rows: Sequence[Completed]) -> dict[int, set[str]]:
     """Return the addresses of the tokens by chain."""
     tokens: dict[int, set[str]] = defaultdict(set)
-    chains = {each.payment.counted_chain.pk for each in rows}
+    chains = {each.lookup.chain_id for each in rows}
     for chain_id, address in Token.objects.filter(chain__in=chains).values_list(
         "chain_id", "contract_address"
     ):
@@ -273,8 +336,8 @@ def _carries_others(completed: Completed, consumption: Consumption, tokens: set[
         for transfer in completed.facts.transfers
         if transfer.amount > 0 and transfer.token in tokens and transfer.slot not in credited
     }
-    chain = completed.payment.counted_chain
-    wanted = PaymentRequest.objects.filter(chain=chain, recipient_address__in=recipients)
+    chain_id = completed.lookup.chain_id
+    wanted = PaymentRequest.objects.filter(chain=chain_id, recipient_address__in=recipients)
     return bool(recipients) and wanted.exists()
 
 

@@ -14,6 +14,7 @@ from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.steps import HASH, SHOP, complete, hold, refresh, update
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import open_bare
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import ON_ITS_WAY
 from tests.support.wallets.sent_here import sent_here
 from tests.support.wallets.stub import NAME, NEVER
@@ -58,7 +59,7 @@ def test_payment_and_its_end_read_well_in_each_language(
     # The shop doesn't respond, so that the page stays.
     hold(page, f"{SHOP}/**")
     order = create(redirect_url=f"{SHOP}/thanks")
-    Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH, status="processing")
+    new_payment(request_id=order["id"], chain=chain, transaction_hash=HASH, status="processing")
     page.goto(order["payment_url"] + f"?lang={tag}")
     doubt = page.get_by_test_id("doubt")
     expect(doubt).to_be_visible()
@@ -111,5 +112,5 @@ def _expect(page: Page, screen: str, tag: str, *, name: str = "") -> None:
 
 def _change(page: Page, **change: Any) -> None:
     """Change the stored payment, and have the page poll."""
-    Payment.objects.update(**change)
+    change(Payment.objects, **change)
     refresh(page)

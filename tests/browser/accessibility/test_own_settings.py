@@ -8,12 +8,13 @@ from django.utils import timezone
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from chains.models import Chain
-from payments.models import FailureCode, Payment
+from payments.models import FailureCode
 from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.steps import HASH, complete, hold, refresh, review
 from tests.browsing import resting_picture
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import demand_none, violations
+from tests.support.payments.rows import change, new_payment
 from tests.support.payments.world import ON_ITS_WAY
 from tests.support.wallets.sent_here import sent_here
 from tests.support.wallets.stub import NAME
@@ -119,7 +120,7 @@ def test_forced_colors_show_progress_failure_and_success(
     own_colours: Page, panel: Locator, create: Create, chain: Chain
 ) -> None:
     page, order = own_colours, create()
-    payment = Payment.objects.create(
+    payment = new_payment(
         request_id=order["id"],
         chain=chain,
         transaction_hash=HASH,
@@ -127,7 +128,7 @@ def test_forced_colors_show_progress_failure_and_success(
         confirmations_required=12,
         **ON_ITS_WAY,
     )
-    Payment.objects.filter(pk=payment.pk).update(confirmations=2)
+    change(payment, confirmations=2)
     page.goto(order["payment_url"])
     sent_here(page, order, HASH)
     done, current, todo = (
@@ -143,7 +144,7 @@ def test_forced_colors_show_progress_failure_and_success(
         "failed_at": timezone.now(),
         "status": "failed",
     }
-    Payment.objects.filter(pk=payment.pk).update(**failed)
+    change(payment, **failed)
     refresh(page)
     expect(panel.get_by_role("heading", name="did not go through")).to_be_visible()
     expect_edges(page)

@@ -8,9 +8,10 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from payments.models import Payment, PaymentRequest
+from payments.models import PaymentRequest
 from tests.support.accessibility.keyboard import is_focus_seen, press, reach
 from tests.support.accessibility.page_rules import assert_accessible, open_bare
+from tests.support.payments.rows import new_payment
 
 Create = Callable[..., dict[str, Any]]
 Open = Callable[[Page, str], object]
@@ -51,9 +52,7 @@ def test_finder_of_an_ended_request_and_receipt_are_accessible(
     counted = {"status": "completed", "completed_at": timezone.now()}
     PaymentRequest.objects.filter(pk=order["id"]).update(amount_paid=10_500_000, **counted)
     payment = {"amount_received": 10_500_000, "bound_by": "reference", **counted}
-    Payment.objects.create(
-        request_id=order["id"], chain_id=order["chain_id"], transaction_hash=HASH, **payment
-    )
+    new_payment(request_id=order["id"], chain_id=order["chain_id"], transaction_hash=HASH, **payment)
     open_page(page, order["payment_url"] + "/receipt")
     expect(page.get_by_role("heading", name="Receipt", exact=True)).to_be_visible()
     assert_accessible(page)

@@ -11,8 +11,9 @@ from limits import parse
 from playwright.sync_api import Page, expect
 
 from chains.models import Chain, Token
-from payments.models import FailureCode, Payment, PaymentRequest
+from payments.models import FailureCode, PaymentRequest
 from tests.support.accessibility.page_rules import assert_accessible, open_bare
+from tests.support.payments.rows import change, new_payment
 from tests.support.payments.world import ON_ITS_WAY
 
 Create = Callable[..., dict[str, Any]]
@@ -103,9 +104,9 @@ def _store(name: str, create: Create) -> str:
     state = STATES[name]
     if state.payment:
         common = {"request_id": order["id"], "chain_id": order["chain_id"], "transaction_hash": HASH}
-        created = Payment.objects.create(**{**common, **state.payment})
+        created = new_payment(**{**common, **state.payment})
         # `created_at` is set when a row is created.
-        Payment.objects.filter(pk=created.pk).update(**state.payment)
+        change(created, **state.payment)
     PaymentRequest.objects.filter(pk=order["id"]).update(**state.request)
     if name.startswith("switched off"):
         Token.objects.update(is_active=False)

@@ -16,6 +16,7 @@ from tests.browsing import PHONE
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.pictures import picture
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import make_request
 
 UNKNOWN = "0x" + "77" * 32
@@ -92,7 +93,7 @@ def record(order: dict[str, Any], **different: Any) -> Payment:
     """Store a payment of the request."""
     request = PaymentRequest.objects.get(pk=order["id"])
     given = {"chain": request.chain, "transaction_hash": UNKNOWN, **different}
-    return Payment.objects.create(request=request, **given)
+    return new_payment(request=request, **given)
 
 
 def test_sending_by_hand_leads_from_warning_to_progress(

@@ -10,9 +10,10 @@ from playwright.sync_api import Page, expect
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest
+from payments.models import PaymentRequest
 from tests.processes import eventually
 from tests.support.embedding.wallets import announce
+from tests.support.payments.rows import new_payment
 
 Create = Callable[..., dict[str, Any]]
 CAFE = "مقهى الميناء"
@@ -67,7 +68,7 @@ def test_long_unbroken_names_fit_on_the_narrowest_phone(page: Page, create: Crea
     _assert_fits(page, request["payment_url"])
     found = PaymentRequest.objects.get(pk=request["id"])
     now = timezone.now()
-    Payment.objects.create(
+    new_payment(
         request=found, chain=chain, transaction_hash="0x" + "12" * 32, status="completed",
         amount_received=10_500_000, bound_by="reference", completed_at=now,
     )  # fmt: skip

@@ -6,6 +6,7 @@ from django.utils import timezone
 from playwright.sync_api import Locator, Page, Route
 
 from payments.models import Payment, PaymentRequest
+from tests.support.payments.rows import change
 from tests.support.wallets.stub import NAME
 
 SHOP = "https://shop.example"
@@ -53,5 +54,5 @@ def update(order: dict[str, Any], **change: Any) -> None:
 def complete(order: dict[str, Any], paid: int = WHOLE) -> None:
     """Complete the stored request and its payments."""
     ended: dict[str, Any] = {"status": "completed", "completed_at": timezone.now()}
-    Payment.objects.filter(request_id=order["id"]).update(amount_received=paid, **ended)
+    change(Payment.objects.filter(request_id=order["id"]), amount_received=paid, **ended)
     update(order, amount_paid=paid, **ended)

@@ -3,9 +3,9 @@
 from playwright.sync_api import Locator, Page, expect
 
 from chains.models import Chain
-from payments.models import Payment
 from tests.browser.conftest import Create
 from tests.browser.wallets.steps import HASH, update
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import ON_ITS_WAY
 
 FINAL_POLL_MS = 60_000
@@ -24,7 +24,7 @@ def test_late_payment_reaches_a_final_page_by_polling(
     expect(panel.get_by_role("heading", name="This payment was cancelled")).to_be_visible()
 
     late = {**ON_ITS_WAY, "status": "processing", "confirmations": 1}
-    Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH, **late)
+    new_payment(request_id=order["id"], chain=chain, transaction_hash=HASH, **late)
     with page.expect_response(DETAILS) as polled:
         page.clock.fast_forward(FINAL_POLL_MS)
     assert polled.value.json()["is_final"] is False

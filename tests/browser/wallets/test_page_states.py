@@ -9,10 +9,11 @@ from playwright.sync_api import Locator, Page, expect
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.models import FailureCode, Payment
+from payments.models import FailureCode
 from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.steps import HASH, ON_ITS_WAY, SHOP, complete, refresh, review, update
 from tests.pictures import picture
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import ON_ITS_WAY as SEEN
 from tests.support.wallets.sent_here import sent_here
 from tests.support.wallets.stub import NAME
@@ -29,7 +30,7 @@ def shop(page: Page) -> None:
 
 def _pay(order: dict[str, Any], chain: Chain, **change: Any) -> None:
     given = {**SEEN, "status": "processing", "confirmations": 1, "confirmations_required": 2, **change}
-    Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH, **given)
+    new_payment(request_id=order["id"], chain=chain, transaction_hash=HASH, **given)
 
 
 def _expect_state(page: Page, panel: Locator, heading: str) -> None:

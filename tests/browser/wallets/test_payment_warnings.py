@@ -12,6 +12,7 @@ from tests.browser.wallets.steps import ON_ITS_WAY, SENT, refresh, review, send
 from tests.conftest import Api
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import assert_accessible
+from tests.support.payments.rows import change
 from tests.support.payments.world import look
 from tests.support.wallets.stub import LATER, NAME
 
@@ -108,7 +109,7 @@ def test_unseen_own_payment_can_be_paid_again_after_two_minutes(
         expect(panel.get_by_test_id("doubt")).to_contain_text("We are checking this transaction")
         expect(panel.get_by_role("button", name=NAME)).to_be_visible()
         page.reload()
-    Payment.objects.update(seen_at=timezone.now(), is_bound_unmined=True)
+    change(Payment.objects, seen_at=timezone.now(), is_bound_unmined=True)
     refresh(page)
     expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
 
@@ -119,7 +120,7 @@ def test_unbound_payment_is_on_its_way_only_where_it_was_sent(
     add_wallet(answers={SENT: [{"gives": MADE_UP}]})
     order = create()
     send(page, review(page, panel, order))
-    Payment.objects.update(**SEEN)
+    change(Payment.objects, **SEEN)
     page.reload()
     expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
     expect(panel.get_by_text("Waiting for the network to see it")).to_have_count(0)
@@ -141,7 +142,7 @@ def test_own_payment_that_will_fail_is_shown_at_once(
     expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
     mined = {**SEEN, "block_number": 7, "confirmations": 1, "confirmations_required": 12}
     likely = FailureCode.TRANSACTION_REVERTED
-    Payment.objects.update(status="processing", likely_failure=likely, **mined)
+    change(Payment.objects, status="processing", likely_failure=likely, **mined)
     refresh(page)
     expect(panel.get_by_role("heading", name="The payment did not go through")).to_be_visible()
     expect(panel).to_contain_text("the amount is still in your wallet")

@@ -18,6 +18,7 @@ from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.integration.payments.test_payer_proof import sign
 from tests.support.api.served import prepare
+from tests.support.payments.rows import change
 from tests.unit.config.api.schema.test_openapi import responses_of
 from tests.verifying import verify_due
 from webhooks.dispatch.testing import example_object
@@ -113,8 +114,11 @@ def test_each_response_matches_its_description(
     found = {"transaction_hash": "0x" + "5e" * 32, "chain_id": there.chain}
     described("payments.submit", api.post(f"{one}/payments", found))
     described("payments.submit", api.post(f"{one}/payments", found))
-    Payment.objects.filter(transaction_hash=found["transaction_hash"]).update(
-        status="failed", failure_code="transaction_not_found", next_check_at=None
+    change(
+        Payment.objects.filter(transaction_hash=found["transaction_hash"]),
+        status="failed",
+        failure_code="transaction_not_found",
+        next_check_at=None,
     )
     payment = f"{one}/payments/{there.payment}"
     described("payments.accept", api.post(f"{payment}/accept", {"reason": "The customer showed us."}))
@@ -122,9 +126,9 @@ def test_each_response_matches_its_description(
         "payments.accept", api.post(f"{payment}/accept", {"reason": "Once more, which is one too many."})
     )
     lost = {"status": "failed", "failure_code": "transaction_not_found", "next_check_at": None}
-    Payment.objects.filter(pk=there.payment).update(**lost)
+    change(Payment.objects.filter(pk=there.payment), **lost)
     described("payments.retry", api.post(f"{payment}/retry"))
-    Payment.objects.filter(pk=there.payment).update(**lost)
+    change(Payment.objects.filter(pk=there.payment), **lost)
     described("payment_requests.cancel", api.post(f"{one}/cancel"))
 
     # Native coin, by a request without references: this way uses every call of the checkout.

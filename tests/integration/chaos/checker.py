@@ -101,12 +101,13 @@ def _in_payments(
         """SELECT payment.transaction_hash, payment.request_id::text, payment.status,
                   payment.amount_received::text,
                   -- In a long run, the check for finality holds some of those that completed minutes ago.
-                  CASE WHEN payment.finality_check_at > now() - interval '10 minutes' THEN NULL
-                       ELSE payment.claim_id::text END,
+                  CASE WHEN lookup.finality_check_at > now() - interval '10 minutes' THEN NULL
+                       ELSE lookup.claim_id::text END,
                   (SELECT count(*) FROM payments_consumedtransfer used WHERE used.payment_id = payment.id),
                   (SELECT count(*) FROM payments_transition made
                    WHERE made.payment_id = payment.id AND made.to_status = 'completed')
            FROM payments_payment payment
+           JOIN payments_lookup lookup ON lookup.of_payment_id = payment.id
            JOIN payments_paymentrequest request ON request.id = payment.request_id AND NOT request.is_refund"""
     ).fetchall()
     if len(rows) != len(customers):

@@ -15,6 +15,7 @@ from limits import parse
 from payments.models import PayerProof, Payment, PaymentRequest, Route
 from tests.chain import USDC_UNIT, LocalChain
 from tests.support.checkout.bare import Bare, sign, text_on
+from tests.support.payments.rows import change
 from tests.support.payments.world import ON_ITS_WAY, Clock, look, look_until_decided
 
 Checkout = Callable[..., dict[str, Any]]
@@ -94,7 +95,7 @@ def test_transfer_before_the_text_is_not_credited_and_explained(
     PaymentRequest.objects.update(created_at=timezone.now() - timedelta(minutes=10))
     payment = browser.paste(local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT))
     assert verdict(payment).failure_code == "transaction_not_bound"
-    Payment.objects.update(block_time=timezone.now() - timedelta(minutes=5))
+    change(Payment.objects, block_time=timezone.now() - timedelta(minutes=5))
     for page in (browser.start, browser.start.removesuffix("/by-hand")):
         assert "Signing now doesn’t help" in browser.open(page).content.decode()
     assert "/proof/" in browser.ask(local_chain.payer)["Location"]
@@ -204,7 +205,7 @@ def test_address_is_hidden_once_the_proof_has_ended(checkout: Checkout, local_ch
 def test_payment_under_way_offers_no_second_one(checkout: Checkout, local_chain: LocalChain) -> None:
     browser = Bare(checkout())
     payment = browser.paste("0x" + "77" * 32)
-    Payment.objects.filter(pk=payment.pk).update(**ON_ITS_WAY)
+    change(payment, **ON_ITS_WAY)
     assert browser.ask(local_chain.payer)["Location"] == browser.start
     assert "A payment is already on its way" in browser.open(browser.start).content.decode()
     assert not Route.objects.exists()

@@ -9,9 +9,10 @@ from django.utils import timezone
 
 from chains.models import Chain
 from merchants.models import Merchant
-from payments.models import FailureCode, Payment, PaymentRequest
+from payments.models import FailureCode, PaymentRequest
 from tests.chain import LocalChain
 from tests.conftest import Api
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import ON_ITS_WAY, Clock, look, look_until_decided, pay, submit
 
 Checkout = Callable[..., dict[str, Any]]
@@ -50,7 +51,7 @@ def test_page_names_each_state_in_words(
     [
         ({}, "Seen on Far Chain"),
         ({"provider_status": "PENDING"}, "On its way to Local Chain"),
-        ({"destination_transaction_hash": "0x" + "56" * 32}, "Delivery on Local Chain"),
+        ({"delivery_hash": "0x" + "56" * 32}, "Delivery on Local Chain"),
     ],
 )
 def test_page_shows_the_stages_of_a_swap(
@@ -95,7 +96,7 @@ def far_chain(db: None) -> Chain:
 
 def _cross(order: dict[str, Any], chain: Chain, **different: Any) -> None:
     """Record a payment from another chain, as far as `different` says it has come."""
-    Payment.objects.create(
+    new_payment(
         request_id=order["id"],
         chain=chain,
         transaction_hash="0x" + "34" * 32,

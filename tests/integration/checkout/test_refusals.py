@@ -12,6 +12,7 @@ from chains.models import Chain, Token
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Route
 from tests.chain import LocalChain
 from tests.conftest import Api
+from tests.support.payments.rows import change
 from tests.support.payments.world import ON_ITS_WAY, Clock, look_until_decided, pay, submit
 from tests.verifying import verify_due
 
@@ -89,7 +90,7 @@ def test_payment_under_way_offers_no_second_route(public: Api, checkout: Checkou
         {"transaction_hash": UNKNOWN, "chain_id": order["chain_id"]},
     )
     assert post_routes(public, order).status_code == 200, "no node knows it"
-    Payment.objects.update(**ON_ITS_WAY, amount=10_500_000)
+    change(Payment.objects, **ON_ITS_WAY, amount=10_500_000)
     assert code(post_routes(public, order), 409) == "payment_in_progress"
     assert post_routes(public, order, allow_parallel=True).status_code == 200
 
@@ -176,10 +177,10 @@ def test_open_and_total_submissions_are_capped(
             assert response.json()["error"]["type"] == "rate_limit_error"
             break
     seen_and_failed = {"status": "failed", "failure_code": "transaction_reverted", "seen_at": timezone.now()}
-    Payment.objects.update(**seen_and_failed)
+    change(Payment.objects, **seen_and_failed)
     for number in range(6, 31):
         assert submit_number(number).status_code == 201
-        Payment.objects.update(**seen_and_failed)
+        change(Payment.objects, **seen_and_failed)
     known = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
     rejected = public.post(path, {"transaction_hash": known, "chain_id": order["chain_id"]})
     assert code(rejected, 429) == "too_many_payments", "a known transaction that nothing binds"

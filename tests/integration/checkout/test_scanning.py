@@ -13,6 +13,7 @@ from chains.models import Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
 from tests.conftest import Api
+from tests.support.payments.rows import change
 from tests.support.payments.world import ON_ITS_WAY, Clock, look_until_decided, make_request, submit
 from tests.support.solana.ledger import LocalLedger, new_address
 from tests.verifying import discover_due
@@ -63,7 +64,7 @@ def test_scanned_payment_is_found_by_its_reference(
     assert discover_due() == 1
     payment = Payment.objects.get()
     assert (payment.transaction_hash, payment.submitted_publicly) == (sent, False)
-    Payment.objects.update(**ON_ITS_WAY)
+    change(Payment.objects, **ON_ITS_WAY)
     on_its_way = page_of(public, order)
     assert "Payment on its way" in on_its_way
     assert 'href="solana:' not in on_its_way

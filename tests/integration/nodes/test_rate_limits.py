@@ -93,8 +93,8 @@ def test_rate_limit_uses_no_retry_and_delays_the_payment(
     look(clock, lambda _: client)
     payment.refresh_from_db()
     assert (payment.status, payment.attempts) == (Payment.Status.PROCESSING, 0)
-    assert payment.next_check_at is not None
-    assert 89 <= (payment.next_check_at - clock()).total_seconds() <= 90
+    assert payment.lookup.next_check_at is not None
+    assert 89 <= (payment.lookup.next_check_at - clock()).total_seconds() <= 90
     node.heal()
     time.now += 90
     clock.forward(seconds=91)

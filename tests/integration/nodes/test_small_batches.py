@@ -112,7 +112,11 @@ def test_submitted_payments_complete_through_a_free_plan(
         client = client_of([node], chain.id, clock)
         assert look(clock, lambda _: client) == 20
         assert client.health()[0].state == "answering"
-    assert Payment.objects.filter(status=Payment.Status.COMPLETED, attempts=0).count() == len(payments) == 20
+    assert (
+        Payment.objects.filter(status=Payment.Status.COMPLETED, lookup__attempts=0).count()
+        == len(payments)
+        == 20
+    )
     assert PaymentRequest.objects.filter(status="completed").count() == 20
 
 

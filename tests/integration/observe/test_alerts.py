@@ -29,6 +29,7 @@ from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.support.observe import promtool
 from tests.support.observe.promtool import FOLDER, alert_names, firing
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import make_request
 from tests.support.webhooks.delivering import deliver_next
 from tests.support.webhooks.receiver import running_receiver
@@ -90,7 +91,7 @@ def test_unchecked_payment_fires_verification_late(during: During, merchant: Mer
     def leave() -> None:
         request = make_request(merchant, usdc, "10", RECIPIENT)
         due = timezone.now() - timedelta(minutes=5)
-        Payment.objects.create(
+        new_payment(
             request=request, chain=request.chain, transaction_hash="0x" + "ab" * 32, next_check_at=due
         )
 
@@ -250,7 +251,7 @@ def test_failing_payments_fire_payments_fail(during: During, merchant: Merchant,
     def fail() -> None:
         for number in range(3):
             request = make_request(merchant, usdc, "10", RECIPIENT)
-            payment = Payment.objects.create(
+            payment = new_payment(
                 request=request,
                 chain=request.chain,
                 transaction_hash=f"0x{number:064x}",

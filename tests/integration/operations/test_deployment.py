@@ -41,7 +41,7 @@ BROKEN = {
 _HOUR_AGO = "now() - interval '1 hour'"
 # Each changes at least one row.
 _SPOIL = (
-    f"UPDATE payments_payment SET next_check_at = {_HOUR_AGO} WHERE status = 'pending'",
+    f"UPDATE payments_lookup SET next_check_at = {_HOUR_AGO} WHERE next_check_at IS NOT NULL",
     f"UPDATE payments_paymentrequest SET expiry_check_at = {_HOUR_AGO} WHERE status = 'active'",
     "INSERT INTO payments_merchantcursor (chain_id, merchant_id, created_at, is_alone)"
     f" SELECT chain_id, merchant_id, {_HOUR_AGO}, false FROM payments_paymentrequest WHERE status = 'active'"

@@ -22,10 +22,11 @@ from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
 from chains.models import Chain, Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
-from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest
 from payments.requests.lifecycle import cancel_request, expire_due
 from payments.submission.hashes import retry_payment
 from payments.verification.finality import CHECKS_BEFORE_ALERT
+from tests.support.payments.rows import bring_forward
 from tests.support.payments.world import Clock, make_request, submit
 from tests.verifying import check_finality, verify_due
 from webhooks.models import Event
@@ -233,7 +234,7 @@ class Comparison:
 
     def do_look(self, which: int, amount: int) -> None:
         for _ in range(12 if amount == 9 else 1):
-            Payment.objects.filter(status__in=Payment.OPEN).update(next_check_at=self.clock())
+            bring_forward(self.clock())
             verify_due(client=lambda _: self.chain, now=self.clock)  # type: ignore[arg-type,return-value]
             for model in self.requests.values():
                 model.look(self.chain.height)
@@ -267,7 +268,7 @@ class Comparison:
 
     def do_finality(self, which: int, amount: int) -> None:
         for _ in range(CHECKS_BEFORE_ALERT):
-            Payment.objects.filter(finality_check_at__isnull=False).update(finality_check_at=self.clock())
+            Lookup.objects.filter(finality_check_at__isnull=False).update(finality_check_at=self.clock())
             check_finality(client=lambda _: self.chain, now=self.clock)  # type: ignore[arg-type,return-value]
         for model in self.requests.values():
             model.check_finality(self.chain.height)

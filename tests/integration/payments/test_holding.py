@@ -51,7 +51,7 @@ def test_a_made_up_hash_takes_no_way_to_pay_away(
 ) -> None:
     request, clock = request_for(), Clock()
     payment = waiting(request, UNKNOWN, clock)
-    assert (payment.seen_at, payment.is_bound) == (None, False)
+    assert (payment.lookup.seen_at, payment.is_bound) == (None, False)
     assert covering_payment(request, clock()) is None
     answer = public.post(
         f"/api/public/payment-requests/{request.id}/routes",
@@ -83,7 +83,7 @@ def test_a_transaction_bound_by_its_own_bytes_holds_and_covers_for_fifteen_minut
     payment = waiting(request, pay(local_chain, request), clock)
     assert (payment.is_bound_unmined, payment.is_in_flight, payment.amount) == (True, False, AMOUNT)
     assert payment.held_from is not None
-    assert payment.seen_at is not None
+    assert payment.lookup.seen_at is not None
     assert payment.bound_by == "reference"
     assert covering_payment(request, clock()) == payment
     (shown,) = details(public, request)["payments"]  # type: ignore[misc]
@@ -123,7 +123,7 @@ def test_a_seen_transaction_that_does_not_bind_holds_nothing(
     sent = local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT)
     payment = waiting(request, sent, clock)
     assert (payment.is_bound_unmined, payment.held_from) == (False, None)
-    assert payment.seen_at is not None
+    assert payment.lookup.seen_at is not None
     assert not is_held(request, clock())
     assert covering_payment(request, clock()) is None
     cancel_request(request.pk, actor="test")

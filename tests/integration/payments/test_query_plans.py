@@ -21,16 +21,15 @@ from chains.models import Chain, Token
 from config.api.paging import Cut
 from merchants.keys import idempotency
 from merchants.models import IdempotencyKey, Merchant
-from payments import attention
+from payments import attention, metrics
 from payments.admin import search
 from payments.api import shown_payments
 from payments.discovery.watches import by_merchant, watched
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Route, Transition
+from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Route, Transition
 from payments.prices import late_payments, values
 from payments.requests import lifecycle
 from payments.requests.reading import find_any, find_by_shortcode, find_own, list_own
 from payments.stats.daily import changed_days, count_day
-from payments.swaps.following import SWAPS
 from payments.verification import leasing
 from payments.verification.finality import FINALITY
 from webhooks import attention as webhook_attention
@@ -49,6 +48,7 @@ LARGE = {
     for model in (
         PaymentRequest,
         Payment,
+        Lookup,
         ConsumedTransfer,
         Transition,
         Route,
@@ -82,9 +82,16 @@ _RARE = (
     " OR hashtext(id::text) % 32 <> 0)",
     "UPDATE payments_payment SET chain_id = request.chain_id FROM payments_paymentrequest AS request"
     " WHERE request.id = request_id AND request.chain_id <> payments_payment.chain_id",
+    "UPDATE payments_lookup SET chain_id = payment.chain_id FROM payments_payment AS payment"
+    " WHERE payment.id = of_payment_id AND payment.chain_id <> payments_lookup.chain_id",
     "UPDATE payments_route SET built_at = created_at WHERE hashtext(id) % 3 = 0",
-    "UPDATE payments_payment SET destination_transaction_hash = 'x' || transaction_hash WHERE hashtext(id) % 50 = 0",
-    "UPDATE payments_payment SET finality_check_at = now() WHERE hashtext(id) % 500 = 1",
+    "INSERT INTO payments_swap (payment_id, provider, provider_status, provider_url, polls, attempts, next_poll_at)"
+    " SELECT id, 'lifi', '', '', 0, 0, CASE WHEN status = 'processing' THEN now() END FROM payments_payment"
+    " WHERE hashtext(id) % 50 = 0",
+    "INSERT INTO payments_lookup (of_swap_id, chain_id, merchant_id, transaction_hash, is_simulated, finality_misses,"
+    " attempts, block_hash, confirmations) SELECT of_payment_id, chain_id, merchant_id, 'x' || transaction_hash, false,"
+    " 0, 0, '', 0 FROM payments_lookup JOIN payments_swap ON payment_id = of_payment_id",
+    "UPDATE payments_lookup SET finality_check_at = now() WHERE hashtext(transaction_hash) % 500 = 1",
     "UPDATE payments_payment SET is_simulated = TRUE WHERE hashtext(id) % 500 = 2",
     "UPDATE payments_payment SET reorged = TRUE WHERE hashtext(id) % 500 = 3 AND completed_at IS NOT NULL",
     "UPDATE webhooks_delivery SET url_override = 'https://shop.example/own' WHERE status = 'pending'"
@@ -264,13 +271,19 @@ PAYMENTS: list[tuple[str, str, Query]] = [
         lambda at: newest(Payment.objects.filter(chain=at.rare_chain)),
     ),
     (
-        "payment_due_in_turns",
+        "lookup_due_in_turns",
         "sweep: verify due",
         lambda at: leasing.claim_due(at.now + timedelta(hours=2), at.chain.pk),
     ),
-    ("payment_due", "sweep: what is due", lambda at: SWAPS.pick(at.now + timedelta(hours=2), 100, "lifi")),
+    ("lookup_due", "metrics: what is overdue", lambda at: metrics.payments_overdue(at.now)),
+    ("payment_open", "metrics: open payments", lambda at: metrics.open_payments()),
+    (
+        "payment_unanswered",
+        "dashboard: verification stalled",
+        lambda at: attention.count_payments(Payment.objects.all(), attention.Matter.UNANSWERED, at.now),
+    ),
     ("payment_due_for_value", "sweep: value payments", lambda at: values._claim(at.now + timedelta(hours=2))),
-    ("payment_due_at_finality", "sweep: finality", lambda at: FINALITY.pick(at.now, 100, at.chain.pk)),
+    ("lookup_due_at_finality", "sweep: finality", lambda at: FINALITY.pick(at.now, 100, at.chain.pk)),
     (
         "payment_transaction_hash",
         "discovery: what was recorded already",
@@ -279,7 +292,7 @@ PAYMENTS: list[tuple[str, str, Query]] = [
         ),
     ),
     (
-        "payment_delivery_hash",
+        "lookup_delivery_hash",
         "portal: by a swap's delivery",
         lambda at: search._delivered_by([at.payment.transaction_hash]),
     ),

@@ -10,6 +10,7 @@ from config.api.errors import ApiError
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
 from payments.submission.rechecking import Recheck, check_now
 from tests.chain import LocalChain
+from tests.support.payments.rows import change
 from tests.support.payments.world import Clock, look, look_until_decided, pay, submit
 from tests.verifying import check_finality, claim_due
 
@@ -22,10 +23,10 @@ def test_a_waiting_payment_is_due_at_once_and_no_attempt_is_lost(request_for: Ma
     for _ in range(4):
         look(clock)
         payment.refresh_from_db()
-        assert payment.next_check_at
-        clock.forward(seconds=(payment.next_check_at - clock()).total_seconds() + 0.01)
+        assert payment.lookup.next_check_at
+        clock.forward(seconds=(payment.lookup.next_check_at - clock()).total_seconds() + 0.01)
     assert payment.attempts == 4
-    Payment.objects.update(next_check_at=timezone.now() + timedelta(minutes=5))
+    change(Payment.objects, next_check_at=timezone.now() + timedelta(minutes=5))
     assert check_now(payment, actor="test") is Recheck.BROUGHT_FORWARD
     assert check_now(payment, actor="test") is Recheck.DUE_ALREADY, "a second click changes nothing"
     assert look() == 1
@@ -36,10 +37,10 @@ def test_a_waiting_payment_is_due_at_once_and_no_attempt_is_lost(request_for: Ma
 def test_a_look_under_way_is_left_alone(request_for: Make) -> None:
     payment = submit(request_for(), "0x" + "ab" * 32)
     lease, _ = claim_due(timezone.now())
-    Payment.objects.update(next_check_at=timezone.now() + timedelta(minutes=5))
+    change(Payment.objects, next_check_at=timezone.now() + timedelta(minutes=5))
     assert check_now(payment, actor="test") is Recheck.DUE_ALREADY
     payment.refresh_from_db()
-    assert payment.claim_id == lease.claim_id
+    assert payment.lookup.claim_id == lease.claim_id
 
 
 def test_a_failed_payment_is_retried(request_for: Make) -> None:
@@ -64,7 +65,7 @@ def test_a_completed_payment_is_asked_for_its_finality_again_and_no_money_moves(
 ) -> None:
     request = request_for()
     payment = look_until_decided(submit(request, pay(local_chain, request)), Clock())
-    Payment.objects.update(finality_check_at=None, unanswered_looks=2)
+    change(Payment.objects, finality_check_at=None, finality_misses=2)
     before = request.__class__.objects.values("status", "amount_paid").get()
     assert check_now(payment, actor="test") is Recheck.AT_FINALITY
     assert check_now(payment, actor="test") is Recheck.DUE_ALREADY
@@ -78,11 +79,11 @@ def test_a_completed_payment_is_asked_for_its_finality_again_and_no_money_moves(
 def test_one_blank_answer_to_a_person_is_no_alarm(request_for: Make, local_chain: LocalChain) -> None:
     request = request_for()
     payment = look_until_decided(submit(request, pay(local_chain, request)), Clock())
-    Payment.objects.update(finality_check_at=None, unanswered_looks=2)
+    change(Payment.objects, finality_check_at=None, finality_misses=2)
     local_chain.reorganise()
     local_chain.rpc("anvil_dropTransaction", payment.transaction_hash)
     local_chain.mine(70)
     check_now(payment, actor="test")
     check_finality()
     payment.refresh_from_db()
-    assert (payment.reorged, payment.unanswered_looks) == (False, 1)
+    assert (payment.reorged, payment.lookup.finality_misses) == (False, 1)

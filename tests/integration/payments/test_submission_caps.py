@@ -18,6 +18,7 @@ from payments.submission.caps import MAX_OPEN_PAYMENTS, MAX_PUBLIC_PAYMENTS, MAX
 from payments.submission.hashes import submit_for_merchant, submit_hash
 from tests.chain import LocalChain
 from tests.conftest import Api
+from tests.support.payments.rows import change, new_payments
 from tests.support.payments.world import Clock, look, look_until_decided, make_request, pay, submit
 
 Make = Callable[..., PaymentRequest]
@@ -41,10 +42,8 @@ def hash_of(number: int) -> str:
 def rows(request: PaymentRequest, count: int, **columns: Any) -> None:
     """Store payments of strangers."""
     values = {"status": "failed", "failure_code": "transaction_not_bound", "next_check_at": None, **columns}
-    Payment.objects.bulk_create(
-        Payment(request=request, chain=request.chain, transaction_hash=hash_of(10_000 + number), **values)
-        for number in range(count)
-    )
+    place = {"request": request, "chain": request.chain}
+    new_payments({**place, "transaction_hash": hash_of(10_000 + number), **values} for number in range(count))
 
 
 def counted(request: PaymentRequest, count: int = MAX_PUBLIC_PAYMENTS) -> None:
@@ -194,8 +193,8 @@ def test_one_that_waits_and_is_bound_by_its_own_bytes_is_refused_by_no_cap(
     request = request_for()
     counted(request)
     open_by_self = {"status": "pending", "failure_code": "", "next_check_at": timezone.now()}
-    Payment.objects.filter(transaction_hash__in=[hash_of(10_000 + n) for n in range(5)]).update(
-        **open_by_self
+    change(
+        Payment.objects.filter(transaction_hash__in=[hash_of(10_000 + n) for n in range(5)]), **open_by_self
     )
     assert refusal(request, unbound(local_chain))[0] == "too_many_open_payments"
     assert submit(request, pay(local_chain, request)).status == "pending"
@@ -219,13 +218,12 @@ def test_unknown_and_old_hashes_do_not_count_toward_the_thirty(
     request = request_for()
     rows(request, MAX_PUBLIC_PAYMENTS // 2, failure_code="transaction_not_found")
     others = {"failure_code": "transaction_too_old", "seen_at": timezone.now()}
-    Payment.objects.bulk_create(
-        Payment(
+    new_payments(
+        dict(
             request=request,
             chain=request.chain,
             transaction_hash=hash_of(20_000 + number),
             status="failed",
-            next_check_at=None,
             **others,
         )
         for number in range(MAX_PUBLIC_PAYMENTS)
@@ -247,8 +245,10 @@ def test_an_unknown_hash_is_subject_to_the_five_alone(request_for: Make, local_c
     assert refusal(request, unbound(local_chain))[0] == "too_many_payments"
     submit(request, hash_of(1))
     open_by_likely = {"status": "processing", "failure_code": "", "likely_failure": "transaction_too_old"}
-    Payment.objects.filter(transaction_hash__in=[hash_of(10_000 + n) for n in range(5)]).update(
-        next_check_at=timezone.now(), **open_by_likely
+    change(
+        Payment.objects.filter(transaction_hash__in=[hash_of(10_000 + n) for n in range(5)]),
+        next_check_at=timezone.now(),
+        **open_by_likely,
     )
     assert refusal(request, hash_of(2))[0] == "too_many_open_payments", "all open ones count against it"
 
@@ -261,8 +261,8 @@ def test_one_older_than_the_request_is_stored_fails_and_counts_nowhere(
     request.refresh_from_db()
     counted(request)
     open_by_self = {"status": "pending", "failure_code": "", "next_check_at": timezone.now()}
-    Payment.objects.filter(transaction_hash__in=[hash_of(10_000 + n) for n in range(4)]).update(
-        **open_by_self
+    change(
+        Payment.objects.filter(transaction_hash__in=[hash_of(10_000 + n) for n in range(4)]), **open_by_self
     )
     submit(request, hash_of(1))
     payment = submit(request, old)
@@ -271,15 +271,14 @@ def test_one_older_than_the_request_is_stored_fails_and_counts_nowhere(
     payment.refresh_from_db()
     assert payment.failure_code == "transaction_too_old"
     rows_left = MAX_PUBLIC_ROWS - Payment.objects.count()
-    Payment.objects.bulk_create(
-        Payment(
-            request=request,
-            chain=request.chain,
-            transaction_hash=hash_of(30_000 + number),
-            status="failed",
-            failure_code="transaction_too_old",
-            next_check_at=None,
-        )
+    new_payments(
+        {
+            "request": request,
+            "chain": request.chain,
+            "transaction_hash": hash_of(30_000 + number),
+            "status": "failed",
+            "failure_code": "transaction_too_old",
+        }
         for number in range(rows_left)
     )
     other = local_chain.transfer(local_chain.dai, local_chain.recipient, AMOUNT)
@@ -322,8 +321,8 @@ def test_the_merchant_may_always_submit_and_it_counts_nowhere(
     request, clock = request_for(), Clock()
     counted(request, MAX_PUBLIC_ROWS)
     open_by_self = {"status": "pending", "failure_code": "", "next_check_at": timezone.now()}
-    Payment.objects.filter(transaction_hash__in=[hash_of(10_000 + n) for n in range(5)]).update(
-        **open_by_self
+    change(
+        Payment.objects.filter(transaction_hash__in=[hash_of(10_000 + n) for n in range(5)]), **open_by_self
     )
     sent = pay(local_chain, request)
     payment, is_new = submit_for_merchant(

@@ -15,7 +15,7 @@ from chains.client import Mention
 from chains.models import Chain, Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
-from payments.models import PayerProof, Payment, PaymentRequest, Quote, Route
+from payments.models import Lookup, PayerProof, Payment, PaymentRequest, Quote, Route
 from payments.proofs.storing import store_proof
 from payments.providers.base import ProviderDown, SwapState, SwapStatus
 from payments.requests.lifecycle import expire_due
@@ -31,6 +31,7 @@ from tests.integration.properties.ledger import (
     Owners,
     Sent,
 )
+from tests.support.payments.rows import bring_forward
 from tests.support.payments.world import make_request
 from tests.verifying import check_finality, follow_swaps, verify_due
 
@@ -259,11 +260,11 @@ class World:
 
     def look(self) -> None:
         """Have workers look at everything that is open, at the provider's word, and at what may have become final."""
-        Payment.objects.filter(status__in=Payment.OPEN).update(next_check_at=self.clock())
+        bring_forward(self.clock())
         verify_due(client=self.client, now=self.clock)
         if Payment.objects.filter(status__in=Payment.OPEN).exclude(provider="").exists():
             follow_swaps(provider=lambda _: self, now=self.clock)  # type: ignore[arg-type,return-value]
-        Payment.objects.filter(finality_check_at__isnull=False).update(finality_check_at=self.clock())
+        Lookup.objects.filter(finality_check_at__isnull=False).update(finality_check_at=self.clock())
         check_finality(client=self.client, now=self.clock)
 
     def wait(self, time: timedelta) -> None:

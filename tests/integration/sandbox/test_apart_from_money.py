@@ -20,6 +20,7 @@ from payments.verification.leasing import chains_with_open_payments
 from payments.waking.on_new_heads import make_due
 from tests.chain import LocalChain
 from tests.conftest import Api
+from tests.support.payments.rows import bring_forward, change
 from tests.support.payments.world import Clock, look_until_decided, make_request, pay, submit
 from tests.support.sandbox.fixtures import path
 from tests.verifying import check_finality, claim_due, discover_due, follow_swaps, verify_due
@@ -46,7 +47,7 @@ def test_no_worker_asks_a_chain_about_simulated_objects(
     assert len(body["payments"]) == (outcome != Outcome.EXPIRED)
     stored = Payment.objects.all()
     assert all(payment.is_simulated and not payment.submitted_publicly for payment in stored)
-    assert all(payment.finality_check_at is None for payment in stored)
+    assert all(payment.lookup.finality_check_at is None for payment in stored)
     clock = Clock()
     run_workers(clock)
     # The same for payments that are due, reopened or accepted.
@@ -54,8 +55,8 @@ def test_no_worker_asks_a_chain_about_simulated_objects(
         of_payment = f"/api/payment-requests/{request.pk}/payments/{payment.pk}"
         api.post(f"{of_payment}/retry")
         api.post(f"{of_payment}/accept", {"reason": "It is fine."})
-    Payment.objects.filter(status__in=Payment.OPEN).update(next_check_at=timezone.now())
-    Payment.objects.exclude(status__in=Payment.OPEN).update(finality_check_at=timezone.now())
+    bring_forward(timezone.now())
+    change(Payment.objects.exclude(status__in=Payment.OPEN), finality_check_at=timezone.now())
     run_workers(clock)
     clock.forward(days=2)
     run_workers(clock)
@@ -122,7 +123,9 @@ def test_real_money_still_counts_after_a_simulated_payment(
     late = look_until_decided(submit(request, pay(local_chain, request, 10_000_000)), Clock())
     request.refresh_from_db()
     assert (late.status, request.amount_overpaid) == ("completed", 10_000_000)
-    assert [payment.finality_check_at is None for payment in request.payments.order_by("created_at")] == [
+    assert [
+        payment.lookup.finality_check_at is None for payment in request.payments.order_by("created_at")
+    ] == [
         True,
         True,
         False,

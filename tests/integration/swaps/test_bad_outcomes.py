@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.providers import registry
+from tests.support.payments.rows import delivery_hash
 from tests.support.payments.world import Clock
 from tests.support.swaps.fixtures import NewCustomer
 from tests.support.swaps.following import assert_nothing_counted, follow_until_decided, pay_by_swap, step
@@ -154,7 +155,7 @@ def test_the_hash_of_another_swaps_delivery_is_not_counted_twice(paid: Paid) -> 
     assert paid.decide(first).status == "completed"
     second = paid.pay()
     paid.settled()
-    paid.world.aggregator.set(status="foreign_hash", hash=first.destination_transaction_hash)
+    paid.world.aggregator.set(status="foreign_hash", hash=delivery_hash(first))
     paid.decide(second)
     assert (second.failure_code, ConsumedTransfer.objects.count()) in (
         ("transaction_already_used", 1),
@@ -170,6 +171,6 @@ def test_nothing_at_all_for_a_day(paid: Paid) -> None:
     payment = paid.pay()
     step(payment, paid.clock)
     step(payment, paid.clock)
-    assert payment.provider_status.startswith("PENDING")
+    assert payment.swap.provider_status.startswith("PENDING")
     Payment.objects.filter(pk=payment.pk).update(verifying_since=timezone.now() - timedelta(hours=24))
     assert_nothing_counted(paid.decide(payment), "verification_timed_out")

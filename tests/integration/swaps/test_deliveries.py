@@ -14,6 +14,7 @@ from payments.submission.merchant_acceptance import accept_payment
 from payments.verification.finality import CHECKS_BEFORE_ALERT
 from tests import fault_proxy
 from tests.fault_proxy import proxying
+from tests.support.payments.rows import delivery_depth, delivery_hash, new_payment
 from tests.support.payments.world import look_until_decided, pay, submit
 from tests.support.swaps.following import assert_nothing_counted
 from tests.support.swaps.scripted import USDC_UNIT, Scripted, delivered
@@ -264,14 +265,14 @@ def test_a_delivery_waits_for_the_depth_of_its_own_chain_and_the_provider_is_lef
     by = scripted.deliver(ASKED)
     scripted.provider.says(delivered(by, ASKED))
     for depth in (1, 2, 3):
-        scripted.until(payment, lambda depth=depth: payment.destination_confirmations == depth)
+        scripted.until(payment, lambda depth=depth: delivery_depth(payment) == depth)
         assert payment.status_detail == f"Delivered on Harbour Chain. In a block; {depth} of 4 confirmations."
         assert (payment.status, payment.attempts) == ("processing", 0)
         assert not ConsumedTransfer.objects.exists()
         scripted.world.second.mine()
     assert scripted.decide(payment).status == "completed"
     assert len(scripted.provider.asked) == 1
-    assert payment.block_number != payment.destination_block_number
+    assert payment.lookup.block_number != payment.swap.delivery.block_number
 
 
 def test_a_delivery_that_is_reorganised_away_before_the_depth_is_asked_for_anew(scripted: Scripted) -> None:
@@ -280,11 +281,11 @@ def test_a_delivery_that_is_reorganised_away_before_the_depth_is_asked_for_anew(
     payment = scripted.depart(request)
     by = scripted.deliver(ASKED)
     scripted.provider.says(delivered(by, ASKED))
-    scripted.until(payment, lambda: payment.destination_confirmations == 1)
+    scripted.until(payment, lambda: delivery_depth(payment) == 1)
     chain.reorganise()
     chain.rpc("anvil_dropTransaction", by)
     scripted.until(payment, lambda: payment.attempts == 1)
-    assert (payment.destination_transaction_hash, payment.destination_block_number) == ("", None)
+    assert delivery_hash(payment) == ""
     assert payment.is_in_flight
     again = scripted.deliver(ASKED)
     scripted.provider.says(delivered(again, ASKED))
@@ -320,7 +321,7 @@ def test_a_delivery_that_stands_at_finality_closes_the_matter(scripted: Scripted
     scripted.clock.forward(minutes=3)
     assert check_finality(now=scripted.clock) == 1
     payment.refresh_from_db()
-    assert (payment.reorged, payment.finality_check_at) == (False, None)
+    assert (payment.reorged, payment.swap.delivery.finality_check_at) == (False, None)
 
 
 def test_nodes_that_do_not_answer_about_the_delivery_burn_no_retry(scripted: Scripted) -> None:
@@ -370,9 +371,7 @@ def test_the_start_of_a_swap_is_taken_although_the_transaction_paid_another_requ
     quote = scripted.quote(request)
     sent = scripted.send_naming(bytes(quote.bound_by))
     first = scripted.world.first_row
-    other = Payment.objects.create(
-        request=paid, chain=first, transaction_hash=sent, status="failed", next_check_at=None
-    )
+    other = new_payment(request=paid, chain=first, transaction_hash=sent, status="failed", next_check_at=None)
     ConsumedTransfer.objects.create(chain=first, transaction_hash=sent, slot="0", payment=other, amount=1)
     assert submit(request, sent, first).status == "pending"
     with pytest.raises(ApiError) as refused:

@@ -8,6 +8,7 @@ from demo.aggregator.contracts import ROUTER
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.providers.base import ProviderDown, SwapState, SwapStatus
 from payments.submission.hashes import retry_payment
+from tests.support.payments.rows import delivery_hash
 from tests.support.payments.world import submit
 from tests.support.swaps.following import assert_nothing_counted
 from tests.support.swaps.scripted import USDC_UNIT, Scripted, delivered, under_way
@@ -30,11 +31,12 @@ def test_a_mined_transaction_that_names_a_quote_is_the_swap_at_once(scripted: Sc
     quote = scripted.quote(request)
     scripted.provider.says(under_way(raw="PENDING/WAIT_DESTINATION_TRANSACTION"))
     payment = scripted.bridge(scripted.depart(request, quote))
-    assert (payment.type, payment.provider, payment.bound_by) == ("swap", "lifi", "provider")
+    assert (payment.type, payment.swap.provider, payment.bound_by) == ("swap", "lifi", "provider")
     assert (payment.quote, payment.route) == (quote, quote.route)
     assert (payment.token, payment.amount) == (quote.route.token, quote.amount_in)
-    assert (payment.is_bridging, payment.is_in_flight, payment.attempts) == (True, True, 0)
-    assert payment.provider_status == "PENDING/WAIT_DESTINATION_TRANSACTION"
+    assert payment.swap.next_poll_at is not None
+    assert (payment.is_in_flight, payment.attempts) == (True, 0)
+    assert payment.swap.provider_status == "PENDING/WAIT_DESTINATION_TRANSACTION"
     assert payment.status_detail == "LI.FI is sending the USDC to Harbour Chain."
     assert scripted.provider.asked == [(quote.tracking, payment.transaction_hash)]
     assert_untouched(payment)
@@ -51,8 +53,8 @@ def test_a_delivery_that_our_node_sees_completes_the_request(scripted: Scripted)
     assert scripted.decide(payment).status == "completed"
     request.refresh_from_db()
     assert (request.status, request.amount_paid) == (Status.COMPLETED, 10 * USDC_UNIT)
-    assert payment.destination_transaction_hash == by, "in its canonical form"
-    assert payment.provider_url == "https://scan.li.fi/tx/1"
+    assert delivery_hash(payment) == by, "in its canonical form"
+    assert payment.swap.provider_url == "https://scan.li.fi/tx/1"
     consumed = ConsumedTransfer.objects.get()
     assert (consumed.chain_id, consumed.transaction_hash) == (request.chain_id, by)
     assert Event.objects.get().type == "payment.succeeded"
@@ -76,7 +78,7 @@ def test_what_is_no_end_burns_no_retry_however_often_it_is_said(
     assert (payment.attempts, payment.status_detail) == (0, sentence)
     is_known = state in (SwapState.BRIDGING, SwapState.REFUNDING)
     assert payment.is_in_flight is is_known, "after a quarter of an hour"
-    assert payment.provider_status == state.value.upper()
+    assert payment.swap.provider_status == state.value.upper()
     assert_untouched(payment)
 
 
@@ -86,8 +88,8 @@ def test_it_is_asked_more_seldom_as_time_goes_on(scripted: Scripted) -> None:
     pauses = []
     for asked in range(1, 28):
         scripted.until(payment, lambda asked=asked: len(scripted.provider.asked) == asked)
-        assert payment.next_check_at
-        pauses.append(round((payment.next_check_at - scripted.clock()).total_seconds()))
+        assert payment.due_at
+        pauses.append(round((payment.due_at - scripted.clock()).total_seconds()))
     assert pauses == [10] * 6 + [30] * 6 + [60] * 12 + [120] * 3
 
 
@@ -95,8 +97,8 @@ def test_the_providers_advice_on_when_to_ask_comes_first(scripted: Scripted) -> 
     payment = scripted.depart(scripted.request())
     scripted.provider.says(SwapStatus(SwapState.BRIDGING, "PENDING", retry_after=45))
     scripted.bridge(payment)
-    assert payment.next_check_at
-    assert 44 < (payment.next_check_at - scripted.clock()).total_seconds() <= 45
+    assert payment.due_at
+    assert 44 < (payment.due_at - scripted.clock()).total_seconds() <= 45
 
 
 @pytest.mark.parametrize("state", [SwapState.BRIDGING, SwapState.UNKNOWN, SwapState.REFUNDING])
@@ -120,8 +122,8 @@ def test_a_provider_that_is_down_burns_no_retry_and_is_asked_again_within_five_m
     scripted.provider.says(ProviderDown("no answer"))
     for asked in range(1, 20):
         scripted.until(payment, lambda asked=asked: len(scripted.provider.asked) == asked)
-        assert payment.next_check_at
-        assert payment.next_check_at - scripted.clock() <= timedelta(minutes=5)
+        assert payment.due_at
+        assert payment.due_at - scripted.clock() <= timedelta(minutes=5)
     assert (payment.attempts, payment.is_in_flight) == (0, True)
     assert payment.status_detail.startswith("LI.FI has not answered since ")
     assert_untouched(payment)
@@ -159,7 +161,7 @@ def test_an_end_by_the_providers_word_fails_at_once_says_what_to_do_and_can_be_r
     scripted.decide(payment)
     assert_nothing_counted(payment, code)
     assert words in payment.failure_message
-    assert (payment.provider_status, payment.provider_url) == ("DONE/ODD", "")
+    assert (payment.swap.provider_status, payment.swap.provider_url) == ("DONE/ODD", "")
     assert (payment.attempts, payment.retries_left) == (0, 3)
     assert not payment.is_in_flight
 
@@ -172,7 +174,7 @@ def test_a_swap_that_was_said_to_be_refunded_and_was_delivered_counts_when_retri
     scripted.provider.says(SwapStatus(SwapState.REFUNDED, "DONE/REFUNDED"))
     scripted.decide(payment)
     payment = retry_payment(payment, actor="test")
-    assert (payment.is_bridging, payment.bridge_looks) == (False, 0), "the chain is asked first"
+    assert (payment.swap.next_poll_at, payment.swap.polls) == (None, 0), "the chain is asked first"
     scripted.provider.says(delivered(scripted.deliver(10 * USDC_UNIT), 10 * USDC_UNIT))
     assert scripted.decide(payment).status == "completed"
 
@@ -182,7 +184,7 @@ def test_done_and_then_pending_again_goes_on_where_it_was(scripted: Scripted) ->
     payment = scripted.depart(request)
     scripted.provider.says(delivered("0x" + "ab" * 32, 10 * USDC_UNIT), under_way())
     scripted.until(payment, lambda: len(scripted.provider.asked) == 2)
-    assert (payment.attempts, payment.destination_transaction_hash) == (1, "")
+    assert (payment.attempts, delivery_hash(payment)) == (1, "")
     assert_untouched(payment)
     scripted.provider.says(delivered(scripted.deliver(10 * USDC_UNIT), 10 * USDC_UNIT))
     assert scripted.decide(payment).status == "completed"
@@ -199,7 +201,7 @@ def test_a_source_that_was_reorganised_away_is_noticed_where_the_provider_knows_
     chain.rpc("anvil_dropTransaction", payment.transaction_hash)
     assert chain.rpc("eth_getTransactionByHash", payment.transaction_hash) is None
     scripted.until(payment, lambda: payment.attempts == 1)
-    assert (payment.is_in_flight, payment.block_number) == (False, None)
+    assert (payment.is_in_flight, payment.lookup.block_number) == (False, None)
     scripted.decide(payment)
     assert payment.failure_code in ("transaction_not_found", "transaction_replaced")
     assert_nothing_counted(payment, payment.failure_code)

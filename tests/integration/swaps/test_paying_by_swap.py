@@ -7,6 +7,7 @@ import pytest
 from chains.models import Token
 from demo.services import surfnet
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from tests.support.payments.rows import delivery_hash
 from tests.support.payments.world import Clock
 from tests.support.solana.ledger import new_address
 from tests.support.swaps.fixtures import NewCustomer
@@ -30,14 +31,14 @@ def assert_paid_by_swap(payment: Payment, paid_with: Token) -> None:
     """All that a completed swap has to show, and that its delivery was consumed where it was made."""
     request = PaymentRequest.objects.get(pk=payment.request_id)
     assert (payment.status, payment.type, payment.bound_by) == ("completed", "swap", "provider")
-    assert (payment.provider, payment.provider_status) == ("lifi", "DONE/COMPLETED")
+    assert (payment.swap.provider, payment.swap.provider_status) == ("lifi", "DONE/COMPLETED")
     assert request.status == PaymentRequest.Status.COMPLETED
     assert payment.amount_received == request.amount_paid >= request.amount
     assert payment.quote is not None
     assert (payment.token, payment.amount) == (paid_with, payment.quote.amount_in)
     consumed = ConsumedTransfer.objects.get()
     assert (consumed.payment, consumed.amount) == (payment, payment.amount_received)
-    assert (consumed.chain_id, consumed.transaction_hash) == (request.chain_id, payment.counted_hash)
+    assert (consumed.chain_id, consumed.transaction_hash) == (request.chain_id, payment.delivered_by)
 
 
 @pytest.mark.parametrize(("symbol", "requested"), [("ETH", "USDC"), ("USDT", "USDC"), ("DAI", "ETH")])
@@ -54,8 +55,8 @@ def test_from_one_evm_chain_to_another(
     )
     payment = complete(world, customer, paid_with)
     assert_paid_by_swap(payment, paid_with)
-    assert payment.destination_transaction_hash not in ("", payment.transaction_hash)
-    assert payment.destination_block_number is not None
+    assert delivery_hash(payment) not in ("", payment.transaction_hash)
+    assert payment.swap.delivery.block_number is not None
     assert payment.from_address == world.first.payer
 
 
@@ -100,8 +101,8 @@ def test_a_swap_on_one_chain_is_verified_from_its_own_transaction(
     world.aggregator.set(status="server_error")
     payment = follow_until_decided(payment_id, Clock())
     assert (payment.status, payment.type, payment.bound_by) == ("completed", "swap", "provider")
-    assert (payment.token, payment.provider, payment.provider_status) == (paid_with, "lifi", "")
-    assert payment.destination_transaction_hash == ""
+    assert (payment.token, payment.swap.provider, payment.swap.provider_status) == (paid_with, "lifi", "")
+    assert delivery_hash(payment) == ""
     (shown,) = customer.state()["payments"]
     assert shown["destination_transaction_hash"] == sent == shown["transaction_hash"]
     assert ConsumedTransfer.objects.get().transaction_hash == sent

@@ -25,6 +25,7 @@ from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Ro
 from payments.providers.base import ProviderDown, SwapState, SwapStatus
 from payments.requests.lifecycle import expire_due
 from payments.submission.hashes import submit_hash
+from tests.support.payments.rows import assert_one_thing_is_due, bring_forward
 from tests.support.payments.world import Clock, make_request
 from tests.verifying import follow_swaps, verify_due
 from webhooks.models import Event
@@ -203,12 +204,13 @@ class History:
 
     def look(self, swap: Swap | None = None, amount: int = 1) -> None:
         for _ in range(4 if amount % 2 else 1):
-            Payment.objects.filter(status__in=Payment.OPEN).update(next_check_at=self.clock())
+            bring_forward(self.clock())
             verify_due(client=lambda chain: self.chains[chain.pk], now=self.clock)  # type: ignore[arg-type,return-value]
             follow_swaps(provider=lambda key: self, now=self.clock)  # type: ignore[arg-type,return-value]
 
     def agree(self) -> None:
         """Hold the books to the chain and to what was said."""
+        assert_one_thing_is_due()
         by_payment = {swap.payment: swap for swap in self.swaps}
         target = self.chains[self.target.pk]
         for consumed in ConsumedTransfer.objects.select_related("payment"):

@@ -13,6 +13,7 @@ from payments.requests.lifecycle import cancel_request, covering_payment, expire
 from payments.submission.hashes import retry_payment, submit_hash
 from payments.submission.rechecking import Recheck, check_now
 from tests.conftest import Api
+from tests.support.payments.rows import delivery_depth
 from tests.support.swaps.scripted import USDC_UNIT, Scripted, delivered, under_way
 from tests.verifying import check_finality
 from webhooks.models import Event
@@ -94,7 +95,7 @@ def test_a_delivery_that_waits_for_its_depth_holds_its_request_however_late_it_w
     scripted.step(payment)
     assert not payment.is_in_flight
     scripted.provider.says(delivered(scripted.deliver(ASKED), ASKED))
-    scripted.until(payment, lambda: payment.destination_confirmations is not None)
+    scripted.until(payment, lambda: delivery_depth(payment) is not None)
     assert expire_due(scripted.clock()) == 0
 
 
@@ -171,7 +172,7 @@ def test_looking_now_at_a_completed_one_asks_the_chain_of_its_delivery(scripted:
     assert check_now(payment, actor="test") == Recheck.AT_FINALITY
     assert check_finality() == 1
     payment.refresh_from_db()
-    assert (payment.finality_check_at, payment.reorged) == (None, False)
+    assert (payment.lookup.finality_check_at, payment.reorged) == (None, False)
 
 
 def test_it_can_be_retried_three_times_each_failure_told_anew(scripted: Scripted) -> None:

@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from chains.families import get_client
 from config.due_work.runner import Runner
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Transition
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Swap, Transition, swap_of
 from payments.providers.base import ProviderDown, SwapStatus
 from payments.swaps.following import BATCH, SWAPS, follow_provider
-from payments.verification.leasing import LOOKUPS
 from tests.leases import end_leases
 from tests.processes import eventually
+from tests.support.payments.rows import add_lookup, change, delivery_hash, lease_alone
 from tests.support.payments.world import look_until_decided, pay, submit
 from tests.support.swaps.scripted import PINNED, USDC_UNIT, Script, Scripted, delivered, under_way
 from tests.threads import at_once
@@ -36,7 +36,7 @@ def waits_for_provider(scripted: Scripted, request: PaymentRequest | None = None
     def is_seen() -> bool:
         verify_due()
         payment.refresh_from_db()
-        return payment.is_bridging
+        return swap_of(payment) is not None and payment.swap.next_poll_at is not None
 
     eventually(is_seen, "its transaction was seen", 15)
     return payment
@@ -65,7 +65,7 @@ def test_one_delivery_that_many_swaps_claim_at_the_same_moment_is_credited_once(
     completed = Payment.objects.filter(pk__in=ids, status="completed")
     assert completed.count() == ConsumedTransfer.objects.count() == 1
     others = Payment.objects.filter(pk__in=ids).exclude(pk=completed.get().pk)
-    assert {(other.status, other.attempts, other.destination_transaction_hash) for other in others} == {
+    assert {(other.status, other.attempts, delivery_hash(other)) for other in others} == {
         ("processing", 1, "")
     }
     assert all("has already been credited" in other.status_detail for other in others)
@@ -74,10 +74,8 @@ def test_one_delivery_that_many_swaps_claim_at_the_same_moment_is_credited_once(
 
 def alone(payment_id: str) -> None:
     """Verify one payment as a worker that claimed nothing else."""
-    lease = LOOKUPS.lease(timezone.now(), [payment_id])
-    payments = list(Payment.objects.filter(pk__in=lease.keys))
-    assert payments
-    verify_on_chain(payments[0].counted_chain, payments, lease, client=get_client, now=timezone.now)
+    lease, lookups = lease_alone(payment_id)
+    verify_on_chain(lookups[0].chain, lookups, lease, client=get_client, now=timezone.now)
 
 
 def test_a_worker_whose_lease_ran_out_writes_nothing(scripted: Scripted) -> None:
@@ -86,12 +84,12 @@ def test_a_worker_whose_lease_ran_out_writes_nothing(scripted: Scripted) -> None
     @dataclass
     class Slow(Script):
         def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-            Payment.objects.filter(pk=payment.pk).update(claim_id=uuid.uuid4())
+            Swap.objects.filter(payment=payment).update(claim_id=uuid.uuid4())
             return delivered("0x" + "ab" * 32, ASKED)
 
     follow_swaps(provider=lambda _: Slow())
     payment.refresh_from_db()
-    assert (payment.destination_transaction_hash, payment.bridge_looks, payment.attempts) == ("", 0, 0)
+    assert (delivery_hash(payment), payment.swap.polls, payment.attempts) == ("", 0, 0)
 
 
 def test_a_worker_that_died_is_followed_by_another_after_its_lease(scripted: Scripted) -> None:
@@ -123,7 +121,7 @@ def test_what_breaks_on_one_swap_keeps_no_other_waiting(scripted: Scripted) -> N
     follow_swaps(provider=lambda _: Odd())
     sound.refresh_from_db()
     broken.refresh_from_db()
-    assert (sound.bridge_looks, broken.bridge_looks) == (1, 0)
+    assert (sound.swap.polls, broken.swap.polls) == (1, 0)
     assert broken.status == "processing"
 
 
@@ -133,14 +131,14 @@ def test_a_silent_provider_is_not_asked_about_all_of_its_swaps(scripted: Scripte
     scripted.provider.says(ProviderDown("no answer"))
     assert follow_provider("lifi", provider=lambda _: scripted.provider) == 5
     assert len(scripted.provider.asked) == 2
-    assert not Payment.objects.filter(next_check_at__lte=timezone.now()).exists()
+    assert not Swap.objects.filter(next_poll_at__lte=timezone.now()).exists()
     assert Payment.objects.filter(unanswered_looks=1).count() == 2
-    assert Payment.objects.filter(attempts=0, is_in_flight=True, lease_until=None).count() == 5
+    assert Payment.objects.filter(swap__attempts=0, is_in_flight=True, swap__lease_until=None).count() == 5
 
 
 def test_a_provider_that_there_is_no_more_is_one_that_does_not_answer(scripted: Scripted) -> None:
     payment = waits_for_provider(scripted)
-    Payment.objects.update(provider="gone")
+    change(Payment.objects, provider="gone")
     assert follow_swaps() == 1
     payment.refresh_from_db()
     assert (payment.status, payment.unanswered_looks) == ("processing", 1)
@@ -167,7 +165,7 @@ def test_a_hanging_provider_holds_up_neither_direct_payments_nor_the_swaps_of_an
     scripted.world.first_row.save(update_fields=["routers"])
     stuck = waits_for_provider(scripted)
     other = waits_for_provider(scripted, provider="relay")
-    assert (stuck.provider, other.provider) == ("lifi", "relay")
+    assert (stuck.swap.provider, other.swap.provider) == ("lifi", "relay")
     hanging, quick = Hanging(), Script([delivered(scripted.deliver(ASKED), ASKED)], key="relay")
     providers = {"lifi": hanging, "relay": quick}
     poller = Runner(
@@ -178,19 +176,17 @@ def test_a_hanging_provider_holds_up_neither_direct_payments_nor_the_swaps_of_an
     try:
         assert poller.nudge() == 2
         assert hanging.entered.wait(10)
-        eventually(
-            lambda: Payment.objects.get(pk=other.pk).destination_transaction_hash, "the other was asked", 10
-        )
+        eventually(lambda: delivery_hash(Payment.objects.get(pk=other.pk)), "the other was asked", 10)
         assert poller.nudge() == 0, "one thread for each provider"
         direct = scripted.request()
         paid = look_until_decided(submit(direct, pay(scripted.world.second, direct)), scripted.clock)
         assert paid.status == "completed"
         other.refresh_from_db()
         stuck.refresh_from_db()
-        assert (other.status, stuck.bridge_looks) == ("completed", 0)
+        assert (other.status, stuck.swap.polls) == ("completed", 0)
     finally:
         hanging.let_go.set()
-    eventually(lambda: Payment.objects.get(pk=stuck.pk).bridge_looks == 1, "it went on", 10)
+    eventually(lambda: Payment.objects.get(pk=stuck.pk).swap.polls == 1, "it went on", 10)
     eventually(lambda: poller.nudge() == 0 and not poller.busy, "the thread has ended", 10)
 
 
@@ -206,6 +202,9 @@ def test_a_turn_takes_a_batch_at_most_and_the_next_one_the_rest(scripted: Script
         copy.pk, copy.transaction_hash, copy.quote = f"pay_{number:024d}", f"0x{number:064x}", quote
         copies.append(copy)
     Payment.objects.bulk_create(copies)
+    for copy in copies:
+        change(copy, provider="lifi", next_poll_at=timezone.now())
+        add_lookup(copy)
     scripted.provider.says(under_way())
     assert follow_provider("lifi", provider=lambda _: scripted.provider) == BATCH
     assert follow_provider("lifi", provider=lambda _: scripted.provider) == 1

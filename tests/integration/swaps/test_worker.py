@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from payments.models import ConsumedTransfer, Payment, Transition
+from payments.models import ConsumedTransfer, Payment, Swap, Transition
 from tests.leases import end_leases
 from tests.processes import beat, eventually, worker
 from tests.support.swaps.fixtures import NewCustomer
@@ -40,7 +40,7 @@ def test_a_worker_killed_while_the_provider_hangs(
             8,
         )
         working.kill()
-        assert Payment.objects.get(pk=payment_id).lease_until is not None
+        assert Swap.objects.get(pk=payment_id).lease_until is not None
         world.aggregator.set(status="honest")
         # The dead worker's lease runs out (moved on here), and another worker takes over.
         end_leases()

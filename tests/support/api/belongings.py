@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest, Refund
+from payments.models import PaymentRequest, Refund
+from tests.support.payments.rows import new_payment
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Event
 
@@ -33,7 +34,7 @@ def belongings(owner: Merchant) -> dict[str, Any]:
         expiry_check_at=now + timedelta(hours=1),
     )
     lost, unbound = (
-        Payment.objects.create(
+        new_payment(
             request=request,
             chain=chain,
             transaction_hash=f"0x{number:064x}",

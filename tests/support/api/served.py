@@ -15,6 +15,7 @@ from demo.services.process import free_port
 from merchants.models import Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.processes import Process, eventually
+from tests.support.payments.rows import new_payment
 from webhooks.models import Delivery, Event
 
 WALLET = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -50,7 +51,7 @@ def prepare(key: str, merchant: Merchant, token: Token, order: Callable[..., dic
     paid = call("POST", "/api/payment-requests", order())
     call("POST", f"/api/test/payment-requests/{paid['id']}/simulate", {"outcome": "paid"})
     call("POST", "/api/webhooks/test", {})
-    payment = Payment.objects.create(
+    payment = new_payment(
         request=PaymentRequest.objects.get(pk=request["id"]),
         chain=token.chain,
         transaction_hash="0x" + "5a" * 32,

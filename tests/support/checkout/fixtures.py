@@ -8,8 +8,9 @@ import pytest
 
 from chains.models import Chain
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest
+from payments.models import PaymentRequest
 from tests.conftest import Api
+from tests.support.payments.rows import new_payment
 
 HASH = "0x" + "77" * 32
 WHEN = datetime(2026, 11, 3, 5, 4, 9, tzinfo=UTC)
@@ -52,7 +53,7 @@ def receipt(checkout: Create, chain: Chain, merchant: Merchant) -> Callable[...,
                 "bound_by": "reference",
                 "completed_at": WHEN,
             }
-            Payment.objects.create(
+            new_payment(
                 request=PaymentRequest.objects.get(pk=order["id"]), **{"chain": chain, **given, **different}
             )
         return f"/pay/{order['shortcode']}/receipt"

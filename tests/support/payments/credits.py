@@ -16,6 +16,7 @@ from payments.requests.lifecycle import expire_due
 from payments.requests.transitions import move_payment, note_creation
 from payments.verification.outcomes import Completed, Failed
 from payments.verification.storing import store
+from tests.support.payments.rows import change, new_payment
 
 SENDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 CUSTOMER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
@@ -26,7 +27,7 @@ UNIT = 1_050_000
 
 def processing(request: PaymentRequest, **columns: Any) -> Payment:
     """Return a new payment that is being verified."""
-    payment = Payment.objects.create(
+    payment = new_payment(
         request=request,
         chain=request.chain,
         transaction_hash=f"0x{secrets.token_hex(32)}",
@@ -56,25 +57,26 @@ def complete(payment: Payment, units: int, *, at: datetime | None = None) -> Pay
     )
     by = Payment.BoundBy.MANUAL if payment.accepted_by else Payment.BoundBy.REFERENCE
     verdict = Paid(Bound((transfer,), by), block, 64)
-    assert payment.claim_id is not None
-    outcome = Completed(payment, verdict, facts, Finality(confirmations=1))
-    assert store([outcome], payment.claim_id, timezone.now()) == {payment.pk}
+    assert payment.lookup.claim_id is not None
+    outcome = Completed(payment.lookup, verdict, facts, Finality(confirmations=1))
+    assert store([outcome], payment.lookup.claim_id, timezone.now()) == {payment.pk}
     return Payment.objects.select_related("request").get(pk=payment.pk)
 
 
 def complete_again(payment: Payment, units: int, *, at: datetime | None = None) -> Payment:
     """Lease a pending payment and credit it."""
     payment = Payment.objects.select_related("request").get(pk=payment.pk)
-    assert move_payment(payment, Payment.Status.PROCESSING, actor="test", claim_id=uuid.uuid4())
+    assert move_payment(payment, Payment.Status.PROCESSING, actor="test")
+    change(payment, claim_id=uuid.uuid4())
     return complete(payment, units, at=at)
 
 
 def fail(request: PaymentRequest, code: FailureCode = FailureCode.TRANSACTION_REVERTED) -> Payment:
     """Fail a new payment of the request."""
     payment = processing(PaymentRequest.objects.get(pk=request.pk))
-    assert payment.claim_id is not None
+    assert payment.lookup.claim_id is not None
     outcome = Failed(payment, code, "It failed in a test.")
-    assert store([outcome], payment.claim_id, timezone.now()) == {payment.pk}
+    assert store([outcome], payment.lookup.claim_id, timezone.now()) == {payment.pk}
     payment.refresh_from_db()
     return payment
 

@@ -6,6 +6,7 @@ from typing import Any
 from chains.models import Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest, Transition
+from tests.support.payments.rows import new_payment
 from webhooks.models import Delivery
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -38,7 +39,7 @@ def a_payment(request: PaymentRequest, at: datetime, **fields: Any) -> Payment:
     values = {"status": "failed", "next_check_at": None, "failed_at": at, **fields}
     if values["status"] != "failed":
         values["failed_at"] = None
-    return Payment.objects.create(
+    return new_payment(
         request=request,
         chain=request.chain,
         transaction_hash="0x" + f"{number:064x}",

@@ -13,8 +13,9 @@ from django.db import transaction
 from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
 from chains.models import Token
 from merchants.models import Merchant
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Transition
 from payments.requests import transitions
+from tests.support.payments.rows import change, new_payment
 from tests.support.payments.world import make_request, submit
 from tests.verifying import verify_due
 from webhooks.models import Delivery, Event
@@ -138,12 +139,12 @@ def pay_in_some_way(world: World, request: PaymentRequest, kind: str) -> None:
             world.payments.append(submit(other, payment.transaction_hash))
         case "used":
             payment = world.pay(request, exact)
-            earlier = Payment.objects.create(
+            earlier = new_payment(
                 request=world.requests[0],
                 chain=request.chain,
                 transaction_hash=f"0xee{len(world.payments):062x}",
             )
-            Payment.objects.filter(pk=earlier.pk).update(next_check_at=world.now + timedelta(days=1))
+            change(earlier, next_check_at=world.now + timedelta(days=1))
             world.payments.append(earlier)
             ConsumedTransfer.objects.create(
                 chain=request.chain,
@@ -155,7 +156,7 @@ def pay_in_some_way(world: World, request: PaymentRequest, kind: str) -> None:
         case "sighted":
             payment = world.pay(request, exact)
             earlier_block = {"first_block_time": world.now - timedelta(minutes=20), "first_block_number": 1}
-            Payment.objects.filter(pk=payment.pk).update(seen_at=world.now, **earlier_block)
+            change(payment, seen_at=world.now, **earlier_block)
         case "accepted":
             payment = world.pay(request, world.transfer(request, references=()))
             Payment.objects.filter(pk=payment.pk).update(accepted_by="alice", accepted_reason="known")
@@ -191,11 +192,11 @@ def random_world(merchants: Sequence[Merchant], token: Token, now: datetime, see
         request = world.request(choice.choice(merchants), webhook_url=own_url)
         pay_in_some_way(world, request, choice.choice(KINDS))
         bring_into_state(world, request, choice.choice(STATES))
-    world.chain.on_look = lambda: Payment.objects.filter(pk__in=world.lost).update(claim_id=uuid.uuid4())
+    world.chain.on_look = lambda: change(Payment.objects.filter(pk__in=world.lost), claim_id=uuid.uuid4())
     # The order in which they are claimed.
     for place, payment in enumerate(world.payments):
         due = now - timedelta(minutes=30) + timedelta(seconds=place)
-        Payment.objects.filter(pk=payment.pk, next_check_at__lt=now).update(next_check_at=due)
+        change(Payment.objects.filter(pk=payment.pk, lookup__next_check_at__lt=now), next_check_at=due)
     return world
 
 
@@ -209,6 +210,7 @@ def rows_of(world: World) -> list[str]:
     events = {event.pk: event for event in Event.objects.all()}
     lines = [
         *_lines(Payment.objects.all(), "request_id", "transaction_hash"),
+        *_lines(Lookup.objects.all(), "of_payment_id"),
         *_lines(PaymentRequest.objects.all(), "shortcode", leave_out={"reference"}),
         *_lines(ConsumedTransfer.objects.all(), "transaction_hash", "slot"),
         # Of each request in the order in which they were written.

@@ -80,6 +80,6 @@ def look_until_decided(payment: Payment, clock: Clock, looks: int = 50, client: 
         payment.refresh_from_db()
         if not payment.is_open:
             return payment
-        if payment.next_check_at:
-            clock.forward(seconds=max((payment.next_check_at - clock()).total_seconds(), 0) + 0.01)
+        if payment.lookup.next_check_at:
+            clock.forward(seconds=max((payment.lookup.next_check_at - clock()).total_seconds(), 0) + 0.01)
     raise AssertionError(f"{payment.id} is still {payment.status}: {payment.status_detail}")

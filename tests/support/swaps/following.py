@@ -44,8 +44,8 @@ def look_and_follow(
 def step(payment: Payment, clock: Clock, **asked: Any) -> Payment:
     """Push the clock to the payment's next look, and look."""
     payment.refresh_from_db()
-    if payment.next_check_at:
-        clock.forward(seconds=max((payment.next_check_at - clock()).total_seconds(), 0) + 0.01)
+    if payment.due_at:
+        clock.forward(seconds=max((payment.due_at - clock()).total_seconds(), 0) + 0.01)
     look_and_follow(clock, **asked)
     payment.refresh_from_db()
     return payment

@@ -29,6 +29,7 @@ SIZE = Size(requests=3000, deliveries=6000, merchants=20, keys=60)
 LARGE = {
     "payments_paymentrequest",
     "payments_payment",
+    "payments_lookup",
     "payments_consumedtransfer",
     "payments_transition",
     "webhooks_event",

@@ -13,8 +13,9 @@ from pytest_django import Settings
 from chains.models import Token
 from demo.services.process import free_port
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest
+from payments.models import PaymentRequest
 from tests.processes import Process, eventually
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import make_request
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +55,7 @@ def test_work_that_waits_shows_how_long_it_has_waited(
     client: Client, merchant: Merchant, usdc: Token
 ) -> None:
     request = make_request(merchant, usdc, "10", "0x" + "11" * 20)
-    Payment.objects.create(
+    new_payment(
         request=request,
         chain=request.chain,
         transaction_hash="0x" + "ab" * 32,

@@ -15,6 +15,7 @@ from payments.prices import querying
 from payments.providers import registry
 from tests.loopback import Exchange, scripted
 from tests.support.operations.findings import found, levels
+from tests.support.payments.rows import new_payment
 from tests.support.rates.exchanges import Exchanges
 
 
@@ -23,7 +24,7 @@ def test_payments_that_wait_for_long_are_named(
     request_for: Callable[..., PaymentRequest], late: int, level: str
 ) -> None:
     request = request_for()
-    Payment.objects.create(
+    new_payment(
         request=request,
         chain=request.chain,
         transaction_hash="0x" + "ab" * 32,

@@ -6,6 +6,7 @@ from payments.models import Payment
 from tests.browser.conftest import TOUCHED, AddWallet, Create
 from tests.browser.wallets.steps import ON_ITS_WAY, review, send
 from tests.pictures import picture
+from tests.support.payments.rows import change
 from tests.support.payments.world import ON_ITS_WAY as SEEN
 from tests.support.wallets.stub import NAME
 
@@ -51,7 +52,7 @@ def test_payment_under_way_is_shown_on_another_device(
     send(page, review(page, panel, request))
     page.reload()
     expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
-    Payment.objects.update(**SEEN)
+    change(Payment.objects, **SEEN)
     other = browser.new_context(**TOUCHED)
     there = other.new_page()
     there.goto(request["payment_url"])

@@ -20,6 +20,7 @@ from tests.browser.wallets.steps import (
     send,
 )
 from tests.chain import LocalChain
+from tests.support.payments.rows import change, new_payment
 from tests.support.payments.world import ON_ITS_WAY as SEEN
 from tests.support.wallets.stub import LATER, NAME, NEVER, StubWallet
 from tests.verifying import discover_due
@@ -62,7 +63,7 @@ def test_payment_of_a_closed_page_is_found_by_its_reference(
     expect(panel.get_by_test_id("notice")).to_contain_text(OPEN_PROMPT)
     local_chain.rpc("anvil_mine", "0x2")
     assert discover_due(now=lambda: timezone.now() + timedelta(minutes=1)) == 1
-    Payment.objects.update(**SEEN)
+    change(Payment.objects, **SEEN)
     refresh(page)
     expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
     assert Payment.objects.get().transaction_hash == sent
@@ -86,7 +87,7 @@ def test_coins_without_a_reference_are_found_by_their_hash(
     page.get_by_label("Transaction hash").fill(sent)
     send(page, page.get_by_role("button", name="Find my payment"))
     assert Payment.objects.get().transaction_hash == sent
-    Payment.objects.update(**SEEN)
+    change(Payment.objects, **SEEN)
     refresh(page)
     expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
 
@@ -98,7 +99,7 @@ def test_page_that_slept_wakes_where_the_payment_is(
     order = create(redirect_url=f"{SHOP}/done")
     page.goto(order["payment_url"])
     expect(panel.get_by_role("heading", name="Pay with your wallet")).to_be_visible()
-    Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH)
+    new_payment(request_id=order["id"], chain=chain, transaction_hash=HASH)
     complete(order)
     page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
     # The customer waited for exactly this.
@@ -135,7 +136,7 @@ def test_overpaid_amount_is_at_the_head_of_the_page(
     page: Page, panel: Locator, create: Create, chain: Chain
 ) -> None:
     order = create()
-    Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH)
+    new_payment(request_id=order["id"], chain=chain, transaction_hash=HASH)
     complete(order, paid=12_500_000)
     page.goto(order["payment_url"])
     expect(panel).to_contain_text("You paid 2.00 USDC more than requested")

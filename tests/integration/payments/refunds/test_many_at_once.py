@@ -32,11 +32,11 @@ UNIT = 500_000
 def look_until_none_is_open(clock: Clock) -> None:
     for _ in range(60):
         look(clock)
-        waiting = Payment.objects.filter(status__in=Payment.OPEN).order_by("next_check_at").first()
+        waiting = Payment.objects.filter(status__in=Payment.OPEN).order_by("lookup__next_check_at").first()
         if waiting is None:
             return
-        assert waiting.next_check_at is not None
-        clock.forward(seconds=max((waiting.next_check_at - clock()).total_seconds(), 0) + 0.01)
+        assert waiting.lookup.next_check_at is not None
+        clock.forward(seconds=max((waiting.lookup.next_check_at - clock()).total_seconds(), 0) + 0.01)
     raise AssertionError("payments are still open")
 
 

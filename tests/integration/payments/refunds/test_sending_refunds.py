@@ -18,6 +18,7 @@ from payments.verification.finality import CHECKS_BEFORE_ALERT
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.integration.payments.refunds.conftest import CUSTOMER
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import Clock, look, look_until_decided, make_request, pay, submit
 from tests.verifying import check_finality, discover_due
 from webhooks.models import Event
@@ -52,7 +53,7 @@ def carrier_of(refund: dict[str, Any]) -> PaymentRequest:
 
 def submit_freely(request: PaymentRequest, hash_: str) -> Payment:
     """Store the hash although it is consumed, as if it had been submitted before that."""
-    return Payment.objects.create(request=request, chain=request.chain, transaction_hash=hash_)
+    return new_payment(request=request, chain=request.chain, transaction_hash=hash_)
 
 
 def now(api: Api, refund: dict[str, Any]) -> dict[str, Any]:

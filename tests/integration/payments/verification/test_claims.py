@@ -12,6 +12,7 @@ from payments.verification.outcomes import Failed
 from payments.verification.storing import store
 from tests.chain import LocalChain
 from tests.leases import end_leases
+from tests.support.payments.rows import change
 from tests.support.payments.world import Clock, look, pay, submit
 from tests.verifying import claim_due, verify_on_chain
 
@@ -22,14 +23,14 @@ def test_a_claimed_payment_is_left_alone_until_its_lease_runs_out(
     request, clock = request_for(), Clock()
     payment = submit(request, pay(local_chain, request))
     lease, claimed = claim_due(clock())
-    assert [p.pk for p in claimed] == [payment.pk]
+    assert [each.payment_id for each in claimed] == [payment.pk]
     assert look(clock) == 0
     end_leases()
     assert look(clock) == 1
     payment.refresh_from_db()
     assert payment.status == Payment.Status.COMPLETED
     # The first worker wakes up now.
-    late = Failed(claimed[0], FailureCode.TRANSACTION_REVERTED, "late")
+    late = Failed(claimed[0].payment, FailureCode.TRANSACTION_REVERTED, "late")
     assert store([late], lease.claim_id, clock()) == set()
     payment.refresh_from_db()
     assert payment.status == Payment.Status.COMPLETED
@@ -46,7 +47,7 @@ def test_a_result_without_the_claim_is_dropped_whole(
 
         def look_up(self, hashes: Any, **options: Any) -> Any:
             snapshot = get_client(request.chain).look_up(hashes, **options)
-            Payment.objects.filter(pk=payment.pk).update(claim_id=uuid.uuid4())
+            change(payment, claim_id=uuid.uuid4())
             return snapshot
 
     look(clock, client=lambda chain: Slow())
@@ -60,7 +61,7 @@ def test_of_a_payment_whose_lease_was_lost_between_two_questions_nothing_more_is
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain
 ) -> None:
     kept, lost = (submit(request, pay(local_chain, request)) for request in (request_for(), request_for()))
-    Payment.objects.update(nonce=10**9, from_address=local_chain.payer, attempts=1)
+    change(Payment.objects, nonce=10**9, from_address=local_chain.payer, attempts=1)
     lease, claimed = claim_due(Clock()())
     before = Payment.objects.values().get(pk=lost.pk)
     asked: list[list[str]] = []
@@ -69,7 +70,7 @@ def test_of_a_payment_whose_lease_was_lost_between_two_questions_nothing_more_is
         """A client that takes long for its first answer."""
 
         def transaction_counts(self, senders: Any) -> dict[str, int]:
-            lease.end(lost.pk)
+            lease.end(lost.lookup.pk)
             return dict.fromkeys(senders, 0)
 
         def look_up(self, hashes: Any, **options: Any) -> Any:

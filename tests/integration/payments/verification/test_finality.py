@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest
 from payments.refunds.services import refundable
 from payments.verification import finality
 from payments.verification.finality import CHECKS_BEFORE_ALERT
@@ -34,7 +34,7 @@ def test_a_block_that_stands_closes_the_matter(completed: Payment, local_chain: 
     clock = Clock()
     at_finality(clock, local_chain)
     completed.refresh_from_db()
-    assert (completed.reorged, completed.finality_check_at) == (False, None)
+    assert (completed.reorged, completed.lookup.finality_check_at) == (False, None)
     clock.forward(days=1)
     assert check_finality(now=clock) == 0
 
@@ -45,7 +45,7 @@ def test_before_finality_nothing_is_concluded(completed: Payment) -> None:
     check_finality(now=clock)
     completed.refresh_from_db()
     assert not completed.reorged
-    assert completed.finality_check_at is not None
+    assert completed.lookup.finality_check_at is not None
 
 
 def test_a_block_that_vanished_is_flagged_and_told_once(completed: Payment, local_chain: LocalChain) -> None:
@@ -64,7 +64,9 @@ def test_a_block_that_vanished_is_flagged_and_told_once(completed: Payment, loca
     clock.forward(days=31)
     assert check_finality(now=clock) == 1
     completed.refresh_from_db()
-    assert (completed.reorged, completed.finality_check_at) == (True, None), "it is watched for 30 days"
+    assert (completed.reorged, completed.lookup.finality_check_at) == (True, None), (
+        "it is watched for 30 days"
+    )
     assert Event.objects.filter(type="payment.reorged").count() == 1
 
 
@@ -90,13 +92,13 @@ def test_reorged_ends_when_transaction_is_mined_again(completed: Payment, local_
     assert refundable(request).left == request.amount, "the money can be refunded again"
     at_finality(clock, local_chain)
     completed.refresh_from_db()
-    assert completed.finality_check_at is None
+    assert completed.lookup.finality_check_at is None
 
 
 def test_a_transaction_mined_again_in_another_block_is_still_paid(
     completed: Payment, local_chain: LocalChain
 ) -> None:
-    clock, first_block = Clock(), completed.block_hash
+    clock, first_block = Clock(), completed.lookup.block_hash
     raw = local_chain.rpc("eth_getRawTransactionByHash", completed.transaction_hash)
     local_chain.reorganise()
     if local_chain.rpc("eth_getTransactionByHash", completed.transaction_hash) is None:
@@ -104,7 +106,7 @@ def test_a_transaction_mined_again_in_another_block_is_still_paid(
     at_finality(clock, local_chain)
     completed.refresh_from_db()
     assert not completed.reorged
-    assert completed.block_hash != first_block
+    assert completed.lookup.block_hash != first_block
     assert not Event.objects.filter(type="payment.reorged").exists()
 
 
@@ -113,18 +115,18 @@ def test_one_payments_trouble_does_not_keep_the_others_from_finality(
 ) -> None:
     requests = [request_for() for _ in range(3)]
     payments = [look_until_decided(submit(each, pay(local_chain, each)), Clock()) for each in requests]
-    odd = min(payments, key=lambda payment: payment.finality_check_at or payment.created_at)
+    odd = min(payments, key=lambda payment: payment.lookup.finality_check_at or payment.created_at)
     settle = finality._check_completed
 
-    def failing(payment: Payment, *given: Any) -> None:
-        if payment.pk == odd.pk:
+    def failing(lookup: Lookup, *given: Any) -> None:
+        if lookup.payment_id == odd.pk:
             raise ValueError("something odd")
-        settle(payment, *given)
+        settle(lookup, *given)
 
     monkeypatch.setattr(finality, "_check_completed", failing)
     clock = Clock()
     local_chain.mine(70)
     clock.forward(minutes=3)
     assert check_finality(now=clock) == 3
-    waiting = Payment.objects.filter(finality_check_at__isnull=False)
+    waiting = Payment.objects.filter(lookup__finality_check_at__isnull=False)
     assert [payment.pk for payment in waiting] == [odd.pk]

@@ -25,7 +25,7 @@ def test_it_is_looked_for_eleven_times_with_doubling_pauses(
         payment.refresh_from_db()
         if look_number < 10:
             assert (payment.status, payment.attempts) == (Payment.Status.PROCESSING, look_number + 1)
-            pauses.append((payment.next_check_at - clock()).total_seconds())
+            pauses.append((payment.lookup.next_check_at - clock()).total_seconds())
             assert look(clock) == 0, "looked before it was due"
             clock.forward(seconds=pauses[-1] + 0.01)
     for number, pause in enumerate(pauses):

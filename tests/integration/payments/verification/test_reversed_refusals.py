@@ -87,7 +87,7 @@ def test_the_finality_check_alone_credits_it(reverted: Reverted) -> None:
     reverted.succeed()
     at_finality(clock)
     payment.refresh_from_db()
-    assert (payment.status, payment.retries, payment.finality_check_at) == ("pending", 0, None)
+    assert (payment.status, payment.retries, payment.lookup.finality_check_at) == ("pending", 0, None)
     assert "reorganised" in Transition.objects.latest("id").reason
     is_credited(payment, clock)
 
@@ -132,12 +132,12 @@ def test_in_a_final_block_it_stays_and_can_not_be_retried(
     payment = failed(reverted, clock)
     at_finality(clock)
     payment.refresh_from_db()
-    assert payment.finality_check_at is not None, "not final yet"
+    assert payment.lookup.finality_check_at is not None, "not final yet"
     local_chain.mine(70)
     at_finality(clock)
     written = Transition.objects.count()
     payment.refresh_from_db()
-    assert (payment.status, payment.finality_check_at, payment.retries_left) == ("failed", None, 0)
+    assert (payment.status, payment.lookup.finality_check_at, payment.retries_left) == ("failed", None, 0)
     with pytest.raises(ApiError) as refusal:
         retry_payment(payment, actor="test")
     assert refusal.value.problems[0].code == "payment_not_retryable"
@@ -156,7 +156,7 @@ def test_before_the_depth_it_is_no_failure_and_holds_nothing(
     payment.refresh_from_db()
     assert (payment.status, payment.likely_failure) == ("processing", "transaction_reverted")
     assert "failed on the chain" in payment.status_detail
-    assert (payment.is_in_flight, payment.is_bound, payment.confirmations) == (False, False, 1)
+    assert (payment.is_in_flight, payment.is_bound, payment.lookup.confirmations) == (False, False, 1)
     assert covering_payment(request_, clock()) is None
     assert not Event.objects.exists()
     cancel_request(request_.pk, actor="test")
@@ -173,7 +173,7 @@ def test_reorganisation_before_the_depth_fails_no_payment(
     clock.forward(seconds=5)
     look(clock)
     payment.refresh_from_db()
-    assert (payment.status, payment.likely_failure, payment.block_number) == ("processing", "", None)
+    assert (payment.status, payment.likely_failure, payment.lookup.block_number) == ("processing", "", None)
     reverted.succeed()
     local_chain.mine(3)
     is_credited(payment, clock)
@@ -190,7 +190,7 @@ def test_the_first_block_decides_whether_it_was_paid_in_time(
     payment = submit(request_, local_chain.send_raw(raw))
     look(clock)
     payment.refresh_from_db()
-    first = payment.first_block_time
+    first = payment.lookup.first_block_time
     assert first is not None
     local_chain.reorganise()
     local_chain.rpc("anvil_dropTransaction", payment.transaction_hash)
@@ -200,9 +200,9 @@ def test_the_first_block_decides_whether_it_was_paid_in_time(
     local_chain.mine(3)
     look_until_decided(payment, clock)
     request_.refresh_from_db()
-    assert payment.block_time is not None
-    assert payment.block_time > request_.expires_at
-    assert (payment.first_block_time, payment.status) == (first, "completed")
+    assert payment.lookup.block_time is not None
+    assert payment.lookup.block_time > request_.expires_at
+    assert (payment.lookup.first_block_time, payment.status) == (first, "completed")
     assert (request_.status, request_.paid_late) == ("completed", False)
 
 

@@ -25,8 +25,8 @@ def not_mining(local_chain: LocalChain) -> Iterator[None]:
 def check_now(payment: Payment, clock: Clock) -> Payment:
     """Look when it is due."""
     payment.refresh_from_db()
-    assert payment.next_check_at
-    clock.forward(seconds=max((payment.next_check_at - clock()).total_seconds(), 0) + 0.01)
+    assert payment.lookup.next_check_at
+    clock.forward(seconds=max((payment.lookup.next_check_at - clock()).total_seconds(), 0) + 0.01)
     assert look(clock) == 1
     payment.refresh_from_db()
     return payment
@@ -44,9 +44,9 @@ def test_it_waits_for_the_depth_that_the_chain_asks_for(
     payment = submit(request, pay(local_chain, request))
     for depth in (1, 2, 3):
         check_now(payment, clock)
-        assert (payment.status, payment.confirmations) == (Payment.Status.PROCESSING, depth)
+        assert (payment.status, payment.lookup.confirmations) == (Payment.Status.PROCESSING, depth)
         assert payment.status_detail == f"In a block; {depth} of 4 confirmations."
-        assert (payment.confirmations_required, payment.is_in_flight) == (4, True)
+        assert (payment.lookup.confirmations_required, payment.is_in_flight) == (4, True)
         assert not ConsumedTransfer.objects.exists()
         local_chain.mine()
     assert check_now(payment, clock).status == Payment.Status.COMPLETED
@@ -60,7 +60,7 @@ def test_it_waits_for_the_block_that_the_network_calls_finalized(
     request, clock = request_for(), Clock()
     payment = submit(request, pay(local_chain, request))
     check_now(payment, clock)
-    assert (payment.status, payment.confirmations_required) == (Payment.Status.PROCESSING, None)
+    assert (payment.status, payment.lookup.confirmations_required) == (Payment.Status.PROCESSING, None)
     assert "finalized" in payment.status_detail
     local_chain.mine(70)  # two epochs of 32 slots
     assert check_now(payment, clock).status == Payment.Status.COMPLETED
@@ -75,7 +75,7 @@ def test_in_the_pool_it_is_seen_but_not_in_flight(
     for _ in range(12):
         check_now(payment, clock)
     assert (payment.status, payment.attempts) == (Payment.Status.PROCESSING, 0)
-    assert (payment.block_number, payment.is_in_flight) == (None, False)
+    assert (payment.lookup.block_number, payment.is_in_flight) == (None, False)
     assert payment.status_detail == "Seen by the network; not in a block yet."
 
 
@@ -87,8 +87,8 @@ def test_dead_nodes_use_no_retry_and_are_asked_again_within_five_minutes(
     Chain.objects.filter(pk=chain.pk).update(rpc_urls=[DEAD_NODE])
     for _ in range(15):
         check_now(payment, clock)
-        assert payment.next_check_at
-        assert payment.next_check_at - clock() <= timedelta(minutes=5)
+        assert payment.lookup.next_check_at
+        assert payment.lookup.next_check_at - clock() <= timedelta(minutes=5)
     assert (payment.status, payment.attempts) == (Payment.Status.PROCESSING, 0)
     assert "have not answered since" in payment.status_detail
     Chain.objects.filter(pk=chain.pk).update(rpc_urls=[local_chain.url])
@@ -118,16 +118,16 @@ def test_a_reorganisation_before_the_depth_sends_it_back_to_waiting(
     raw = local_chain.rpc("eth_getRawTransactionByHash", sent)
     payment = submit(request, sent)
     check_now(payment, clock)
-    first_block = payment.block_hash
+    first_block = payment.lookup.block_hash
     local_chain.reorganise()
     check_now(payment, clock)
     assert payment.status == Payment.Status.PROCESSING
-    assert (payment.confirmations, payment.is_in_flight) == (0, False)
+    assert (payment.lookup.confirmations, payment.is_in_flight) == (0, False)
     assert not ConsumedTransfer.objects.exists()
     if local_chain.rpc("eth_getTransactionByHash", sent) is None:
         local_chain.rpc("eth_sendRawTransaction", raw)
     local_chain.mine(3)
     look_until_decided(payment, clock)
     assert payment.status == Payment.Status.COMPLETED
-    assert payment.block_hash != first_block
+    assert payment.lookup.block_hash != first_block
     assert ConsumedTransfer.objects.count() == 1

@@ -11,6 +11,7 @@ from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transitio
 from payments.submission.hashes import sight_for_merchant, submit_for_merchant, submit_hash
 from tests.chain import LocalChain
 from tests.conftest import Api
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import Clock, look, look_until_decided, submit, unsigned
 from webhooks.models import Event
 
@@ -140,7 +141,7 @@ def test_faster_of_two_submitted_hashes_continues_silently(
     request, clock = request_for(), Clock()
     payment = waiting_in_the_pool(request, local_chain, clock)
     fast = next_in_line(local_chain, payment, unsigned(local_chain, request))
-    other = Payment.objects.create(request=request, chain=request.chain, transaction_hash=fast)
+    other = new_payment(request=request, chain=request.chain, transaction_hash=fast)
     local_chain.mine()
     look_until_decided(payment, clock, client=without_nonces)
     other.refresh_from_db()

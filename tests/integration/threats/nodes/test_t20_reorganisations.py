@@ -29,8 +29,8 @@ def test_reorganised_payment_counts_once_when_mined_again(
         local_chain.mine(depth - 1)
     look(clock)
     payment.refresh_from_db()
-    first_block = payment.block_hash
-    assert (payment.status, payment.confirmations) == (Payment.Status.PROCESSING, depth)
+    first_block = payment.lookup.block_hash
+    assert (payment.status, payment.lookup.confirmations) == (Payment.Status.PROCESSING, depth)
 
     local_chain.reorganise(depth)
     clock.forward(seconds=5)
@@ -44,6 +44,6 @@ def test_reorganised_payment_counts_once_when_mined_again(
     local_chain.mine(depth + 1)
     look_until_decided(payment, clock)
     assert payment.status == Payment.Status.COMPLETED
-    assert payment.block_hash != first_block
+    assert payment.lookup.block_hash != first_block
     assert ConsumedTransfer.objects.count() == 1
     assert Event.objects.filter(type="payment.succeeded").count() == 1

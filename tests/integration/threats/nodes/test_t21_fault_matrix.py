@@ -123,9 +123,9 @@ class World:
         """Look at the payment as often, each time when it is due."""
         for _ in range(times):
             payment.refresh_from_db()
-            if payment.next_check_at:
+            if payment.lookup.next_check_at:
                 self.clock.forward(
-                    seconds=max((payment.next_check_at - self.clock()).total_seconds(), 0) + 0.01
+                    seconds=max((payment.lookup.next_check_at - self.clock()).total_seconds(), 0) + 0.01
                 )
             look(self.clock, lambda _: self.client)
         payment.refresh_from_db()

@@ -45,7 +45,9 @@ class Scam:
             payment.refresh_from_db()
             if not payment.is_open:
                 break
-            self.clock.forward(seconds=max((payment.next_check_at - self.clock()).total_seconds(), 0) + 0.01)
+            self.clock.forward(
+                seconds=max((payment.lookup.next_check_at - self.clock()).total_seconds(), 0) + 0.01
+            )
         self.request.refresh_from_db()
         return payment
 
@@ -146,7 +148,7 @@ def test_forged_head_of_one_node_adds_no_confirmations(scam: Scam, chain: Chain)
     scam.chain.mine()
     scam.nodes[0].break_with(fault_proxy.forged("eth_getBlockByNumber", far_ahead))
     payment = scam.decide(mined, looks=3)
-    assert (payment.status, payment.confirmations) == (Status.PROCESSING, 2)
+    assert (payment.status, payment.lookup.confirmations) == (Status.PROCESSING, 2)
     assert nothing_was_credited(scam.request)
     scam.chain.mine(48)
     assert scam.decide(mined).status == Status.COMPLETED

@@ -65,7 +65,7 @@ def test_confirmed_payment_is_shown_until_finalized(
         payment.refresh_from_db()
         assert payment.status == Payment.Status.PROCESSING
         assert "finalized" in payment.status_detail
-        assert (payment.attempts, payment.confirmations > 0) == (0, True)
+        assert (payment.attempts, payment.lookup.confirmations > 0) == (0, True)
         assert_unpaid(request_)
     finally:
         local_ledger.rpc("surfnet_resumeClock")
@@ -85,7 +85,7 @@ def test_payment_dropped_after_confirmation_is_never_paid(
         payment, clock = submit(request_, signature), Clock()
         look(clock)
         payment.refresh_from_db()
-        assert payment.block_number is not None
+        assert payment.lookup.block_number is not None
         assert_unpaid(request_)
 
         node.break_with(forged("getSignatureStatuses", with_commitment(None)))
@@ -107,7 +107,7 @@ def test_processed_transaction_has_no_block_yet(
         payment = submit(request_, signature)
         look()
         payment.refresh_from_db()
-        assert (payment.status, payment.block_number) == (Payment.Status.PROCESSING, None)
+        assert (payment.status, payment.lookup.block_number) == (Payment.Status.PROCESSING, None)
         assert_unpaid(request_)
 
 

@@ -8,9 +8,10 @@ import pytest
 from django.conf import LazySettings
 
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest
+from payments.models import PaymentRequest
 from tests.conftest import Api
 from tests.integration.checkout.test_page import Checkout, page
+from tests.support.payments.rows import new_payment
 
 ORDER = "ORDER-4711"
 
@@ -51,9 +52,7 @@ def test_a_simulated_payment_is_marked_wherever_it_runs(
     api = f"/api/public/payment-requests/{order['id']}"
     assert public.get(api).json()["is_test"] is False
     request = PaymentRequest.objects.get(pk=order["id"])
-    Payment.objects.create(
-        request=request, chain=request.chain, transaction_hash="0x" + "12" * 32, is_simulated=True
-    )
+    new_payment(request=request, chain=request.chain, transaction_hash="0x" + "12" * 32, is_simulated=True)
     assert public.get(api).json()["is_test"] is True
     assert (
         '<aside class="test-mark" id="test-mark" aria-labelledby="test-mark-text">'

@@ -11,6 +11,7 @@ from merchants.models import Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.chain import LocalChain
 from tests.conftest import Api
+from tests.support.payments.rows import new_payment
 
 Checkout = Callable[..., dict[str, Any]]
 PAY = {"en": "Pay with your wallet", "de": "Mit Ihrer Wallet zahlen", "fr": "Payer avec votre portefeuille"}
@@ -104,7 +105,7 @@ def test_amounts_and_addresses_are_not_translated(
 def test_failure_is_shown_in_the_language_of_the_page(public: Api, checkout: Checkout, tag: str) -> None:
     order = checkout()
     request = PaymentRequest.objects.get(pk=order["id"])
-    Payment.objects.create(
+    new_payment(
         request=request,
         chain=request.chain,
         transaction_hash="0x" + "12" * 32,

@@ -17,6 +17,7 @@ from payments.refunds import claims, services
 from payments.refunds.claims import LIFETIME
 from payments.requests.lifecycle import lock_request
 from payments.sandbox import payments as sandbox_payments
+from tests.support.payments.rows import new_payment
 from tests.support.portal.payment_rows import SENDER
 from tests.support.portal.refund_rows import OTHER, WHY, carrier_of, create, everything, fresh, pay
 
@@ -87,9 +88,7 @@ def changed(paid: PaymentRequest, patch: pytest.MonkeyPatch) -> Refund:
 def processing(paid: PaymentRequest, patch: pytest.MonkeyPatch) -> Refund:
     refund = ready(paid, patch)
     carrier = carrier_of(refund)
-    Payment.objects.create(
-        request=carrier, chain=carrier.chain, transaction_hash=f"0x{1:064x}", is_in_flight=True
-    )
+    new_payment(request=carrier, chain=carrier.chain, transaction_hash=f"0x{1:064x}", is_in_flight=True)
     return refund
 
 

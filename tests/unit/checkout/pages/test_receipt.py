@@ -58,7 +58,7 @@ def test_delivery_links_to_destination_explorer(public: Api, receipt: Receipt) -
     far = Chain.objects.create(
         id=777, name="Far", chain_type="evm", rpc_urls=[], explorer_url="https://far.example"
     )
-    path = receipt(chain=far, type="swap", provider="lifi", destination_transaction_hash="0x" + "56" * 32)
+    path = receipt(chain=far, type="swap", provider="lifi", delivery_hash="0x" + "56" * 32)
     text = public.get(path).content.decode()
     assert f"{EXPLORER}/tx/0x{'56' * 32}</code></a>" in text
     assert "far.example" not in text

@@ -12,6 +12,7 @@ from merchants.models import ApiKey, Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.conftest import Api
 from tests.integration.checkout.test_page import Checkout
+from tests.support.payments.rows import new_payment
 
 MAIL, SITE = "help@bakery.example", "https://bakery.example/help"
 PAST = timezone.now() - timedelta(minutes=5)
@@ -38,7 +39,7 @@ def test_each_failure_names_the_contact_and_the_code(public: Api, checkout: Chec
     Merchant.objects.update(support_email=MAIL)
     order = checkout()
     request = PaymentRequest.objects.get(pk=order["id"])
-    Payment.objects.create(
+    new_payment(
         request=request,
         chain=request.chain,
         transaction_hash="0x" + "12" * 32,
@@ -98,7 +99,7 @@ def test_no_page_has_private_data_of_the_merchant(
         webhook_url="https://hooks.example/secret-path",
     )
     request = PaymentRequest.objects.get(pk=order["id"])
-    Payment.objects.create(
+    new_payment(
         request=request, chain=request.chain, transaction_hash="0x" + "12" * 32, status="completed",
         from_address="0x" + "ab" * 20, amount_received=10_500_000, bound_by="reference", completed_at=PAST,
     )  # fmt: skip

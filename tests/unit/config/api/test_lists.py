@@ -16,6 +16,7 @@ from merchants.services import issue_key
 from payments.models import Payment, PaymentRequest
 from tests.conftest import Api
 from tests.support.api.fixtures import error_of
+from tests.support.payments.rows import new_payment
 from webhooks.models import Delivery, Event
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -82,7 +83,7 @@ def shelf(
         )
 
     def payment(at: float) -> Payment:
-        return Payment.objects.create(
+        return new_payment(
             request=paid,
             chain=coin.chain,
             transaction_hash=f"0x{Payment.objects.count():064x}",
@@ -226,7 +227,7 @@ def test_the_payments_of_one_request_are_no_cursors_for_another(
     api: Api, make: Callable[..., PaymentRequest], coin: Token
 ) -> None:
     one, other = make(0), make(1)
-    payment = Payment.objects.create(request=one, chain=coin.chain, transaction_hash="0x1")
+    payment = new_payment(request=one, chain=coin.chain, transaction_hash="0x1")
     assert api.get(f"{REQUESTS}/{one.id}/payments?starting_after={payment.id}").status_code == 200
     assert api.get(f"{REQUESTS}/{other.id}/payments?starting_after={payment.id}").status_code == 400
     assert ids(api.get(f"{REQUESTS}/{other.id}/payments")) == []
@@ -236,7 +237,7 @@ def test_what_is_listed_looks_like_what_is_retrieved(
     api: Api, make: Callable[..., PaymentRequest], coin: Token
 ) -> None:
     request = make(0)
-    Payment.objects.create(request=request, chain=coin.chain, transaction_hash="0x1")
+    new_payment(request=request, chain=coin.chain, transaction_hash="0x1")
     (listed,) = api.get(REQUESTS).json()["data"]
     retrieved = api.get(f"{REQUESTS}/{request.id}").json()
     payments = retrieved.pop("payments")

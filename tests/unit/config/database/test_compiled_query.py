@@ -1,6 +1,7 @@
 """Queries that are compiled once: the same rows as the ORM's, for any values, and the same errors."""
 
 import uuid
+from typing import Any
 
 import pytest
 from django.db import DataError, OperationalError, transaction
@@ -8,7 +9,8 @@ from django.db import DataError, OperationalError, transaction
 from chains.models import Chain, Token
 from config.database.compiled_query import CompiledInsert, CompiledQuery, run
 from merchants.models import Merchant
-from tests.support.payments.world import make_request
+from payments.models import Payment, Swap, delivery_of, swap_of
+from tests.support.payments.world import make_request, submit
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +59,24 @@ def test_a_value_is_never_part_of_the_statement() -> None:
     Merchant.objects.create(name="One")
     assert by_name().rows(name="' OR 1=1 --") == []
     assert by_name().rows(name="%s %(name)s") == []
+
+
+def test_joined_rows_are_read_with_their_row(
+    merchant: Merchant, token: Token, django_assert_num_queries: Any
+) -> None:
+    request = make_request(merchant, token, "1", RECIPIENT)
+    swap, direct = (submit(request, f"0x{number:064x}") for number in (1, 2))
+    Swap.objects.create(payment=swap, provider="lifi", polls=3)
+    query: CompiledQuery[Payment] = CompiledQuery(
+        lambda id: Payment.objects.filter(pk=id).select_related("lookup", "swap__delivery"), id="an id"
+    )
+    with django_assert_num_queries(2):
+        first, second = query.first(id=swap.pk), query.first(id=direct.pk)
+        assert first is not None
+        assert second is not None
+        assert (first.swap.provider, first.swap.polls, delivery_of(first)) == ("lifi", 3, None)
+        assert (first.lookup.transaction_hash, first.lookup.payment) == (swap.transaction_hash, swap)
+        assert (second.lookup.transaction_hash, swap_of(second)) == (direct.transaction_hash, None)
 
 
 def test_parameter_changed_by_the_query_fails_to_compile() -> None:

@@ -16,12 +16,13 @@ from config.due_work import leases
 from config.due_work.leases import DURATION, Heartbeat, Lease
 from config.due_work.statements import STATEMENTS, filled_in
 from merchants.models import Merchant
-from payments.models import DiscoveryCursor, FailureCode, MerchantCursor, Payment
+from payments.models import DiscoveryCursor, FailureCode, Lookup, MerchantCursor, Payment
 from payments.verification.outcomes import Failed, missing
 from payments.verification.storing import store
 from tests.leases import end_leases
 from tests.processes import eventually
 from tests.support.payments.fake_search import FakeChain, model_token, watch_many
+from tests.support.payments.rows import change
 from tests.support.payments.world import Clock, make_request, submit
 from tests.threads import at_once
 from tests.verifying import claim_due, discover_due
@@ -50,14 +51,14 @@ def heartbeat(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heartbeat]:
     eventually(lambda: running._thread is None, "the thread ended by itself")
 
 
-def lease_until(payment: Payment) -> object:
-    return Payment.objects.values_list("lease_until", flat=True).get(pk=payment.pk)
+def lease_until(lookup: Lookup) -> object:
+    return Lookup.objects.values_list("lease_until", flat=True).get(pk=lookup.pk)
 
 
-def renewals(lease: Lease, payment: Payment) -> Callable[[], bool]:
+def renewals(lease: Lease, lookup: Lookup) -> Callable[[], bool]:
     """Return whether the row's lease has been renewed since now."""
-    before = lease_until(payment)
-    return lambda: lease_until(payment) != before
+    before = lease_until(lookup)
+    return lambda: lease_until(lookup) != before
 
 
 def test_stuck_payments_are_reclaimed_when_their_leases_end(payments: list[Payment]) -> None:
@@ -67,12 +68,12 @@ def test_stuck_payments_are_reclaimed_when_their_leases_end(payments: list[Payme
     end_leases()
     second, again = claim_due(timezone.now())
     assert {each.pk for each in again} == {each.pk for each in claimed}
-    assert set(Payment.objects.values_list("claim_id", flat=True)) == {second.claim_id}
+    assert set(Payment.objects.values_list("lookup__claim_id", flat=True)) == {second.claim_id}
     # The first worker wakes up now.
     now = timezone.now()
-    late = [Failed(claimed[0], FailureCode.TRANSACTION_REVERTED, "late"), missing(claimed[1], now)]
+    late = [Failed(claimed[0].payment, FailureCode.TRANSACTION_REVERTED, "late"), missing(claimed[1], now)]
     assert store(late, first.claim_id, now) == set()
-    assert set(Payment.objects.values_list("claim_id", "status", "attempts")) == {
+    assert set(Payment.objects.values_list("lookup__claim_id", "status", "lookup__attempts")) == {
         (second.claim_id, "processing", 0)
     }
 
@@ -81,12 +82,12 @@ def test_a_row_that_another_claimer_has_locked_is_skipped_and_no_two_claims_over
     payments: list[Payment],
 ) -> None:
     with transaction.atomic():
-        Payment.objects.select_for_update().get(pk=payments[0].pk)
+        Lookup.objects.select_for_update().get(of_payment=payments[0])
         [(_, others)] = at_once([lambda: claim_due(timezone.now())])
-        assert {each.pk for each in others} == {each.pk for each in payments[1:]}
+        assert {each.payment_id for each in others} == {each.pk for each in payments[1:]}
     end_leases()
     taken = at_once([lambda: claim_due(timezone.now())] * 8)
-    ids = [each.pk for _, claimed in taken for each in claimed]
+    ids = [each.payment_id for _, claimed in taken for each in claimed]
     assert sorted(ids) == sorted(each.pk for each in payments)
 
 
@@ -95,8 +96,8 @@ def test_a_heartbeat_renews_its_own_rows_and_no_foreign_claim(
 ) -> None:
     lease, claimed = claim_due(timezone.now())
     own, foreign, ended = claimed[:3]
-    Payment.objects.filter(pk=foreign.pk).update(claim_id=uuid.uuid4())
-    Payment.objects.filter(pk=ended.pk).update(lease_until=Now() - timedelta(milliseconds=1))
+    change(foreign.payment, claim_id=uuid.uuid4())
+    change(ended.payment, lease_until=Now() - timedelta(milliseconds=1))
     before = {each.pk: lease_until(each) for each in (foreign, ended)}
     is_renewed = renewals(lease, own)
     heartbeat.keep(lease)
@@ -121,7 +122,7 @@ def test_a_row_that_is_being_written_holds_up_no_other_rows_renewal(
 ) -> None:
     lease, claimed = claim_due(timezone.now())
     with transaction.atomic():
-        Payment.objects.filter(pk=claimed[0].pk).update(attempts=1)
+        change(claimed[0].payment, attempts=1)
         before = lease_until(claimed[1])
         heartbeat.keep(lease)
         eventually(lambda: at_once([lambda: lease_until(claimed[1])]) != [before], "the other was renewed")
@@ -153,14 +154,14 @@ def test_a_worker_whose_clock_is_wrong_neither_takes_a_held_payment_nor_holds_on
     payments: list[Payment], minutes: int
 ) -> None:
     clock = Clock()
-    Payment.objects.update(next_check_at=clock() - timedelta(minutes=11))
+    change(Payment.objects, next_check_at=clock() - timedelta(minutes=11))
     claim_due(clock())
     clock.forward(minutes=minutes)
     assert claim_due(clock())[1] == []
     end_leases()
     assert len(claim_due(clock())[1]) == 6
     with connection.cursor() as cursor:
-        cursor.execute("SELECT max(lease_until - now()) FROM payments_payment")
+        cursor.execute("SELECT max(lease_until - now()) FROM payments_lookup")
         assert cursor.fetchone()[0] <= DURATION
 
 
@@ -209,7 +210,7 @@ def test_the_renewal_is_one_statement_that_finds_its_rows_by_their_keys(payments
         cursor.execute("SET enable_seqscan = off")
         try:
             values = {"keys": [each.pk for each in claimed], "claim_id": lease.claim_id, "duration": DURATION}
-            cursor.execute("EXPLAIN " + filled_in(STATEMENTS["renew"], Payment), values)
+            cursor.execute("EXPLAIN " + filled_in(STATEMENTS["renew"], Lookup), values)
             plan = "\n".join(row[0] for row in cursor.fetchall())
         finally:
             cursor.execute("RESET enable_seqscan")

@@ -13,14 +13,16 @@ from chains.models import Token
 from config.due_work.leases import DURATION
 from config.due_work.queue import Queue
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest
+from payments.models import Lookup, PaymentRequest
 from tests.leases import end_leases
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import make_request
 
 Make = Callable[..., PaymentRequest]
 
+# The lane is a text column that these tests use for nothing else.
 QUEUE = Queue(
-    model=Payment, due="next_check_at", owner="merchant_id", lane="provider", waiting="status = 'pending'"
+    model=Lookup, due="next_check_at", owner="merchant_id", lane="block_hash", waiting="attempts = 0"
 )
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,25 +33,25 @@ def now() -> datetime:
 
 
 @pytest.fixture
-def make(request_for: Make, now: datetime) -> Callable[..., str]:
-    """Make a payment that is due `late` seconds ago; return its key."""
+def make(request_for: Make, now: datetime) -> Callable[..., int]:
+    """Make a look-up that is due `late` seconds ago; return its key."""
     own = request_for()
 
-    def make(late: int = 1, request: PaymentRequest = own, lane: str = "a") -> str:
-        payment = Payment.objects.create(
+    def make(late: int = 1, request: PaymentRequest = own, lane: str = "a") -> int:
+        payment = new_payment(
             request=request,
             chain=request.chain,
-            provider=lane,
-            transaction_hash=f"0x{Payment.objects.count():064x}",
+            transaction_hash=f"0x{Lookup.objects.count():064x}",
+            block_hash=lane,
             next_check_at=now - timedelta(seconds=late),
         )
-        return payment.pk
+        return payment.lookup.pk
 
     return make
 
 
 def test_owners_take_turns_and_the_longest_overdue_come_first(
-    make: Callable[..., str], other_merchant: Merchant, usdc: Token, request_for: Make, now: datetime
+    make: Callable[..., int], other_merchant: Merchant, usdc: Token, request_for: Make, now: datetime
 ) -> None:
     others = make_request(other_merchant, usdc, "10", request_for().recipient_address)
     own = [make(late) for late in (90, 70, 80)]
@@ -60,16 +62,16 @@ def test_owners_take_turns_and_the_longest_overdue_come_first(
     assert newest_first.pick(now, 2, "a") == [theirs, own[1]]
 
 
-def test_only_due_rows_of_the_lane_are_picked(make: Callable[..., str], now: datetime) -> None:
+def test_only_due_rows_of_the_lane_are_picked(make: Callable[..., int], now: datetime) -> None:
     due, other, _, decided = make(), make(lane="b"), make(-60), make()
-    Payment.objects.filter(pk=decided).update(status="failed")
+    Lookup.objects.filter(pk=decided).update(attempts=1)
     assert QUEUE.pick(now, 10, "a") == [due]
     assert QUEUE.pick(now, 10, "b") == [other]
     assert sorted(QUEUE.lanes(now)) == ["a", "b"]
     assert QUEUE.lanes(now - timedelta(hours=1)) == []
 
 
-def test_queue_without_lanes_has_one_while_rows_are_due(make: Callable[..., str], now: datetime) -> None:
+def test_queue_without_lanes_has_one_while_rows_are_due(make: Callable[..., int], now: datetime) -> None:
     queue = replace(QUEUE, lane="NULL::text")
     assert queue.lanes(now) == []
     keys = {make(lane="a"), make(lane="b")}
@@ -79,7 +81,7 @@ def test_queue_without_lanes_has_one_while_rows_are_due(make: Callable[..., str]
 
 
 def test_rows_of_a_dead_worker_are_taken_over_with_a_warning(
-    make: Callable[..., str], now: datetime, caplog: pytest.LogCaptureFixture
+    make: Callable[..., int], now: datetime, caplog: pytest.LogCaptureFixture
 ) -> None:
     keys = {make() for _ in range(3)}
     assert set(QUEUE.claim(now, 10, "a").keys) == keys
@@ -87,19 +89,19 @@ def test_rows_of_a_dead_worker_are_taken_over_with_a_warning(
     assert "took over" not in caplog.text
     end_leases()
     assert set(QUEUE.claim(now, 10, "a").keys) == keys
-    assert "took over 3 rows of payments_payment" in caplog.text
+    assert "took over 3 rows of payments_lookup" in caplog.text
 
 
-def test_row_that_changed_after_it_was_picked_is_not_leased(make: Callable[..., str], now: datetime) -> None:
+def test_row_that_changed_after_it_was_picked_is_not_leased(make: Callable[..., int], now: datetime) -> None:
     moved, decided, leased, due = (make() for _ in range(4))
     keys = QUEUE.pick(now, 10, "a")
-    Payment.objects.filter(pk=moved).update(next_check_at=now + timedelta(minutes=1))
-    Payment.objects.filter(pk=decided).update(status="failed")
-    Payment.objects.filter(pk=leased).update(claim_id=uuid.uuid4(), lease_until=Now() + DURATION)
+    Lookup.objects.filter(pk=moved).update(next_check_at=now + timedelta(minutes=1))
+    Lookup.objects.filter(pk=decided).update(attempts=1)
+    Lookup.objects.filter(pk=leased).update(claim_id=uuid.uuid4(), lease_until=Now() + DURATION)
     assert QUEUE.lease(now, keys).keys == (due,)
 
 
-def test_unleased_queue_picks_rows_whoever_holds_them(make: Callable[..., str], now: datetime) -> None:
+def test_unleased_queue_picks_rows_whoever_holds_them(make: Callable[..., int], now: datetime) -> None:
     key = make()
     QUEUE.claim(now, 10, "a")
     assert replace(QUEUE, has_lease=False).pick(now, 10, "a") == [key]

@@ -14,6 +14,7 @@ from merchants.services import issue_key
 from merchants.staff.roles import assign_role
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
 from payments.requests.creation import NewRequest, create_request
+from tests.support.payments.rows import new_payment
 from webhooks.models import Delivery, Endpoint, Event
 
 ROLES = ("operator", "support", "merchant", "nobody", "stranger")
@@ -65,7 +66,7 @@ def furnish(name: str, coin: Token, digit: str) -> Estate:
         external_id=f"order of {name}",
     )
     request = create_request(merchant, order, actor="test")
-    payment = Payment.objects.create(
+    payment = new_payment(
         request=request, chain=coin.chain, transaction_hash="0x" + digit * 64, status="pending"
     )
     transfer = ConsumedTransfer.objects.create(

@@ -23,6 +23,7 @@ from payments.admin.payments import COLUMNS as PAYMENT_COLUMNS
 from payments.admin.requests import COLUMNS as REQUEST_COLUMNS
 from payments.models import Payment, PaymentRequest
 from tests.support.docs.pages import REPOSITORY, table_rows
+from tests.support.payments.rows import new_payment
 from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, fail
 
 REQUESTS = "/admin/payments/paymentrequest/export.csv"
@@ -190,7 +191,7 @@ def test_pages_of_any_size_make_the_same_file(
     many(make, 23)
     for payment in range(7):
         request = make()
-        Payment.objects.create(request=request, chain=request.chain, transaction_hash=f"0x{payment:064x}")
+        new_payment(request=request, chain=request.chain, transaction_hash=f"0x{payment:064x}")
     Payment.objects.update(created_at=make().created_at)  # all at one moment
     whole = rows(admin_client, REQUESTS), rows(admin_client, PAYMENTS)
     assert (len(whole[0]), len(whole[1])) == (31, 7)

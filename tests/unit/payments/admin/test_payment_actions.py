@@ -12,6 +12,7 @@ from config.admin.actions import action_url
 from config.admin.portal import change_url
 from payments.models import Payment, PaymentRequest, Transition
 from payments.submission.hashes import submit_hash
+from tests.support.payments.rows import change
 from tests.support.portal.payment_rows import Make, asked, fail, press
 from tests.threads import at_once
 
@@ -77,8 +78,8 @@ def test_what_can_not_change_is_not_offered(admin_client: Client, failed: Paymen
 def test_simulated_payment_is_retried_and_accepted_not_checked(
     admin_client: Client, failed: Payment, status: str, code: str, offered: list[str]
 ) -> None:
-    Payment.objects.update(status=status, failure_code=code, is_simulated=True, next_check_at=timezone.now())
-    Payment.objects.update(finality_check_at=None)
+    change(Payment.objects, status=status, failure_code=code, is_simulated=True, next_check_at=timezone.now())
+    change(Payment.objects, finality_check_at=None)
     page = admin_client.get(change_url(failed)).content.decode()
     assert ">test<" in "".join(page.split())
     assert [name for name in ACTIONS if action_url(failed, name) in page] == offered
@@ -90,11 +91,11 @@ def test_check_now_verifies_and_records_the_user(admin_client: Client, make: Mak
         request, chain=request.chain, transaction_hash="0x" + "ab" * 32, actor="checkout"
     )
     later = timezone.now() + timezone.timedelta(minutes=5)
-    Payment.objects.update(next_check_at=later, attempts=3)
+    change(Payment.objects, next_check_at=later, attempts=3)
     page = press(admin_client, action_url(payment, "look"))
     payment.refresh_from_db()
-    assert payment.next_check_at is not None
-    assert payment.next_check_at <= timezone.now()
+    assert payment.lookup.next_check_at is not None
+    assert payment.lookup.next_check_at <= timezone.now()
     assert (payment.status, payment.attempts) == ("pending", 2), (
         "a look out of turn uses none of its attempts"
     )
@@ -107,7 +108,7 @@ def test_check_now_on_a_completed_payment_keeps_its_amount(admin_client: Client,
     Payment.objects.update(status="completed", failure_code="", amount_received=5, completed_at=now)
     press(admin_client, action_url(failed, "look"))
     payment = Payment.objects.get()
-    assert payment.finality_check_at is not None
+    assert payment.lookup.finality_check_at is not None
     assert (payment.status, payment.amount_received) == ("completed", 5)
 
 

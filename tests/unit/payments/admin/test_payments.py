@@ -21,6 +21,7 @@ from payments.requests.events import record_failed
 from payments.requests.lifecycle import cancel_request
 from payments.submission.hashes import submit_hash
 from tests.support.payments.credits import credit
+from tests.support.payments.rows import change, new_payment
 from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, fail, found, page_of
 from tests.support.portal.refund_rows import create
 
@@ -162,7 +163,7 @@ def test_what_a_merchant_wrote_is_shown_as_text(admin_client: Client, make: Make
 
 def test_an_id_that_looks_escaped_leads_to_its_page(admin_client: Client, make: Make) -> None:
     request = make()
-    odd = Payment.objects.create(
+    odd = new_payment(
         id="pay_3A" + "z" * 22, request=request, chain=request.chain, transaction_hash="0x" + "ef" * 32
     )
     assert change_url(odd) in page_of(admin_client, "payments/paymentrequest", request.pk)
@@ -281,7 +282,7 @@ def test_what_needs_a_person_can_be_picked_out(admin_client: Client, make: Make,
         "not_bound": {"failure_code": "transaction_not_bound"},
     }.get(attention, {})
     PaymentRequest.objects.filter(pk=odd.pk).update(**{"status": odd.status, **of_request})
-    Payment.objects.filter(pk=payment.pk).update(**{"status": "failed", **of_payment})
+    change(payment, **{"status": "failed", **of_payment})
     found = page_of(admin_client, "payments/paymentrequest", attention=attention)
     assert f"/{odd.pk}/change/" in found
     assert f"/{plain.pk}/change/" not in found
@@ -358,8 +359,8 @@ def test_a_payments_page_shows_the_next_check_and_no_empty_fields(
     page = page_of(admin_client, "payments/payment", failed.pk)
     for word in ("Lease until", "Next check", "Bridge looks", "Block hash", "Delivery of a swap", "Bound by"):
         assert word not in page, word
-    Payment.objects.update(
-        status="pending", next_check_at=timezone.now() + timedelta(minutes=3), failed_at=None
+    change(
+        Payment.objects, status="pending", next_check_at=timezone.now() + timedelta(minutes=3), failed_at=None
     )
     assert "Next check" in page_of(admin_client, "payments/payment", failed.pk)
 
@@ -399,5 +400,5 @@ def test_a_request_shows_its_price_and_rate_and_a_payment_what_it_is_worth(
         ({"value_due_at": None}, "unknown: the token had no price in the catalogue"),
         ({"value": value}, "9.11 EUR at 0.9105, estimated from a later rate"),
     ):
-        Payment.objects.filter(pk=wanted.pk).update(status="completed", amount_received=10, **fields)
+        change(wanted, status="completed", amount_received=10, **fields)
         assert shown in page_of(admin_client, "payments/payment", wanted.pk)

@@ -12,6 +12,7 @@ from config.admin.portal import change_url
 from payments.admin import diagnosis
 from payments.attention import Matter, requests_with
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Route
+from tests.support.payments.rows import change
 from tests.support.portal.payment_rows import SENDER, Make, fail, found, page_of
 
 DELIVERY = "0x" + "de" * 32
@@ -54,19 +55,23 @@ def swap(make: Make) -> Payment:
         "chain": ethereum,
         "quote": quote,
         "route": route,
-        "provider": "lifi",
-        "provider_status": "DONE/COMPLETED",
-        "provider_url": SCAN,
         "bound_by": "provider",
         "token": ether,
         "amount": route.amount,
         "amount_received": 10_520_000,
-        "destination_transaction_hash": DELIVERY,
-        "destination_confirmations": 9,
-        "destination_block_number": 77,
         "completed_at": now,
     }
-    Payment.objects.filter(pk=payment.pk).update(**written)
+    change(payment, **written)
+    change(
+        payment,
+        provider="lifi",
+        provider_status="DONE/COMPLETED",
+        provider_url=SCAN,
+        delivery_hash=DELIVERY,
+        delivery_confirmations=9,
+        delivery_block_number=77,
+        delivery_seen_at=now,
+    )
     PaymentRequest.objects.filter(pk=request.pk).update(
         status="completed", amount_paid=10_520_000, completed_at=now
     )
@@ -95,9 +100,8 @@ def test_its_page_shows_source_provider_and_destination(admin_client: Client, sw
 
 
 def test_while_nothing_is_verified_the_delivery_is_what_is_said(admin_client: Client, swap: Payment) -> None:
-    Payment.objects.filter(pk=swap.pk).update(
-        status="processing", amount_received=None, destination_confirmations=None, is_bridging=True
-    )
+    Payment.objects.filter(pk=swap.pk).update(status="processing", amount_received=None)
+    change(swap, delivery_confirmations=0, delivery_block_number=None, delivery_seen_at=None)
     page = page_of(admin_client, "payments/payment", swap.pk)
     assert "Reported delivery" in page
     assert "Base, not seen yet" in page

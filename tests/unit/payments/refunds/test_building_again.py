@@ -12,6 +12,7 @@ from payments.refunds import services
 from payments.refunds.reading import RefundNow, now
 from payments.requests.lifecycle import cancel_request, lock_request
 from payments.sandbox import payments as sandbox_payments
+from tests.support.payments.rows import change
 from tests.support.portal.payment_rows import SENDER, Make
 
 WHY = "for a test"
@@ -115,9 +116,7 @@ def test_an_earlier_transaction_that_fails_once_more_frees_nothing(
     """Finality checks and retries reopen it, while the newer transaction may be signed and on its way."""
     earlier = Payment.objects.get(request=carrier_of(failed))
     build(failed)
-    Payment.objects.filter(pk=earlier.pk).update(
-        status="pending", failure_code="", next_check_at=timezone.now()
-    )
+    change(earlier, status="pending", failure_code="", next_check_at=timezone.now())
     assert status(failed) == Status.PROCESSING
     Payment.objects.filter(pk=earlier.pk).update(status="failed", failure_code="transaction_not_found")
     assert status(failed) == Status.READY
@@ -144,8 +143,12 @@ def test_cancelling_it_frees_the_amount_and_ends_building(paid: PaymentRequest, 
 @pytest.mark.django_db
 def test_one_whose_transaction_is_on_its_way_is_not_built_beside_it(failed: Refund) -> None:
     earlier = Payment.objects.get(request=carrier_of(failed))
-    Payment.objects.filter(pk=earlier.pk).update(
-        status="processing", is_in_flight=True, amount=failed.amount, next_check_at=timezone.now()
+    change(
+        earlier,
+        status="processing",
+        is_in_flight=True,
+        amount=failed.amount,
+        next_check_at=timezone.now(),
     )
     refused(ErrorCode.PAYMENT_IN_PROGRESS, build, failed)
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from payments.models import Payment, PaymentRequest, Refund
+from payments.models import PaymentRequest, Refund
 from payments.refunds.reading import now, with_status
+from tests.support.payments.rows import new_payment
 from tests.support.portal.payment_rows import SENDER, Make
 
 # Every kind of payment that a status depends on; amounts are of a refund of 10 base units.
@@ -40,7 +41,7 @@ def refund(
     if carrier:
         PaymentRequest.objects.filter(pk=carrier.pk).update(is_refund=True, amount=10)
         for number, kind in enumerate(kinds):
-            Payment.objects.create(
+            new_payment(
                 request=carrier,
                 chain=carrier.chain,
                 transaction_hash=f"0x{number:064x}",

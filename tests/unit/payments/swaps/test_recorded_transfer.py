@@ -15,6 +15,7 @@ from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, PaymentRequest, Quote, Route
 from tests.support.chains.faulty_node import Exchange, serving
+from tests.support.payments.rows import delivery_hash
 from tests.support.payments.world import Clock, make_request, submit
 from tests.support.routing.lifi_world import answering
 from tests.support.routing.recorded import recorded
@@ -181,11 +182,11 @@ def test_it_pays_its_request(merchant: Merchant, recorded_chains: tuple[Chain, C
     assert (payment.status, payment.type, payment.bound_by) == ("completed", "swap", "provider")
     assert (request.status, request.amount_paid) == ("completed", DELIVERED)
     assert (payment.amount_received, payment.amount) == (DELIVERED, 13 * 10**17)
-    assert (payment.destination_transaction_hash, payment.provider_status) == (target, "DONE/COMPLETED")
-    assert payment.provider_url == STATUS["lifiExplorerLink"]
-    assert payment.block_time is not None
-    assert payment.destination_block_time is not None
-    assert (payment.destination_block_time - payment.block_time).total_seconds() == 383
+    assert (delivery_hash(payment), payment.swap.provider_status) == (target, "DONE/COMPLETED")
+    assert payment.swap.provider_url == STATUS["lifiExplorerLink"]
+    assert payment.lookup.block_time is not None
+    assert payment.swap.delivery.block_time is not None
+    assert (payment.swap.delivery.block_time - payment.lookup.block_time).total_seconds() == 383
     consumed = ConsumedTransfer.objects.get()
     assert (consumed.chain, consumed.transaction_hash, consumed.amount) == (base, target, DELIVERED)
     assert consumed.slot not in ("value", "0"), "by an inner call, and by no log"

@@ -55,21 +55,21 @@ def payment(merchant: Merchant, usdc: Token) -> Payment:
 
 def is_due(payment: Payment) -> bool:
     payment.refresh_from_db()
-    assert (payment.status, payment.claim_id, payment.lease_until) == ("processing", None, None)
-    return payment.next_check_at is not None and payment.next_check_at <= timezone.now()
+    assert (payment.status, payment.lookup.claim_id, payment.lookup.lease_until) == ("processing", None, None)
+    return payment.lookup.next_check_at is not None and payment.lookup.next_check_at <= timezone.now()
 
 
 def test_a_payment_is_due_again_if_a_block_arrived_during_the_look(payment: Payment, nodes: Scripted) -> None:
     nodes.during_the_look = lambda: make_due(payment.chain_id)
     assert verify_due(client=nodes.of) == 1
     assert is_due(payment)
-    assert payment.seen_at is not None
+    assert payment.lookup.seen_at is not None
 
 
 def test_without_a_new_block_it_waits_for_the_next_one(payment: Payment, nodes: Scripted) -> None:
     assert verify_due(client=nodes.of) == 1
     assert not is_due(payment)
-    assert payment.seen_at is not None
+    assert payment.lookup.seen_at is not None
 
 
 def test_the_second_look_needs_another_block_to_be_repeated(payment: Payment, nodes: Scripted) -> None:
@@ -98,5 +98,5 @@ def test_nodes_that_do_not_answer_get_their_pause_although_one_named_a_block(
     nodes.during_the_look = block_and_no_answer
     assert verify_due(client=nodes.of) == 1
     assert not is_due(payment)
-    assert payment.next_check_at is not None
-    assert payment.next_check_at - timezone.now() > timedelta(seconds=20)
+    assert payment.lookup.next_check_at is not None
+    assert payment.lookup.next_check_at - timezone.now() > timedelta(seconds=20)

@@ -5,8 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from payments.models import Payment, PaymentRequest
+from payments.models import PaymentRequest
 from tests.conftest import Api
+from tests.support.payments.rows import new_payment
 
 BOUND = (
     {"status": "completed", "amount_received": 1, "next_check_at": None},
@@ -21,11 +22,9 @@ def test_the_page_shows_the_payment_before_newer_ones_that_failed(
     request_for: Callable[..., PaymentRequest], columns: dict[str, object]
 ) -> None:
     request = request_for()
-    payment = Payment.objects.create(
-        request=request, chain=request.chain, transaction_hash=a_hash(0), **columns
-    )
+    payment = new_payment(request=request, chain=request.chain, transaction_hash=a_hash(0), **columns)
     for number in range(1, 31):
-        Payment.objects.create(
+        new_payment(
             request=request,
             chain=request.chain,
             transaction_hash=a_hash(number),

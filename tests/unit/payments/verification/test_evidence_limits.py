@@ -127,7 +127,7 @@ def test_a_completed_payment_that_no_node_can_show_at_finality_is_no_alarm(reque
     clock.forward(minutes=3)
     assert check_finality(client=chain.of, now=clock) == 1
     payment.refresh_from_db()
-    assert (payment.status, payment.reorged, payment.finality_check_at) == ("completed", False, None)
+    assert (payment.status, payment.reorged, payment.lookup.finality_check_at) == ("completed", False, None)
 
 
 def test_at_finality_a_transfer_may_move_more_than_was_credited_of_it(request_for: Make) -> None:
@@ -140,7 +140,7 @@ def test_at_finality_a_transfer_may_move_more_than_was_credited_of_it(request_fo
     clock.forward(minutes=3)
     check_finality(client=chain.of, now=clock)
     payment.refresh_from_db()
-    assert (payment.reorged, payment.finality_check_at) == (False, None)
+    assert (payment.reorged, payment.lookup.finality_check_at) == (False, None)
 
 
 def test_the_first_block_stays_and_a_likely_failure_is_cleared_when_things_change(request_for: Make) -> None:
@@ -157,6 +157,6 @@ def test_the_first_block_stays_and_a_likely_failure_is_cleared_when_things_chang
     clock.forward(minutes=1)
     look(clock, chain.of)
     payment.refresh_from_db()
-    assert (payment.likely_failure, payment.is_in_flight, payment.block_time) == ("", True, later.time)
-    assert payment.first_block_time == reverted.block.time
-    assert payment.first_block_number == 100
+    assert (payment.likely_failure, payment.is_in_flight, payment.lookup.block_time) == ("", True, later.time)
+    assert payment.lookup.first_block_time == reverted.block.time
+    assert payment.lookup.first_block_number == 100

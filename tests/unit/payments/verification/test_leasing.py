@@ -8,10 +8,11 @@ from django.utils import timezone
 
 from chains.models import Token
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest
+from payments.models import PaymentRequest
 from payments.requests import lifecycle
 from payments.requests.lifecycle import expire_due
 from payments.verification import leasing
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import make_request, submit
 from tests.verifying import claim_due
 
@@ -34,11 +35,11 @@ def test_anothers_payment_is_looked_at_in_the_next_batch(
     monkeypatch.setattr(leasing, "BATCH", BATCH)
     many = request_for()
     for number in range(10):
-        Payment.objects.create(request=many, chain=many.chain, transaction_hash=a_hash(number))
+        new_payment(request=many, chain=many.chain, transaction_hash=a_hash(number))
     payment = submit(anothers, a_hash(99))
     _, claimed = claim_due(timezone.now())
     assert len(claimed) == BATCH
-    assert payment in claimed
+    assert payment in [each.payment for each in claimed]
     _, others = claim_due(timezone.now())
     assert len(others) == BATCH
     assert not {each.pk for each in others} & {each.pk for each in claimed}
@@ -51,19 +52,19 @@ def test_a_new_payment_goes_before_its_merchants_missing_ones(
     request = request_for()
     for number in range(10):
         hash_ = a_hash(number)
-        Payment.objects.create(request=request, chain=request.chain, transaction_hash=hash_, attempts=3)
-    payment = Payment.objects.create(request=request, chain=request.chain, transaction_hash=a_hash(99))
-    assert payment in claim_due(timezone.now())[1]
+        new_payment(request=request, chain=request.chain, transaction_hash=hash_, attempts=3)
+    payment = new_payment(request=request, chain=request.chain, transaction_hash=a_hash(99))
+    assert payment in [each.payment for each in claim_due(timezone.now())[1]]
 
 
 def test_a_batch_that_takes_all_goes_by_time(request_for: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leasing, "BATCH", BATCH)
     request = request_for()
     made = [
-        Payment.objects.create(request=request, chain=request.chain, transaction_hash=a_hash(number))
+        new_payment(request=request, chain=request.chain, transaction_hash=a_hash(number))
         for number in range(BATCH)
     ]
-    assert claim_due(timezone.now())[1] == made
+    assert [each.payment for each in claim_due(timezone.now())[1]] == made
 
 
 def test_anothers_request_expires_in_the_next_batch(

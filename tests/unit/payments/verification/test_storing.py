@@ -12,11 +12,12 @@ from django.utils import timezone
 
 from chains.models import Token
 from merchants.models import Merchant
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Transition
 from payments.requests.lifecycle import cancel_request, expire_due
 from payments.verification import attempts, retry_policy, storing
 from payments.verification.consumption import Consumption
 from payments.verification.outcomes import Outcome
+from tests.support.payments.rows import assert_one_thing_is_due, change, new_payment
 from tests.support.payments.scripted_world import AMOUNT, World, pay_in_some_way, random_world, rows_of
 from tests.threads import at_once
 from webhooks.endpoints.configuration import Change, configure
@@ -63,6 +64,7 @@ def test_both_ways_write_the_same_rows(
     with undone():
         world = random_world(merchants, usdc, now, seed)
         assert world.verify() >= 12
+        assert_one_thing_is_due()
         together = rows_of(world)
     fail_together(monkeypatch)
     with undone():
@@ -114,7 +116,7 @@ def test_payment_that_fails_to_store_delays_no_others(
     store_credits, broken = storing.store_credits, world.payments[1]
 
     def store_others(consumptions: Sequence[Consumption]) -> None:
-        if any(each.payment.pk == broken.pk for each in consumptions):
+        if any(each.lookup.payment_id == broken.pk for each in consumptions):
             raise RuntimeError("for this test")
         store_credits(consumptions)
 
@@ -123,7 +125,7 @@ def test_payment_that_fails_to_store_delays_no_others(
     assert PaymentRequest.objects.filter(status="completed", amount_paid=AMOUNT).count() == 2
     assert ConsumedTransfer.objects.count() == Event.objects.count() == 2
     broken.refresh_from_db()
-    assert (broken.status, broken.unanswered_looks, broken.claim_id) == ("processing", 1, None)
+    assert (broken.status, broken.unanswered_looks, broken.lookup.claim_id) == ("processing", 1, None)
     assert broken.amount_received is None
 
 
@@ -134,9 +136,9 @@ def test_each_payment_is_evaluated_once_per_check(
     evaluated: list[str] = []
     verdict_of = attempts.verdict_of
 
-    def count(payment: Payment, *more: Any) -> Any:
-        evaluated.append(payment.pk)
-        return verdict_of(payment, *more)
+    def count(lookup: Lookup, *more: Any) -> Any:
+        evaluated.append(lookup.payment_id)
+        return verdict_of(lookup, *more)
 
     monkeypatch.setattr(attempts, "verdict_of", count)
     fail_together(monkeypatch)
@@ -158,7 +160,7 @@ def test_dependent_payments_go_into_different_batches(
     for kind in ("twice", "shared", "exact", "unmined", "unbound", "missing"):
         pay_in_some_way(world, world.request(merchants[0]), kind)
     for place, payment in enumerate(world.payments):
-        Payment.objects.filter(pk=payment.pk).update(next_check_at=timezone.now() + timedelta(seconds=place))
+        change(payment, next_check_at=timezone.now() + timedelta(seconds=place))
     monkeypatch.setattr(storing, "store", note)
     world.verify()
     assert batches == [[5, 7], [0, 2, 4, 6], [1, 3]]
@@ -194,7 +196,7 @@ def test_a_transfer_that_is_consumed_meanwhile_fails_only_its_own_payment(
     for _ in range(5):
         request = world.request(merchants[0])
         world.pay(request, world.transfer(request))
-    thief = Payment.objects.create(
+    thief = new_payment(
         request=world.requests[0],
         chain=usdc.chain,
         transaction_hash="0x" + "ee" * 32,

@@ -11,6 +11,7 @@ from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts, T
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.submission.hashes import submit_hash
 from payments.verification import attempts
+from tests.support.payments.rows import new_payment
 from tests.support.payments.world import Clock, look, look_until_decided
 from tests.verifying import check_finality
 from webhooks.models import Event
@@ -87,7 +88,7 @@ def test_a_nonce_that_no_account_reaches_keeps_no_payment_open(request_for: Make
     chain.has(waiting(SLOW, LARGEST_NONCE))
     look(clock, chain.of)
     payment.refresh_from_db()
-    assert (payment.is_seen, payment.nonce, payment.claim_id) == (True, None, None)
+    assert (payment.lookup.is_seen, payment.nonce, payment.lookup.claim_id) == (True, None, None)
     chain.has()
     assert look_until_decided(payment, clock, client=chain.of).failure_code == "transaction_not_found"
 
@@ -102,7 +103,7 @@ def test_a_payment_that_can_not_be_settled_is_given_up_after_a_day(
         patch.setattr(attempts, "verdict_of", lambda *_: 1 / 0)
         look(clock, chain.of)
         payment.refresh_from_db()
-        assert (payment.status, payment.attempts, payment.claim_id) == ("processing", 0, None)
+        assert (payment.status, payment.attempts, payment.lookup.claim_id) == ("processing", 0, None)
         clock.forward(hours=25)
         look(clock, chain.of)
     payment.refresh_from_db()
@@ -142,7 +143,7 @@ def test_it_is_replaced_for_good_only_once_the_other_transaction_lies_deep(reque
     chain.has(waiting(SLOW))
     look(clock, chain.of)
     cancelled = replace(waiting(FAST), block=new_block(), succeeded=True, effect="0xother")
-    Payment.objects.create(request=request, chain=request.chain, transaction_hash=FAST)
+    new_payment(request=request, chain=request.chain, transaction_hash=FAST)
     chain.has(cancelled)
     look_again(clock, chain, 4)
     payment.refresh_from_db()
@@ -162,7 +163,7 @@ def test_and_then_it_fails(request_for: Make) -> None:
     payment = submitted(request, SLOW, chain)
     chain.has(waiting(SLOW))
     look(clock, chain.of)
-    Payment.objects.create(request=request, chain=request.chain, transaction_hash=FAST)
+    new_payment(request=request, chain=request.chain, transaction_hash=FAST)
     chain.has(replace(waiting(FAST), block=new_block(), succeeded=True, effect="0xother"))
     look_again(clock, chain, 4)
     payment.refresh_from_db()

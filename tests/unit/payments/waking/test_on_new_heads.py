@@ -16,6 +16,7 @@ from payments.models import Payment
 from payments.waking import on_new_heads
 from payments.waking.on_new_heads import make_due
 from tests.processes import eventually
+from tests.support.payments.rows import change
 from tests.support.payments.world import make_request, submit
 
 pytestmark = pytest.mark.django_db
@@ -38,20 +39,20 @@ def waiting(merchant: Merchant, token: Token) -> Payment:
 
 
 def changed(payment: Payment, **columns: Any) -> Payment:
-    Payment.objects.filter(pk=payment.pk).update(**columns)
+    change(payment, **columns)
     payment.refresh_from_db()
     return payment
 
 
 def is_due(payment: Payment) -> bool:
     payment.refresh_from_db()
-    return payment.next_check_at is not None and payment.next_check_at <= timezone.now()
+    return payment.lookup.next_check_at is not None and payment.lookup.next_check_at <= timezone.now()
 
 
 @pytest.mark.parametrize(
     "columns",
-    [{"block_number": 5}, {"seen_at": timezone.now()}, {"destination_block_number": 5}],
-    ids=["mined", "seen", "delivered"],
+    [{"block_number": 5}, {"seen_at": timezone.now()}],
+    ids=["mined", "seen"],
 )
 def test_what_waits_for_a_block_is_due(waiting: Payment, columns: dict[str, Any]) -> None:
     changed(waiting, **columns)
@@ -76,8 +77,8 @@ def test_what_a_worker_is_looking_up_is_due_again_since_it_may_have_asked_before
     )
     assert make_due(CHAIN) == 1
     waiting.refresh_from_db()
-    assert waiting.next_check_at is not None
-    assert waiting.next_check_at > looked_up_since
+    assert waiting.lookup.next_check_at is not None
+    assert waiting.lookup.next_check_at > looked_up_since
 
 
 def test_what_is_overdue_keeps_its_place(waiting: Payment) -> None:
@@ -85,7 +86,7 @@ def test_what_is_overdue_keeps_its_place(waiting: Payment) -> None:
     changed(waiting, block_number=5, next_check_at=overdue_since)
     assert make_due(CHAIN) == 0
     waiting.refresh_from_db()
-    assert waiting.next_check_at == overdue_since
+    assert waiting.lookup.next_check_at == overdue_since
 
 
 def test_another_chains_block_changes_nothing(waiting: Payment) -> None:
@@ -95,7 +96,7 @@ def test_another_chains_block_changes_nothing(waiting: Payment) -> None:
 
 
 def test_a_swap_that_waits_for_its_provider_stays_with_it(waiting: Payment) -> None:
-    changed(waiting, block_number=5, is_bridging=True)
+    changed(waiting, block_number=5, next_check_at=None, next_poll_at=timezone.now() + timedelta(minutes=1))
     assert make_due(CHAIN) == 0
     assert not is_due(waiting)
 
@@ -106,7 +107,7 @@ def test_a_simulated_payment_has_no_chain(waiting: Payment) -> None:
 
 
 def test_a_finished_payment_stays_finished(waiting: Payment) -> None:
-    changed(waiting, block_number=5, status="failed", failure_code="transaction_reverted")
+    changed(waiting, block_number=5, status="failed", failure_code="transaction_reverted", next_check_at=None)
     assert make_due(CHAIN) == 0
 
 
@@ -120,7 +121,7 @@ def test_what_a_worker_has_locked_follows_when_the_worker_has_stored_it(
     changed(other, block_number=5, next_check_at=timezone.now() + timedelta(minutes=1))
     with connect() as worker, ThreadPoolExecutor(1) as pool:
         with worker.transaction():
-            worker.execute("SELECT FROM payments_payment WHERE id = %s FOR UPDATE", [waiting.pk])
+            worker.execute("SELECT FROM payments_lookup WHERE of_payment_id = %s FOR UPDATE", [waiting.pk])
             made = pool.submit(_make_due_in_a_thread)
             eventually(lambda: is_due(other), "the other one is due")
             assert not is_due(waiting)
@@ -132,7 +133,7 @@ def test_what_a_worker_has_locked_follows_when_the_worker_has_stored_it(
 def test_a_lock_that_lasts_leaves_its_payment_for_the_next_block(waiting: Payment) -> None:
     changed(waiting, block_number=5)
     with connect() as worker, worker.transaction():
-        worker.execute("SELECT FROM payments_payment WHERE id = %s FOR UPDATE", [waiting.pk])
+        worker.execute("SELECT FROM payments_lookup WHERE of_payment_id = %s FOR UPDATE", [waiting.pk])
         assert make_due(CHAIN) == 0
         assert not is_due(waiting)
     assert make_due(CHAIN) == 1

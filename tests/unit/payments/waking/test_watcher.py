@@ -14,6 +14,7 @@ from payments.models import Payment
 from payments.waking import watcher
 from payments.waking.watcher import HeadWatcher
 from tests.processes import eventually
+from tests.support.payments.rows import change
 from tests.support.payments.world import make_request, submit
 from tests.unit.chains.heads.test_follower import Nodes
 
@@ -55,9 +56,11 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Nodes], Head
 
 def test_a_new_head_makes_the_payment_due(watching: Callable[[Nodes], HeadWatcher], payment: Payment) -> None:
     later = timezone.now() + timedelta(hours=1)
-    Payment.objects.filter(pk=payment.pk).update(block_number=5, next_check_at=later)
+    change(payment, block_number=5, next_check_at=later)
     watching(Nodes(7))
-    eventually(lambda: Payment.objects.get(pk=payment.pk).next_check_at != later, "the block made it due")
+    eventually(
+        lambda: Payment.objects.get(pk=payment.pk).lookup.next_check_at != later, "the block made it due"
+    )
 
 
 def test_a_chain_without_open_payments_is_not_asked(
@@ -66,7 +69,7 @@ def test_a_chain_without_open_payments_is_not_asked(
     nodes = Nodes(7)
     made = watching(nodes)
     eventually(lambda: made.followed == [CHAIN], "it follows the chain")
-    Payment.objects.filter(pk=payment.pk).update(status="failed", next_check_at=None)
+    change(payment, status="failed", next_check_at=None)
     eventually(lambda: made.followed == [], "it has left the chain")
 
 

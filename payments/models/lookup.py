@@ -1,0 +1,140 @@
+"""The transactions that the nodes are asked about."""
+
+from collections.abc import Collection
+
+from django.db import models
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Least
+
+from chains.models import Chain
+from merchants.models import Merchant
+from payments.models.payment import Payment
+from payments.models.swap import Swap, swap_of
+
+
+class Lookup(models.Model):
+    """One transaction: the customer's (`of_payment`), or the delivery that a swap's provider reports (`of_swap`).
+
+    Due work:
+
+    - `next_check_at`: when the transaction is looked up next; null when nothing is to be checked.
+    - `finality_check_at`: when the transaction that decided its payment is checked again, because a reorganisation can
+      still reverse the result; null once its block is final. `finality_misses`: how many of these checks in a row did
+      not find it.
+    - `claim_id`, `lease_until`: the worker that looks it up. Results are written only while the claim id is unchanged.
+    - `attempts`: how many checks did not find the transaction.
+    - `merchant`: the request's, so that merchants take turns. `is_simulated`: the sandbox made the transaction, and no
+      node knows it.
+
+    What the nodes returned:
+
+    - `seen_at`: when a node first knew the transaction.
+    - `first_block_time`, `first_block_number`: the first block in which our nodes saw the customer's transaction. A
+      reorganisation does not change them.
+    """
+
+    of_payment = models.OneToOneField(
+        Payment, on_delete=models.CASCADE, null=True, blank=True, related_name="lookup"
+    )
+    of_swap = models.OneToOneField(
+        Swap, on_delete=models.CASCADE, null=True, blank=True, related_name="delivery"
+    )
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+", db_index=False)
+    transaction_hash = models.CharField(max_length=90)
+    is_simulated = models.BooleanField(default=False)
+
+    next_check_at = models.DateTimeField(null=True, blank=True)
+    finality_check_at = models.DateTimeField(null=True, blank=True)
+    finality_misses = models.PositiveSmallIntegerField(default=0)
+    claim_id = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+
+    seen_at = models.DateTimeField(null=True, blank=True)
+    block_number = models.BigIntegerField(null=True, blank=True)
+    block_hash = models.CharField(max_length=90, blank=True)
+    block_time = models.DateTimeField(null=True, blank=True)
+    first_block_number = models.BigIntegerField(null=True, blank=True)
+    first_block_time = models.DateTimeField(null=True, blank=True)
+    confirmations = models.PositiveBigIntegerField(default=0)
+    confirmations_required = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(of_payment__isnull=False, of_swap__isnull=True)
+                | Q(of_payment__isnull=True, of_swap__isnull=False),
+                name="lookup_is_of_a_payment_or_of_a_swap",
+            ),
+        )
+        indexes = (
+            # For `payments.verification.leasing`: what is due of each chain and merchant, missing ones last.
+            models.Index(
+                F("chain"),
+                F("merchant"),
+                Least(F("attempts"), 1),
+                F("next_check_at"),
+                condition=Q(is_simulated=False, next_check_at__isnull=False),
+                name="lookup_due_in_turns",
+            ),
+            models.Index(
+                fields=("next_check_at",), condition=Q(next_check_at__isnull=False), name="lookup_due"
+            ),
+            models.Index(
+                fields=("finality_check_at",),
+                condition=Q(finality_check_at__isnull=False),
+                name="lookup_due_at_finality",
+            ),
+            models.Index(
+                fields=("transaction_hash",),
+                condition=Q(of_swap__isnull=False),
+                name="lookup_delivery_hash",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.transaction_hash
+
+    @classmethod
+    def of(cls, payment_ids: Collection[str]) -> QuerySet["Lookup"]:
+        """Return the look-ups of these payments and of their swaps' deliveries."""
+        return cls.objects.filter(Q(of_payment__in=payment_ids) | Q(of_swap__in=payment_ids))
+
+    @property
+    def payment(self) -> Payment:
+        """The payment that the transaction is for."""
+        if self.of_payment is not None:
+            return self.of_payment
+        if self.of_swap is None:
+            raise ValueError("a look-up is of a payment or of a swap")
+        return self.of_swap.payment
+
+    @property
+    def payment_id(self) -> str:
+        """The id of the payment that the transaction is for; a swap has the same."""
+        return self.of_payment_id or self.of_swap_id or ""
+
+    @property
+    def is_delivery(self) -> bool:
+        """Whether a routing provider reports the transaction as the delivery of a swap."""
+        return self.of_swap_id is not None
+
+    @property
+    def is_customers_own(self) -> bool:
+        """Whether the customer sent it; in a single-chain swap, the reported delivery may be the same transaction."""
+        payment = self.payment
+        return not self.is_delivery or (
+            (self.chain_id, self.transaction_hash) == (payment.chain_id, payment.transaction_hash)
+        )
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether a node has seen the transaction."""
+        return self.seen_at is not None or self.block_number is not None
+
+
+def delivery_of(payment: Payment) -> Lookup | None:
+    """Return the look-up of the delivery that a routing provider reports for the payment, if there is one."""
+    delivery: Lookup | None = getattr(swap_of(payment), "delivery", None)
+    return delivery

@@ -1,0 +1,49 @@
+"""The provider's side of a payment that is a swap."""
+
+from django.db import models
+from django.db.models import Q
+
+from chains.fields import BaseUnitsField, base_units_constraint
+from payments.models.payment import Payment
+
+
+class Swap(models.Model):
+    """What a routing provider does for a payment. The row exists as soon as the transaction is known to be a swap.
+
+    - `next_poll_at`: when the provider is polled next; null unless the swap waits for it.
+    - `claim_id`, `lease_until`: the worker that polls it. Results are written only while the claim id is unchanged.
+    - `polls`: how often the provider answered. `attempts`: how many reported deliveries our nodes did not confirm.
+    - `provider_status`, `provider_url`: the provider's own status, and its page about the swap.
+    - `reported_amount`: the reported amount in base units. The reported transaction is the look-up `delivery`.
+    """
+
+    payment = models.OneToOneField(Payment, on_delete=models.CASCADE, primary_key=True, related_name="swap")
+    provider = models.CharField(max_length=32, blank=True)
+    provider_status = models.CharField(max_length=64, blank=True)
+    provider_url = models.CharField("provider URL", max_length=500, blank=True)
+    polls = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    next_poll_at = models.DateTimeField(null=True, blank=True)
+    claim_id = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    reported_amount = BaseUnitsField(null=True, blank=True)
+
+    class Meta:
+        constraints = (base_units_constraint("reported_amount", "swap"),)
+        indexes = (
+            models.Index(
+                fields=("provider", "next_poll_at"),
+                condition=Q(next_poll_at__isnull=False),
+                name="swap_due",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.payment_id} by {self.provider}"
+
+
+def swap_of(payment: Payment) -> Swap | None:
+    """Return the provider's side of the payment, if its transaction is known to be a swap."""
+    swap: Swap | None = getattr(payment, "swap", None)
+    return swap

@@ -1,0 +1,40 @@
+"""Store new payments."""
+
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from chains.models import Chain
+from config.due_work.listening import Channel, notify
+from payments.models import Lookup, Payment, PaymentRequest
+from payments.requests.transitions import note_creation
+
+
+def create_payment(
+    request: PaymentRequest,
+    chain: Chain,
+    transaction_hash: str,
+    *,
+    actor: str,
+    seen_at: datetime | None = None,
+    next_check_at: datetime | None = None,
+    **columns: Any,
+) -> Payment:
+    """Store a payment of the locked request with the look-up of its transaction, due now unless said otherwise."""
+    payment = Payment.objects.create(
+        request=request, chain=chain, transaction_hash=transaction_hash, **columns
+    )
+    Lookup.objects.create(
+        of_payment=payment,
+        chain=chain,
+        merchant_id=request.merchant_id,
+        transaction_hash=transaction_hash,
+        is_simulated=payment.is_simulated,
+        seen_at=seen_at,
+        next_check_at=next_check_at or timezone.now(),
+    )
+    note_creation(payment, actor=actor)
+    if not payment.is_simulated:
+        notify(Channel.PAYMENTS, str(chain.pk))
+    return payment
