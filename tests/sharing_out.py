@@ -34,7 +34,6 @@ _SECONDS = {
     "tests/integration/swaps/test_bad_outcomes.py": 56.0,
     "tests/integration/api/test_schemathesis.py": 51.0,
     "tests/integration/threats/nodes/test_t21_fault_matrix.py": 30.0,
-    "tests/integration/webhooks/test_partition_migration.py": 48.0,
     "tests/integration/docs/test_site.py": 48.0,
     "tests/browser/wallets/test_page_states.py": 25.0,
     "tests/integration/operations/test_doctor_database.py": 30.0,

@@ -71,7 +71,12 @@ def check_migrations() -> Iterator[Finding]:
     """Yield the migrations that are not applied, or unknown to this version of the service."""
     loader = (executor := MigrationExecutor(connection)).loader
     missing = [str(each) for each, _ in executor.migration_plan(loader.graph.leaf_nodes())]
-    unknown = [f"{app}.{name}" for app, name in loader.applied_migrations if _is_unknown(loader, app, name)]
+    replaced = {each for migration in loader.disk_migrations.values() for each in migration.replaces}
+    unknown = [
+        f"{app}.{name}"
+        for app, name in loader.applied_migrations
+        if (app, name) not in replaced and _is_unknown(loader, app, name)
+    ]
     if missing:
         summary = f"{len(missing)} not applied: {_listed(missing)}"
         yield failed(

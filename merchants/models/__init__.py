@@ -78,7 +78,7 @@ class Merchant(models.Model):
         default="USD",
         db_default="USD",
         validators=[validate_currency],
-        help_text="The currency in which completed payments are valued, such as USD or EUR. What is valued stays so.",
+        help_text="The currency in which completed payments are valued, such as USD or EUR.",
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -48,6 +49,24 @@ def test_a_database_of_a_newer_version_is_named() -> None:
     finally:
         MigrationRecorder(connection).record_unapplied("payments", "9999_of_tomorrow")
     assert "payments.9999_of_tomorrow" in summary
+
+
+def test_database_with_the_replaced_migrations_needs_no_other() -> None:
+    """A database of 0.1.0, brought to the last version before 0.2.0, has the baseline's tables already."""
+    recorder, baselines = MigrationRecorder(connection), MigrationLoader(connection).replacements
+    assert {app for app, _ in baselines} == {"chains", "merchants", "payments", "webhooks"}
+    steps = [each for baseline in baselines.values() for each in baseline.replaces]
+    for each in baselines:
+        recorder.record_unapplied(*each)
+    for each in steps:
+        recorder.record_applied(*each)
+    try:
+        call_command("migrate", verbosity=0)
+        assert levels(database.check_migrations()) == {"migrations": "ok"}
+        assert set(baselines) <= set(recorder.applied_migrations())
+    finally:
+        for each in steps:
+            recorder.record_unapplied(*each)
 
 
 def test_timeouts_that_a_pooler_dropped_are_named() -> None:
