@@ -13,7 +13,8 @@ _INDEXES = {
 
 
 class Migration(migrations.Migration):
-    dependencies = [("webhooks", "0001_release_0_2_0")]
+    # After the one of `payments`, which stops if the database is older than the baseline.
+    dependencies = [("webhooks", "0001_release_0_2_0"), ("payments", "0002_no_prefix_indexes")]
 
     operations = [
         migrations.RunSQL(f"DROP INDEX IF EXISTS {name}", f"CREATE INDEX {name} ON {place}")

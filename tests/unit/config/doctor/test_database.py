@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from importlib import import_module
 
 import psycopg
 import pytest
@@ -67,6 +68,16 @@ def test_database_with_the_replaced_migrations_needs_no_other() -> None:
     finally:
         for each in steps:
             recorder.record_unapplied(*each)
+
+
+def test_database_older_than_the_baseline_is_not_migrated() -> None:
+    migration = import_module("payments.migrations.0002_no_prefix_indexes")
+    with connection.schema_editor() as editor:
+        migration.require_baseline(None, editor)
+        editor.execute("ALTER TABLE payments_lookup RENAME TO another")
+        with pytest.raises(RuntimeError, match=r"older than the baseline 0\.2\.0"):
+            migration.require_baseline(None, editor)
+        editor.execute("ALTER TABLE another RENAME TO payments_lookup")
 
 
 def test_timeouts_that_a_pooler_dropped_are_named() -> None:
