@@ -11,6 +11,7 @@ from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
 from payments.submission.hashes import submit_hash
 from tests.support.embedding.wallets import announce
+from tests.support.payments.rows import change
 
 Create = Callable[..., dict[str, Any]]
 RUN = "window.ran=1"
@@ -77,7 +78,7 @@ def store(request: dict[str, Any], attack: str) -> None:
     Token.objects.filter(pk=request["token"]["id"]).update(name=attack[:80], symbol=attack[:20])
     Chain.objects.filter(pk=request["chain_id"]).update(name=attack[:80], native_symbol=attack[:16])
     PaymentRequest.objects.filter(pk=request["id"]).update(description=attack)
-    Payment.objects.update(status="failed", status_detail=attack, provider_status=attack[:64])
+    change(Payment.objects, status="failed", status_detail=attack, provider_status=attack[:64])
 
 
 def test_hostile_text_in_every_field_runs_nothing(watched: Page, create: Create, chain: Chain) -> None:

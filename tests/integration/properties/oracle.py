@@ -40,9 +40,17 @@ ACCEPTABLE = ("transaction_not_bound", "transaction_ambiguous", "not_verifiable"
 
 # What the books are held to: rows as light as they can be, since they are read after each step.
 PAYMENT_COLUMNS = (
-    *("pk", "status", "request_id", "chain_id", "transaction_hash", "swap__delivery_hash", "type"),
+    *(
+        "pk",
+        "status",
+        "request_id",
+        "chain_id",
+        "transaction_hash",
+        "swap__delivery__transaction_hash",
+        "type",
+    ),
     *("bound_by", "amount_received", "failed_at", "failure_code", "status_detail", "retries"),
-    *("replaced_hashes", "reorged", "swap__provider_status", "attempts"),
+    *("replaced_hashes", "reorged", "swap__provider_status", "lookup__attempts"),
 )
 
 
@@ -168,7 +176,7 @@ class Oracle:
 
     def _check_no(self, payment: Row) -> None:
         """A no is said at the required depth only, and never denies money that the nodes can't explain."""
-        if payment.type == Payment.Type.SWAP or payment.swap__delivery_hash:
+        if payment.type == Payment.Type.SWAP or payment.swap__delivery__transaction_hash:
             return  # decided by what the provider names
         ledger = self.world.ledger_of(payment.chain_id)
         sent = ledger.sent[payment.transaction_hash]

@@ -262,7 +262,7 @@ class World:
         """Have workers look at everything that is open, at the provider's word, and at what may have become final."""
         bring_forward(self.clock())
         verify_due(client=self.client, now=self.clock)
-        if Payment.objects.filter(status__in=Payment.OPEN).exclude(provider="").exists():
+        if Payment.objects.filter(status__in=Payment.OPEN, swap__isnull=False).exists():
             follow_swaps(provider=lambda _: self, now=self.clock)  # type: ignore[arg-type,return-value]
         Lookup.objects.filter(finality_check_at__isnull=False).update(finality_check_at=self.clock())
         check_finality(client=self.client, now=self.clock)

@@ -1,13 +1,14 @@
 """Real workers that die, freeze, or wait for a slow node: another takes over within seconds, and never beside one."""
 
 import time
+from typing import Any
 
 import pytest
 from django.db.models import F
 
 from chains.models import Chain
 from config.celery import app
-from payments.models import ConsumedTransfer, Payment, Transition
+from payments.models import ConsumedTransfer, Lookup, Payment, Transition
 from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, proxying
@@ -32,11 +33,16 @@ def test_lookup_of_a_killed_worker_is_taken_over(looking: Stopped) -> None:
     assert_credited_once(looking.payment)
 
 
+def _rows(payment: Payment) -> list[dict[str, Any]]:
+    """Return what is stored of the payment and of its look-up."""
+    return [Payment.objects.values().get(pk=payment.pk), Lookup.objects.values().get(of_payment=payment)]
+
+
 def test_paused_worker_writes_nothing_after_a_takeover(looking: Stopped, submitted: Submit) -> None:
     looking.first.pause()
     eventually(lambda: is_completed(looking.payment), "another worker completed it", TAKEN_OVER_WITHIN)
-    Payment.objects.update(confirmations=F("confirmations") + 7)
-    before = Payment.objects.values().get(pk=looking.payment.pk)
+    Lookup.objects.update(confirmations=F("confirmations") + 7)
+    before = _rows(looking.payment)
     looking.released.set()
     looking.first.resume()
     eventually(lambda: len(app.control.ping(timeout=1, limit=2)) == 2, "the first goes on")
@@ -44,7 +50,7 @@ def test_paused_worker_writes_nothing_after_a_takeover(looking: Stopped, submitt
     # What it does next comes after what it had begun.
     second = submitted()
     eventually(lambda: is_completed(second), "the first completed the next payment")
-    assert Payment.objects.values().get(pk=looking.payment.pk) == before
+    assert _rows(looking.payment) == before
     assert ConsumedTransfer.objects.filter(payment=looking.payment).count() == 1
     assert Transition.objects.filter(payment=looking.payment, to_status="completed").count() == 1
 
