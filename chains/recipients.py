@@ -7,14 +7,11 @@ from chains.families import AddressError
 from chains.models import Chain, Token
 from config.database.process_cache import ProcessCache
 
-# Zero, and the precompiled contracts of any EVM chain. A token may be one: Polygon's own coin has the contract 0x1010.
-_LAST_RESERVED = 0xFFFF
-
 
 def recipient_address(chain: Chain, text: str) -> str:
     """Return the canonical address. Raises AddressError if it is invalid or money sent to it is lost."""
     address = chain.family.normalise_address(text)
-    is_reserved = int.from_bytes(chain.family.address_bytes(address)) <= _LAST_RESERVED
+    is_reserved = int.from_bytes(chain.family.address_bytes(address)) <= chain.family.last_reserved
     if is_reserved or address in chain.family.unowned_addresses:
         raise AddressError("This address has no owner; funds sent there are lost.")
     if _tokens.get((chain.pk, address)):

@@ -134,7 +134,8 @@ class Family:
 
     Sandbox:
     - `unowned_addresses` are two addresses without a known owner: simulated payments come from them, and none may be
-      paid. `make_hash` returns a random hash that starts with the given bytes.
+      paid. Neither may any address that is, as a number, `last_reserved` or less.
+    - `make_hash` returns a random hash that starts with the given bytes.
     """
 
     key: str
@@ -158,6 +159,7 @@ class Family:
     make_hash: Callable[[bytes], str]
     wording: Wording
     address_mark: str = ""
+    last_reserved: int = -1
     native_alias: str = ""
     actions: tuple[type, ...] = ()
     links: PaymentLinks | None = None

@@ -49,6 +49,8 @@ FAMILY = Family(
     subscribe_heads=("eth_subscribe", "newHeads"),
     has_price_feeds=True,
     has_data_fees=True,
+    # The precompiled contracts of any chain. A token may be one: that of Polygon's own coin is 0x1010.
+    last_reserved=0xFFFF,
     # Without a known owner: Ethereum's customary burn addresses.
     unowned_addresses=(
         "0x000000000000000000000000000000000000dEaD",

@@ -43,6 +43,7 @@ FAMILY = Family(
     # The System Program.
     native_alias="11111111111111111111111111111111",
     links=PaymentLinks(make=solana_pay, bind=True),
+    last_reserved=0,  # the System Program
     # Without an owner: the incinerator, and a system account without a key.
     unowned_addresses=(
         "1nc1nerator11111111111111111111111111111111",

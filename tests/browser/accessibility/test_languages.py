@@ -14,7 +14,7 @@ from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.steps import HASH, SHOP, complete, hold, refresh, update
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import open_bare
-from tests.support.payments.rows import new_payment
+from tests.support.payments.rows import change, new_payment
 from tests.support.payments.world import ON_ITS_WAY
 from tests.support.wallets.sent_here import sent_here
 from tests.support.wallets.stub import NAME, NEVER
@@ -64,9 +64,9 @@ def test_payment_and_its_end_read_well_in_each_language(
     doubt = page.get_by_test_id("doubt")
     expect(doubt).to_be_visible()
     _expect(page, "choose", tag, name="beside the ways to pay")
-    for change in ({"seen_at": timezone.now()}, REVERTED):
+    for columns in ({"seen_at": timezone.now()}, REVERTED):
         text = doubt.inner_text()
-        _change(page, **change)
+        _change(page, **columns)
         expect(doubt).not_to_have_text(text, use_inner_text=True)
         _expect(page, "choose", tag)
     confirming = {"confirmations": 2, "confirmations_required": 12, **ON_ITS_WAY}
@@ -110,7 +110,7 @@ def _expect(page: Page, screen: str, tag: str, *, name: str = "") -> None:
     assert "7,50" not in text
 
 
-def _change(page: Page, **change: Any) -> None:
+def _change(page: Page, **columns: Any) -> None:
     """Change the stored payment, and have the page poll."""
-    change(Payment.objects, **change)
+    change(Payment.objects, **columns)
     refresh(page)

@@ -56,9 +56,7 @@ STATES = {
     "past the deadline": State(PAY, "The payment deadline has passed.", {"expires_at": PAST}),
     "processing": _under_way("Confirmations 2 of 12", confirmations=2, confirmations_required=12),
     "crossing": _under_way("On its way to Local Chain", provider_status="PENDING", **SWAP),
-    "delivered": _under_way(
-        "Confirmations 0 of 1", destination_transaction_hash=DELIVERY, confirmations=9, **SWAP
-    ),
+    "delivered": _under_way("Confirmations 0 of 1", delivery_hash=DELIVERY, confirmations=9, **SWAP),
     "taking long": _under_way(
         "Confirmations 1 of 12", confirmations=1, confirmations_required=12, created_at=LATE
     ),

@@ -257,11 +257,7 @@ def test_failing_payments_fire_payments_fail(during: During, merchant: Merchant,
                 transaction_hash=f"0x{number:064x}",
                 next_check_at=timezone.now(),
             )
-            failed = {
-                "failure_code": "transaction_not_found",
-                "failed_at": timezone.now(),
-                "next_check_at": None,
-            }
+            failed = {"failure_code": "transaction_not_found", "failed_at": timezone.now()}
             with transaction.atomic():
                 assert move_payment(payment, Payment.Status.FAILED, actor="test", **failed)
 

@@ -48,7 +48,7 @@ _SPOIL = (
     f" ON CONFLICT (chain_id, merchant_id) DO UPDATE SET created_at = {_HOUR_AGO}, searched_at = {_HOUR_AGO}",
     f"UPDATE webhooks_delivery SET status = 'pending', due_at = {_HOUR_AGO}, finished_at = NULL",
     "INSERT INTO chains_switch (name, off_at, actor, reason) VALUES ('refunds', now(), 'olga', 'a test')",
-    "DELETE FROM django_migrations WHERE id = (SELECT max(id) FROM django_migrations WHERE app = 'payments')",
+    "DELETE FROM django_migrations WHERE app = 'payments' AND name = '0002_no_prefix_indexes'",
 )
 _PARTITIONS = (
     "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'webhooks_eventbody'::regclass"
@@ -216,7 +216,7 @@ def test_doctor_names_stopped_servers_and_continues(deployment: Deployment, shop
     assert bad["redis"] == {"Redis": "failed"}
     assert bad["processes"] == {"worker": "failed", "beat": "failed"}
     outside = [each["summary"] for each in findings if each["check"] == "outside"]
-    assert all("the certificate is not accepted" in summary for summary in outside)
+    assert all("the certificate is invalid" in summary for summary in outside)
     assert bad["outside"] == {"BASE_URL": "failed", "EVENTS_URL": "failed"}
     assert {each["check"] for each in findings} == set(settings.DOCTOR_CHECKS)
 
