@@ -72,7 +72,7 @@ class PagePolicyMiddleware:
 
 
 def broken_page(request: HttpRequest) -> HttpResponse:
-    """Return the error page. It tells customers in their language that their funds are not affected."""
+    """Return the error page. It says in the customer's language that their funds are not affected."""
     is_down = is_outage(sys.exc_info()[1])
     response = _for_customers(request) if request.path.startswith(_CUSTOMERS) else server_error(request)
     if is_down:

@@ -86,7 +86,7 @@ class Payment(models.Model):
     Verification:
 
     - `retries`: how often the payment was reopened. `verifying_since`: since when it is undecided.
-    - `unanswered_looks`, `unanswered_since`: how often in a row, and since when, no node or provider answered.
+    - `unanswered_looks`, `unanswered_since`: how often in a row, and since when, no node or provider responded.
     - `likely_failure`: the failure to expect once the block is deep enough. Until then the payment does not hold its
       request open and counts toward no cap.
     - `is_in_flight`: it is in a block and bound to the request.

@@ -12,7 +12,7 @@ class Swap(models.Model):
 
     - `next_poll_at`: when the provider is polled next; null unless the swap waits for it.
     - `claim_id`, `lease_until`: the worker that polls it. Results are written only while the claim id is unchanged.
-    - `polls`: how often the provider answered. `attempts`: how many reported deliveries our nodes did not confirm.
+    - `polls`: how often the provider responded. `attempts`: how many reported deliveries our nodes did not confirm.
     - `provider_status`, `provider_url`: the provider's own status, and its page about the swap.
     - `reported_amount`: the reported amount in base units. The reported transaction is the look-up `delivery`.
     """

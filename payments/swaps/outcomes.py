@@ -10,7 +10,7 @@ from payments.providers.base import SwapStatus
 from payments.requests.lifecycle import UNMINED_HOLD
 from payments.swaps.status import Delivered, Ended, UnderWay, Unproved, shown_status, shown_url
 from payments.verification.columns import block_columns, sender_columns, sighting_columns, swap_columns
-from payments.verification.outcomes import ANSWERED, Failed, Postponed
+from payments.verification.outcomes import RESPONDED, Failed, Postponed
 from payments.verification.retry_policy import MAX_MISSED_CHECKS, is_timed_out, pause_after_miss
 
 # One confirmation of the customer's transaction is enough, because only the delivery is credited.
@@ -31,7 +31,7 @@ def started(
     is_known = swap is not None and swap.polls > 0
     detail = payment.status_detail if is_known else f"Sent; checking progress with {name}."
     columns = {
-        **ANSWERED,
+        **RESPONDED,
         **sender_columns(payment, facts),
         **swap_columns(quote),
         "is_bound_unmined": False,
@@ -62,7 +62,7 @@ def under_way(
     if is_timed_out(payment, now):
         return timed_out(payment, name)
     columns = {
-        **ANSWERED,
+        **RESPONDED,
         "is_in_flight": not progress.ask_source or _may_hold_request(payment, now),
         "status_detail": progress.detail,
     }
@@ -74,7 +74,7 @@ def under_way(
 def reported(payment: Payment, delivered: Delivered, status: SwapStatus, name: str) -> Postponed:
     """Return the outcome of a reported delivery: its look-up is due at once."""
     columns = {
-        **ANSWERED,
+        **RESPONDED,
         "is_in_flight": True,
         "status_detail": f"{name} reports a delivery; checking it on the network.",
     }
@@ -98,7 +98,7 @@ def unproved(
 
     The provider is polled again, as its report may have been wrong. With `is_final`, the payment fails at once.
     """
-    columns, swap = (ANSWERED, _status_columns(payment, status)) if status else ({}, {})
+    columns, swap = (RESPONDED, _status_columns(payment, status)) if status else ({}, {})
     if is_final or payment.attempts >= MAX_MISSED_CHECKS:
         return Failed(payment, rejection.code, rejection.message, columns, swap=swap)
     if is_timed_out(payment, now):
@@ -119,7 +119,7 @@ def unproved(
 
 def ended(payment: Payment, end: Ended, status: SwapStatus) -> Failed:
     """Return the outcome of a swap whose provider reports that nothing will be delivered."""
-    return Failed(payment, end.code, end.message, ANSWERED, swap=_status_columns(payment, status))
+    return Failed(payment, end.code, end.message, RESPONDED, swap=_status_columns(payment, status))
 
 
 def silent(payment: Payment, name: str, *, next_check: datetime, now: datetime) -> Failed | Postponed:

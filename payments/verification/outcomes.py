@@ -34,8 +34,8 @@ from payments.verification.retry_policy import (
 # When a completed or failed payment is first checked for finality of its block.
 FIRST_FINALITY_CHECK = timedelta(minutes=2)
 
-# The payment's columns once a node or a provider has answered.
-ANSWERED: dict[str, Any] = {"unanswered_looks": 0, "unanswered_since": None}
+# The payment's columns once a node or a provider has responded.
+RESPONDED: dict[str, Any] = {"unanswered_looks": 0, "unanswered_since": None}
 # The columns of a look-up whose payment is decided.
 DECIDED: dict[str, Any] = {"next_check_at": None, "finality_misses": 0, **FREE}
 
@@ -150,7 +150,7 @@ def missing(lookup: Lookup, now: datetime) -> Failed | Postponed:
         if lookup.is_seen
         else "Not seen on the network yet; checking again."
     )
-    columns = {**ANSWERED, "status_detail": detail, **NOT_HOLDING}
+    columns = {**RESPONDED, "status_detail": detail, **NOT_HOLDING}
     looked_up = {"attempts": lookup.attempts + 1, **UNKNOWN}
     return Postponed(payment, lookup, now + pause_after_miss(payment.attempts), columns, looked_up)
 
@@ -205,7 +205,7 @@ def progress_columns(
 ) -> dict[str, Any]:
     """Return the columns of a payment whose transaction can't be counted yet."""
     return {
-        **ANSWERED,
+        **RESPONDED,
         "status_detail": verdict.detail,
         **waiting_columns(lookup, verdict, facts, now, quote),
     }

@@ -18,8 +18,8 @@ from tests.chain import LocalChain
 from tests.support.payments.world import Clock, look_until_decided, submit
 from tests.support.threats.real_accounts import (
     ENTRY_POINTS,
-    NOBODY,
     PACKED_OPERATION,
+    ZERO_ADDRESS,
     Contracts,
     DelegatedAccount,
     RealAccount,
@@ -29,7 +29,7 @@ from tests.support.threats.real_accounts import (
     handle_ops,
 )
 
-__all__ = ["ENTRY_POINT", "NOBODY", "call_data", "execute", "handle_ops"]
+__all__ = ["ENTRY_POINT", "ZERO_ADDRESS", "call_data", "execute", "handle_ops"]
 ENTRY_POINT = ENTRY_POINTS["0.7"]
 USDC_UNIT = 10**6
 # Why money that arrived is not credited where no node can prove who made the payment.
@@ -191,7 +191,7 @@ class Safe:
         signed = Account.unsafe_sign_hash(bytes.fromhex(digest[2:]), self.key)
         return call_data(
             "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
-            to, value, data, operation, safe_gas, 0, 0, NOBODY, NOBODY, signed.signature + signature_tail,
+            to, value, data, operation, safe_gas, 0, 0, ZERO_ADDRESS, ZERO_ADDRESS, signed.signature + signature_tail,
         )  # fmt: skip
 
     def multi_send(self, *calls: tuple[str, int, bytes]) -> bytes:

@@ -13,7 +13,7 @@ from eth_utils.crypto import keccak
 from tests.chain import LocalChain
 from tests.support.contracts import creation_code
 
-NOBODY = "0x" + "00" * 20
+ZERO_ADDRESS = "0x" + "00" * 20
 ENTRY_POINTS = {
     "0.6": "0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789",
     "0.7": "0x0000000071727De22E5E9d8BAf0edAc6f37da032",
@@ -133,7 +133,7 @@ class Contracts:
             address,
             call_data(
                 "setup(address[],uint256,address,bytes,address,address,uint256,address)",
-                [Account.from_key(key).address], 1, NOBODY, b"", NOBODY, NOBODY, 0, NOBODY,
+                [Account.from_key(key).address], 1, ZERO_ADDRESS, b"", ZERO_ADDRESS, ZERO_ADDRESS, 0, ZERO_ADDRESS,
             ),
         )  # fmt: skip
         return RealSafe(self, address, key, version)
@@ -205,13 +205,13 @@ class RealSafe:
         operation: int = 0,
         safe_gas: int = 0,
         gas_price: int = 0,
-        refund_to: str = NOBODY,
+        refund_to: str = ZERO_ADDRESS,
         signature_tail: bytes = b"",
     ) -> bytes:
         """Return the input of `execTransaction`, signed by the owner."""
         rpc = self.contracts.chain.rpc
         nonce = int(rpc("eth_call", {"to": self.address, "data": "0xaffed0e0"}, "latest"), 16)
-        terms = (to, value, data, operation, safe_gas, 0, gas_price, NOBODY, refund_to)
+        terms = (to, value, data, operation, safe_gas, 0, gas_price, ZERO_ADDRESS, refund_to)
         types = "address,uint256,bytes,uint8,uint256,uint256,uint256,address,address"
         question = call_data(f"getTransactionHash({types},uint256)", *terms, nonce)
         digest = rpc("eth_call", {"to": self.address, "data": "0x" + question.hex()}, "latest")
@@ -307,7 +307,9 @@ class DelegatedAccount:
         """Have the account's code be the delegate's by a transaction of another account; return its hash."""
         nonce = int(self.contracts.chain.rpc("eth_getTransactionCount", self.address, "pending"), 16)
         wanted = nonce if authorization_nonce is None else authorization_nonce
-        return self.contracts.send(NOBODY, b"", authorizationList=[self.authorization(delegate, wanted)])
+        return self.contracts.send(
+            ZERO_ADDRESS, b"", authorizationList=[self.authorization(delegate, wanted)]
+        )
 
     def run(self, batch: bytes, *, to: str = "", key: str = "", **more: Any) -> str:
         """Send the batch to the account itself, signed by it or by `key`; return the hash."""
@@ -340,7 +342,7 @@ def unsigned_execution(to: str, data: bytes) -> bytes:
     """Return the input of a Safe's `execTransaction` with a made-up signature."""
     return call_data(
         "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
-        to, 0, data, 0, 0, 0, 0, NOBODY, NOBODY, b"s" * 65,
+        to, 0, data, 0, 0, 0, 0, ZERO_ADDRESS, ZERO_ADDRESS, b"s" * 65,
     )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ test("networks have the names that wallets know", () => {
   expect([caipOf({ ...solana, network: "other" }), caipOf(chain({ chain_type: "cosmos" }))]).toEqual([null, null]);
 });
 
-test("session is asked for the payment's networks and what it needs there", () => {
+test("session requests the payment's networks and its methods there", () => {
   expect(namespaces([chain(), farChain, solana, chain({ chain_type: "cosmos" })])).toEqual({
     eip155: {
       chains: [HERE, "eip155:777"],

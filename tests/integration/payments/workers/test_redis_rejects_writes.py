@@ -31,7 +31,7 @@ def running(folder: Path, url: str) -> Iterator[tuple[Process, Process]]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_worker_goes_on_while_redis_rejects_writes_and_resumes_tasks(
+def test_worker_survives_a_redis_that_rejects_writes(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain, merchant: Merchant, tmp_path: Path
 ) -> None:
     server = redis_server.start(None)

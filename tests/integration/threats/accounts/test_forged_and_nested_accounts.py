@@ -11,8 +11,8 @@ from payments.models import PaymentRequest
 from tests.support.threats.evm_facts import REFERENCE, claims, facts_by, paid, unclaimed
 from tests.support.threats.evm_world import (
     ENTRY_POINT,
-    NOBODY,
     USDC_UNIT,
+    ZERO_ADDRESS,
     World,
     call_data,
     handle_ops,
@@ -102,7 +102,7 @@ def test_safe_within_a_safe_pays_by_the_innermost_call(world: World, ask: Ask, e
     inner = safe_of(world, outer.address)
     prevalidated = bytes.fromhex(outer.address[2:]).rjust(32, b"\0") + bytes(32) + b"\1"
     execution = call_data(
-        EXECUTION, world.chain.usdc, 0, paying(request), 0, 0, 0, 0, NOBODY, NOBODY, prevalidated
+        EXECUTION, world.chain.usdc, 0, paying(request), 0, 0, 0, 0, ZERO_ADDRESS, ZERO_ADDRESS, prevalidated
     )
     tail = reference(thief)
     sent = outer.send(outer.execution(inner.address, execution, signature_tail=tail), tail=tail)

@@ -16,8 +16,8 @@ from tests.fault_proxy import proxying
 from tests.support.threats.evm_facts import REFERENCE, claims, facts_by, paid, unclaimed
 from tests.support.threats.evm_world import ENTRY_POINT, USDC_UNIT, World, call_data, transfer_data
 from tests.support.threats.real_accounts import (
-    NOBODY,
     SIMPLE_7702,
+    ZERO_ADDRESS,
     execute,
     execute_batch,
     handle_ops,
@@ -210,7 +210,7 @@ def test_safe_with_a_guard_proves_nothing_without_a_trace(world: World, untraced
     guard = world.deploy("Accomplice")
     world.call(guard, call_data("load(address,bytes)", world.chain.recipient, b""))
     token, _, data = carrying(world)
-    for set_to, expected in ((guard, unclaimed()), (NOBODY, [((REFERENCE,), "")])):
+    for set_to, expected in ((guard, unclaimed()), (ZERO_ADDRESS, [((REFERENCE,), "")])):
         safe.send(safe.execution(safe.address, call_data("setGuard(address)", set_to)))
         facts = facts_by(world.chain, safe.send(safe.execution(token, data)), untraced_url)
         assert claims(paid(facts, world.chain.recipient, token)) == expected

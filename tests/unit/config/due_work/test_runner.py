@@ -88,7 +88,7 @@ def test_wake_during_a_batch_runs_another(runner: Runner[str], work: Work) -> No
     runner.wake("a")
     assert work.begun() == "a"
     assert not runner.wake("a")
-    assert not runner.wake("a"), "two wakes are as good as one"
+    assert not runner.wake("a"), "two wakes count as one"
     held.set()
     assert work.begun() == "a"
     until_idle(runner)

@@ -138,7 +138,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_value_is_one_line_with_the_name_and_what_it_should_be(name: str) -> None:
+def test_wrong_value_is_one_line_with_name_and_next_step(name: str) -> None:
     for value in WRONG[name]:
         (line,) = faults_of(**{name: value})
         begin, _, what = line.partition(": ")

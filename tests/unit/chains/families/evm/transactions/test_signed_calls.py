@@ -24,7 +24,14 @@ from chains.families.evm.transactions.signed_calls import (
     Log,
     executions,
 )
-from tests.support.threats.evm_world import ENTRY_POINT, NOBODY, call_data, execute, handle_ops, transfer_data
+from tests.support.threats.evm_world import (
+    ENTRY_POINT,
+    ZERO_ADDRESS,
+    call_data,
+    execute,
+    handle_ops,
+    transfer_data,
+)
 from tests.support.threats.real_accounts import MULTI_SENDS, execute_batch, execute_by_mode
 
 RELAYER, SAFE, OTHER_SAFE, LIBRARY, TOKEN, PAYEE = (
@@ -47,7 +54,7 @@ def execution(
 ) -> bytes:
     return call_data(
         "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
-        to, 0, data, operation, 0, 0, gas_price, NOBODY, NOBODY, signatures,
+        to, 0, data, operation, 0, 0, gas_price, ZERO_ADDRESS, ZERO_ADDRESS, signatures,
     )  # fmt: skip
 
 
@@ -255,7 +262,7 @@ def test_the_first_layout_of_operations_is_read_too() -> None:
     layout = "(address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)"
     body = (SAFE, 0, b"", CALL, 1, 2, 3, 4, 5, b"", b"")
     entry_point = "0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789"
-    data = call_data(f"handleOps({layout}[],address)", [body], NOBODY)
+    data = call_data(f"handleOps({layout}[],address)", [body], ZERO_ADDRESS)
     events = [Log(entry_point, BEGUN.topics, b""), ended(SAFE, by=entry_point)]
     assert read(entry_point, data, *events) == [PAID]
 

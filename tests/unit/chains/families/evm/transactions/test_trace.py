@@ -18,7 +18,7 @@ from chains.families.evm.transactions.tracing import (
 from chains.families.evm.transactions.tracing import Traces as Traces_
 from chains.rpc.json_rpc import Identity, JsonRpc
 
-NOBODY = "0x" + "00" * 20
+ZERO_ADDRESS = "0x" + "00" * 20
 A, B, C, TOKEN = ("0x" + digits * 20 for digits in ("aa", "bb", "cc", "11"))
 REFERENCE, OTHER = b"r" * 16, b"o" * 16
 TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
@@ -178,9 +178,9 @@ def test_log_caused_by_another_call_is_not_bound() -> None:
 def test_logs_of_a_call_count_up_to_the_amount_it_names() -> None:
     """A lending token logs its interest in the call that pays, from the payer or as a mint."""
     call = frame(
-        B, TOKEN, 0, paying(C, 10, REFERENCE), logs=[log(NOBODY, C, 99), log(B, C, 7), log(B, C, 99)]
+        B, TOKEN, 0, paying(C, 10, REFERENCE), logs=[log(ZERO_ADDRESS, C, 99), log(B, C, 7), log(B, C, 99)]
     )
-    moved = transfers_in(frame(A, B, calls=[call]), log(NOBODY, C, 99), log(B, C, 7), log(B, C, 99))
+    moved = transfers_in(frame(A, B, calls=[call]), log(ZERO_ADDRESS, C, 99), log(B, C, 7), log(B, C, 99))
     assert [(t.references, t.made_by, t.claimable) for t in moved] == [
         ((), "", None),
         ((REFERENCE,), to_checksum_address(B), None),
@@ -197,7 +197,7 @@ def test_logs_of_a_call_count_up_to_the_amount_it_names() -> None:
         (frame(B, TOKEN, 0, paying(C, 9, REFERENCE)), log(A, C, 9), (), ""),
         (frame(B, TOKEN, 0, pulling(A, C, 9, REFERENCE)), log(B, C, 9), (), ""),
         # A mint, even where the call says that it moves the tokens of no one.
-        (frame(B, TOKEN, 0, pulling(NOBODY, C, 9, REFERENCE)), log(NOBODY, C, 9), (), ""),
+        (frame(B, TOKEN, 0, pulling(ZERO_ADDRESS, C, 9, REFERENCE)), log(ZERO_ADDRESS, C, 9), (), ""),
         # Another function of the token, and code that is not called but created.
         (frame(B, TOKEN, 0, "0xe3ee160e" + "00" * 200), log(B, C, 9), (), ""),
         ({**frame(B, TOKEN, 0, paying(C, 9, REFERENCE)), "type": "CREATE"}, log(B, C, 9), (), ""),
