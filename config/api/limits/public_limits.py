@@ -1,6 +1,7 @@
 """Rate limits by client address: public calls, failed authentication, and calls that query nodes or providers."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -82,10 +83,15 @@ def _hit(
     """Count a call about one payment request by one address, and by the address over all payment requests."""
     if limit is None:
         return None
-    over_all = type(limit)(limit.amount * _TIMES_FOR_AN_ADDRESS, limit.multiples, limit.namespace)
     return hit(f"{scope}-request", f"{about}/{identity}", limit, without_redis=without_redis) or hit(
-        f"{scope}-address", identity, over_all, without_redis=without_redis
+        f"{scope}-address", identity, _over_all_requests(limit), without_redis=without_redis
     )
+
+
+@cache
+def _over_all_requests(limit: RateLimitItem) -> RateLimitItem:
+    """Return the limit for one address over all payment requests."""
+    return type(limit)(limit.amount * _TIMES_FOR_AN_ADDRESS, limit.multiples, limit.namespace)
 
 
 def _page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
