@@ -7,6 +7,7 @@ import pytest
 from django.core.cache import cache
 from django.db import connections
 from django.test import Client
+from hypothesis import HealthCheck, settings
 
 from chains.models import Chain, Token
 from demo.services import anvil, surfnet
@@ -24,6 +25,10 @@ from tests.support.solana.ledger import LocalLedger
 if TYPE_CHECKING:
     from demo.aggregator.server import Aggregator
     from tests.support.swaps.world import SwapWorld
+
+# A busy machine says nothing about the code: no example fails because it took long.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 # A fixture with one of these names in a test's own file or folder takes its place.
 pytest_plugins = [

@@ -103,7 +103,7 @@ _TEXTS = st.one_of(_changed(), st.text(max_size=80))
 _NAMES = st.sampled_from([*declared(), *NODES])
 
 
-@settings(max_examples=int(os.environ.get("SEQUENCES", "1000")), deadline=None)
+@settings(max_examples=int(os.environ.get("SEQUENCES", "1000")))
 @given(values=st.dictionaries(_NAMES, _TEXTS, min_size=1, max_size=4), place=st.integers(0, 80))
 def test_any_text_is_a_value_or_a_fault(values: dict[str, str], place: int) -> None:
     marked = {name: text[:place] + MARK + text[place:] for name, text in values.items()}

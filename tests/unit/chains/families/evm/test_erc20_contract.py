@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from eth_abi.exceptions import DecodingError
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from web3.exceptions import Web3Exception
 
@@ -29,7 +29,6 @@ def word(value: bytes | int) -> bytes:
     return value.to_bytes(WORD) if isinstance(value, int) else value.rjust(WORD, b"\0")
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(accounts, amounts)
 def test_calls_are_the_selector_and_the_words_of_the_arguments(account: bytes, amount: int) -> None:
     address = to_hex(account)
@@ -59,7 +58,6 @@ def test_an_amount_that_does_not_fit_is_not_encoded(amount: int) -> None:
 words = st.one_of(accounts.map(word), amounts.map(word), st.binary(max_size=70))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from([abi.TRANSFER, abi.TRANSFER_FROM, abi.APPROVE, b"none"]),
     st.lists(words, max_size=4).map(b"".join),
@@ -83,7 +81,6 @@ topics = st.one_of(accounts.map(word), st.binary(min_size=WORD, max_size=WORD), 
 first_topics = st.sampled_from([TRANSFER_TOPIC, abi.APPROVAL_TOPIC, bytes(WORD)])
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(first_topics, st.lists(topics, max_size=3), st.one_of(amounts.map(word), st.binary(max_size=70)))
 def test_a_log_that_counts_as_a_transfer_is_the_one_that_web3_reads(
     first: bytes, rest: list[bytes], data: bytes
@@ -109,7 +106,6 @@ def test_a_log_that_counts_as_a_transfer_is_the_one_that_web3_reads(
     }  # fmt: skip
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(accounts, accounts, amounts)
 def test_every_log_that_web3_writes_of_a_transfer_counts(sender: bytes, to: bytes, amount: int) -> None:
     found = token_transfers([Log(TOKEN, (TRANSFER_TOPIC, word(sender), word(to)), word(amount))])

@@ -267,7 +267,7 @@ def test_the_first_layout_of_operations_is_read_too() -> None:
     assert read(entry_point, data, *events) == [PAID]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.binary(max_size=600), selector=st.sampled_from([BUNDLE[:4], execution(TOKEN, PAY)[:4]]))
 def test_garbage_is_passed_over(data: bytes, selector: bytes) -> None:
     read(SAFE, selector + data, DONE)

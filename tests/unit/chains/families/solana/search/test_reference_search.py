@@ -209,7 +209,7 @@ def test_search_without_a_node_raises_chain_error() -> None:
         Down().search().run([ONE])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.randoms(use_true_random=False), st.integers(1, 60))
 def test_every_payment_is_found_whatever_arrives_between(chance: random.Random, page: int) -> None:
     node = Node(most_in_a_page=page)

@@ -84,7 +84,7 @@ def read(done: list[Step], after: dict[str, int], reference: bytes) -> list[Tran
     return [moved for moved in ledger.transfers(*calls) if moved.recipient == owners["merchant"]]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(steps())
 def test_a_thief_claims_at_most_what_it_lost_and_the_merchant_gained(attempted: list[Step]) -> None:
     reference = os.urandom(16)
