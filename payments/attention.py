@@ -97,8 +97,7 @@ def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> lis
 
 def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime) -> list[Any]:
     recent = now - RECENT
-    requests = requests.filter(is_refund=False)
-    requests = requests.exclude(Exists(Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)))
+    requests = requests.filter(is_refund=False, is_simulated=False)
     match matter:
         case Matter.OVERPAID:
             # The payment that overpaid may have arrived long after the request expired.

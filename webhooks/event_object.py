@@ -41,6 +41,7 @@ EXAMPLE: dict[str, Any] = {
     "amount_refund_open": _NOTHING,
     "request_status": "completed",
     "metadata": {"customer": "c-42"},
+    "is_simulated": False,
 }
 
 
@@ -138,6 +139,13 @@ class EventObject(Answer, kw_only=True):
         doc("The payment request's status after the event."),
     ]
     metadata: Annotated[dict[str, str], doc("The request's own key-value pairs.")]
+    is_simulated: Annotated[
+        bool,
+        doc(
+            "Whether the sandbox simulated the payment or refund. For `payment.expired`, whether it simulated the "
+            "expiry or a payment. True in a test event."
+        ),
+    ]
     failure_code: Annotated[
         NonEmpty | UnsetType | None,
         doc(

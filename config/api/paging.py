@@ -19,7 +19,7 @@ from rest_framework.response import Response
 
 from config.api.answers import ListPage
 from config.api.errors import ApiError, ErrorCode, Problem
-from config.api.serializers import StrictSerializer, TextField, WholeNumberField, invalid
+from config.api.serializers import OneOfField, StrictSerializer, TextField, WholeNumberField, invalid
 
 Row = TypeVar("Row", bound=Model)
 
@@ -38,6 +38,16 @@ class NumberInQueryField(WholeNumberField):
         if not _DIGITS.fullmatch(str(data)):
             raise invalid(f"This should be a whole number{self._range()}, in digits; got {str(data)[:64]!r}.")
         return super().to_internal_value(int(data))
+
+
+class TrueOrFalseInQueryField(OneOfField):
+    """`true` or `false` in a query string."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(choices=["true", "false"], **options)
+
+    def to_internal_value(self, data: Any) -> bool:  # type: ignore[override]
+        return super().to_internal_value(data) == "true"
 
 
 class TimeInQueryField(serializers.DateTimeField):

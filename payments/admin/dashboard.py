@@ -21,6 +21,7 @@ from merchants.staff.roles import merchant_of
 from payments.admin import plots
 from payments.attention import MAX_LISTED, Matter, count_payments, count_requests
 from payments.models import Payment, PaymentRequest
+from payments.sandbox.availability import is_open as has_sandbox
 from payments.stats import queries
 from payments.stats.queries import Period
 from webhooks import attention as webhook_attention
@@ -77,6 +78,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if context["first_steps"] is None:
         context |= plots.statistics(merchant, period, with_webhooks=user.has_perm("webhooks.view_delivery"))
         context["known_until"] = queries.known_until()
+        context["has_sandbox"] = has_sandbox()
     return context
 
 

@@ -62,6 +62,7 @@ COLUMNS = (
     Column("payment_url", payment_url),
     Column("amount_refunded", lambda order: decimal(order.refund_totals.completed, order.token)),
     Column("amount_refund_open", lambda order: decimal(order.refund_totals.open, order.token)),
+    Column("is_simulated", lambda order: order.is_simulated),
 )
 
 
@@ -117,8 +118,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
     def get_queryset(self, request: HttpRequest) -> QuerySet[PaymentRequest]:
         orders: QuerySet[PaymentRequest] = super().get_queryset(request)
         undone = Payment.objects.filter(request=OuterRef("pk"), reorged=True)
-        simulated = Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)
-        return orders.annotate(is_undone=Exists(undone), is_test=Exists(simulated))
+        return orders.annotate(is_undone=Exists(undone))
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
         return _RequestList
@@ -229,7 +229,7 @@ def _badges(order: PaymentRequest) -> str:
     if order.is_refund:
         labels.append(portal.badge("refund", {"refund": "info"}))
     labels += [portal.badge(word, {word: "warning"}) for word, applies in irregular if applies]
-    if getattr(order, "is_test", False):
+    if order.is_simulated:
         labels.append(portal.badge("test", {"test": "warning"}))
     return together(labels)
 

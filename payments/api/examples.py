@@ -84,6 +84,7 @@ PAYMENT: dict[str, Any] = {
     "created_at": "2026-11-21T10:06:40.118532Z",
     "completed_at": "2026-11-21T10:06:52.620914Z",
     "failed_at": None,
+    "is_simulated": False,
 }
 
 PAYMENT_REQUEST: dict[str, Any] = {
@@ -116,6 +117,7 @@ PAYMENT_REQUEST: dict[str, Any] = {
     "completed_at": "2026-11-21T10:06:52.620914Z",
     "cancelled_at": None,
     "expired_at": None,
+    "is_simulated": False,
     "refunds": [],
 }
 
@@ -149,4 +151,5 @@ REFUND: dict[str, Any] = {
     "failure_message": None,
     "created_at": "2026-11-22T09:00:00.000000Z",
     "completed_at": None,
+    "is_simulated": False,
 }

@@ -123,6 +123,7 @@ class PaymentFields(Answer, kw_only=True):
     created_at: Annotated[Time, doc("The time of the submission or discovery.")]
     completed_at: Annotated[Time | None, doc("The time of the completion; null unless `completed`.")]
     failed_at: Annotated[Time | None, doc("The time of the failure; null unless `failed`.")]
+    is_simulated: Annotated[bool, doc("Whether the sandbox made the payment, so that no money moved.")]
 
     @classmethod
     def of(cls, payment: Payment, **own: Any) -> Self:
@@ -164,6 +165,7 @@ class PaymentFields(Answer, kw_only=True):
             created_at=required_timestamp(payment.created_at),
             completed_at=timestamp(payment.completed_at),
             failed_at=timestamp(payment.failed_at),
+            is_simulated=payment.is_simulated,
             **own,
         )
 
@@ -301,6 +303,12 @@ class RequestFields(Answer, kw_only=True):
     created_at: Annotated[Time, doc("The time of creation.")]
     expires_at: Annotated[Time, doc("The time at which the request expires.")]
     completed_at: Annotated[Time | None, doc("The time of completion; null until then.")]
+    is_simulated: Annotated[
+        bool,
+        doc(
+            "Whether the sandbox simulated a payment of the request or its expiry. Always false in production."
+        ),
+    ]
 
     @classmethod
     def of(cls, request: PaymentRequest, **own: Any) -> Self:
@@ -322,6 +330,7 @@ class RequestFields(Answer, kw_only=True):
             created_at=required_timestamp(request.created_at),
             expires_at=required_timestamp(request.expires_at),
             completed_at=timestamp(request.completed_at),
+            is_simulated=request.is_simulated,
             **own,
         )
 

@@ -57,6 +57,9 @@ class RefundObject(Answer, kw_only=True):
     ]
     created_at: Annotated[Time, doc("The time of creation.")]
     completed_at: Annotated[Time | None, doc("The time of verification; null unless `completed`.")]
+    is_simulated: Annotated[
+        bool, doc("Whether the refund, or a payment of the refunded request, was simulated by the sandbox.")
+    ]
 
     @classmethod
     def of(cls, current: RefundNow) -> "RefundObject":
@@ -83,4 +86,5 @@ class RefundObject(Answer, kw_only=True):
             failure_message=standing.failure_message or None,
             created_at=required_timestamp(refund.created_at),
             completed_at=timestamp(payment.completed_at) if payment and is_completed else None,
+            is_simulated=refund.is_simulated,
         )

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from chains.switches import Feature, require_on
 from config.api.errors import ApiError, ErrorCode
 from config.api.objects import find_object
-from config.api.paging import ListQuery, Page, edge_of, list_answer, page_by, read_query
+from config.api.paging import Page, edge_of, list_answer, page_by, read_query
 from config.api.schema.operations import list_of, operation
 from config.api.serializers import demand_no_parameters
 from merchants.keys.authentication import actor_of, merchant_of
@@ -21,9 +21,10 @@ from payments.api.refund_serializers import (
     RefundAddressSerializer,
     SubmitRefundSerializer,
 )
+from payments.api.serializers import SimulatedListQuery
 from payments.api.views import OwnRequestsViewSet
 from payments.models import Refund
-from payments.refunds.reading import now, with_request
+from payments.refunds.reading import now, with_mark, with_request
 from payments.refunds.services import cancel_refund, change_address, create_refund
 from payments.refunds.watching import keep_watching
 from payments.submission.hashes import sight_for_merchant, submit_for_merchant
@@ -50,7 +51,7 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="List refunds",
         description="Your refunds, newest first.",
-        query=ListQuery,
+        query=SimulatedListQuery,
         answers={200: OpenApiResponse(_LIST, "One page.")},
     )
     def list(self, request: Request) -> Response:
@@ -62,16 +63,17 @@ class RefundViewSet(OwnRequestsViewSet):
         summary="List a request's refunds",
         description="The refunds of one payment request, newest first.",
         path=_REQUEST,
-        query=ListQuery,
+        query=SimulatedListQuery,
         answers={200: OpenApiResponse(_LIST, "One page.")},
     )
     def of_request(self, request: Request, id: str) -> Response:
         return self._page(request, self.own().filter(request=self.find(id)))
 
     def _page(self, request: Request, refunds: QuerySet[Refund]) -> Response:
-        query = read_query(ListQuery, request)
+        query = read_query(SimulatedListQuery, request)
+        listed = with_mark(refunds, query["is_simulated"]) if "is_simulated" in query else refunds
         page: Page[Refund] = page_by(
-            lambda cut: [*cut.of(refunds, "created_at")], query, edge=edge_of(refunds, query)
+            lambda cut: [*cut.of(listed, "created_at")], query, edge=edge_of(refunds, query)
         )
         return list_answer(request, page, [RefundObject.of(each) for each in now(page.rows)])
 

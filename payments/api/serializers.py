@@ -16,7 +16,7 @@ from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from chains.recipients import recipient_address
 from config.api.errors import ApiError, ErrorCode, Problem
-from config.api.paging import ListQuery, NumberInQueryField, TimeInQueryField
+from config.api.paging import ListQuery, NumberInQueryField, TimeInQueryField, TrueOrFalseInQueryField
 from config.api.schema.operations import described
 from config.api.serializers import (
     OneOfField,
@@ -306,7 +306,15 @@ class CreateRequestSerializer(StrictSerializer):
         )
 
 
-class RequestListQuery(ListQuery):
+class SimulatedListQuery(ListQuery):
+    """The query of a list of payments or refunds."""
+
+    is_simulated = TrueOrFalseInQueryField(
+        required=False, help_text="Only what the sandbox simulated (`true`), or only the rest (`false`)."
+    )
+
+
+class RequestListQuery(SimulatedListQuery):
     """The query of GET /api/payment-requests."""
 
     status = OneOfField(

@@ -14,7 +14,7 @@ from chains.switches import require_offered
 from config.api.errors import ErrorCode
 from config.api.log_context import add_to_log_context
 from config.api.objects import ObjectMissing, find_object
-from config.api.paging import ListQuery, conditions, edge_of, list_answer, page_by, page_of, read_query
+from config.api.paging import conditions, edge_of, list_answer, page_by, page_of, read_query
 from config.api.schema.operations import list_of, operation
 from config.api.serializers import demand_no_parameters
 from merchants.keys.authentication import actor_of, merchant_of
@@ -33,6 +33,7 @@ from payments.api.serializers import (
     AcceptPaymentSerializer,
     CreateRequestSerializer,
     RequestListQuery,
+    SimulatedListQuery,
     SubmitTransactionSerializer,
 )
 from payments.models import Payment, PaymentRequest
@@ -51,6 +52,7 @@ _FILTERS = {
     "chain_id": "chain_id",
     "created_after": "created_at__gt",
     "created_before": "created_at__lt",
+    "is_simulated": "is_simulated",
 }
 
 
@@ -173,14 +175,16 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         summary="List a request's payments",
         description="All payments of one payment request, newest first.",
         path=_REQUEST,
-        query=ListQuery,
+        query=SimulatedListQuery,
         answers={200: OpenApiResponse(list_of(PaymentObject, "PaymentList"), "One page.")},
     )
     def payments(self, request: Request, id: str) -> Response:
         payments = self.find(id).payments.select_related(
             "chain", "token", "request__token", "request__chain", "lookup", "swap__delivery"
         )
-        page = page_of(payments, read_query(ListQuery, request), cursors=payments)
+        query = read_query(SimulatedListQuery, request)
+        listed = payments.filter(**conditions(query, {"is_simulated": "is_simulated"}))
+        page = page_of(listed, query, cursors=payments)
         return list_answer(request, page, [payment_object(row) for row in page.rows])
 
     @idempotent

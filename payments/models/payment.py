@@ -224,7 +224,6 @@ class Payment(models.Model):
                 name="payment_due_for_value",
             ),
             models.Index(fields=("completed_at",), condition=Q(reorged=True), name="payment_reorged"),
-            models.Index(fields=("request",), condition=Q(is_simulated=True), name="payment_simulated"),
             models.Index(
                 fields=("failed_at",),
                 condition=Q(

@@ -119,6 +119,11 @@ class Refund(models.Model):
         return self.id
 
     @property
+    def is_simulated(self) -> bool:
+        """Whether the sandbox paid the refunded request, or sent the refund."""
+        return self.request.is_simulated or bool(self.carrier and self.carrier.is_simulated)
+
+    @property
     def claim_url(self) -> str:
         """The page on which the customer names an address."""
         return f"{settings.CHECKOUT_URL}/refunds/{self.code}"

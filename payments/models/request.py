@@ -63,7 +63,8 @@ class PaymentRequest(models.Model):
     `amount` was computed from, at the `rate` that both stay with; null for a request of an amount of tokens.
 
     `is_refund`: it carries a refund, in the opposite direction: the merchant pays the customer. The API and the portal
-    show the `Refund` instead. `has_refunds`: there are refunds of it.
+    show the `Refund` instead. `has_refunds`: there are refunds of it. `is_simulated`: the sandbox simulated one of its
+    payments or its expiry: no money moved.
     """
 
     class Status(models.TextChoices):
@@ -113,6 +114,7 @@ class PaymentRequest(models.Model):
     expiry_check_at = models.DateTimeField()
     is_refund = models.BooleanField(default=False, db_default=False, editable=False)
     has_refunds = models.BooleanField(default=False, db_default=False, editable=False)
+    is_simulated = models.BooleanField(default=False, db_default=False, editable=False)
 
     class Meta:
         ordering = ("-id",)
@@ -135,6 +137,11 @@ class PaymentRequest(models.Model):
             *(
                 models.Index(fields=("merchant", *by, "-created_at", "-id"), name=f"payment_request_{name}")
                 for name, by in _LISTED_BY.items()
+            ),
+            models.Index(
+                fields=("merchant", "-created_at", "-id"),
+                condition=Q(is_simulated=True),
+                name="payment_request_simulated",
             ),
             models.Index(
                 fields=("expiry_check_at",),

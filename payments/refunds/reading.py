@@ -54,6 +54,13 @@ def now(refunds: Iterable[Refund]) -> list[RefundNow]:
     return [RefundNow(refund, standing) for refund, standing in zip(refunds, standings(refunds), strict=True)]
 
 
+def with_mark(refunds: QuerySet[Refund], is_simulated: bool) -> QuerySet[Refund]:
+    """Return the refunds with this value of `Refund.is_simulated`, by a database query."""
+    if is_simulated:
+        return refunds.filter(Q(request__is_simulated=True) | Q(carrier__is_simulated=True))
+    return refunds.filter(request__is_simulated=False).exclude(carrier__is_simulated=True)
+
+
 def with_status(refunds: QuerySet[Refund], status: Refund.Status) -> QuerySet[Refund]:
     """Return the refunds to which `standing_of` gives this status, by a database query."""
     carried = Payment.objects.filter(request=OuterRef("carrier")).order_by()

@@ -21,7 +21,10 @@ def create_payment(
     next_check_at: datetime | None = None,
     **columns: Any,
 ) -> Payment:
-    """Store a payment of the locked request with the look-up of its transaction, due now unless said otherwise."""
+    """Store a payment of the locked request with the look-up of its transaction, due now unless said otherwise.
+
+    A simulated payment marks its request as simulated.
+    """
     payment = Payment.objects.create(
         request=request, chain=chain, transaction_hash=transaction_hash, **columns
     )
@@ -35,6 +38,14 @@ def create_payment(
         next_check_at=next_check_at or timezone.now(),
     )
     note_creation(payment, actor=actor)
-    if not payment.is_simulated:
+    if payment.is_simulated:
+        mark_simulated(request)
+    else:
         notify(Channel.PAYMENTS, str(chain.pk))
     return payment
+
+
+def mark_simulated(request: PaymentRequest) -> None:
+    """Mark the locked request as simulated. Marking it again changes nothing."""
+    PaymentRequest.objects.filter(pk=request.pk, is_simulated=False).update(is_simulated=True)
+    request.is_simulated = True

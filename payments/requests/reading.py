@@ -56,20 +56,25 @@ def find_by_shortcode(shortcode: str) -> PaymentRequest | None:
 def list_own(merchant_id: uuid.UUID, conditions: Mapping[str, Any], cut: Cut) -> list[PaymentRequest]:
     """Return the merchant's requests that match the conditions (lookups and values), from the edge on."""
     values = dict(conditions)
+    is_simulated = values.pop("is_simulated", None)
+    lookups = tuple(sorted(values))
     if cut.edge is not None:
         values["edge_time"], values["edge_id"] = cut.edge
-    query = _list_query(tuple(sorted(conditions)), cut.backwards, cut.edge is not None, cut.count)
+    query = _list_query(lookups, is_simulated, cut.backwards, cut.edge is not None, cut.count)
     return with_catalogue(query.rows(merchant=merchant_id, **values))
 
 
 @lru_cache(maxsize=256)
 def _list_query(
-    lookups: tuple[str, ...], backwards: bool, has_edge: bool, count: int
+    lookups: tuple[str, ...], is_simulated: bool | None, backwards: bool, has_edge: bool, count: int
 ) -> CompiledQuery[PaymentRequest]:
+    # In SQL a flag is a condition without a parameter, so each value has a query of its own.
+    flags = {} if is_simulated is None else {"is_simulated": is_simulated}
+
     def build(merchant: uuid.UUID, **values: Any) -> QuerySet[PaymentRequest]:
         edge = (values["edge_time"], values["edge_id"]) if has_edge else None
         own = PaymentRequest.objects.filter(
-            merchant_id=merchant, is_refund=False, **{name: values[name] for name in lookups}
+            merchant_id=merchant, is_refund=False, **flags, **{name: values[name] for name in lookups}
         )
         return Cut(backwards, edge, count).of(own, "created_at")
 

@@ -8,6 +8,7 @@ from config.api.errors import ApiError, ErrorCode
 from payments.models import PaymentRequest
 from payments.requests.crediting import PRICE_GRACE
 from payments.requests.lifecycle import expire_request, is_held
+from payments.requests.new_payments import mark_simulated
 from payments.sandbox.facts import ACTOR
 
 # A simulated block is a few seconds old.
@@ -27,6 +28,7 @@ def expire(request: PaymentRequest) -> None:
         message = "A payment for this request is in progress. Wait until it has completed or failed."
         raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
     _write(request, expires_at)
+    mark_simulated(request)
     expire_request(request, now, actor=ACTOR)
 
 

@@ -16,7 +16,7 @@ export {
 export type * from "./objects.js";
 export { List, Page, type ListParams } from "./pages.js";
 export type { PaymentRequestCreateParams, PaymentRequestListParams } from "./resources/payment-requests.js";
-export type { RefundCreateParams } from "./resources/refunds.js";
+export type { RefundCreateParams, RefundListParams } from "./resources/refunds.js";
 export type { SimulateOptions } from "./resources/sandbox.js";
 export type { DeliveryListParams, EventListParams, RedeliverFailedParams, WebhookUpdateParams } from "./resources/webhooks.js";
 export type { RequestOptions } from "./transport.js";

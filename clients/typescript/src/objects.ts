@@ -152,6 +152,8 @@ export interface Payment {
   created_at: string;
   completed_at: string | null;
   failed_at: string | null;
+  /** The sandbox made it: no money moved. */
+  is_simulated: boolean;
 }
 
 export type RefundStatus = OpenEnum<"requires_address" | "ready" | "processing" | "completed" | "failed" | "cancelled">;
@@ -182,6 +184,8 @@ export interface Refund {
   failure_message: string | null;
   created_at: string;
   completed_at: string | null;
+  /** The sandbox simulated it, or a payment of the refunded request. */
+  is_simulated: boolean;
 }
 
 /** A simulated, unsigned transaction for your wallet. */
@@ -231,6 +235,8 @@ export interface PaymentRequest {
   completed_at: string | null;
   cancelled_at: string | null;
   expired_at: string | null;
+  /** The sandbox simulated a payment of it or its expiry. */
+  is_simulated: boolean;
   /** All of them, newest first. */
   refunds: Refund[];
   /** The newest 20; absent in lists and right after creation. */
@@ -292,6 +298,8 @@ export interface PaymentEventObject {
   amount_refund_open: Amount;
   request_status: PaymentRequestStatus;
   metadata: Record<string, string>;
+  /** The sandbox simulated the payment or refund: no money moved. */
+  is_simulated: boolean;
   /** Only in `payment.failed` and `refund.failed`. */
   failure_code?: string | null;
   failure_message?: string | null;

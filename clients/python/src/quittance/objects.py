@@ -193,6 +193,7 @@ class Payment(ApiObject):
     failure_message: str | None = None
     completed_at: datetime | None = None
     failed_at: datetime | None = None
+    is_simulated: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,6 +223,7 @@ class Refund(ApiObject):
     failure_code: str | None = None
     failure_message: str | None = None
     completed_at: datetime | None = None
+    is_simulated: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,6 +262,7 @@ class PaymentRequest(ApiObject):
     completed_at: datetime | None = None
     cancelled_at: datetime | None = None
     expired_at: datetime | None = None
+    is_simulated: bool = False
     payments: list[Payment] | None = None
 
 
@@ -321,6 +324,7 @@ class PaymentEventObject(ApiObject):
     amount_refund_open: Amount | None = None
     request_status: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
+    is_simulated: bool = False
     failure_code: str | None = None
     failure_message: str | None = None
     object: str | None = None

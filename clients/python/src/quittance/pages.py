@@ -71,6 +71,8 @@ def query_of(**filters: Any) -> dict[str, Any]:
 
 
 def _written(name: str, value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
     if not isinstance(value, datetime):
         return value
     if value.tzinfo is None:

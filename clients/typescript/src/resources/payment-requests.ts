@@ -37,6 +37,7 @@ export interface PaymentRequestListParams extends ListParams {
   chain_id?: number;
   created_after?: Date | string;
   created_before?: Date | string;
+  is_simulated?: boolean;
 }
 
 const PATH = "/api/payment-requests";

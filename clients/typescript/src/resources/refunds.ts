@@ -13,6 +13,11 @@ export interface RefundCreateParams {
   reason?: string | null;
 }
 
+/** Filters of a list of refunds. */
+export interface RefundListParams extends ListParams {
+  is_simulated?: boolean;
+}
+
 const PATH = "/api/refunds";
 
 /** Refunds: money that goes back to customers. You sign each one with your own wallet. */
@@ -39,7 +44,7 @@ export class Refunds {
   }
 
   /** Returns the newest refunds, of one payment request if it is named. */
-  list(paymentRequest?: string | null, params: ListParams = {}, options?: RequestOptions): List<Refund> {
+  list(paymentRequest?: string | null, params: RefundListParams = {}, options?: RequestOptions): List<Refund> {
     const path = paymentRequest ? `/api/payment-requests/${checkedId(paymentRequest)}/refunds` : PATH;
     const fetch = (query: Query) => this.#transport.request({ method: "GET", path, query }, options);
     return new List(fetch, params, (answer) => answer as Refund);

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
@@ -17,6 +18,7 @@ from chains.models import Chain, ChainStatus, Token
 from merchants.models import Merchant
 from merchants.staff.roles import assign_role
 from payments.admin.plots import duration, percentage, short_amount
+from payments.models import PaymentRequest
 from payments.stats.daily import update_statistics
 from tests.support.payments.days import DAY, a_delivery, a_payment, a_request, paid
 from webhooks.models import Endpoint
@@ -81,6 +83,20 @@ def test_figures_are_exact_however_large_or_small(
     drawn = plots_of(page)["plots"][f"volume-{token.pk}"]["series"][0]
     assert "123456789.012345678901234568" in drawn["values"]
     assert "123456789.012345678901234568 DAI" in drawn["texts"]
+
+
+@pytest.mark.parametrize(("environment", "is_said"), [("staging", True), ("development", False)])
+def test_dashboard_of_staging_says_that_simulated_payments_do_not_count(
+    admin_client: Client,
+    token: Token,
+    merchant: Merchant,
+    settings: LazySettings,
+    environment: str,
+    is_said: bool,
+) -> None:
+    settings.ENVIRONMENT = environment
+    paid(a_request(merchant, token, EARLIER, amount=1), EARLIER)
+    assert ("Simulated requests and payments are not counted." in text_of(opened(admin_client))) is is_said
 
 
 def test_staff_see_their_merchants_figures_operators_all(
@@ -193,6 +209,8 @@ def test_simulated_payments_need_no_attention(admin_client: Client, token: Token
             payment.is_simulated = simulated
             payment.reorged = payment is reversed_one
             payment.save()
+        if simulated:
+            PaymentRequest.objects.update(is_simulated=True)
 
     happen(simulated=True)
     page = opened(admin_client)

@@ -371,6 +371,7 @@ def test_what_was_simulated_is_marked_as_a_test(admin_client: Client, failed: Pa
             marks = []
             for is_simulated in (False, True):
                 Payment.objects.update(is_simulated=is_simulated)
+                PaymentRequest.objects.update(is_simulated=is_simulated)
                 marks.append("".join(page_of(admin_client, model, pk).split()).count(">test<"))
             assert marks[1] > marks[0], (model, pk)
 

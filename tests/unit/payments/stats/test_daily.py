@@ -10,7 +10,7 @@ from django.db import transaction
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.models import DailyFigures, DailyVolume, FiguresProgress, Payment, Transition
+from payments.models import DailyFigures, DailyVolume, FiguresProgress, Payment, PaymentRequest, Transition
 from payments.stats.daily import DELIVERIES_COMPLETE, update_statistics
 from payments.stats.histogram import BOUNDS_MS, percentile, total
 from tests.support.payments.days import DAY, NOON, a_delivery, a_request, note, paid
@@ -84,6 +84,7 @@ def test_simulated_payments_and_their_requests_are_left_out(token: Token, mercha
     assert requests(of(TODAY - 5 * DAY)) == (1, 0, 1)
     payment = paid(simulated, NOON, amount=1)
     Payment.objects.filter(pk=payment.pk).update(is_simulated=True)
+    PaymentRequest.objects.filter(pk=simulated.pk).update(is_simulated=True)
     Transition.objects.create(
         request=simulated, payment=payment, to_status="completed", actor="sandbox", created_at=NOON
     )

@@ -56,13 +56,16 @@ class Refunds:
         self,
         id: str | None = None,
         *,
+        is_simulated: bool | None = None,
         limit: int | None = None,
         starting_after: str | None = None,
         ending_before: str | None = None,
     ) -> Page[Refund]:
         """Return the newest refunds; with `id`, those of that payment request."""
         path = f"/api/payment-requests/{checked_id(id)}/refunds" if id else _PATH
-        query = query_of(limit=limit, starting_after=starting_after, ending_before=ending_before)
+        query = query_of(
+            is_simulated=is_simulated, limit=limit, starting_after=starting_after, ending_before=ending_before
+        )
         return Page(
             lambda query: self._transport.request("GET", path, query=query), query, Refund.from_answer
         )
