@@ -38,6 +38,9 @@ NOT_OUR_SWAP = (
 _UNREADABLE = (
     "The transaction is too large for this network's nodes to return, so it can't be verified at the moment."
 )
+_UNKNOWN_FORM = (
+    "The transaction is in a form that this service can't read, so it can't be verified at the moment."
+)
 _ARRIVED_UNMATCHED = frozenset(
     {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
 )
@@ -265,7 +268,8 @@ def _counted(
 def _refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
     """Return why a mined transaction can't count, whatever it transferred."""
     if not facts.is_readable:
-        return Refused(FailureCode.NOT_VERIFIABLE, _UNREADABLE)
+        message = _UNREADABLE if facts.is_known_form else _UNKNOWN_FORM
+        return Refused(FailureCode.NOT_VERIFIABLE, message)
     if not facts.succeeded:
         return Refused(
             FailureCode.TRANSACTION_REVERTED, "The transaction failed on the chain, so nothing was paid."
