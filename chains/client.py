@@ -149,6 +149,10 @@ class Head:
     safe: int | None = None
     finalized: int | None = None
 
+    def tagged(self, tag: str) -> int | None:
+        """Return the height of the block with this tag; None if the node doesn't know it."""
+        return {"safe": self.safe, "finalized": self.finalized}.get(tag, self.latest)
+
 
 @dataclass(frozen=True)
 class Snapshot:
