@@ -24,6 +24,7 @@ HEALTH_COLOURS = {
     Health.WORKING.value: "success",
     Health.IMPAIRED.value: "warning",
     Health.STALLED.value: "danger",
+    Health.NOT_FINALIZING.value: "danger",
     Health.DOWN.value: "danger",
     Health.UNKNOWN.value: "",
 }
@@ -31,6 +32,7 @@ SENTENCES = {
     Health.WORKING: "All nodes respond, and there are new blocks.",
     Health.IMPAIRED: "Enough nodes respond, but not all of them.",
     Health.STALLED: "The nodes respond, but there is no new block. Payments wait.",
+    Health.NOT_FINALIZING: "There are new blocks, but the nodes mark none of them as final. Payments wait.",
     Health.DOWN: "Too few nodes respond. Payments wait; none fails because of it.",
     Health.UNKNOWN: "No worker has checked the nodes in the last five minutes.",
 }
@@ -38,6 +40,7 @@ _TONES = {
     Health.WORKING: "success",
     Health.IMPAIRED: "warning",
     Health.STALLED: "danger",
+    Health.NOT_FINALIZING: "danger",
     Health.DOWN: "danger",
     Health.UNKNOWN: "info",
 }
@@ -69,6 +72,7 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
         "network",
         "native_symbol",
         "confirmations",
+        "confirmations_fallback",
         "explorer_url",
         "wallet_rpc_url",
         "price_feeds",
@@ -110,6 +114,11 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
                 ("Nodes responding", self.answering(chain)),
                 ("Enabled tokens", self.tokens(chain)),
                 ("Confirmations", self.depth(chain)),
+                *(
+                    [(f"Latest {chain.finality_tag} block", self.final_block(chain))]
+                    if chain.finality_tag
+                    else []
+                ),
             ],
             "looks": [_line(node) for node in (status.nodes if status else [])],
         }
@@ -148,7 +157,18 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
 
     @admin.display(description="Confirmations", ordering="confirmations")
     def depth(self, chain: Chain) -> str:
-        return f"{chain.confirmations} blocks" if chain.confirmations.isdigit() else chain.confirmations
+        if chain.finality_tag is None:
+            return f"{chain.confirmations} blocks"
+        fallback = chain.confirmations_fallback
+        return f"{chain.finality_tag} or {fallback} blocks" if fallback else chain.finality_tag
+
+    def final_block(self, chain: Chain) -> str:
+        """Return the block of the finality tag and when it last moved."""
+        status = status_of(chain)
+        if chain.finality_tag is None or status is None or status.finality_since is None:
+            return NOTHING
+        block = f"{status.finality_block:,}" if status.finality_block is not None else "none"
+        return f"{block}, since {_moment(status.finality_since)}"
 
     @admin.display(description="Price feeds")
     def price_feeds(self, chain: Chain) -> str:

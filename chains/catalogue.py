@@ -19,8 +19,8 @@ from config.api.serializers import has_unsafe_characters
 
 _CHAIN_FIELDS = {
     "id", "name", "chain_type", "network", "is_active", "rpc_urls", "ws_urls", "wallet_rpc_url", "explorer_url",
-    "native_symbol", "confirmations", "block_time_ms", "routers", "feeds", "l1_fee_oracle", "min_tip_wei",
-    "tokens",
+    "native_symbol", "confirmations", "confirmations_fallback", "block_time_ms", "routers", "feeds", "l1_fee_oracle",
+    "min_tip_wei", "tokens",
 }  # fmt: skip
 _TOKEN_FIELDS = {
     "symbol",
@@ -39,6 +39,7 @@ _LONGEST_HEARTBEAT = 7 * 24 * 3600
 _SHORTEST_KEY = 20
 _OWN_MACHINE = ("localhost", "127.0.0.1")
 _MAX_DECIMALS = 36
+_MAX_CONFIRMATIONS = 100_000
 _MAX_TIP_WEI = 10**15
 _LONGEST_URL = 500
 _LONGEST_WORD = 32
@@ -156,6 +157,7 @@ def _checked_chain(entry: Any) -> dict[str, Any]:
         "explorer_url": _explorer(entry, where),
         "native_symbol": _text(entry, "native_symbol", where, longest=16),
         "confirmations": _confirmations(entry.get("confirmations", "finalized"), chain_type, where),
+        "confirmations_fallback": _fallback(entry, chain_type, where),
         "block_time_ms": _whole(entry, "block_time_ms", where, 1, 3_600_000, default=2000),
         "routers": _routers(entry.get("routers", {}), chain_type, where),
         "feeds": _feeds(entry.get("feeds", []), chain_type, where),
@@ -290,12 +292,23 @@ def _is_address(text: str, schemes: tuple[str, ...]) -> bool:
 
 def _confirmations(value: Any, chain_type: str, where: str) -> str:
     family = family_of(chain_type)
-    is_number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 100_000
+    is_number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MAX_CONFIRMATIONS
     if not (is_number and family.counts_confirmations) and value not in family.confirmation_tags:
         numbers = "a number of blocks, " if family.counts_confirmations else ""
         tags = " or ".join(family.confirmation_tags)
         raise CatalogueError(f"{where}: confirmations should be {numbers}{tags}")
     return str(value)
+
+
+def _fallback(entry: Mapping[str, Any], chain_type: str, where: str) -> int | None:
+    """Return the number of blocks at which a payment counts if the tag in `confirmations` does not move, if any."""
+    if entry.get("confirmations_fallback") is None:
+        return None
+    if not family_of(chain_type).counts_confirmations:
+        raise CatalogueError(f"{where}: chains of this family have no confirmations_fallback; remove it")
+    if entry.get("confirmations", "finalized") not in family_of(chain_type).confirmation_tags:
+        raise CatalogueError(f"{where}: confirmations_fallback is for a tag in confirmations; remove it")
+    return _whole(entry, "confirmations_fallback", where, 1, _MAX_CONFIRMATIONS)
 
 
 def _routers(value: Any, chain_type: str, where: str) -> dict[str, list[str]]:

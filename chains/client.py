@@ -120,6 +120,7 @@ class TransactionFacts:
       unknown code). `transfers`, `references` and `made_by` may then lack entries.
     - `is_readable` is False if the receipt or the block's evidence of a mined transaction is too large or too
       malformed to read. The other fields are then unknown.
+    - `is_known_form` is False if the contents could not be parsed: it is of a newer type, or the node sent garbage.
     - `mentions` are the calls and logs of the contracts that the caller named.
     - `network_fee` is the fee paid, in base units of the native coin; for display, not evidence.
     """
@@ -136,6 +137,7 @@ class TransactionFacts:
     intended: tuple[Transfer, ...] = ()
     effect: str = ""
     is_readable: bool = True
+    is_known_form: bool = True
     network_fee: int | None = field(default=None, compare=False)
 
 
@@ -146,6 +148,10 @@ class Head:
     latest: int
     safe: int | None = None
     finalized: int | None = None
+
+    def tagged(self, tag: str) -> int | None:
+        """Return the height of the block with this tag; None if the node doesn't know it."""
+        return {"safe": self.safe, "finalized": self.finalized}.get(tag, self.latest)
 
 
 @dataclass(frozen=True)

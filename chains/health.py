@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from chains.client import ChainClient, ChainError, NodeState
+from chains.client import ChainClient, ChainError, Head, NodeState
 from chains.families import clients_of_each_node, head_allowance
 from chains.models import Chain, ChainStatus
 
@@ -23,6 +23,8 @@ STALE_AFTER = timedelta(minutes=5)
 # A chain is stalled after this long without a new block, or after STILL_BLOCKS block times if that is longer.
 STILL_AFTER = timedelta(minutes=2)
 STILL_BLOCKS = 30
+# A finality tag counts as stopped after this long: Ethereum's moves every 6.4 minutes, and a missed epoch doubles that.
+TAG_STILL_AFTER = timedelta(minutes=15)
 _THREADS = 8
 _NEEDED_TO_AGREE = 2
 _NODES_FOR_QUORUM = 3
@@ -34,22 +36,27 @@ class Health(StrEnum):
     WORKING = "working"
     IMPAIRED = "impaired"
     STALLED = "standing still"
+    NOT_FINALIZING = "not finalizing"
     DOWN = "down"
     UNKNOWN = "unknown"
 
 
-NEEDS_ATTENTION = (Health.STALLED, Health.DOWN)
+NEEDS_ATTENTION = (Health.STALLED, Health.NOT_FINALIZING, Health.DOWN)
 
 
 @dataclass(frozen=True)
 class NodeCheck:
-    """The result of checking one node: its host (not its URL), its head, and its lag in blocks."""
+    """The result of checking one node: its host (not its URL), its head, and its lag in blocks.
+
+    `final` is the block of the chain's finality tag.
+    """
 
     host: str
     state: str
     head: int | None
     behind: int | None
     error: str
+    final: int | None = None
 
 
 Clients = Callable[[Chain], Sequence[ChainClient]]
@@ -67,9 +74,9 @@ def check_chains(
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="chain-health")
     try:
         heads = {
-            (chain_id, place): pool.submit(_head, client)
-            for chain_id, each in by_chain.items()
-            for place, client in enumerate(each)
+            (chain.pk, place): pool.submit(_head, client, chain.finality_tag is not None)
+            for chain in chains
+            for place, client in enumerate(by_chain[chain.pk])
         }
         wait(heads.values(), timeout=CHECK_TIMEOUT_SECONDS)
     finally:
@@ -84,7 +91,7 @@ def check_chains(
 
 
 def write_status(chain: Chain, nodes: Sequence[NodeCheck], now: datetime) -> None:
-    """Store the node checks; `head_since` changes only when the head does."""
+    """Store the node checks; `head_since` and `finality_since` change only when the block does."""
     head = _reached([node.head for node in nodes])
     before = ChainStatus.objects.filter(chain=chain).first()
     unmoved = before is not None and (head is None or before.head == head)
@@ -95,8 +102,30 @@ def write_status(chain: Chain, nodes: Sequence[NodeCheck], now: datetime) -> Non
         "head_since": before.head_since
         if before is not None and unmoved
         else (now if head is not None else None),
+        **_finality_columns(chain, nodes, before, now),
     }
     ChainStatus.objects.update_or_create(chain=chain, defaults=values)
+
+
+def _finality_columns(
+    chain: Chain, nodes: Sequence[NodeCheck], before: ChainStatus | None, now: datetime
+) -> dict[str, Any]:
+    """Return the block of the chain's finality tag and the time at which it last moved.
+
+    Without a tagged block, the time is that of the first check. A block beyond the head can't be true.
+    """
+    if chain.finality_tag is None:
+        return {"finality_block": None, "finality_since": None}
+    responding = [node for node in nodes if node.head is not None]
+    block, since = (before.finality_block, before.finality_since) if before is not None else (None, None)
+    if not responding:
+        return {"finality_block": block, "finality_since": since}
+    head = max(node.head or 0 for node in responding)
+    # Verification asks for a quorum, else the first node that responds.
+    final = _reached([node.final for node in nodes]) if needs_quorum(len(nodes)) else responding[0].final
+    if final is not None and final <= head and (block is None or block > head or final > block):
+        return {"finality_block": final, "finality_since": now}
+    return {"finality_block": block, "finality_since": since or now}
 
 
 def evaluate(chain: Chain, status: ChainStatus | None, now: datetime) -> Health:
@@ -108,6 +137,8 @@ def evaluate(chain: Chain, status: ChainStatus | None, now: datetime) -> Health:
         return Health.DOWN
     if status.head_since is not None and status.looked_at - status.head_since > longest_pause(chain):
         return Health.STALLED
+    if (finality_lag_seconds(status) or 0) > TAG_STILL_AFTER.total_seconds():
+        return Health.NOT_FINALIZING
     return Health.WORKING if answering == len(status.nodes) else Health.IMPAIRED
 
 
@@ -126,12 +157,32 @@ def lag_seconds(status: ChainStatus) -> float | None:
     return (status.looked_at - status.head_since).total_seconds() if status.head_since else None
 
 
+def finality_lag_seconds(status: ChainStatus) -> float | None:
+    """Return the seconds since the chain's finality tag last moved; None on a chain that counts confirmations."""
+    return (status.looked_at - status.finality_since).total_seconds() if status.finality_since else None
+
+
+def finality_still_since(chain: Chain, now: datetime) -> datetime | None:
+    """Return since when the chain's finality tag has not moved, if that is longer than the head may take to move.
+
+    None without a recent check, and on a chain that counts confirmations.
+    """
+    status = ChainStatus.objects.filter(chain=chain).first() if chain.finality_tag is not None else None
+    if status is None or now - status.looked_at > STALE_AFTER:
+        return None
+    is_still = (finality_lag_seconds(status) or 0) > longest_pause(chain).total_seconds()
+    return status.finality_since if is_still else None
+
+
 def _summary_of(chain: Chain, status: ChainStatus | None, now: datetime) -> dict[str, Any]:
     fields: dict[str, Any] = {"name": chain.name, "state": evaluate(chain, status, now).value}
     if status is not None:
         fields |= {
             "head": status.head,
             "lag_seconds": lag_seconds(status),
+            "finality_tag": chain.finality_tag,
+            "finality_block": status.finality_block,
+            "finality_lag_seconds": finality_lag_seconds(status),
             "looked_at_seconds_ago": (now - status.looked_at).total_seconds(),
             "nodes": [
                 {"host": node["host"], "state": node["state"], "behind": node["behind"]}
@@ -153,10 +204,10 @@ def _clients(chain: Chain, clients: Clients) -> Sequence[ChainClient]:
         return ()
 
 
-def _head(client: ChainClient) -> int | None:
-    """Return the node's newest block, or None without a usable response."""
+def _head(client: ChainClient, with_finality: bool) -> Head | None:
+    """Return the node's newest block and its tags, or None without a usable response."""
     try:
-        return client.look_up([], with_finality=False).head.latest
+        return client.look_up([], with_finality=with_finality).head
     except ChainError:
         return None
 
@@ -170,15 +221,20 @@ def _reached(heads: Sequence[int | None]) -> int | None:
 
 def nodes_needed(nodes: int) -> int:
     """Return how many of a chain's nodes must respond to verify payments."""
-    return _NEEDED_TO_AGREE if nodes >= _NODES_FOR_QUORUM else 1
+    return _NEEDED_TO_AGREE if needs_quorum(nodes) else 1
+
+
+def needs_quorum(nodes: int) -> bool:
+    return nodes >= _NODES_FOR_QUORUM
 
 
 def _node_checks(
-    chain: Chain, clients: Sequence[ChainClient], heads: Sequence[int | None]
+    chain: Chain, clients: Sequence[ChainClient], heads: Sequence[Head | None]
 ) -> list[NodeCheck]:
-    reached = _reached(heads) or 0
+    reached = _reached([head.latest if head else None for head in heads]) or 0
     checks = []
-    for client, head in zip(clients, heads, strict=True):
+    for client, known in zip(clients, heads, strict=True):
+        head = known.latest if known else None
         (node,) = client.health()
         behind = None if head is None else max(reached - head, 0)
         state = NodeState.ANSWERING if head is not None else node.state
@@ -187,6 +243,13 @@ def _node_checks(
         if behind is not None and behind > head_allowance(chain):
             state = NodeState.LAGGING
         checks.append(
-            NodeCheck(node.host, state.value, head, behind, "" if head is not None else node.last_error)
+            NodeCheck(
+                node.host,
+                state.value,
+                head,
+                behind,
+                "" if head is not None else node.last_error,
+                known.tagged(chain.finality_tag) if known and chain.finality_tag else None,
+            )
         )
     return checks

@@ -17,6 +17,8 @@ class Chain(models.Model):
     `routers` lists, per routing provider, the only contracts that its transactions may call. `wallet_rpc_url` is a
     public node that is offered to wallets that don't know the network. `l1_fee_oracle` is the contract that knows the
     fee for a transaction's data (the OP stack), and `min_tip_wei` the minimum tip for its blocks.
+    `confirmations_fallback` is a number of blocks at which a payment counts too, if `confirmations` is a tag: nodes may
+    stop marking blocks.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -36,6 +38,7 @@ class Chain(models.Model):
     explorer_url = models.CharField("explorer URL", max_length=500, blank=True, default="")
     native_symbol = models.CharField(max_length=16)
     confirmations = models.CharField(max_length=16, default="finalized")
+    confirmations_fallback = models.PositiveIntegerField(null=True, blank=True)
     block_time_ms = models.PositiveIntegerField(default=2000)
     routers = models.JSONField(default=dict, blank=True)
     feeds = models.JSONField("price feeds", default=list, db_default=[], blank=True)
@@ -52,6 +55,11 @@ class Chain(models.Model):
     def family(self) -> families.Family:
         """The chain family. Raises UnknownFamily if it is no longer installed."""
         return families.family_of(self.chain_type)
+
+    @property
+    def finality_tag(self) -> str | None:
+        """The block tag that decides when a payment counts; None if a number of blocks does."""
+        return None if self.confirmations.isdigit() else self.confirmations
 
     @property
     def is_installed(self) -> bool:
@@ -130,7 +138,9 @@ class ChainStatus(models.Model):
     """The result of the last node check of a chain; `chains.health` writes and evaluates it.
 
     `head` is the highest block confirmed by enough nodes, `head_since` the time it was first seen. `nodes` lists, in
-    the catalogue's order, each node's host (never its full URL), state, head, lag in blocks and last error.
+    the catalogue's order, each node's host (never its full URL), state, head, lag in blocks, last error and the block
+    that has the chain's finality tag. `finality_block` is the highest of these that enough nodes have reached, and
+    `finality_since` the time at which it last moved; both are null on a chain that counts confirmations.
     """
 
     chain = models.OneToOneField(
@@ -140,6 +150,8 @@ class ChainStatus(models.Model):
     head = models.BigIntegerField(null=True)
     head_since = models.DateTimeField(null=True)
     nodes = models.JSONField(default=list)
+    finality_block = models.BigIntegerField(null=True)
+    finality_since = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"{self.chain_id} at {self.head}"

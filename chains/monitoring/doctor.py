@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
 
 from django.db import connection
+from django.utils import timezone
 
 from chains.client import ChainClient, ChainError, NodeAbilities, NodeState
 from chains.families import clients_of_each_node, head_allowance
-from chains.models import Chain, Switch
+from chains.health import STALE_AFTER, TAG_STILL_AFTER
+from chains.models import Chain, ChainStatus, Switch
 from config.doctor.finding import Finding, failed, fine, warning
 
 # Blocks of state: without traces, verification reads accounts at the block of a payment.
@@ -21,6 +24,10 @@ _PROBLEMS = {
 }
 _UNREACHABLE = (
     "Check its URL and key, and that this machine may connect to it. Add a second node for outages."
+)
+_NOT_FINALIZING = (
+    "Compare with a public explorer. If other nodes mark blocks as {tag}, replace this one; else set a number of "
+    "confirmations, or confirmations_fallback, in the catalogue."
 )
 
 Clients = Callable[[Chain], Sequence[ChainClient]]
@@ -35,7 +42,8 @@ def check(clients: Clients = clients_of_each_node) -> Iterator[Finding]:
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="doctor")
     try:
         probes = {
-            chain.pk: [(each, pool.submit(_probe, each)) for each in _of(chain, clients)] for chain in chains
+            chain.pk: [(each, pool.submit(_probe, each, chain.finality_tag)) for each in _of(chain, clients)]
+            for chain in chains
         }
         for chain in chains:
             results = []
@@ -67,23 +75,30 @@ def _of(chain: Chain, clients: Clients) -> Sequence[ChainClient]:
         return ()
 
 
-def _probe(client: ChainClient) -> NodeAbilities | ChainError:
+@dataclass(frozen=True)
+class _Probe:
+    """A node's abilities, and the block that has the chain's finality tag."""
+
+    abilities: NodeAbilities
+    final: int | None
+
+
+def _probe(client: ChainClient, tag: str | None) -> _Probe | ChainError:
     try:
-        return client.abilities()
+        head = client.look_up([], with_finality=tag is not None).head
+        return _Probe(client.abilities(), head.tagged(tag) if tag else None)
     except ChainError as error:
         return error
     finally:
         connection.close()
 
 
-def _of_chain(
-    chain: Chain, results: Sequence[tuple[ChainClient, NodeAbilities | ChainError]]
-) -> Iterator[Finding]:
+def _of_chain(chain: Chain, results: Sequence[tuple[ChainClient, _Probe | ChainError]]) -> Iterator[Finding]:
     if not results:
         names = ", ".join(each.removeprefix("env:") for each in chain.rpc_urls) or "its rpc_urls"
         advice = f"Set {names} to the address of a node, or switch the chain off in the portal (Chains)."
         yield failed(chain.name, "has no node: calls that need it return 503", advice)
-    heads = [result.head for _, result in results if isinstance(result, NodeAbilities)]
+    heads = [result.abilities.head for _, result in results if isinstance(result, _Probe)]
     for client, result in results:
         (health,) = client.health()
         subject = f"{chain.name}, {health.host}"
@@ -91,13 +106,37 @@ def _of_chain(
             reason = health.last_error or str(result)
             yield failed(subject, f"no usable response: {reason}", _PROBLEMS.get(health.state, _UNREACHABLE))
         else:
-            yield from _of_node(subject, chain, result, behind=max(heads) - result.head)
+            yield from _of_node(subject, chain, result, behind=max(heads) - result.abilities.head)
+    if results:
+        yield from _of_tag(chain, heads)
 
 
-def _of_node(subject: str, chain: Chain, node: NodeAbilities, *, behind: int) -> Iterator[Finding]:
+def _of_tag(chain: Chain, heads: Sequence[int]) -> Iterator[Finding]:
+    """Yield the block of the chain's finality tag and since when it has not moved, by the workers' last check."""
+    status, tag = ChainStatus.objects.filter(chain=chain).first(), chain.finality_tag
+    if tag is None or status is None or status.finality_since is None:
+        return
+    if timezone.now() - status.looked_at > STALE_AFTER:
+        return
+    block = status.finality_block
+    where = f"is {block:,}" if block is not None else "is unknown to the nodes"
+    behind = f", {max(heads) - block:,} behind the head" if block is not None and heads else ""
+    summary = f"its {tag} block {where}{behind}, since {status.finality_since:%Y-%m-%d %H:%M} UTC"
+    if status.looked_at - status.finality_since > TAG_STILL_AFTER:
+        yield failed(chain.name, f"{summary}: payments wait", _NOT_FINALIZING.format(tag=tag))
+    else:
+        yield fine(chain.name, summary)
+
+
+def _of_node(subject: str, chain: Chain, probe: _Probe, *, behind: int) -> Iterator[Finding]:
+    node = probe.abilities
     if behind > head_allowance(chain):
         summary = f"{behind} blocks behind the chain's other nodes"
         yield failed(subject, summary, "Wait until it catches up, or replace it. Until then it is not used.")
+        return
+    if chain.finality_tag is not None and probe.final is None:
+        summary = f"it returns no {chain.finality_tag} block, which payments on this chain wait for"
+        yield failed(subject, summary, _NOT_FINALIZING.format(tag=chain.finality_tag))
         return
     if node.traces is False and node.history < min(MIN_HISTORY, node.head):
         summary = f"it neither traces nor keeps more than {node.history} blocks of state"

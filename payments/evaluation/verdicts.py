@@ -38,6 +38,9 @@ NOT_OUR_SWAP = (
 _UNREADABLE = (
     "The transaction is too large for this network's nodes to return, so it can't be verified at the moment."
 )
+_UNKNOWN_FORM = (
+    "The transaction is in a form that this service can't read, so it can't be verified at the moment."
+)
 _ARRIVED_UNMATCHED = frozenset(
     {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
 )
@@ -78,15 +81,22 @@ class Terms:
 
 @dataclass(frozen=True)
 class Finality:
-    """The required depth of a block: a number of `confirmations`, itself counted, or a `tag` of the network."""
+    """The required depth of a block: a number of `confirmations`, itself counted, or a `tag` of the network.
+
+    With a tag, `fallback` confirmations are enough as well. `still_since`: the tag has not moved since then.
+    """
 
     confirmations: int | None = None
     tag: str | None = None
+    fallback: int | None = None
+    still_since: datetime | None = None
 
     @classmethod
-    def parse(cls, text: str) -> "Finality":
+    def parse(cls, text: str, fallback: int | None = None, still_since: datetime | None = None) -> "Finality":
         """Parse a chain's `confirmations` setting: a number, `safe`, `confirmed` or `finalized`."""
-        return cls(confirmations=int(text)) if text.isdigit() else cls(tag=text)
+        if text.isdigit():
+            return cls(confirmations=int(text))
+        return cls(tag=text, fallback=fallback, still_since=still_since)
 
     def is_reached(self, facts: TransactionFacts, head: Head) -> bool:
         """Whether the mined transaction is deep enough; a tag that the node does not know is never reached."""
@@ -94,6 +104,8 @@ class Finality:
             return False
         if self.confirmations is not None:
             return depth(facts.block, head) >= self.confirmations
+        if self.fallback is not None and depth(facts.block, head) >= self.fallback:
+            return True
         if facts.commitment in _COMMITMENTS and self.tag in _COMMITMENTS:
             return _COMMITMENTS.index(facts.commitment) >= _COMMITMENTS.index(self.tag)
         reached = head.safe if self.tag == "safe" else head.finalized
@@ -265,7 +277,8 @@ def _counted(
 def _refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
     """Return why a mined transaction can't count, whatever it transferred."""
     if not facts.is_readable:
-        return Refused(FailureCode.NOT_VERIFIABLE, _UNREADABLE)
+        message = _UNREADABLE if facts.is_known_form else _UNKNOWN_FORM
+        return Refused(FailureCode.NOT_VERIFIABLE, message)
     if not facts.succeeded:
         return Refused(
             FailureCode.TRANSACTION_REVERTED, "The transaction failed on the chain, so nothing was paid."
@@ -397,7 +410,15 @@ def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
 
 def _waiting(finality: Finality, confirmations: int) -> str:
     if finality.confirmations is None:
-        return f"In a block; waiting for the network to mark it as {finality.tag}."
+        fallback = (
+            f" or for {finality.fallback} confirmations ({confirmations} so far)" if finality.fallback else ""
+        )
+        still = (
+            f" No new block has been marked since {finality.still_since:%Y-%m-%d %H:%M} UTC."
+            if finality.still_since
+            else ""
+        )
+        return f"In a block; waiting for the network to mark it as {finality.tag}{fallback}.{still}"
     return f"In a block; {confirmations} of {finality.confirmations} confirmations."
 
 

@@ -21,6 +21,7 @@ from payments.evaluation.verdicts import (
 from payments.models import FailureCode, Lookup, Quote
 from payments.verification.evidence import ChainCheck, EvaluationInput
 from payments.verification.outcomes import (
+    UNKNOWN_FORM,
     Completed,
     Failed,
     Followed,
@@ -32,7 +33,7 @@ from payments.verification.outcomes import (
     waiting,
 )
 from payments.verification.replacements import speeds_up
-from payments.verification.retry_policy import CHECKS_UNTIL_REPLACED
+from payments.verification.retry_policy import CHECKS_UNTIL_REPLACED, CHECKS_UNTIL_UNREADABLE
 
 _REPLACED = Refused(
     FailureCode.TRANSACTION_REPLACED,
@@ -85,6 +86,9 @@ def outcome_of(
         case Paid():
             return Completed(lookup, verdict, facts, check.finality, quote)
         case Refused():
+            if _may_become_readable(lookup, facts):
+                error = ChainError("the transaction has an unknown form")
+                return unanswered(lookup, error, check.now, UNKNOWN_FORM)
             return refused(lookup, verdict, facts, check.now)
         case NotFound():
             if is_unsearched and is_replaced and lookup.payment.attempts >= CHECKS_UNTIL_REPLACED:
@@ -102,6 +106,12 @@ def verdict_of(lookup: Lookup, evaluation_input: EvaluationInput, check: ChainCh
         return evaluate_swap_start(evaluation_input.terms, facts, head, check.finality)
     verdict = evaluate(evaluation_input.terms, lookup.chain_id, facts, head, check.finality)
     return evaluate_possible_swap_start(evaluation_input.terms, verdict, facts, head, check.finality)
+
+
+def _may_become_readable(lookup: Lookup, facts: TransactionFacts | None) -> bool:
+    """Whether to check a transaction of unknown form again before it counts as not verifiable."""
+    is_unknown_form = facts is not None and not facts.is_readable and not facts.is_known_form
+    return is_unknown_form and lookup.payment.unanswered_looks < CHECKS_UNTIL_UNREADABLE
 
 
 def _missing(

@@ -23,6 +23,7 @@ from django.utils import timezone
 
 from chains.client import ChainClient, ChainError
 from chains.families import get_client
+from chains.health import finality_still_since
 from chains.models import Chain
 from config.api.log_context import log_context
 from config.due_work import leases
@@ -82,7 +83,8 @@ def verify_on_chain(
     lookups = _still_held(_without_strays(lookups, lease.claim_id, quotes.values(), now), lease)
     if not lookups:
         return
-    finality = Finality.parse(chain.confirmations)
+    still_since = finality_still_since(chain, now())
+    finality = Finality.parse(chain.confirmations, chain.confirmations_fallback, still_since)
     try:
         chain_client = client(chain)
         # Nonces first: a transaction mined between the two calls must not count as replaced by itself.

@@ -181,7 +181,7 @@ def _check_reorged(
 ) -> None:
     """Clear the flag if the transaction is deep enough in the chain again, else check again ever more rarely."""
     payment, held = lookup.payment, _held([lookup], claim_id)
-    finality = Finality.parse(lookup.chain.confirmations)
+    finality = Finality.parse(lookup.chain.confirmations, lookup.chain.confirmations_fallback)
     is_back = facts is not None and finality.is_reached(facts, head) and _still_pays(lookup, facts)
     if is_back and facts is not None and facts.block is not None:
         clear_reorged(payment, held, finality_check_at=now + PAUSE, **block_columns(facts.block))
@@ -209,7 +209,8 @@ def _is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> boo
         return facts.commitment == "finalized"
     if head.finalized is not None:
         return head.finalized >= height
-    needed = Finality.parse(lookup.chain.confirmations).confirmations or _DEFAULT_CONFIRMATIONS
+    finality = Finality.parse(lookup.chain.confirmations, lookup.chain.confirmations_fallback)
+    needed = finality.confirmations or finality.fallback or _DEFAULT_CONFIRMATIONS
     return head.latest - height + 1 >= FINAL_DEPTH_FACTOR * needed
 
 

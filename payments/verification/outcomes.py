@@ -41,6 +41,8 @@ DECIDED: dict[str, Any] = {"next_check_at": None, "finality_misses": 0, **FREE}
 
 # For a payment that could not be evaluated or stored.
 UNUSABLE = ChainError("the response could not be used")
+_NO_ANSWER = "The network's nodes have not answered"
+UNKNOWN_FORM = "The network's nodes have returned this transaction in an unknown form"
 _ALREADY_USED = "This transaction has already been used to pay another request."
 _NOT_FOUND = (
     "The network does not know this transaction. It may never have been sent, or was replaced by another."
@@ -155,7 +157,9 @@ def missing(lookup: Lookup, now: datetime) -> Failed | Postponed:
     return Postponed(payment, lookup, now + pause_after_miss(payment.attempts), columns, looked_up)
 
 
-def unanswered(lookup: Lookup, error: ChainError, now: datetime) -> Failed | Postponed:
+def unanswered(
+    lookup: Lookup, error: ChainError, now: datetime, detail: str = _NO_ANSWER
+) -> Failed | Postponed:
     """Return the outcome if no node gave a usable response: no retry is used, but it times out after 24 hours."""
     payment = lookup.payment
     if is_timed_out(payment, now):
@@ -164,7 +168,7 @@ def unanswered(lookup: Lookup, error: ChainError, now: datetime) -> Failed | Pos
     columns = {
         "unanswered_looks": payment.unanswered_looks + 1,
         "unanswered_since": since,
-        "status_detail": f"The network's nodes have not answered since {since:%H:%M} UTC; asking again.",
+        "status_detail": f"{detail} since {since:%H:%M} UTC; asking again.",
     }
     pause = pause_after_no_answer(payment.unanswered_looks, error.retry_after)
     return Postponed(payment, lookup, now + pause, columns)

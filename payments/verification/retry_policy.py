@@ -11,6 +11,9 @@ MAX_MISSED_CHECKS = 10
 LONGEST_WAIT = timedelta(hours=24)
 # After this many checks without finding it, a transaction whose nonce was used counts as replaced.
 CHECKS_UNTIL_REPLACED = 4
+# After this many checks, about half a minute, a transaction of unknown form is not verifiable. Before, the nodes may be
+# at fault.
+CHECKS_UNTIL_UNREADABLE = 5
 _FIRST_RETRY_SECONDS = 5
 _LONGEST_UNANSWERED_PAUSE_SECONDS = 300
 _SHORTEST_PAUSE_SECONDS = 1.0

@@ -24,6 +24,7 @@ LIST_SECONDS = 30.0
 """How long a list of rates is reused: a process asks for it about twice a minute."""
 _MAX_BYTES = 64 * 1024
 _NO_SUCH_PAIR = (400, 404, 410, 422)
+_PAIR_WORDS = re.compile(r"(?:^|\W)(pair|asset|market|product|symbol|instrument)s?(?:\W|$)", re.IGNORECASE)
 # An exchange's clock may be ahead of ours by this much.
 _CLOCK_SKEW = timedelta(seconds=30)
 _UNLISTED_SECONDS = 300.0
@@ -93,15 +94,26 @@ class Ticker:
         self._unlisted[pair] = time.monotonic()
 
     def get(self, path: str, **query: str) -> Any:
-        """Return the body of a 2xx response, or None for an unlisted pair. Raises ProviderDown."""
+        """Return the body of a 2xx response, or None if it rejects the pair. Raises ProviderDown."""
         response = self._api.get(path, query, seconds=ANSWER_SECONDS, most_bytes=_MAX_BYTES)
-        if response.status in _NO_SUCH_PAIR:
+        if response.status in _NO_SUCH_PAIR or _rejects_pair(response.body):
             return None
         if not 200 <= response.status < 300:
             raise ProviderDown(f"{self.name} returned HTTP {response.status}")
         if response.body is None:
             raise ProviderDown(f"{self.name} returned null")
         return response.body
+
+
+def names_pair(words: str) -> bool:
+    """Whether an error message is about a pair, whatever words the exchange uses: "Invalid asset pair"."""
+    return _PAIR_WORDS.search(words) is not None
+
+
+def _rejects_pair(body: Any) -> bool:
+    """Whether a response is an error message about the pair, and no rate."""
+    message = body.get("message") if isinstance(body, dict) and "price" not in body else None
+    return isinstance(message, str) and names_pair(message)
 
 
 class WholeList(Generic[Whole]):

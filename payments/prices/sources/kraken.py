@@ -17,6 +17,7 @@ from payments.prices.sources.base import (
     Ticker,
     is_fresh,
     max_age,
+    names_pair,
     number,
     observe_each,
     unix_time_of,
@@ -28,7 +29,7 @@ URL = "https://api.kraken.com"
 CURRENCIES = frozenset(("AUD", "CAD", "CHF", "EUR", "GBP", "JPY"))
 # Kraken's own codes, where they differ.
 _CODES = {"BTC": "XBT", "DOGE": "XDG"}
-# Errors of the exchange itself. All others are about the pair: Kraken has several wordings for an unknown pair.
+# Errors of the exchange itself, unless they name the pair. All others are about the pair, in whatever words.
 _OF_THE_EXCHANGE = ("EService:", "EAPI:", "EGeneral:Internal", "EGeneral:Temporary", "EGeneral:Too many")
 _NO_SUCH_PAIR = ("EQuery:", "EGeneral:Invalid")
 
@@ -72,7 +73,7 @@ def _is_about_pair(body: Any) -> bool:
     errors = body.get("error") if isinstance(body, dict) else None
     if not isinstance(errors, list) or not all(isinstance(each, str) for each in errors):
         raise ProviderDown("kraken returned something other than trades")
-    if _has_error(body, _OF_THE_EXCHANGE):
+    if any(each.startswith(_OF_THE_EXCHANGE) and not names_pair(each) for each in errors):
         raise ProviderDown("kraken returned an internal error")
     return any(not each.startswith("W") for each in errors)  # "W" marks a warning beside a result.
 

@@ -45,7 +45,8 @@ def test_status_has_head_and_host_of_each_node(
     height = int(local_chain.rpc("eth_blockNumber"), 16)
     assert (status.head, status.head_since, status.looked_at) == (height, NOON, NOON)
     assert status.nodes == [
-        {"host": "127.0.0.1", "state": "answering", "head": height, "behind": 0, "error": ""} for _ in nodes
+        {"host": "127.0.0.1", "state": "answering", "head": height, "behind": 0, "error": "", "final": None}
+        for _ in nodes
     ]
     assert health(chain) is Health.WORKING
 

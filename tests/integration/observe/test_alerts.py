@@ -195,6 +195,15 @@ def test_chain_without_a_new_block_fires_chain_stuck(during: During) -> None:
     assert during(stall) == {"ChainStuck"}
 
 
+def test_still_tag_fires_chain_not_finalizing(during: During, chain: Chain) -> None:
+    def stall() -> None:
+        Chain.objects.filter(pk=chain.pk).update(confirmations="finalized")
+        check_chains()
+        ChainStatus.objects.update(finality_since=timezone.now() - timedelta(minutes=30))
+
+    assert during(stall) == {"ChainNotFinalizing"}
+
+
 def test_unchecked_nodes_fire_chain_unchecked(during: During) -> None:
     def leave() -> None:
         ChainStatus.objects.update(looked_at=timezone.now() - timedelta(minutes=10))

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from config.environment.declared import declared
+from demo.services import postgres, redis
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 DEPLOY = REPOSITORY / "deploy"
@@ -31,6 +32,28 @@ OWN = ("web", "worker", "beat", "events", "release")
 NOT_OURS = re.compile(
     r"POSTGRES_\w+|PUBLIC_HOST|BACKUP_(RECIPIENT|DAYS)|TRACING|PATH|PIP_\w+|PYTHON\w+|\w+_RPC_URL"
 )
+
+
+def version_of(program: Path) -> str:
+    """Return the version that a server of the tests, of `make run` and of continuous integration reports."""
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    (version,) = re.findall(r"(?:PostgreSQL\) |v=)(\d[\d.]*)", said)
+    return str(version)
+
+
+@pytest.mark.parametrize(
+    ("service", "image", "program"),
+    [("database", "postgres", postgres.program("postgres")), ("redis", "valkey/valkey", redis.program())],
+)
+def test_compose_names_the_versions_that_the_tests_run(service: str, image: str, program: Path) -> None:
+    named = COMPOSE["services"][service]["image"]
+    assert named.partition(":")[0] == image
+    assert named.partition(":")[2].partition("-")[0] == version_of(program)
+
+
+def test_backups_are_made_by_the_databases_own_version() -> None:
+    image = COMPOSE["services"]["database"]["image"]
+    assert f"FROM {image} AS backup" in (DEPLOY / "Containerfile").read_text()
 
 
 def words_of(command: Any) -> list[str]:

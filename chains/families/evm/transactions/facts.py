@@ -11,16 +11,16 @@ from typing import Any
 
 from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts
 from chains.families.evm.quantities import address, hash32, json_object, quantity
-from chains.families.evm.transactions import binding, transfers
+from chains.families.evm.transactions import binding, transfers, unknown_forms
 from chains.families.evm.transactions.evidence import NO_EVIDENCE, Evidences, Unproven
 from chains.families.evm.transactions.intended import effect, intended
 from chains.families.evm.transactions.mentions import mentions
 from chains.families.evm.transactions.network_fee import network_fee
 from chains.families.evm.transactions.tracing import Mined, Traces
+from chains.families.evm.transactions.unknown_forms import Pair
 from chains.rpc.json_rpc import (
     Call,
     JsonRpc,
-    RpcFault,
     TooLarge,
     Truncated,
     Unread,
@@ -33,8 +33,6 @@ from chains.rpc.json_rpc import (
 _NO_STATUS = "0x0"
 
 NeedsTrace = Callable[[dict[str, Any], dict[str, Any]], bool]
-# A transaction with its receipt, if it has one; None if the node doesn't know the transaction.
-Pair = tuple[dict[str, Any], dict[str, Any] | None] | None
 
 
 @dataclass(frozen=True)
@@ -134,6 +132,7 @@ def _place(transaction: dict[str, Any]) -> tuple[int, str] | None:
 
 
 def _pair(wanted: str, transaction: Any, receipt: Any) -> Pair:
+    transaction, receipt = unknown_forms.with_known_block(wanted, transaction, receipt)
     transaction, receipt = result_of(transaction), result_of(receipt)
     if transaction is None:
         if receipt is not None:
@@ -148,7 +147,6 @@ def _pair(wanted: str, transaction: Any, receipt: Any) -> Pair:
         raise ChainError("the node returned another transaction's receipt")
     quantity(receipt["blockNumber"])
     hash32(receipt.get("blockHash"))
-    quantity(receipt.get("status", _NO_STATUS))
     return transaction, receipt
 
 
@@ -173,11 +171,12 @@ def without(found: Found, failing: Collection[str]) -> Found:
 
 def mined(found: Found, is_wanted: NeedsTrace) -> dict[str, Mined]:
     """Return the successful transactions that need a trace."""
-    return {
-        hash_: Mined(pair[0], pair[1], hash32(pair[1].get("blockHash")))
-        for hash_, pair in found.pairs.items()
-        if pair and pair[1] and _succeeded(pair[1]) and is_wanted(pair[0], pair[1])
-    }
+    wanted: dict[str, Mined] = {}
+    for hash_, pair in found.pairs.items():
+        with suppress(ChainError):  # of unknown form: `snapshot` says so
+            if pair and pair[1] and _succeeded(pair[1]) and is_wanted(pair[0], pair[1]):
+                wanted[hash_] = Mined(pair[0], pair[1], hash32(pair[1].get("blockHash")))
+    return wanted
 
 
 def heights(found: Found) -> list[int]:
@@ -231,20 +230,23 @@ def snapshot(
     """Return the facts, given the head's blocks and the current blocks at `heights(found)`.
 
     `read_alone` has the facts of oversized transactions read so far. Every transaction without a usable result is
-    `contradicted`, including oversized ones that were not read yet.
+    `contradicted`, including oversized ones that were not read yet. One of unknown form is not readable instead.
     """
     now, unknown = _blocks(heights(found), blocks)
     alone = read_alone or {}
     odd = set(found.odd) | {wanted for wanted, (height, _) in found.places.items() if height in unknown}
     facts: dict[str, TransactionFacts | None] = dict.fromkeys(found.odd)
+    of_unknown_form: set[str] = set()
     for wanted, pair in found.pairs.items():
-        try:
-            if pair and pair[1] and quantity(pair[1]["blockNumber"]) in unknown:
-                raise ChainError("the node does not return the block")
-            facts[wanted] = _facts(wanted, pair, now, traces, evidences, mentioning)
-        except ChainError:
+        if pair and pair[1] and quantity(pair[1]["blockNumber"]) in unknown:
             facts[wanted] = None
             odd.add(wanted)
+            continue
+        try:
+            facts[wanted] = _facts(wanted, pair, now, traces, evidences, mentioning)
+        except ChainError:
+            facts[wanted] = unknown_forms.facts(wanted, pair, now)
+            of_unknown_form.add(wanted)
             continue
         if pair and wanted in found.places and now.get(found.places[wanted][0]):
             block = now[found.places[wanted][0]]
@@ -256,7 +258,8 @@ def snapshot(
                 facts[wanted] = replace(alone[wanted], block=block)
             else:
                 odd.add(wanted)
-    return Snapshot(_head(head), facts, ((traces.failed | evidences.failed) - found.oversized) | odd)
+    failed = (traces.failed | evidences.failed) - found.oversized - of_unknown_form
+    return Snapshot(_head(head), facts, failed | odd | (of_unknown_form & found.places.keys()))
 
 
 def _blocks(heights: Sequence[int], results: Sequence[Any]) -> tuple[dict[int, Block], set[int]]:
@@ -356,14 +359,20 @@ def _succeeded(receipt: dict[str, Any]) -> bool:
 
 
 def _head(results: Sequence[Any]) -> Head:
-    """Return the head; None for a tag that the node doesn't know."""
+    """Return the head; None for a tag that the node doesn't know, or whose block it does not return.
+
+    A tag without a usable result is a tag that is not reached: it affects no payment that another depth decides.
+    """
     latest = _block(json_object(result_of(results[0])))
-    numbers = [
-        None if isinstance(result, RpcFault) or result is None else _block(json_object(result)).number
-        for result in results[1:]
-    ]
-    safe, finalized = numbers if numbers else (None, None)
+    safe, finalized = [_tagged(result) for result in results[1:]] or (None, None)
     return Head(latest.number, safe, finalized)
+
+
+def _tagged(result: Any) -> int | None:
+    try:
+        return _block(result_of(result)).number
+    except ChainError:
+        return None
 
 
 def _block(result: Any) -> Block:

@@ -42,9 +42,10 @@ class _Status:
 
 @dataclass(frozen=True)
 class _Unreadable:
-    """A transaction that is in a newer format, too large for the node, or has too many moves (then with `sender`)."""
+    """A transaction of unknown form, too large for the node, or with too many moves (then with `sender`)."""
 
     sender: str = ""
+    is_known_form: bool = True
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,9 @@ def look_up(
     """Return one node's snapshot, with about one HTTP request for 25 transactions. Raises ChainError.
 
     It reads the statuses, then the blocks of the confirmed transactions, then their contents. A transaction that is
-    only processed, or not in its status's block, is reported as not mined. A transaction in a newer format, too large
-    for the node, or with more than 1,000 moves is not readable. A transaction that the node can't return in full is
-    omitted and `contradicted`: anyone may submit one, so it must not delay the others.
+    only processed, or not in its status's block, is reported as not mined. A transaction of unknown form, too large for
+    the node, or with more than 1,000 moves is not readable. A transaction that the node can't return in full is omitted
+    and `contradicted`: anyone may submit one, so it must not delay the others.
     """
     tags = [CONFIRMED, FINALIZED] if with_finality else [CONFIRMED]
     calls: list[Call] = [("getSlot", [tag]) for tag in tags]
@@ -181,8 +182,13 @@ def _entry(name: str, status: _Status, result: Any) -> Entry | _Unreadable | Tra
     if isinstance(result, Unread) and result.reason is UnreadReason.LARGE:
         return _Unreadable()
     if isinstance(result, RpcFault) and result.code == _NEWER_FORMAT:
-        return _Unreadable()
-    entry = read_entry(result_of(result))
+        return _Unreadable(is_known_form=False)
+    try:
+        entry = read_entry(result_of(result))
+    except ChainError:
+        if isinstance(result, dict) and result.get("slot") == status.slot:
+            return _Unreadable(is_known_form=False)
+        raise
     if entry.signature != name:
         raise ChainError("the node returned another transaction")
     if entry.succeeded != status.succeeded:
@@ -214,6 +220,7 @@ def _facts(
             (),
             commitment=status.commitment,
             is_readable=False,
+            is_known_form=entry.is_known_form,
         )
     moved = transfers.transfers(entry, _fees_of(entry, *fees), mentioning) if entry.succeeded else ()
     return TransactionFacts(

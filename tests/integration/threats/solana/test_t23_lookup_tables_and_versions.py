@@ -119,9 +119,25 @@ def test_malformed_transaction_waits_and_delays_no_other(
         waiting.refresh_from_db()
         assert paid.status == Payment.Status.COMPLETED
         assert (waiting.status, waiting.attempts) == (Payment.Status.PROCESSING, 0)
+        assert "in an unknown form" in waiting.status_detail
 
         node.heal()
         clock.forward(minutes=5)
         look_until_decided(waiting, clock)
     odd.refresh_from_db()
     assert odd.status == Status.COMPLETED
+
+
+def test_transaction_that_stays_malformed_is_not_verifiable(
+    merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    request = make_request(merchant, solana_usdc, "1", new_address())
+    sent = local_ledger.finalize(local_ledger.sign_and_send(built_for(request, local_ledger.payer)))
+    with proxying(local_ledger.url) as node:
+        Chain.objects.filter(pk=solana.pk).update(rpc_urls=[node.url])
+        node.break_with(replaced(ownerless, sent))
+        payment = look_until_decided(submit(request, sent), Clock())
+    assert (payment.status, payment.failure_code) == (Payment.Status.FAILED, "not_verifiable")
+    assert payment.retries_left == 3
+    request.refresh_from_db()
+    assert request.amount_paid == 0

@@ -32,6 +32,8 @@ CHAINS = [
     {"wallet_rpc_url": "https://node.example/v2/0123456789abcdef0123"},
     {"native_symbol": ...}, {"native_symbol": ""}, {"native_symbol": "E" * 17}, {"confirmations": 0},
     {"confirmations": "5"}, {"confirmations": "confirmed"}, {"confirmations": True}, {"confirmations": 10**9},
+    {"confirmations_fallback": 256}, {"confirmations": "finalized", "confirmations_fallback": 0},
+    {"confirmations": "finalized", "confirmations_fallback": "256"},
     {"block_time_ms": 0}, {"block_time_ms": 0.45}, {"block_time_ms": 10**9}, {"routers": None}, {"routers": []},
     {"routers": {"lifi": "0x12"}}, {"routers": {"lifi": ["0x12"]}}, {"routers": {"lifi": ["0x" + "0" * 40]}},
     {"routers": {"lifi": ["0x1231DEB6f5749EF6cE6943a275A1D3E7486F4Eae"]}}, {"routers": {"": []}},
@@ -43,6 +45,7 @@ CHAINS = [
     {"feeds": [{**FEED, "heartbeat": True}]}, {"feeds": [{**FEED, "heartbeat": 10**9}]},
     {"chain_type": "solana", "routers": {}, "tokens": [], "confirmations": "finalized", "feeds": [FEED]},
     {"chain_type": "solana", "routers": {}, "tokens": [], "confirmations": 32},
+    {"chain_type": "solana", "routers": {}, "tokens": [], "confirmations": "finalized", "confirmations_fallback": 32},
     {"chain_type": "solana", "routers": {}, "confirmations": "finalized"},
 ]  # fmt: skip
 TOKENS = [

@@ -17,13 +17,23 @@ pytestmark = pytest.mark.django_db
 
 def test_a_file_becomes_chains_and_tokens(tmp_path: Path) -> None:
     said = load(
-        write(tmp_path, [chain(), chain(id=10, name="OP Mainnet", confirmations="finalized", tokens=[])])
+        write(
+            tmp_path,
+            [
+                chain(),
+                chain(
+                    id=10, name="OP Mainnet", confirmations="finalized", confirmations_fallback=256, tokens=[]
+                ),
+            ],
+        )
     )
     assert said == "2 chains and 2 tokens loaded.\n"
     base = Chain.objects.get(pk=8453)
     assert (base.name, base.confirmations, base.block_time_ms, base.network) == ("Base", "5", 2000, "")
     assert base.routers == {"lifi": ["0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"]}
-    assert Chain.objects.get(pk=10).confirmations == "finalized"
+    assert base.confirmations_fallback is None
+    optimism = Chain.objects.get(pk=10)
+    assert (optimism.confirmations, optimism.confirmations_fallback) == ("finalized", 256)
     usdc, ether = Token.objects.order_by("id")
     assert (usdc.contract_address, usdc.decimals, usdc.trailing_data, usdc.tags) == (
         USDC_ON_BASE,

@@ -308,6 +308,52 @@ def test_yes_and_no_are_final_at_the_required_depth_only(
 
 
 @pytest.mark.parametrize(
+    ("head", "is_deep"),
+    [
+        (Head(latest=108), False),
+        (Head(latest=108, finalized=99), False),
+        (Head(latest=108, finalized=100), True),
+        (Head(latest=109), True),
+        (Head(latest=109, finalized=50), True),
+    ],
+)
+def test_tag_or_fallback_decides_whichever_comes_first(head: Head, *, is_deep: bool) -> None:
+    rule = Finality.parse("finalized", 10)
+    verdict = evaluate(terms(BY_REFERENCE), 1, mined(REFERENCED), head, rule)
+    assert isinstance(verdict, Paid if is_deep else NotYet)
+
+
+def test_number_of_confirmations_ignores_a_fallback() -> None:
+    assert Finality.parse("12", 3, CREATED) == Finality(confirmations=12)
+
+
+@pytest.mark.parametrize(
+    ("fallback", "still_since", "detail"),
+    [
+        (None, None, "In a block; waiting for the network to mark it as finalized."),
+        (
+            10,
+            None,
+            "In a block; waiting for the network to mark it as finalized or for 10 confirmations (2 so far).",
+        ),
+        (
+            None,
+            datetime(2026, 3, 1, 14, 5, tzinfo=UTC),
+            "In a block; waiting for the network to mark it as finalized. "
+            "No new block has been marked since 2026-03-01 14:05 UTC.",
+        ),
+    ],
+)
+def test_detail_says_since_when_a_tag_has_stopped(
+    fallback: int | None, still_since: datetime | None, detail: str
+) -> None:
+    rule = Finality.parse("finalized", fallback, still_since)
+    verdict = evaluate(terms(BY_REFERENCE), 1, mined(REFERENCED), Head(latest=101), rule)
+    assert isinstance(verdict, NotYet)
+    assert verdict.detail == detail
+
+
+@pytest.mark.parametrize(
     ("evidence", "intended", "promised"),
     [
         (BY_REFERENCE, REFERENCED, (10, "reference")),

@@ -169,6 +169,9 @@ UNKNOWN_PAIRS = [
     "EQuery:Unknown asset pair",
     "EQuery:Invalid asset pair",
     "EGeneral:Invalid arguments",
+    "EService:Invalid asset pair",
+    "EAPI:Unknown market",
+    "Invalid asset pair",
     "EFuture:Words that nobody has seen yet",
 ]
 
@@ -205,6 +208,20 @@ def test_faulty_pair_of_coinbase_loses_no_other_pair(
     monkeypatch.setattr(exchanges, "answer", lambda path: (status, body) if "KPW" in path else answer(path))
     for bases in (["KPW", "USDC"], ["USDC", "KPW"]):
         assert list(Coinbase(exchanges.url).observe(bases)) == ["USDC"]
+
+
+@pytest.mark.parametrize("status", [200, 401, 403])
+@pytest.mark.parametrize("words", ["Invalid asset pair", "unknown product", "No such symbol."])
+def test_euro_is_bridged_whatever_words_reject_its_pair(
+    exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch, status: int, words: str
+) -> None:
+    rejection, answer = json.dumps({"message": words}).encode(), exchanges.answer
+    exchanges.coinbase |= {"BTC-EUR": "90000", "BTC-USD": "100000"}
+    monkeypatch.setattr(
+        exchanges, "answer", lambda path: (status, rejection) if "/EUR-USD/" in path else answer(path)
+    )
+    (seen,) = Coinbase(exchanges.url).observe(["EUR"])["EUR"]
+    assert seen.value == Fraction(10, 9)
 
 
 def test_slow_exchange_is_not_asked_for_the_next_pair(

@@ -9,8 +9,10 @@ import pytest
 from django.utils import timezone
 
 from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
+from chains.models import ChainStatus
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.submission.hashes import retry_payment, submit_hash
+from payments.verification.retry_policy import CHECKS_UNTIL_UNREADABLE
 from tests.support.payments.world import Clock, look
 from tests.threads import at_once
 from tests.verifying import check_finality
@@ -26,12 +28,14 @@ class Scripted:
 
     facts: TransactionFacts | None
     head: int = 100
+    finalized: int | None = None
 
     def look_up(
         self, hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
     ) -> Snapshot:
         known = {wanted: self.facts if wanted == SENT else None for wanted in hashes}
-        return Snapshot(Head(self.head, finalized=self.head), known)
+        finalized = self.head if self.finalized is None else self.finalized
+        return Snapshot(Head(self.head, finalized=finalized), known)
 
     def transaction_counts(self, senders: Sequence[str]) -> Mapping[str, int]:
         return {}
@@ -115,6 +119,64 @@ def test_what_no_node_can_show_is_not_verifiable_at_the_depth_and_retryable(requ
     look(clock, chain.of)
     payment.refresh_from_db()
     assert (payment.status, payment.amount_received) == ("completed", AMOUNT)
+
+
+def test_transaction_of_unknown_form_fails_after_some_checks(request_for: Make) -> None:
+    payment, clock = submitted(request_for()), Clock()
+    chain = Scripted(facts(is_readable=False, is_known_form=False))
+    for looks in range(1, CHECKS_UNTIL_UNREADABLE + 1):
+        look(clock, chain.of)
+        payment.refresh_from_db()
+        assert (payment.status, payment.unanswered_looks, payment.attempts) == ("processing", looks, 0)
+        assert "in an unknown form since" in payment.status_detail
+        clock.forward(minutes=5)
+    look(clock, chain.of)
+    payment.refresh_from_db()
+    assert (payment.status, payment.failure_code, payment.retries_left) == ("failed", "not_verifiable", 3)
+    assert "in a form that this service can't read" in payment.failure_message
+    assert not ConsumedTransfer.objects.exists()
+
+
+def test_payment_says_since_when_the_tag_has_stopped(request_for: Make) -> None:
+    request, clock = request_for(), Clock()
+    request.chain.confirmations = "finalized"
+    request.chain.save(update_fields=["confirmations"])
+    payment = submitted(request)
+    chain, since = (
+        Scripted(facts(transfer(request, "0", None)), finalized=99),
+        clock() - timedelta(minutes=20),
+    )
+    ChainStatus.objects.create(
+        chain=request.chain,
+        looked_at=clock(),
+        head=100,
+        head_since=clock(),
+        finality_block=99,
+        finality_since=since,
+    )
+    look(clock, chain.of)
+    payment.refresh_from_db()
+    assert payment.status == "processing"
+    assert payment.status_detail.endswith(f"No new block has been marked since {since:%Y-%m-%d %H:%M} UTC.")
+    request.chain.confirmations_fallback = 3
+    request.chain.save(update_fields=["confirmations_fallback"])
+    chain.head = 102
+    clock.forward(minutes=1)
+    look(clock, chain.of)
+    payment.refresh_from_db()
+    assert (payment.status, payment.amount_received) == ("completed", AMOUNT)
+
+
+def test_form_that_a_node_repairs_in_time_is_paid(request_for: Make) -> None:
+    request, clock = request_for(), Clock()
+    payment = submitted(request)
+    chain = Scripted(facts(is_readable=False, is_known_form=False))
+    look(clock, chain.of)
+    chain.facts = facts(transfer(request, "0", None))
+    clock.forward(minutes=1)
+    look(clock, chain.of)
+    payment.refresh_from_db()
+    assert (payment.status, payment.amount_received, payment.attempts) == ("completed", AMOUNT, 0)
 
 
 def test_a_completed_payment_that_no_node_can_show_at_finality_is_no_alarm(request_for: Make) -> None:
