@@ -112,7 +112,9 @@ DATABASES["default"]["ENGINE"] = "config.database.postgresql"
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # A lost connection, a forgotten lock or a runaway query times out instead of blocking payments.
-    pool={"min_size": 1, "max_size": env.DATABASE_POOL_SIZE, "timeout": 10},
+    # By default, the pool doubles its pauses between attempts to connect for five minutes: after an outage of two
+    # minutes, it would notice the end two minutes later. A request that waits begins a new series of attempts.
+    pool={"min_size": 1, "max_size": env.DATABASE_POOL_SIZE, "timeout": 10, "reconnect_timeout": 10},
     options="-c statement_timeout=50s -c lock_timeout=10s -c idle_in_transaction_session_timeout=30s "
     + PEER_OPTIONS,
 )
@@ -239,6 +241,7 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS
+SESSION_ENGINE = "merchants.sign_in.session_store"
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True

@@ -51,7 +51,7 @@ def error_body(error: ApiError) -> dict[str, Any]:
     }
 
 
-def as_api_error(exception: Exception) -> ApiError:
+def as_api_error(exception: BaseException | None) -> ApiError:
     """Convert an exception to the API error for the caller."""
     match exception:
         case ApiError():

@@ -1,11 +1,14 @@
 """Responses for unknown paths, and for errors outside the API's views."""
 
+import sys
+
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.defaults import bad_request, page_not_found, permission_denied
 
 from config.api.errors import INTERNAL_ERROR, UNKNOWN_PATH, UNREADABLE, ApiError, ErrorCode
-from config.api.handler import is_api_path, json_error
+from config.api.handler import as_api_error, is_api_path, json_error
+from config.database.outages import is_outage
 from config.pages import broken_page
 
 
@@ -32,6 +35,8 @@ def handle_404(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def handle_500(request: HttpRequest) -> HttpResponse:
+    exception = sys.exc_info()[1]
     if is_api_path(request):
-        return json_error(ApiError(ErrorCode.INTERNAL_ERROR, INTERNAL_ERROR))
+        unknown = ApiError(ErrorCode.INTERNAL_ERROR, INTERNAL_ERROR)
+        return json_error(as_api_error(exception) if is_outage(exception) else unknown)
     return broken_page(request)

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import psycopg
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.db.models import (
     AutoField,
     BooleanField,
@@ -63,7 +63,7 @@ def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[A
                 return cursor.execute(sql, values)
             cursor.execute_prepared(sql, values)
             return cursor
-    except OperationalError:
+    except DatabaseError:
         # The next statement gets a new connection.
         if not ours.in_atomic_block and ours.connection.closed:
             ours.close()

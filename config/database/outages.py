@@ -8,19 +8,29 @@ from collections.abc import Iterator
 import psycopg
 from django.db import InterfaceError, OperationalError
 
-# A primary that became a standby, or that an operator or a full disk made read-only. psycopg raises InternalError for
-# it, as for programming errors.
+# A primary that became a standby, or that an operator or a full disk made read-only.
 READ_ONLY = "25006"
+
+# Lost connections, rolled back transactions (deadlocks), insufficient resources (a full disk, too many connections),
+# interventions (shutdowns, starts, cancelled statements) and errors of the server's system.
+_CLASSES = frozenset(("08", "40", "53", "57", "58"))
+# psycopg raises InternalError for the first three, as for programming errors. The second and third end a transaction
+# that took too long, and the connection with it. The last is a lock that another transaction holds for too long.
+_CODES = frozenset((READ_ONLY, "25P03", "25P04", "55P03"))
 
 
 def is_outage(exception: BaseException | None) -> bool:
     """Return whether a later attempt may succeed.
 
-    True for a lost connection, a server that stops, starts or lacks resources, a deadlock, and a read-only server.
+    The SQLSTATE decides. An error without one comes from the driver, which raises OperationalError or InterfaceError if
+    it can't connect or has lost the connection.
     """
-    if isinstance(exception, OperationalError | InterfaceError):
-        return True
-    return any(error.sqlstate == READ_ONLY for error in _driver_errors(exception))
+    for error in _driver_errors(exception):
+        if error.sqlstate is not None:
+            return error.sqlstate in _CODES or error.sqlstate[:2] in _CLASSES
+    return isinstance(
+        exception, OperationalError | InterfaceError | psycopg.OperationalError | psycopg.InterfaceError
+    )
 
 
 def _driver_errors(exception: BaseException | None) -> Iterator[psycopg.Error]:

@@ -127,9 +127,11 @@ class Listener:
             if self._failures:
                 logger.warning("notifications are received again")
                 self._failures = 0
+                # The server may be another one, while the pool has connections to a primary that became a standby.
+                connection.drain_pool()
             while not self._stopping.is_set():
                 asked_at = time.monotonic()
-                _require_primary(mine)  # PostgreSQL sends what is pending with the response
+                require_primary(mine)  # PostgreSQL sends what is pending with the response
                 self._handle_all(mine, seconds=0)
                 self._current_until = asked_at + CURRENT_SECONDS
                 self._handle_all(mine, seconds=PROOF_SECONDS)
@@ -144,8 +146,11 @@ class Listener:
                 return
 
 
-def _require_primary(mine: psycopg.Connection[Any]) -> None:
-    """Raise OperationalError if the server is read-only: a primary that became a standby sends no notifications."""
+def require_primary(mine: psycopg.Connection[Any]) -> None:
+    """Raise OperationalError if the server is read-only.
+
+    A primary that became a standby keeps its connections open. It sends no notifications, and its locks exclude no one.
+    """
     row = mine.execute("SHOW transaction_read_only").fetchone()
     if row is None or row[0] != "off":
         raise psycopg.OperationalError("the server is read-only")

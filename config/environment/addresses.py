@@ -87,7 +87,18 @@ def database(text: str) -> dict[str, Any]:
         config: dict[str, Any] = environ.Env.db_url_config(text)
     except (ValueError, IndexError, environ.ImproperlyConfigured):
         raise Wrong("is not an address") from None
+    if "," in (place := parts.netloc.rpartition("@")[2]):
+        config |= _several_hosts(place)
     return config
+
+
+def _several_hosts(place: str) -> dict[str, str]:
+    """Return libpq's lists. django-environ drops a missing port, and keeps the brackets of an IPv6 address."""
+    hosts = [urlsplit(f"//{each}") for each in place.split(",")]
+    return {
+        "HOST": ",".join(each.hostname or "" for each in hosts),
+        "PORT": ",".join(str(each.port or "") for each in hosts),
+    }
 
 
 def listen_database(text: str) -> str:

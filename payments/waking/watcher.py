@@ -11,7 +11,7 @@ from django.db import connections
 from chains.families import get_client
 from chains.heads.follower import Client, HeadFollower
 from chains.lookup import find_chain
-from config.due_work.listening import connect
+from config.due_work.listening import connect, require_primary
 from payments.verification.leasing import chains_with_open_payments
 from payments.waking.on_new_heads import make_due
 
@@ -75,7 +75,7 @@ class HeadWatcher:
 
     def _watch(self, lock: "psycopg.Connection[tuple[object, ...]]") -> None:
         while not self._stopping.is_set():
-            lock.execute("SELECT 1")  # raises once the lock may be another process's
+            require_primary(lock)  # raises once the lock may be another process's
             now = time.monotonic()
             for chain_id in chains_with_open_payments():
                 self._wanted_until[chain_id] = now + _LINGER_SECONDS

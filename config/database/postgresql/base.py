@@ -71,9 +71,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.connection is not None:
             # Closed in the driver, so that Django treats it as closed by the server.
             self.connection.close()
-        now = time.monotonic()
-        if self.pool is not None and now - DatabaseWrapper._drained_at > self._DRAIN_PAUSE_SECONDS:
-            DatabaseWrapper._drained_at = now
+        if time.monotonic() - DatabaseWrapper._drained_at > self._DRAIN_PAUSE_SECONDS:
+            self.drain_pool()
+
+    def drain_pool(self) -> None:
+        """Close the connections of the pool; those in use are closed when they are returned."""
+        DatabaseWrapper._drained_at = time.monotonic()
+        if self.pool is not None:
             self.pool.drain()
 
     def get_connection_params(self) -> dict[str, Any]:

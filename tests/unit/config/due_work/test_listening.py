@@ -11,6 +11,7 @@ from pytest_django import Settings
 from config.due_work import listening
 from config.due_work.listening import Channel, Listener, notify
 from tests.processes import eventually
+from tests.support.operations.read_only import demoted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -141,3 +142,24 @@ def test_read_only_server_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
         assert heard.next() == (Channel.REQUESTS, "by the primary")
     finally:
         heard.listener.stop()
+
+
+def test_listener_leaves_a_demoted_primary_and_closes_the_pool(heard: Heard) -> None:
+    heard.gaps.get(timeout=20)
+    connection.ensure_connection()
+    connection.close()  # into the pool
+    with demoted(**connection.get_connection_params()):
+        heard.gaps.get(timeout=20)
+        eventually(lambda: heard.listener.is_current, "it listens again")
+        eventually(may_write, "the pool has connections to the new primary only", seconds=20)
+    notify(Channel.REQUESTS, "after")
+    assert heard.next() == (Channel.REQUESTS, "after")
+
+
+def may_write() -> bool:
+    """Return whether the next connection of the pool accepts writes."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW transaction_read_only")
+        (is_read_only,) = cursor.fetchone()
+    connection.close()
+    return bool(is_read_only == "off")

@@ -105,13 +105,16 @@ def test_a_database_is_reached_as_its_address_says(query: str, options: dict[str
 
 
 def test_a_database_may_be_behind_a_socket_or_on_several_hosts() -> None:
-    for url, host in (
-        ("postgresql:////run/postgresql/shop", "/run/postgresql"),
-        ("postgresql://user@/shop?host=/run/postgresql", ""),
-        ("postgresql://one.example:5432,two.example:5433/shop", "one.example,two.example"),
+    for url, host, port in (
+        ("postgresql:////run/postgresql/shop", "/run/postgresql", ""),
+        ("postgresql://user@/shop?host=/run/postgresql", "", ""),
+        ("postgresql://one.example:5432,two.example:5433/shop", "one.example,two.example", "5432,5433"),
+        ("postgresql://u:p@one.example:5433,two.example/shop", "one.example,two.example", "5433,"),
+        ("postgresql://u:p%2C@one.example,two.example/shop", "one.example,two.example", ","),
+        ("postgresql://u:p@[::1]:5433,[fd00::1]/shop", "::1,fd00::1", "5433,"),
     ):
         config = check({**RIGHT, "DATABASE_URL": url}).DATABASE_URL
-        assert (config["NAME"], config["HOST"]) == ("shop", host)
+        assert (config["NAME"], config["HOST"], config["PORT"]) == ("shop", host, port)
 
 
 @pytest.mark.parametrize(

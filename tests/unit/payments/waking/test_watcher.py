@@ -14,6 +14,7 @@ from payments.models import Payment
 from payments.waking import watcher
 from payments.waking.watcher import HeadWatcher
 from tests.processes import eventually
+from tests.support.operations.read_only import demoted
 from tests.support.payments.rows import change
 from tests.support.payments.world import make_request, submit
 from tests.unit.chains.heads.test_follower import Nodes
@@ -99,3 +100,16 @@ def test_a_watch_that_lost_its_connection_ends_and_begins_again(
     eventually(
         lambda: made.followed == [CHAIN] and made._followers[CHAIN] is not follower, "it watches again"
     )
+
+
+def test_watch_leaves_a_demoted_primary_and_begins_again(
+    watching: Callable[[Nodes], HeadWatcher], payment: Payment
+) -> None:
+    made = watching(Nodes(7))
+    eventually(lambda: made.followed == [CHAIN], "it watches")
+    follower = made._followers[CHAIN]
+    with demoted(**connection.get_connection_params()):
+        eventually(
+            lambda: made.followed == [CHAIN] and made._followers[CHAIN] is not follower,
+            "it watches over another connection",
+        )

@@ -3,6 +3,7 @@
 import psycopg
 import pytest
 from django.db import connection
+from psycopg_pool.base import AttemptWithBackoff
 
 from config.database.postgresql.base import check_socket
 from tests.processes import eventually
@@ -40,3 +41,12 @@ def test_a_connection_that_the_server_ended_is_closed(opened: "psycopg.Connectio
 def test_the_service_uses_it() -> None:
     assert connection.settings_dict["ENGINE"] == "config.database.postgresql"
     assert connection.pool is None or connection.pool._check is check_socket
+
+
+def test_pool_connects_within_seconds_of_a_long_outage() -> None:
+    attempts, now, pauses = AttemptWithBackoff(timeout=connection.pool.reconnect_timeout), 0.0, [0.0]
+    while not attempts.time_to_give_up(now):
+        attempts.update_delay(now)
+        pauses.append(attempts.delay)
+        now += attempts.delay
+    assert 0 < max(pauses) < 6
