@@ -322,10 +322,18 @@ class ChainClient(Protocol):
         """
 
     def build_transfer(
-        self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
+        self,
+        *,
+        token: str,
+        sender: str,
+        recipient: str,
+        amount: int,
+        reference: bytes | None,
+        memo_reference: bytes | None = None,
     ) -> dict[str, Any] | str:
         """Return the unsigned transaction that moves `amount` base units, in the format that wallets accept.
 
+        `memo_reference` is the reference for the memo that some of Solana's token accounts require; it binds nothing.
         The transfer is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if it would fail.
         """
 
@@ -340,7 +348,7 @@ class ChainClient(Protocol):
         """
 
     def balances(self, owner: str, tokens: Sequence[str]) -> Mapping[str, int]:
-        """Return how many base units `owner` has of each token ("" the native coin), zero included.
+        """Return the base units of each token ("" the native coin) that one payment of `owner` can spend, or 0.
 
         Few round trips, however many tokens. Tokens whose contract returns no valid response are omitted.
         """

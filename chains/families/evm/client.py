@@ -182,7 +182,14 @@ class EvmClient:
         return self._readers[url].evidences(wanted) if wanted else Evidences({})
 
     def build_transfer(
-        self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
+        self,
+        *,
+        token: str,
+        sender: str,
+        recipient: str,
+        amount: int,
+        reference: bytes | None,
+        memo_reference: bytes | None = None,  # noqa: ARG002 - the interface
     ) -> dict[str, Any]:
         """Return the unsigned transfer as hex quantities, ready for `eth_sendTransaction`.
 

@@ -4,7 +4,7 @@ Sources: Solana's RPC HTTP methods, SPL Token and Token-2022, Solana Pay (refere
 """
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -29,9 +29,11 @@ from chains.client import (
 from chains.families.solana import building
 from chains.families.solana.accounts import (
     TOKEN_PROGRAMS,
+    Holding,
     mint_decimals,
     read_account,
     read_holding,
+    spendable,
     why_not_payable,
 )
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
@@ -128,10 +130,17 @@ class SolanaClient:
         return replace(snapshot, contradicted=snapshot.contradicted | (unreadable - known))
 
     def build_transfer(
-        self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
+        self,
+        *,
+        token: str,
+        sender: str,
+        recipient: str,
+        amount: int,
+        reference: bytes | None,
+        memo_reference: bytes | None = None,
     ) -> str:
         """Return the unsigned v0 transfer in base64, valid as long as its blockhash (about a minute)."""
-        order = building.Order(token, sender, recipient, amount, reference)
+        order = building.Order(token, sender, recipient, amount, reference, memo_reference)
         return building.build(self._rpc, order)
 
     def prepare(self, action: Action, *, sender: str, spending: Spending, simulate: bool = True) -> str:
@@ -141,7 +150,7 @@ class SolanaClient:
         return preparing.prepare(self._rpc, action, sender, spending, simulate=simulate)
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
-        """Return the owner's balance of each token over all token accounts that are not frozen, in one round trip."""
+        """Return how much of each token one payment of the owner can spend (see `spendable`), in one round trip."""
         calls: list[Call] = [("getBalance", [owner, CONFIRMED])]
         calls += [
             ("getTokenAccountsByOwner", [owner, {"programId": program}, ACCOUNTS])
@@ -244,7 +253,8 @@ def _metadata(chunks: Sequence[Sequence[str]], results: Sequence[Any]) -> list[T
 
 def _holdings(results: Sequence[Any]) -> Counter[str]:
     coins, *accounts = results
-    held = Counter({"": whole(value_of(coins))})
+    by_mint: defaultdict[str, list[Holding]] = defaultdict(list)
     for holding in (read_holding(entry) for result in accounts for entry in sequence(value_of(result))):
-        held[holding.mint] += 0 if holding.is_frozen else holding.amount
-    return held
+        by_mint[holding.mint].append(holding)
+    held = {mint: sum(each.amount for each in spendable(holdings)) for mint, holdings in by_mint.items()}
+    return Counter({"": whole(value_of(coins)), **held})

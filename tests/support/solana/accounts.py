@@ -1,6 +1,6 @@
 """Hand-made token accounts and a mint that keeps a fee, for tests."""
 
-from solders.instruction import Instruction
+from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.system_program import CreateAccountParams, create_account
@@ -17,6 +17,8 @@ from spl.token.models import (
 from demo.solana import mint
 from tests.support.solana.ledger import LocalLedger
 
+_REALLOCATE, _MEMO_TRANSFER, _ENABLE = 29, 30, 0  # instructions of Token-2022
+_MEMO_TRANSFER_EXTENSION = 8
 _FEE_MINT_BYTES = 278  # a mint with the transfer fee extension alone
 ONE_PERCENT = 100  # in basis points
 _NO_LIMIT = 2**64 - 1
@@ -49,6 +51,20 @@ def give_away(account: Pubkey, owner: Keypair, to: str) -> Instruction:
             new_authority=Pubkey.from_string(to),
         )
     )
+
+
+def memo_required(payer: Pubkey, owner: Pubkey, mint: Pubkey) -> list[Instruction]:
+    """Return what makes the owner's associated Token-2022 account reject transfers without a memo."""
+    account = spl.get_associated_token_address(owner, mint, TOKEN_2022_PROGRAM_ID)
+    own = AccountMeta(account, is_signer=False, is_writable=True)
+    signs = AccountMeta(owner, is_signer=True, is_writable=False)
+    pays = AccountMeta(payer, is_signer=True, is_writable=True)
+    system = AccountMeta(Pubkey.default(), is_signer=False, is_writable=False)
+    wider = bytes([_REALLOCATE, *_MEMO_TRANSFER_EXTENSION.to_bytes(2, "little")])
+    return [
+        Instruction(TOKEN_2022_PROGRAM_ID, wider, [own, pays, system, signs]),
+        Instruction(TOKEN_2022_PROGRAM_ID, bytes([_MEMO_TRANSFER, _ENABLE]), [own, signs]),
+    ]
 
 
 def make_fee_mint(ledger: LocalLedger, *, holder_units: int) -> str:
