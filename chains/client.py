@@ -212,10 +212,14 @@ class Spending:
 
 @dataclass(frozen=True)
 class TokenMetadata:
-    """A token's metadata as its contract or mint returns it; `symbol` is None on Solana."""
+    """A token's metadata as its contract or mint returns it; `symbol` is None on Solana.
+
+    `problem` is a sentence on why merchants can't request the token, or empty.
+    """
 
     symbol: str | None
     decimals: int
+    problem: str = ""
 
 
 @dataclass(frozen=True)

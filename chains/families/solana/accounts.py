@@ -28,7 +28,9 @@ _TOKEN_ACCOUNT_BYTES = 165
 _EXTENDED_MINT, _EXTENDED_TOKEN_ACCOUNT = 1, 2
 _FROZEN = 2
 _EXTENSIONS_AT = _TOKEN_ACCOUNT_BYTES + 1
-_MEMO_TRANSFER = 8  # a Token-2022 extension of token accounts
+# Extensions of Token-2022: of token accounts, and two of mints.
+_MEMO_TRANSFER = 8
+_INTEREST_BEARING, _SCALED_UI_AMOUNT = 10, 25
 
 MAX_SOURCES = 5
 """The maximum number of a wallet's token accounts that one payment spends."""
@@ -150,6 +152,16 @@ def mint_decimals(account: Account | None) -> int:
     if account is None or not account.is_mint or account.data[45] != 1:
         raise ChainError("there is no token mint at this address; check the token's address")
     return account.data[44]
+
+
+def mint_problem(account: Account) -> str:
+    """Return why merchants can't request this mint's token, or "": its displayed amounts change with time."""
+    if any(extension(account, kind) is not None for kind in (_INTEREST_BEARING, _SCALED_UI_AMOUNT)):
+        return (
+            "its mint scales amounts (the ScaledUiAmount or InterestBearing extension), so wallets show other "
+            "amounts than this service; remove it from the catalogue"
+        )
+    return ""
 
 
 def why_not_payable(account: Account | None) -> str | None:

@@ -29,8 +29,10 @@ from chains.client import (
 from chains.families.solana import building
 from chains.families.solana.accounts import (
     TOKEN_PROGRAMS,
+    Account,
     Holding,
     mint_decimals,
+    mint_problem,
     read_account,
     read_holding,
     spendable,
@@ -180,7 +182,7 @@ class SolanaClient:
         return [FeedAnswer(0, 0, 0) for _ in addresses]
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
-        """Return the decimals of each mint; mints have no symbol. Raises ChainError for any other account."""
+        """Return the decimals and problem of each mint, which has no symbol. Raises ChainError for other accounts."""
         chunks = [
             list(addresses[start : start + _MAX_ACCOUNTS])
             for start in range(0, len(addresses), _MAX_ACCOUNTS)
@@ -248,7 +250,12 @@ def _metadata(chunks: Sequence[Sequence[str]], results: Sequence[Any]) -> list[T
         if len(entries) != len(chunk):
             raise ChainError("the node did not return every account")
         accounts += entries
-    return [TokenMetadata(None, mint_decimals(read_account(account))) for account in accounts]
+    return [_mint_metadata(read_account(account)) for account in accounts]
+
+
+def _mint_metadata(account: Account | None) -> TokenMetadata:
+    decimals = mint_decimals(account)
+    return TokenMetadata(None, decimals, mint_problem(account) if account else "")
 
 
 def _holdings(results: Sequence[Any]) -> Counter[str]:
