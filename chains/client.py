@@ -363,7 +363,13 @@ class ChainClient(Protocol):
     def usual_fee(self, token: str) -> int:
         """Return the current fee of a direct transfer of the token ("" the native coin), in base units of the coin.
 
-        It is an estimate for display, without the cost of a new token account or a rollup's L1 fee.
+        It is an estimate for display, without `account_deposit` or a rollup's L1 fee.
+        """
+
+    def account_deposit(self, token: str, recipient: str) -> int:
+        """Return the deposit that opens the recipient's account for the token, in base units of the coin.
+
+        The payer pays it in addition to the fee. 0 if the account exists, or if the chain needs none.
         """
 
     def can_prove_internal_transfers(self) -> bool:

@@ -266,6 +266,10 @@ class EvmClient:
         call = tokens.allowance_call(token, owner, spender)
         return self._rpc.batch([call], lambda results: tokens.word(results[0]))
 
+    def account_deposit(self, token: str, recipient: str) -> int:  # noqa: ARG002 - the interface
+        """Return 0: every address can receive tokens."""
+        return 0
+
     def can_prove_internal_transfers(self) -> bool:
         """Return whether traces can prove an inner call's value; if two nodes must agree, two need traces."""
         needed = 2 if self._rpc.size >= quorum.NODES_FOR_QUORUM else 1

@@ -42,6 +42,9 @@ _SPARE_UNITS = 1_000
 _LOWEST_PRICE, _HIGHEST_PRICE = 1_000, 300_000
 # The usual size of a new token account; Token-2022 adds extensions.
 _TOKEN_ACCOUNT_BYTES = {TOKEN_PROGRAMS[0]: 165, TOKEN_2022: 182}
+_NEW_ACCOUNTS: Sequence[Call] = [
+    ("getMinimumBalanceForRentExemption", [size]) for size in _TOKEN_ACCOUNT_BYTES.values()
+]
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,20 @@ def build(rpc: JsonRpc, order: Order) -> str:
     return unsigned(order.sender, instructions, budget, wallet.blockhash)
 
 
+def account_deposit(rpc: JsonRpc, token: str, recipient: str) -> int:
+    """Return the deposit for the recipient's token account of this mint, in lamports; 0 if the account exists."""
+    calls = [("getMultipleAccounts", [[token, *_receiving(token, recipient)], ACCOUNTS]), *_NEW_ACCOUNTS]
+
+    def read(results: Sequence[Any]) -> int:
+        mint, *receiving = [read_account(account) for account in sequence(value_of(results[0]))]
+        rents = [whole(result_of(result)) for result in results[1:]]
+        mint_decimals(mint)
+        place = list(_TOKEN_ACCOUNT_BYTES).index(mint.owner if mint else "")
+        return 0 if receiving[place] else rents[place]
+
+    return rpc.batch(calls, read)
+
+
 def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int]:
     """Return the instructions, and the payer's deposit for the recipient's new token account."""
     if not order.token:
@@ -149,21 +166,21 @@ def _require_coins(wallet: _Wallet, needed: int) -> None:
 def _calls(order: Order) -> list[Call]:
     accounts = [order.sender, order.recipient]
     if order.token:
-        accounts += [order.token, *_receiving(order)]
+        accounts += [order.token, *_receiving(order.token, order.recipient)]
     calls: list[Call] = [
         ("getLatestBlockhash", [CONFIRMED]),
         ("getMultipleAccounts", [accounts, ACCOUNTS]),
         ("getRecentPrioritizationFees", [accounts[-1:]]),
         ("getMinimumBalanceForRentExemption", [0]),
     ]
-    calls += [("getMinimumBalanceForRentExemption", [size]) for size in _TOKEN_ACCOUNT_BYTES.values()]
+    calls += _NEW_ACCOUNTS
     if order.token:
         calls.append(("getTokenAccountsByOwner", [order.sender, {"mint": order.token}, ACCOUNTS]))
     return calls
 
 
-def _receiving(order: Order) -> list[str]:
-    return [token_account(order.recipient, order.token, program) for program in _TOKEN_ACCOUNT_BYTES]
+def _receiving(token: str, recipient: str) -> list[str]:
+    return [token_account(recipient, token, program) for program in _TOKEN_ACCOUNT_BYTES]
 
 
 def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:

@@ -173,6 +173,10 @@ class SolanaClient:
         """Return the fee of a transfer's only signature, in lamports."""
         return SIGNATURE_FEE
 
+    def account_deposit(self, token: str, recipient: str) -> int:
+        """Return the rent-exempt minimum of a new token account, in lamports; 0 for SOL or an existing account."""
+        return building.account_deposit(self._rpc, token, recipient) if token else 0
+
     def may_be_unverifiable(self, sender: str) -> bool:  # noqa: ARG002 - the interface
         """Return False: a transaction shows all of its instructions, including inner ones."""
         return False
