@@ -92,7 +92,8 @@ def verify_catalogue(chains: list[dict[str, Any]]) -> list[str]:
     """Compare the catalogue with every node of each active chain: chain ID, token decimals and symbols.
 
     A Solana mint has no symbol, so only its decimals are compared. Returns the names of the inactive chains, which are
-    skipped. Raises CatalogueError for a mismatch, a node that doesn't respond, or an active chain without nodes.
+    skipped. Raises CatalogueError for a mismatch, a token that can't be offered, a node that doesn't respond, or an
+    active chain without nodes.
     """
     for entry in chains:
         if entry["is_active"]:
@@ -119,6 +120,8 @@ def _verify_node(entry: Mapping[str, Any], client: ChainClient, where: str) -> N
     tokens = [token for token in entry["tokens"] if token["contract_address"]]
     onchain_tokens = client.token_metadata([token["contract_address"] for token in tokens])
     for token, metadata in zip(tokens, onchain_tokens, strict=True):
+        if metadata.problem:
+            raise CatalogueError(f"{where}: {token['contract_address']} can't be offered: {metadata.problem}")
         onchain = {"decimals": metadata.decimals, "symbol": metadata.symbol}
         for name, value in onchain.items():
             if value is not None and token[name] != value:

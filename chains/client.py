@@ -218,10 +218,14 @@ class Spending:
 
 @dataclass(frozen=True)
 class TokenMetadata:
-    """A token's metadata as its contract or mint returns it; `symbol` is None on Solana."""
+    """A token's metadata as its contract or mint returns it; `symbol` is None on Solana.
+
+    `problem` is a sentence on why merchants can't request the token, or empty.
+    """
 
     symbol: str | None
     decimals: int
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -328,10 +332,18 @@ class ChainClient(Protocol):
         """
 
     def build_transfer(
-        self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
+        self,
+        *,
+        token: str,
+        sender: str,
+        recipient: str,
+        amount: int,
+        reference: bytes | None,
+        memo_reference: bytes | None = None,
     ) -> dict[str, Any] | str:
         """Return the unsigned transaction that moves `amount` base units, in the format that wallets accept.
 
+        `memo_reference` is the reference for the memo that some of Solana's token accounts require; it binds nothing.
         The transfer is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if it would fail.
         """
 
@@ -346,7 +358,7 @@ class ChainClient(Protocol):
         """
 
     def balances(self, owner: str, tokens: Sequence[str]) -> Mapping[str, int]:
-        """Return how many base units `owner` has of each token ("" the native coin), zero included.
+        """Return the base units of each token ("" the native coin) that one payment of `owner` can spend, or 0.
 
         Few round trips, however many tokens. Tokens whose contract returns no valid response are omitted.
         """
@@ -357,7 +369,13 @@ class ChainClient(Protocol):
     def usual_fee(self, token: str) -> int:
         """Return the current fee of a direct transfer of the token ("" the native coin), in base units of the coin.
 
-        It is an estimate for display, without the cost of a new token account or a rollup's L1 fee.
+        It is an estimate for display, without `account_deposit` or a rollup's L1 fee.
+        """
+
+    def account_deposit(self, token: str, recipient: str) -> int:
+        """Return the deposit that opens the recipient's account for the token, in base units of the coin.
+
+        The payer pays it in addition to the fee. 0 if the account exists, or if the chain needs none.
         """
 
     def can_prove_internal_transfers(self) -> bool:

@@ -1,4 +1,4 @@
-"""Estimate the network fee of a direct payment; the customer's wallet later shows the exact fee."""
+"""Estimate what a direct payment costs beside its amount; the customer's wallet later shows the exact fee."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,21 +19,29 @@ Client = Callable[[Chain], ChainClient]
 
 
 def usual_fee(token: Token, *, client: Client = get_client) -> int | None:
-    """Return the usual cost of a transfer of the token, in base units of its chain's coin; None if unknown.
-
-    Cached for KEPT_SECONDS per chain. Takes at most DEADLINE_SECONDS, so that routes are not delayed.
-    """
+    """Return the usual cost of a transfer of the token, in base units of its chain's coin; None if unknown."""
     key = f"network-fee:{token.chain_id}:{'coin' if token.is_native else 'token'}"
+    return _cached(key, token.chain, lambda chain: client(chain).usual_fee(token.contract_address))
+
+
+def account_deposit(token: Token, recipient: str, *, client: Client = get_client) -> int | None:
+    """Return the deposit that opens the recipient's token account, in base units of the coin; None if unknown."""
+    key = f"account-deposit:{token.chain_id}:{token.contract_address}:{recipient}"
+    return _cached(
+        key, token.chain, lambda chain: client(chain).account_deposit(token.contract_address, recipient)
+    )
+
+
+def _cached(key: str, chain: Chain, query: Callable[[Chain], int]) -> int | None:
+    """Return the cached amount, or query the chain and cache it for KEPT_SECONDS; None if no node responds.
+
+    Takes at most DEADLINE_SECONDS, so that routes are not delayed.
+    """
     with suppress(RedisError):
         if isinstance(cached := cache.get(key), int):
             return None if cached == _UNKNOWN else cached
-    fees = query_all(
-        [token.chain],
-        lambda chain: client(chain).usual_fee(token.contract_address),
-        within_seconds=DEADLINE_SECONDS,
-        about="the network fee",
-    )
-    fee = fees.get(token.chain)
+    amounts = query_all([chain], query, within_seconds=DEADLINE_SECONDS, about="the network fee")
+    amount = amounts.get(chain)
     with suppress(RedisError):
-        cache.set(key, _UNKNOWN if fee is None else fee, KEPT_SECONDS)
-    return fee
+        cache.set(key, _UNKNOWN if amount is None else amount, KEPT_SECONDS)
+    return amount

@@ -21,6 +21,8 @@ from payments.models.route import PaymentType
 from payments.providers import token_list
 from payments.providers.base import NoOfferCode
 
+DEPOSIT_NAME = "Account deposit"
+
 
 def dollars(meaning: str) -> msgspec.Meta:
     """Return the description of a field that holds US dollars, as text to the cent."""
@@ -86,7 +88,7 @@ class RouteFeeToken(Answer, kw_only=True):
 
 @described("RouteFee", "A fee of the route.", FEE)
 class RouteFee(Answer, kw_only=True):
-    name: Annotated[str, doc("The fee's name, from the provider.")]
+    name: Annotated[str, doc("The fee's name, from the provider; `Account deposit` on a direct route.")]
     token: Annotated[RouteFeeToken, doc("The fee's token.")]
     amount: Annotated[AmountObject, doc("The amount.")]
     usd: Annotated[str | None, dollars("The fee's value.")]
@@ -145,7 +147,13 @@ class RouteObject(Answer, kw_only=True):
         name="from"
     )
     to: Annotated[RouteTo, doc("The tokens that arrive in the merchant's wallet.")]
-    fees: Annotated[list[RouteFee], doc("The route's fees; empty for a direct route.")]
+    fees: Annotated[
+        list[RouteFee],
+        doc(
+            "The route's fees. A direct route has one at most, on Solana: the deposit that opens the recipient's token "
+            "account, paid once by the first payer."
+        ),
+    ]
     gas: Annotated[RouteGas, doc("The network fee.")]
     duration_seconds: Annotated[
         int | None,
@@ -182,13 +190,14 @@ class Routes(Answer, kw_only=True):
 
 
 def route_object(
-    route: Route, warnings: Sequence[Warned] = (), network_fee: int | None = None
+    route: Route, warnings: Sequence[Warned] = (), network_fee: int | None = None, deposit: int = 0
 ) -> RouteObject:
     """Return one route. Its token, chain and request must be loaded, with the request's token and chain.
 
-    `network_fee` is the estimate for a direct route, in base units of its chain's coin.
+    `network_fee` and `deposit` (for the recipient's token account) are the estimates for a direct route, in base units
+    of its chain's coin.
     """
-    parts = _swap(route) if route.type == PaymentType.SWAP else _direct(route, network_fee)
+    parts = _swap(route) if route.type == PaymentType.SWAP else _direct(route, network_fee, deposit)
     return RouteObject(
         id=route.id,
         type=route.type,
@@ -204,20 +213,33 @@ def usd_text(value: Decimal | None) -> str | None:
     return None if value is None else f"{value:.2f}"
 
 
-def _direct(route: Route, network_fee: int | None) -> dict[str, Any]:
-    """Return the fields of a direct route: the whole amount arrives, and only the network fee is added."""
+def _direct(route: Route, network_fee: int | None, deposit: int) -> dict[str, Any]:
+    """Return the fields of a direct route: the whole amount arrives. The network fee and any deposit are added."""
     side = _side(route.chain, route.token, route.amount, None)
     block_seconds = route.chain.block_time_ms / 1000
     confirmations = int(route.chain.confirmations) if route.chain.confirmations.isdigit() else None
     return {
         "from_": RouteFrom(**side),
         "to": RouteTo(**side, amount_min=side["amount"]),
-        "fees": [],
+        "fees": [_deposit(route.chain, deposit)] if deposit else [],
         "gas": _network_fee(route.chain, network_fee),
         "duration_seconds": round(block_seconds * (confirmations + 1)) if confirmations is not None else None,
         "steps": [_transfer(route)],
         "tags": ["recommended", "cheapest", "fastest"],
     }
+
+
+def _deposit(chain: Chain, deposit: int) -> RouteFee:
+    decimals = chain.family.native_decimals
+    return RouteFee(
+        name=DEPOSIT_NAME,
+        token=RouteFeeToken(
+            symbol=chain.native_symbol, decimals=decimals, contract_address="", chain_id=chain.pk
+        ),
+        amount=AmountObject.of(deposit, decimals),
+        usd=usd_text(token_list.usd_value(chain.pk, "", deposit, decimals)),
+        included=False,
+    )
 
 
 def _network_fee(chain: Chain, fee: int | None) -> RouteGas:

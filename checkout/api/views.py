@@ -12,7 +12,7 @@ from chains.families import HashError, get_client
 from chains.models import Chain
 from checkout.api.built_objects import BuiltTransaction, PayerProofObject
 from checkout.api.checkout_object import Checkout, checkout_object, details_etag, with_server_time
-from checkout.api.network_fees import usual_fee
+from checkout.api.network_fees import account_deposit, usual_fee
 from checkout.api.route_objects import NoRouteReason, Routes, route_object
 from checkout.api.route_warnings import route_warnings
 from checkout.api.serializers import (
@@ -144,8 +144,10 @@ class CheckoutViewSet(viewsets.ViewSet):
             reason = NoRouteReason(code=routes.code, message=routes.message)
             return Response(Routes(routes=[], reason=reason))
         warnings = route_warnings(chain, wallet_address)
-        fee = usual_fee(token) if any(route.type == PaymentType.DIRECT for route in routes) else None
-        return Response(Routes(routes=[route_object(route, warnings, fee) for route in routes]))
+        is_direct = any(route.type == PaymentType.DIRECT for route in routes)
+        fee = usual_fee(token) if is_direct else None
+        deposit = account_deposit(token, payment_request.recipient_address) if is_direct else None
+        return Response(Routes(routes=[route_object(route, warnings, fee, deposit or 0) for route in routes]))
 
     @operation(
         "checkout.build_transaction",

@@ -53,6 +53,7 @@ def _transfer(
             recipient=request.recipient_address,
             amount=route.amount,
             reference=reference,
+            memo_reference=bytes(request.reference),
         )
 
     if binding != "payer" and can_carry_reference(request):

@@ -182,7 +182,14 @@ class EvmClient:
         return self._readers[url].evidences(wanted) if wanted else Evidences({})
 
     def build_transfer(
-        self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
+        self,
+        *,
+        token: str,
+        sender: str,
+        recipient: str,
+        amount: int,
+        reference: bytes | None,
+        memo_reference: bytes | None = None,  # noqa: ARG002 - the interface
     ) -> dict[str, Any]:
         """Return the unsigned transfer as hex quantities, ready for `eth_sendTransaction`.
 
@@ -258,6 +265,10 @@ class EvmClient:
             return _UNLIMITED
         call = tokens.allowance_call(token, owner, spender)
         return self._rpc.batch([call], lambda results: tokens.word(results[0]))
+
+    def account_deposit(self, token: str, recipient: str) -> int:  # noqa: ARG002 - the interface
+        """Return 0: every address can receive tokens."""
+        return 0
 
     def can_prove_internal_transfers(self) -> bool:
         """Return whether traces can prove an inner call's value; if two nodes must agree, two need traces."""

@@ -1,5 +1,6 @@
 """Parse Solana accounts: wallets, mints, token accounts and programs (SPL Token and Token-2022 layouts)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,13 @@ _TOKEN_ACCOUNT_BYTES = 165
 # Token-2022 distinguishes them by the byte after a token account's fields.
 _EXTENDED_MINT, _EXTENDED_TOKEN_ACCOUNT = 1, 2
 _FROZEN = 2
+_EXTENSIONS_AT = _TOKEN_ACCOUNT_BYTES + 1
+# Extensions of Token-2022: of token accounts, and two of mints.
+_MEMO_TRANSFER = 8
+_INTEREST_BEARING, _SCALED_UI_AMOUNT = 10, 25
+
+MAX_SOURCES = 5
+"""The maximum number of a wallet's token accounts that one payment spends."""
 
 
 @dataclass(frozen=True)
@@ -115,11 +123,45 @@ def read_token_account(account: Account) -> TokenAccount:
     )
 
 
+def spendable(holdings: Iterable[Holding]) -> list[Holding]:
+    """Return the token accounts that one payment can spend: the MAX_SOURCES largest that aren't frozen."""
+    usable = [holding for holding in holdings if holding.amount > 0 and not holding.is_frozen]
+    return sorted(usable, key=lambda holding: holding.amount, reverse=True)[:MAX_SOURCES]
+
+
+def requires_memo(account: Account | None) -> bool:
+    """Return whether a token account rejects transfers without a memo directly before them (Token-2022)."""
+    return account is not None and extension(account, _MEMO_TRANSFER) == b"\x01"
+
+
+def extension(account: Account, kind: int) -> bytes | None:
+    """Return the data of a Token-2022 extension of a mint or token account; None without it."""
+    if account.owner != TOKEN_2022:
+        return None
+    data, at = account.data, _EXTENSIONS_AT
+    while at + 4 <= len(data):
+        found, length = (int.from_bytes(data[place : place + 2], "little") for place in (at, at + 2))
+        if found == kind:
+            return data[at + 4 : at + 4 + length]
+        at += 4 + length
+    return None
+
+
 def mint_decimals(account: Account | None) -> int:
     """Return a mint's decimals. Raises ChainError unless the account is an initialised mint."""
     if account is None or not account.is_mint or account.data[45] != 1:
         raise ChainError("there is no token mint at this address; check the token's address")
     return account.data[44]
+
+
+def mint_problem(account: Account) -> str:
+    """Return why merchants can't request this mint's token, or "": its displayed amounts change with time."""
+    if any(extension(account, kind) is not None for kind in (_INTEREST_BEARING, _SCALED_UI_AMOUNT)):
+        return (
+            "its mint scales amounts (the ScaledUiAmount or InterestBearing extension), so wallets show other "
+            "amounts than this service; remove it from the catalogue"
+        )
+    return ""
 
 
 def why_not_payable(account: Account | None) -> str | None:

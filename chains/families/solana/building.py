@@ -16,14 +16,18 @@ from chains.families.solana.accounts import (
     mint_decimals,
     read_account,
     read_holding,
+    requires_memo,
+    spendable,
     why_not_payable,
 )
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
+from chains.families.solana.references import reference_key
 from chains.families.solana.results import blockhash, mapping, result_of, sequence, value_of, whole
 from chains.families.solana.simulation import PAYER_LEFT_TOO_LITTLE, read_simulation
 from chains.families.solana.unsigned_transfers import (
     Budget,
-    TokenSource,
+    Mint,
+    Part,
     coin_transfer,
     token_account,
     token_transfer,
@@ -38,22 +42,29 @@ _SPARE_UNITS = 1_000
 _LOWEST_PRICE, _HIGHEST_PRICE = 1_000, 300_000
 # The usual size of a new token account; Token-2022 adds extensions.
 _TOKEN_ACCOUNT_BYTES = {TOKEN_PROGRAMS[0]: 165, TOKEN_2022: 182}
+_NEW_ACCOUNTS: Sequence[Call] = [
+    ("getMinimumBalanceForRentExemption", [size]) for size in _TOKEN_ACCOUNT_BYTES.values()
+]
 
 
 @dataclass(frozen=True)
 class Order:
-    """The requested transfer; `token` is a mint, or empty for the native coin."""
+    """The requested transfer; `token` is a mint, or empty for the native coin.
+
+    `memo_reference` is the reference in the memo, if the recipient's token account requires one.
+    """
 
     token: str
     sender: str
     recipient: str
     amount: int
     reference: bytes | None
+    memo_reference: bytes | None = None
 
 
 @dataclass(frozen=True)
 class _Wallet:
-    """The payer's balances. Amounts are in lamports, `holdings` in the token's base units, largest first."""
+    """The payer's balances. Amounts are in lamports, `holdings` (those to spend) in the token's base units."""
 
     coins: int
     holdings: tuple[Holding, ...]
@@ -93,6 +104,20 @@ def build(rpc: JsonRpc, order: Order) -> str:
     return unsigned(order.sender, instructions, budget, wallet.blockhash)
 
 
+def account_deposit(rpc: JsonRpc, token: str, recipient: str) -> int:
+    """Return the deposit for the recipient's token account of this mint, in lamports; 0 if the account exists."""
+    calls = [("getMultipleAccounts", [[token, *_receiving(token, recipient)], ACCOUNTS]), *_NEW_ACCOUNTS]
+
+    def read(results: Sequence[Any]) -> int:
+        mint, *receiving = [read_account(account) for account in sequence(value_of(results[0]))]
+        rents = [whole(result_of(result)) for result in results[1:]]
+        mint_decimals(mint)
+        place = list(_TOKEN_ACCOUNT_BYTES).index(mint.owner if mint else "")
+        return 0 if receiving[place] else rents[place]
+
+    return rpc.batch(calls, read)
+
+
 def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int]:
     """Return the instructions, and the payer's deposit for the recipient's new token account."""
     if not order.token:
@@ -100,15 +125,35 @@ def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int
             raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=order.amount - wallet.coins)
         return coin_transfer(order.sender, order.recipient, order.amount, order.reference), 0
     decimals = mint_decimals(wallet.mint)
-    usable = [holding for holding in wallet.holdings if not holding.is_frozen]
-    balance = usable[0].amount if usable else 0
-    if balance < order.amount:
-        raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=order.amount - balance)
     program = wallet.mint.owner if wallet.mint else ""
-    source = TokenSource(usable[0].address, order.token, program, decimals)
-    deposit = 0 if wallet.receiving[program] else wallet.new_account[program]
-    moves = token_transfer(source, order.sender, order.recipient, order.amount, order.reference)
+    mint, receiving = Mint(order.token, program, decimals), wallet.receiving[program]
+    deposit = 0 if receiving else wallet.new_account[program]
+    moves = token_transfer(
+        mint,
+        order.sender,
+        order.recipient,
+        _parts(wallet.holdings, order.amount),
+        order.reference,
+        memo=_memo(order) if requires_memo(receiving) else None,
+    )
     return moves, deposit
+
+
+def _parts(holdings: Sequence[Holding], amount: int) -> list[Part]:
+    """Return how much each token account sends: as few accounts as possible, the largest first."""
+    parts, left = [], amount
+    for holding in holdings:
+        if left > 0:
+            parts.append(Part(holding.address, min(holding.amount, left)))
+            left -= parts[-1].amount
+    if left > 0:
+        raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=left)
+    return parts
+
+
+def _memo(order: Order) -> str:
+    reference = order.reference or order.memo_reference
+    return reference_key(reference) if reference else ""
 
 
 def _require_coins(wallet: _Wallet, needed: int) -> None:
@@ -121,21 +166,21 @@ def _require_coins(wallet: _Wallet, needed: int) -> None:
 def _calls(order: Order) -> list[Call]:
     accounts = [order.sender, order.recipient]
     if order.token:
-        accounts += [order.token, *_receiving(order)]
+        accounts += [order.token, *_receiving(order.token, order.recipient)]
     calls: list[Call] = [
         ("getLatestBlockhash", [CONFIRMED]),
         ("getMultipleAccounts", [accounts, ACCOUNTS]),
         ("getRecentPrioritizationFees", [accounts[-1:]]),
         ("getMinimumBalanceForRentExemption", [0]),
     ]
-    calls += [("getMinimumBalanceForRentExemption", [size]) for size in _TOKEN_ACCOUNT_BYTES.values()]
+    calls += _NEW_ACCOUNTS
     if order.token:
         calls.append(("getTokenAccountsByOwner", [order.sender, {"mint": order.token}, ACCOUNTS]))
     return calls
 
 
-def _receiving(order: Order) -> list[str]:
-    return [token_account(order.recipient, order.token, program) for program in _TOKEN_ACCOUNT_BYTES]
+def _receiving(token: str, recipient: str) -> list[str]:
+    return [token_account(recipient, token, program) for program in _TOKEN_ACCOUNT_BYTES]
 
 
 def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
@@ -147,10 +192,9 @@ def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
     mint = accounts[2] if order.token else None
     receiving = accounts[3:] if order.token else [None] * len(_TOKEN_ACCOUNT_BYTES)
     entries = sequence(value_of(rest[len(_TOKEN_ACCOUNT_BYTES)])) if order.token else []
-    holdings = sorted(map(read_holding, entries), key=lambda holding: holding.amount, reverse=True)
     return _Wallet(
         coins=sender.lamports if sender else 0,
-        holdings=tuple(holdings),
+        holdings=tuple(spendable(map(read_holding, entries))),
         mint=mint,
         recipient=recipient,
         receiving=dict(zip(_TOKEN_ACCOUNT_BYTES, receiving, strict=True)),

@@ -4,7 +4,7 @@ Sources: Solana's RPC HTTP methods, SPL Token and Token-2022, Solana Pay (refere
 """
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -29,9 +29,13 @@ from chains.client import (
 from chains.families.solana import building
 from chains.families.solana.accounts import (
     TOKEN_PROGRAMS,
+    Account,
+    Holding,
     mint_decimals,
+    mint_problem,
     read_account,
     read_holding,
+    spendable,
     why_not_payable,
 )
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
@@ -128,10 +132,17 @@ class SolanaClient:
         return replace(snapshot, contradicted=snapshot.contradicted | (unreadable - known))
 
     def build_transfer(
-        self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
+        self,
+        *,
+        token: str,
+        sender: str,
+        recipient: str,
+        amount: int,
+        reference: bytes | None,
+        memo_reference: bytes | None = None,
     ) -> str:
         """Return the unsigned v0 transfer in base64, valid as long as its blockhash (about a minute)."""
-        order = building.Order(token, sender, recipient, amount, reference)
+        order = building.Order(token, sender, recipient, amount, reference, memo_reference)
         return building.build(self._rpc, order)
 
     def prepare(self, action: Action, *, sender: str, spending: Spending, simulate: bool = True) -> str:
@@ -141,7 +152,7 @@ class SolanaClient:
         return preparing.prepare(self._rpc, action, sender, spending, simulate=simulate)
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
-        """Return the owner's balance of each token over all token accounts that are not frozen, in one round trip."""
+        """Return how much of each token one payment of the owner can spend (see `spendable`), in one round trip."""
         calls: list[Call] = [("getBalance", [owner, CONFIRMED])]
         calls += [
             ("getTokenAccountsByOwner", [owner, {"programId": program}, ACCOUNTS])
@@ -162,6 +173,10 @@ class SolanaClient:
         """Return the fee of a transfer's only signature, in lamports."""
         return SIGNATURE_FEE
 
+    def account_deposit(self, token: str, recipient: str) -> int:
+        """Return the rent-exempt minimum of a new token account, in lamports; 0 for SOL or an existing account."""
+        return building.account_deposit(self._rpc, token, recipient) if token else 0
+
     def may_be_unverifiable(self, sender: str) -> bool:  # noqa: ARG002 - the interface
         """Return False: a transaction shows all of its instructions, including inner ones."""
         return False
@@ -171,7 +186,7 @@ class SolanaClient:
         return [FeedAnswer(0, 0, 0) for _ in addresses]
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
-        """Return the decimals of each mint; mints have no symbol. Raises ChainError for any other account."""
+        """Return the decimals and problem of each mint, which has no symbol. Raises ChainError for other accounts."""
         chunks = [
             list(addresses[start : start + _MAX_ACCOUNTS])
             for start in range(0, len(addresses), _MAX_ACCOUNTS)
@@ -239,12 +254,18 @@ def _metadata(chunks: Sequence[Sequence[str]], results: Sequence[Any]) -> list[T
         if len(entries) != len(chunk):
             raise ChainError("the node did not return every account")
         accounts += entries
-    return [TokenMetadata(None, mint_decimals(read_account(account))) for account in accounts]
+    return [_mint_metadata(read_account(account)) for account in accounts]
+
+
+def _mint_metadata(account: Account | None) -> TokenMetadata:
+    decimals = mint_decimals(account)
+    return TokenMetadata(None, decimals, mint_problem(account) if account else "")
 
 
 def _holdings(results: Sequence[Any]) -> Counter[str]:
     coins, *accounts = results
-    held = Counter({"": whole(value_of(coins))})
+    by_mint: defaultdict[str, list[Holding]] = defaultdict(list)
     for holding in (read_holding(entry) for result in accounts for entry in sequence(value_of(result))):
-        held[holding.mint] += 0 if holding.is_frozen else holding.amount
-    return held
+        by_mint[holding.mint].append(holding)
+    held = {mint: sum(each.amount for each in spendable(holdings)) for mint, holdings in by_mint.items()}
+    return Counter({"": whole(value_of(coins)), **held})

@@ -13,6 +13,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
+from spl.memo.constants import MEMO_PROGRAM_ID
 from spl.token.instructions import (
     create_idempotent_associated_token_account,
     get_associated_token_address,
@@ -41,13 +42,20 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class TokenSource:
-    """The payer's token account, and its mint's program and decimals."""
+class Mint:
+    """A token's mint, its token program and its decimals."""
 
-    account: str
-    mint: str
+    address: str
     program: str
     decimals: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """The base units that one of the payer's token accounts sends."""
+
+    account: str
+    amount: int
 
 
 def token_account(owner: str, mint: str, program: str) -> str:
@@ -63,24 +71,37 @@ def coin_transfer(sender: str, recipient: str, amount: int, reference: bytes | N
 
 
 def token_transfer(
-    source: TokenSource, sender: str, recipient: str, amount: int, reference: bytes | None
+    mint: Mint,
+    sender: str,
+    recipient: str,
+    parts: Sequence[Part],
+    reference: bytes | None,
+    *,
+    memo: str | None = None,
 ) -> list[Instruction]:
-    """Return the instructions that create the recipient's token account if needed, and move `amount` there."""
+    """Return the instructions that create the recipient's token account if needed, and move the parts there.
+
+    Each transfer carries the reference. With `memo`, a memo is directly before each transfer.
+    """
     payer, owner = Pubkey.from_string(sender), Pubkey.from_string(recipient)
-    mint, program = Pubkey.from_string(source.mint), Pubkey.from_string(source.program)
-    move = transfer_checked(
-        TransferCheckedParams(
-            program_id=program,
-            source=Pubkey.from_string(source.account),
-            mint=mint,
-            dest=get_associated_token_address(owner, mint, program),
-            owner=payer,
-            amount=amount,
-            decimals=source.decimals,
+    address, program = Pubkey.from_string(mint.address), Pubkey.from_string(mint.program)
+    instructions = [create_idempotent_associated_token_account(payer, owner, address, program)]
+    for part in parts:
+        move = transfer_checked(
+            TransferCheckedParams(
+                program_id=program,
+                source=Pubkey.from_string(part.account),
+                mint=address,
+                dest=get_associated_token_address(owner, address, program),
+                owner=payer,
+                amount=part.amount,
+                decimals=mint.decimals,
+            )
         )
-    )
-    create = create_idempotent_associated_token_account(payer, owner, mint, program)
-    return [create, _with_reference(move, reference)]
+        if memo is not None:
+            instructions.append(Instruction(MEMO_PROGRAM_ID, memo.encode(), []))
+        instructions.append(_with_reference(move, reference))
+    return instructions
 
 
 def unsigned(

@@ -100,6 +100,8 @@ export const copy = {
   networkFee: say("networkFee"),
   aboutFee: (fee: string) => say("aboutFee", { fee }),
   feeInWallet: say("feeInWallet"),
+  accountDeposit: say("accountDeposit"),
+  accountDepositHelp: say("accountDepositHelp"),
   mayNeedAcceptance: (chain: string, merchant: string) => say("mayNeedAcceptance", { chain, merchant }),
   reviewHelp: (wallet: string) => say("reviewHelp", { wallet }),
   building: say("building"),

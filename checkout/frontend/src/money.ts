@@ -75,6 +75,12 @@ export function dollars(usd: string | null | undefined): string {
   return isolated(isDust ? "<\u00a0$0.01" : `$${grouped(whole)}.${cents}`);
 }
 
+/** The value of an amount. The server rounds it to cents, so a smaller one is less than a cent instead of zero. */
+export function worth(amount: Amount, usd: string | null | undefined): string {
+  const isRoundedOff = /^0+(\.0+)?$/.test(usd ?? "") && !isZero(amount);
+  return dollars(isRoundedOff ? "0.001" : usd);
+}
+
 /** Which of two decimal strings is the larger: below zero for the first. Null is less than anything. */
 export function larger(one: string | null, other: string | null): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null);

@@ -7,10 +7,12 @@ import pytest
 from django.core.cache import cache
 
 from chains.models import Chain, Token
-from checkout.api.network_fees import usual_fee
+from checkout.api.network_fees import account_deposit, usual_fee
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.integration.checkout.test_paying_by_script import route_for
+from tests.support.solana.ledger import LocalLedger, new_address
+from tests.support.solana.scene import Mints
 
 Checkout = Callable[..., dict[str, Any]]
 
@@ -52,6 +54,44 @@ def test_fee_is_read_once_for_many_routes(usdc: Token) -> None:
 
     assert [usual_fee(usdc, client=lambda _: Node()) for _ in range(3)] == [7, 7, 7]  # type: ignore[arg-type, return-value]
     assert queried == [usdc.contract_address]
+
+
+def test_deposit_of_a_new_token_account_is_a_fee_of_the_route(
+    public: Api, api: Api, solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    wallet, recipient = local_ledger.new_wallet(lamports=10**9, usdc=10**6), new_address()
+    order = created(api, solana_usdc, recipient)
+    route = route_for(public, order, str(wallet.pubkey()))
+    [deposit] = route["fees"]
+    assert (deposit["name"], deposit["included"], deposit["token"]["symbol"]) == (
+        "Account deposit",
+        False,
+        "SOL",
+    )
+    assert deposit["amount"] == {"raw": "2039280", "formatted": "0.002039280", "decimals": 9}
+
+    built = public.post("/api/public/build-transaction", {"route_id": route["id"]}).json()
+    local_ledger.sign_and_send(built["transaction"], wallet)
+    spent = 10**9 - local_ledger.balance(str(wallet.pubkey()))
+    expected = int(deposit["amount"]["raw"]) + int(route["gas"]["amount"]["raw"])
+    assert expected <= spent < expected + 1_000  # compute units may cost a little more
+
+    cache.clear()
+    assert route_for(public, created(api, solana_usdc, recipient), local_ledger.payer)["fees"] == []
+
+
+def test_deposit_of_a_newer_tokens_account_depends_on_its_program(
+    solana: Chain, local_ledger: LocalLedger, mints: Mints
+) -> None:
+    newer = Token(chain=solana, contract_address=str(mints.newer), symbol="NEW", decimals=6)
+    assert account_deposit(newer, new_address()) == 2_157_600  # an account of 182 bytes
+    coin = Token(chain=solana, contract_address="", symbol="SOL", decimals=9)
+    assert account_deposit(coin, new_address()) == 0
+
+
+def created(api: Api, token: Token, recipient: str) -> dict[str, Any]:
+    order = {"amount": "1", "token_id": token.id, "chain_id": token.chain_id, "recipient_address": recipient}
+    return api.post("/api/payment-requests", order).json()
 
 
 def test_solana_fee_is_that_of_one_signature(solana_usdc: Token) -> None:

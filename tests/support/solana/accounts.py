@@ -1,6 +1,8 @@
 """Hand-made token accounts and a mint that keeps a fee, for tests."""
 
-from solders.instruction import Instruction
+import struct
+
+from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.system_program import CreateAccountParams, create_account
@@ -17,6 +19,11 @@ from spl.token.models import (
 from demo.solana import mint
 from tests.support.solana.ledger import LocalLedger
 
+_REALLOCATE, _MEMO_TRANSFER, _ENABLE = 29, 30, 0  # instructions of Token-2022
+_MEMO_TRANSFER_EXTENSION = 8
+_INTEREST_BEARING, _SCALED_UI_AMOUNT, _INITIALIZE = 33, 43, 0
+_EXTENSION_BYTES = {_INTEREST_BEARING: 52, _SCALED_UI_AMOUNT: 56}
+_EXTENDED_BYTES = 170  # a mint with one extension of no bytes
 _FEE_MINT_BYTES = 278  # a mint with the transfer fee extension alone
 ONE_PERCENT = 100  # in basis points
 _NO_LIMIT = 2**64 - 1
@@ -51,6 +58,20 @@ def give_away(account: Pubkey, owner: Keypair, to: str) -> Instruction:
     )
 
 
+def memo_required(payer: Pubkey, owner: Pubkey, mint: Pubkey) -> list[Instruction]:
+    """Return what makes the owner's associated Token-2022 account reject transfers without a memo."""
+    account = spl.get_associated_token_address(owner, mint, TOKEN_2022_PROGRAM_ID)
+    own = AccountMeta(account, is_signer=False, is_writable=True)
+    signs = AccountMeta(owner, is_signer=True, is_writable=False)
+    pays = AccountMeta(payer, is_signer=True, is_writable=True)
+    system = AccountMeta(Pubkey.default(), is_signer=False, is_writable=False)
+    wider = bytes([_REALLOCATE, *_MEMO_TRANSFER_EXTENSION.to_bytes(2, "little")])
+    return [
+        Instruction(TOKEN_2022_PROGRAM_ID, wider, [own, pays, system, signs]),
+        Instruction(TOKEN_2022_PROGRAM_ID, bytes([_MEMO_TRANSFER, _ENABLE]), [own, signs]),
+    ]
+
+
 def make_fee_mint(ledger: LocalLedger, *, holder_units: int) -> str:
     """Make a Token-2022 mint of 6 decimals that keeps 1 % of each transfer, and give the payer some."""
     new, key = Keypair(), ledger.key
@@ -79,6 +100,25 @@ def make_fee_mint(ledger: LocalLedger, *, holder_units: int) -> str:
         authority=key,
         program=TOKEN_2022_PROGRAM_ID,
     )
+    return str(new.pubkey())
+
+
+def make_scaling_mint(ledger: LocalLedger, *, interest: bool) -> str:
+    """Make a Token-2022 mint of 6 decimals whose displayed amounts are twice the amounts, or grow with interest."""
+    new, key = Keypair(), ledger.key
+    kind = _INTEREST_BEARING if interest else _SCALED_UI_AMOUNT
+    scale = struct.pack("<h", 500) if interest else struct.pack("<d", 2.0)
+    space = _space(ledger, new, _EXTENDED_BYTES + _EXTENSION_BYTES[kind], TOKEN_2022_PROGRAM_ID)
+    own = AccountMeta(new.pubkey(), is_signer=False, is_writable=True)
+    extend = Instruction(
+        TOKEN_2022_PROGRAM_ID, bytes([kind, _INITIALIZE]) + bytes(key.pubkey()) + scale, [own]
+    )
+    initialize = spl.initialize_mint(
+        InitializeMintParams(
+            program_id=TOKEN_2022_PROGRAM_ID, mint=new.pubkey(), mint_authority=key.pubkey(), decimals=6
+        )
+    )
+    ledger.send([space, extend, initialize], key, new)
     return str(new.pubkey())
 
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chains.client import ChainError
-from chains.families.solana.accounts import TOKEN_2022, Account, read_account
+from chains.families.solana.accounts import TOKEN_2022, Account, extension, read_account
 from chains.families.solana.commitments import CONFIRMED
 from chains.families.solana.results import mapping, result_of, sequence, value_of, whole
 from chains.rpc.json_rpc import Call, JsonRpc
 
 _ALL = 10_000  # basis points
-_EXTENSIONS_AT = 166  # after a token account's length and the byte for the kind of account
 _TRANSFER_FEE_CONFIG = 1
 _CONFIG_BYTES = 108
 _OLDER_AT = 72
@@ -150,14 +149,8 @@ def read_mint_fee(account: Account | None) -> MintFee:
     """Return the fee of a Token-2022 mint, from the beginning of its account's data."""
     if account is None or account.owner != TOKEN_2022:
         return GONE
-    data, at = account.data, _EXTENSIONS_AT
-    while at + 4 <= len(data):
-        kind, length = (int.from_bytes(data[place : place + 2], "little") for place in (at, at + 2))
-        config = data[at + 4 : at + 4 + length]
-        if kind == _TRANSFER_FEE_CONFIG:
-            return _config(config)
-        at += 4 + length
-    return FREE
+    config = extension(account, _TRANSFER_FEE_CONFIG)
+    return FREE if config is None else _config(config)
 
 
 def _config(config: bytes) -> MintFee:

@@ -7,8 +7,8 @@ import type { Notice } from "../flow/notices";
 import { contractOf, outlayOf, spenderOf, totalUsd } from "../flow/route-cache";
 import type { Reviewed } from "../flow/states";
 import { isolated } from "../language";
-import { about, amountOf, costs, dollars, isZero, plain } from "../money";
-import type { Route, RouteFee } from "../server/types";
+import { about, amountOf, costs, dollars, isZero, plain, worth } from "../money";
+import type { Amount, Checkout, Route, RouteFee } from "../server/types";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, addressFact, fact, facts, money, noticeBox, screen, smallPrint } from "./parts";
@@ -76,9 +76,22 @@ function directFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElem
     fact(copy.amount, el("strong", {}, money(step.route.from.amount, checkout))),
     fact(copy.network, chains.name(step.option.chainId)),
     fact(copy.networkFee, networkFee(step.route)),
+    ...depositFacts(step.route, checkout),
     addressFact(copy.recipient, checkout.recipient_address),
     addressFact(copy.payer, step.account),
   );
+}
+
+/** The deposit that opens the recipient's account, and the total with it; nothing for an account that exists. */
+function depositFacts({ fees, from, gas }: Route, checkout: Checkout): Child[] {
+  const deposit = fees.find(({ included, amount }) => !included && amount && !isZero(amount));
+  if (!deposit?.amount) return [];
+  const raw = BigInt(deposit.amount.raw) + BigInt(gas?.amount?.raw ?? 0);
+  const coins = isolated(`${about(amountOf(raw.toString(), deposit.amount.decimals))} ${deposit.token.symbol}`);
+  return [
+    fact(copy.accountDeposit, stacked(el("span", {}, coinCost(deposit.amount, deposit.token.symbol, deposit.usd)), copy.accountDepositHelp)),
+    fact(copy.total, stacked(el("strong", {}, money(from.amount, checkout)), `+ ${copy.aboutFee(coins)}`)),
+  ];
 }
 
 /** The main facts of a swap: amounts sent and received, total cost and duration. */
@@ -148,8 +161,11 @@ function advice({ wallet, route }: Reviewed): Child[] {
 
 function networkFee({ gas, from }: Route): string {
   if (!gas?.amount) return copy.feeInWallet;
-  const fee = `${about(gas.amount)} ${gas.token?.symbol ?? from.chain.native_symbol}`;
-  return [copy.aboutFee(fee), dollars(gas.usd)].filter(Boolean).join(" · ");
+  return coinCost(gas.amount, gas.token?.symbol ?? from.chain.native_symbol, gas.usd);
+}
+
+function coinCost(amount: Amount, symbol: string, usd: string | null | undefined): string {
+  return [copy.aboutFee(`${about(amount)} ${symbol}`), worth(amount, usd)].filter(Boolean).join(" · ");
 }
 
 function feeList(fees: RouteFee[]): HTMLElement {

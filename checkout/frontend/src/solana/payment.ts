@@ -7,18 +7,21 @@ import { littleEndian, readPayer, readTransaction, type Instruction } from "./me
 const SYSTEM = "11111111111111111111111111111111";
 const BUDGET = "ComputeBudget111111111111111111111111111111";
 const ASSOCIATED = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
+const MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
 const TOKEN_PROGRAMS = ["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"];
 
 const SIGNATURE_FEE = 5_000n;
 /** About a thousand times the usual fee; a higher one is rejected. */
 const HIGHEST_FEE = 10_000_000n;
 const DEFAULT_UNITS = 200_000n;
+/** The maximum number of the payer's token accounts that one payment spends. */
+const MAX_SOURCES = 5;
 
 const TRANSFER = 2n;
 const TRANSFER_CHECKED = 12;
 const CREATE_IDEMPOTENT = 1;
 
-/** Amounts are in base units, the fee in lamports. For SOL, `mint` and `tokenProgram` are null. */
+/** Amounts are in base units, the fee in lamports. For SOL, `mint` and `tokenProgram` are null. `amount` is the sum of all transfers. */
 export interface SolanaPayment {
   payer: string;
   mint: string | null;
@@ -34,17 +37,15 @@ export interface SolanaPayment {
   fee: bigint;
 }
 
-/** Decode a transaction that consists of one payment. Throws RangeError for any other. */
+/** Decode a transaction that consists of one payment, of a token from up to five accounts. Throws RangeError for any other. */
 export function readPayment(transaction: Uint8Array): SolanaPayment {
   const { payer, instructions } = readTransaction(transaction);
   const rest = instructions.filter(({ program }) => program !== BUDGET);
   const opening = rest.find(({ program }) => program === ASSOCIATED);
-  const moves = rest.filter((instruction) => instruction !== opening);
-  const move = moves[0];
-  if (!move || moves.length > 1) throw new RangeError("Not one payment");
+  const moves = rest.filter((instruction) => instruction !== opening && instruction.program !== MEMO);
   const fee = highestFee(instructions);
   const opens = opening ? readOpening(opening, payer) : null;
-  const paid = move.program === SYSTEM ? readCoinMove(move, payer) : readTokenMove(move, payer);
+  const paid = readMoves(moves, payer);
   if (opens && (paid.mint !== opens.mint || paid.to !== opens.account)) throw new RangeError("Opens another account");
   return { payer, ...paid, opens, fee };
 }
@@ -82,6 +83,15 @@ export function fromBase64(text: string): Uint8Array {
 }
 
 type Move = Pick<SolanaPayment, "mint" | "tokenProgram" | "amount" | "decimals" | "to" | "reference">;
+
+function readMoves(moves: Instruction[], payer: string): Move {
+  const read = moves.map((move) => (move.program === SYSTEM ? readCoinMove(move, payer) : readTokenMove(move, payer)));
+  const [first, ...others] = read;
+  if (!first || read.length > (first.mint ? MAX_SOURCES : 1)) throw new RangeError("Not one payment");
+  const names = ["mint", "tokenProgram", "decimals", "to", "reference"] as const;
+  if (others.some((move) => names.some((name) => move[name] !== first[name]))) throw new RangeError("Not one payment");
+  return { ...first, amount: read.reduce((sum, { amount }) => sum + amount, 0n) };
+}
 
 function readCoinMove({ accounts, data }: Instruction, payer: string): Move {
   const [from, to, ...others] = accounts;

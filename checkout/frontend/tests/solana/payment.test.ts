@@ -17,6 +17,7 @@ const TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 const SYSTEM = "11111111111111111111111111111111";
 const BUDGET = "ComputeBudget111111111111111111111111111111";
 const ASSOCIATED = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
+const MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
 /** 10.50 USDC from the payer to the owner with the reference, as the `solders` package compiles it. */
 const COMPILED =
   "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACAAQADBoqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29cK8kCOGhpAsJh82TGFPHsq0/z4F9YGhwIBT/HU9NN52yMROnTi0H5KqQzBEA7ECRFt9yPict9kQwtNUtP/np+Ewbd9uHXZaGT2cvhRs7reawctIXtX1s3kTqM9YV+/wCpxvp6877brTo9ZfNqq8l0MbG75MLS9uDkfKYCA0UvXWHKk6wXBRhwcdZ7g8f/Dv6BCOjsRTBXXXcmh5Mz29q+fAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQMFAQQCAAUKDKA3oAAAAAAABgA=";
@@ -31,6 +32,7 @@ const move = (raw: bigint, to = TARGET, more: string[] = [REFERENCE], owner = PA
 });
 const coins = (lamports: bigint, to = OWNER): Step => ({ program: SYSTEM, accounts: [PAYER, to, REFERENCE], data: [2, 0, 0, 0, ...number(lamports, 8)] });
 const opening = (owner = OWNER, account = TARGET): Step => ({ program: ASSOCIATED, accounts: [PAYER, account, owner, MINT, SYSTEM, TOKEN], data: [1] });
+const memo = (): Step => ({ program: MEMO, accounts: [], data: [...REFERENCE].map((character) => character.charCodeAt(0)) });
 const price = (microLamports: bigint): Step => ({ program: BUDGET, accounts: [], data: [3, ...number(microLamports, 8)] });
 const units = (count: bigint): Step => ({ program: BUDGET, accounts: [], data: [2, ...number(count, 4)] });
 
@@ -61,6 +63,8 @@ test.each<[string, string, Shown]>([
   ["token transfer of another implementation", COMPILED, tokens],
   ["token transfer", transaction(move(10_500_000n)), tokens],
   ["token transfer that opens the account", transaction(units(80_000n), price(1_000n), opening(), move(10_500_000n)), tokens],
+  ["token transfer from two accounts", transaction(opening(), move(6_000_000n), move(4_500_000n)), tokens],
+  ["token transfer with memos", transaction(memo(), move(6_000_000n), memo(), move(4_500_000n)), tokens],
   ["transfer of SOL", transaction(coins(250_000_000n)), lamports],
 ])("%s as it was reviewed is sent to the wallet", async (_, built, shown) => {
   expect(await matchesShown(built, shown)).toBe(true);
@@ -71,7 +75,12 @@ test.each<[string, string, Shown]>([
   ["another recipient", transaction(move(10_500_000n, OTHERS)), tokens],
   ["another owner of the opened account", transaction(opening(OTHER), move(10_500_000n)), tokens],
   ["another account that it opens", transaction(opening(OTHER, OTHERS), move(10_500_000n)), tokens],
-  ["two transfers", transaction(move(10_500_000n), coins(1n)), tokens],
+  ["two transfers of different tokens", transaction(move(10_500_000n), coins(1n)), tokens],
+  ["two transfers beyond the amount", transaction(move(10_500_000n), move(1n)), tokens],
+  ["two recipients", transaction(move(6_000_000n), move(4_500_000n, OTHERS)), tokens],
+  ["two references", transaction(move(6_000_000n), move(4_500_000n, TARGET, [OTHER])), tokens],
+  ["six transfers", transaction(...Array.from({ length: 6 }, () => move(1_750_000n))), tokens],
+  ["two transfers of SOL", transaction(coins(125_000_000n), coins(125_000_000n)), lamports],
   ["another account beside the reference", transaction(move(10_500_000n, TARGET, [REFERENCE, OTHER])), tokens],
   ["an owner that isn't the payer", transaction(move(10_500_000n, TARGET, [REFERENCE], OTHER)), tokens],
   ["a fee beyond any use", transaction(price(1_000_000_000n), move(10_500_000n)), tokens],

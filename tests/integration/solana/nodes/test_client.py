@@ -1,18 +1,23 @@
 """The client rejects nodes of other clusters, proves signatures, and needs few round trips."""
 
 import base64
+import json
+from pathlib import Path
 
 import pytest
+from django.core.management import CommandError
 from solders.keypair import Keypair
 
 from chains.catalogue import CatalogueError, read_catalogue, verify_catalogue
 from chains.client import ChainError
 from chains.families import get_client
 from chains.families.solana.client import SolanaClient
-from chains.models import Chain
+from chains.models import Chain, Token
 from demo.services import surfnet
 from demo.services.process import REPOSITORY
 from tests.fault_proxy import forged, proxying
+from tests.support.chains.catalogue_files import load, write
+from tests.support.solana.accounts import make_scaling_mint
 from tests.support.solana.ledger import LocalLedger, new_address
 
 MAINNET, DEVNET = 1151111081099710, 1151111081099712
@@ -47,6 +52,23 @@ def test_catalogue_of_the_local_world_matches_its_chain(
     chains[0]["tokens"][1]["decimals"] = 9
     with pytest.raises(CatalogueError, match="decimals"):
         verify_catalogue(chains)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("interest", [False, True])
+def test_mint_that_scales_amounts_is_rejected(
+    local_ledger: LocalLedger,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    interest: bool,
+) -> None:
+    monkeypatch.setenv("LOCAL_SOLANA_RPC_URL", local_ledger.url)
+    address = make_scaling_mint(local_ledger, interest=interest)
+    [entry] = json.loads((REPOSITORY / "demo" / "solana" / "catalogue.json").read_text())["chains"]
+    entry["tokens"][1]["contract_address"] = address
+    with pytest.raises(CommandError, match=f"{address} can't be offered: its mint scales amounts"):
+        load(write(tmp_path, [entry]), "--verify")
+    assert not Token.objects.exists()
 
 
 def test_signature_is_read_as_base58_and_base64(solana: Chain) -> None:

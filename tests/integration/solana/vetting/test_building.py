@@ -116,7 +116,7 @@ def test_tokens_are_sent_from_the_largest_account(client: ChainClient, local_led
     built = client.build_transfer(amount=40, reference=bytes(16), **order)
     local_ledger.sign_and_send(str(built), wallet)
     assert (local_ledger.token_balance(recipient), local_ledger.token_balance(sender)) == (40, 3)
-    assert rejection(client, amount=11, **order).missing == 1
+    assert rejection(client, amount=14, **order).missing == 1
 
 
 def test_address_that_is_no_mint_raises_chain_error(client: ChainClient, local_ledger: LocalLedger) -> None:

@@ -16,18 +16,20 @@ from solders.signature import Signature
 from solders.system_program import CreateAccountParams, create_account
 from solders.transaction import Transaction, VersionedTransaction
 from spl.token import instructions as spl
-from spl.token.constants import MINT_LEN, TOKEN_2022_PROGRAM_ID, TOKEN_PROGRAM_ID
-from spl.token.models import InitializeMintParams, MintToParams
+from spl.token.constants import ACCOUNT_LEN, MINT_LEN, TOKEN_2022_PROGRAM_ID, TOKEN_PROGRAM_ID
+from spl.token.models import InitializeAccountParams, InitializeMintParams, MintToParams
 
 from chains.families.solana.references import reference_key
 from chains.families.solana.unsigned_transfers import (
     Budget,
-    TokenSource,
+    Mint,
+    Part,
     coin_transfer,
     token_account,
     token_transfer,
     unsigned,
 )
+from tests.support.solana.accounts import memo_required
 
 REFERENCE = bytes(range(16))
 BUDGET = Budget(units=60_000, price=1_000)
@@ -68,15 +70,59 @@ class Bench:
         message = MessageV0.try_compile(self.payer.pubkey(), instructions, [], blockhash)
         self.demand_success(VersionedTransaction(message, [self.payer, *signers]))
 
-    def build(self, amount: int, *, reference: bytes | None = REFERENCE) -> VersionedTransaction:
-        source = TokenSource(
-            token_account(str(self.payer.pubkey()), str(self.mint.pubkey()), str(self.program)),
-            str(self.mint.pubkey()),
-            str(self.program),
-            6,
+    @property
+    def account(self) -> str:
+        """The payer's associated account."""
+        return token_account(str(self.payer.pubkey()), str(self.mint.pubkey()), str(self.program))
+
+    def build(
+        self,
+        amount: int,
+        *parts: Part,
+        reference: bytes | None = REFERENCE,
+        memo: str | None = None,
+        recipient: str = "",
+    ) -> VersionedTransaction:
+        """Return the transfer of `amount` from the associated account, and of these parts."""
+        mint = Mint(str(self.mint.pubkey()), str(self.program), 6)
+        sources = [Part(self.account, amount), *parts]
+        moves = token_transfer(
+            mint, str(self.payer.pubkey()), recipient or self.recipient, sources, reference, memo=memo
         )
-        moves = token_transfer(source, str(self.payer.pubkey()), self.recipient, amount, reference)
         return self._unsigned(moves)
+
+    def open_accounts(self, count: int, amount: int) -> list[str]:
+        """Open further token accounts of the payer, with `amount` each."""
+        payer, mint = self.payer.pubkey(), self.mint.pubkey()
+        accounts = [Keypair() for _ in range(count)]
+        for account in accounts:
+            space = CreateAccountParams(
+                from_pubkey=payer,
+                to_pubkey=account.pubkey(),
+                lamports=SOL // 100,
+                space=ACCOUNT_LEN,
+                owner=self.program,
+            )
+            opening = InitializeAccountParams(
+                program_id=self.program, account=account.pubkey(), mint=mint, owner=payer
+            )
+            minted = MintToParams(
+                program_id=self.program, mint=mint, dest=account.pubkey(), mint_authority=payer, amount=amount
+            )
+            steps = [create_account(space), spl.initialize_account(opening), spl.mint_to(minted)]
+            self._run(steps, account)
+        return [str(account.pubkey()) for account in accounts]
+
+    def open_strict_account(self, owner: Keypair) -> None:
+        """Open the owner's associated account, which from then on accepts only transfers with a memo."""
+        payer, mint = self.payer.pubkey(), self.mint.pubkey()
+        self._run(
+            [
+                spl.create_idempotent_associated_token_account(payer, owner.pubkey(), mint, self.program),
+                *memo_required(payer, owner.pubkey(), mint),
+            ],
+            owner,
+        )
 
     def build_coin(self, amount: int, *, reference: bytes | None = REFERENCE) -> VersionedTransaction:
         return self._unsigned(coin_transfer(str(self.payer.pubkey()), self.recipient, amount, reference))
@@ -115,6 +161,31 @@ def test_it_may_be_built_again_when_the_account_is_there(bench: Bench) -> None:
     for _ in range(2):
         bench.sign_and_run(bench.build(2_000_000))
     assert bench.tokens_of(bench.recipient) == 4_000_000
+
+
+def test_five_accounts_are_spent_in_one_transaction(bench: Bench) -> None:
+    parts = [Part(account, 10) for account in bench.open_accounts(4, amount=10)]
+    built = bench.build(1, *parts, memo="9" * 44)
+    assert len(bytes(built)) <= 1_232  # the maximum size of a transaction
+    bench.sign_and_run(built)
+    assert bench.tokens_of(bench.recipient) == 41
+    place = built.message.account_keys.index(Pubkey.from_string(reference_key(REFERENCE)))
+    moves = built.message.instructions[4::2]
+    assert [move.accounts[-1] for move in moves] == [place] * 5
+
+
+def test_memo_precedes_each_transfer_to_an_account_that_requires_it() -> None:
+    bench, owner = Bench(TOKEN_2022_PROGRAM_ID), Keypair()
+    bench.open_strict_account(owner)
+    recipient, (second,) = str(owner.pubkey()), bench.open_accounts(1, amount=10)
+    plain = bench.build(5, recipient=recipient)
+    signed = VersionedTransaction.populate(
+        plain.message, [bench.payer.sign_message(to_bytes_versioned(plain.message))]
+    )
+    failed = bench.svm.send_transaction(signed)
+    assert "No memo in previous instruction" in "".join(failed.meta().logs())
+    bench.sign_and_run(bench.build(5, Part(second, 10), memo=reference_key(REFERENCE), recipient=recipient))
+    assert bench.tokens_of(recipient) == 15
 
 
 @pytest.mark.parametrize("reference", [REFERENCE, None])
