@@ -65,6 +65,11 @@ export class Api {
     return body;
   }
 
+  /** The request's current state, whole in any case. */
+  async wholeCheckout(): Promise<Checkout> {
+    return answer<Checkout>(await send(this.request, {}));
+  }
+
   /** Remember the state that came by the stream as the last one. */
   received(etag: string): void {
     this.etag = etag;
