@@ -5,6 +5,7 @@ import type { Amount } from "./server/types";
 
 const SHORT_DIGITS = 6;
 const COST_DIGITS = 8;
+const ESTIMATE_DIGITS = 3;
 /** 999,999,999,999 is the most that a row shows. */
 const LONGEST_WHOLE = 12;
 
@@ -57,13 +58,14 @@ export function costs(amount: Amount): string {
   return joined(digits.slice(0, point), digits.slice(point), Math.min(2, amount.decimals));
 }
 
-/** An estimate: three digits that count. */
+/** An estimate: the whole part, and fraction digits up to three digits that count in all. */
 export function about(amount: Amount): string {
   const text = plain(amount);
-  const first = text.search(/[1-9]/);
-  const point = text.indexOf(".");
-  if (first < 0 || point < 0) return text;
-  return text.slice(0, Math.max(first, point) + 4).replace(/\.?0+$/, "");
+  const [whole = "", fraction = ""] = text.split(".");
+  if (isZero(amount)) return text;
+  const leadingZeros = fraction.search(/[1-9]/);
+  const places = whole === "0" ? leadingZeros + ESTIMATE_DIGITS : Math.max(0, ESTIMATE_DIGITS - whole.length);
+  return joined(whole, fraction.slice(0, places), 0);
 }
 
 /** US dollars in cents; empty where the value is not known. */

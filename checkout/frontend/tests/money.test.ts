@@ -45,9 +45,13 @@ test("needed amount is grouped and rounded up", () => {
 });
 
 test.each([
-  ["1.23456", "1.234"],
-  ["0.000123456", "0.0001234"],
-  ["120.5", "120.5"],
+  ["1.23456", "1.23"],
+  ["0.000123456", "0.000123"],
+  ["0.1", "0.1"],
+  ["12.3456", "12.3"],
+  ["120.5", "120"],
+  ["1200.5", "1200"],
+  ["5", "5"],
   ["0", "0.00"],
 ])("estimate of %s is shortened to %s", (formatted, shown) => {
   expect(about(amount(formatted))).toBe(shown);
