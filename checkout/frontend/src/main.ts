@@ -8,6 +8,7 @@ import { parseChoice, type Choice } from "./flow/choice";
 import { Flow } from "./flow/flow";
 import type { At } from "./flow/states";
 import { localTime } from "./language";
+import { withoutMarks } from "./marks";
 import { isZero, plain, showPrice } from "./money";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
@@ -338,7 +339,8 @@ class CheckoutPage {
     this.panel.show(screen);
     this.root.dataset.state = this.state();
     this.root.dataset.screen = screen.name;
-    document.title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
+    const title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
+    document.title = withoutMarks(title);
     this.embedding.tell(this.state(), this.flow.isPromptOpen || this.awaited() !== null);
     this.runCountdown();
   }

@@ -1,6 +1,6 @@
 /** Amounts for people. Strings and big integers throughout: no amount is ever a floating-point number. */
 
-import { inCurrency, isolated } from "./language";
+import { inCurrency, untranslated } from "./language";
 import type { Amount } from "./server/types";
 
 const SHORT_DIGITS = 6;
@@ -74,7 +74,7 @@ export function dollars(usd: string | null | undefined): string {
   const [whole = "0", fraction = ""] = usd.split(".");
   const cents = fraction.slice(0, 2).padEnd(2, "0");
   const isDust = /^0*$/.test(whole + cents) && /[1-9]/.test(fraction);
-  return isolated(isDust ? "<\u00a0$0.01" : `$${grouped(whole)}.${cents}`);
+  return untranslated(isDust ? "<\u00a0$0.01" : `$${grouped(whole)}.${cents}`);
 }
 
 /** Which of two decimal strings is the larger: below zero for the first. Null is less than anything. */

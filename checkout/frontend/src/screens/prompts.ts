@@ -7,7 +7,7 @@ import type { Flow } from "../flow/flow";
 import type { Notice } from "../flow/notices";
 import { contractOf } from "../flow/route-cache";
 import type { Ask, Plan, Reviewed } from "../flow/states";
-import { isolated } from "../language";
+import { untranslated } from "../language";
 import { amountOf, costs, plain } from "../money";
 import type { Signed, Wallet } from "../wallets/wallet";
 import type { PayContext } from "./context";
@@ -108,7 +108,7 @@ function signedFacts({ signed, route, plan, wallet }: Asked, { chains }: PayCont
     { class: "signed" },
     el("h3", {}, copy.youSign),
     facts(
-      amount === null ? null : fact(copy.amount, el("strong", {}, isolated(amount))),
+      amount === null ? null : fact(copy.amount, el("strong", {}, untranslated(amount))),
       fact(copy.network, chains.name(chainId)),
       party && addressFact(partyName, party),
       contract && addressFact(isToken ? copy.tokenContract : copy.contract, contract),
