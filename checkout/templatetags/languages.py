@@ -88,19 +88,27 @@ def of(amount: str, token: dict[str, Any]) -> str:
 
 
 @register.filter
+def untranslated(text: str) -> SafeString:
+    """Keep browsers from translating an amount or symbol: "SOL" would become "sun"."""
+    return format_html('<span translate="no">{}</span>', text)
+
+
+@register.filter
 def strong(text: str) -> SafeString:
     return format_html("<strong>{}</strong>", text)
 
 
 @register.filter
 def in_code(text: str) -> SafeString:
-    return format_html("<code>{}</code>", text)
+    return format_html('<code translate="no">{}</code>', text)
 
 
 @register.filter
 def in_short(text: str) -> SafeString:
     """Return a shortened address or hash, for a message on a page that shows it in full."""
-    return format_html('<code class="short" title="{}">{}…{}</code>', text, text[:_FIRST], text[-_LAST:])
+    return format_html(
+        '<code class="short" title="{}" translate="no">{}…{}</code>', text, text[:_FIRST], text[-_LAST:]
+    )
 
 
 @register.filter
@@ -120,8 +128,8 @@ def short_hash(payment: dict[str, Any]) -> SafeString:
 def named(token: dict[str, Any]) -> SafeString:
     """Return a token's name with its symbol; only the symbol if both are the same."""
     if token["name"] == token["symbol"]:
-        return format_html("<bdi>{}</bdi>", token["symbol"])
-    return format_html("<bdi><bdi>{}</bdi> ({})</bdi>", token["name"], token["symbol"])
+        return format_html('<bdi translate="no">{}</bdi>', token["symbol"])
+    return format_html('<bdi translate="no"><bdi>{}</bdi> ({})</bdi>', token["name"], token["symbol"])
 
 
 @register.filter

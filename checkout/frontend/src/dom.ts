@@ -1,6 +1,11 @@
 /** Builds elements. Data becomes text nodes and checked links, never markup. */
 
+import { partsOf } from "./marks";
+
 export type Child = Node | string | null | false;
+
+/** Elements for addresses, hashes, symbols and names. */
+const UNTRANSLATED: ReadonlySet<string> = new Set(["code", "bdi"]);
 
 interface Attributes {
   class?: string;
@@ -17,8 +22,23 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined) element.setAttribute(name, value);
   }
-  element.append(...children.filter((child): child is Node | string => Boolean(child)));
+  if (UNTRANSLATED.has(tag)) element.setAttribute("translate", "no");
+  const present = children.filter((child): child is Node | string => Boolean(child));
+  element.append(...present.map((child) => (typeof child === "string" ? nodeOf(child) : child)));
   return element;
+}
+
+/** The text, with marked amounts and symbols in elements that browsers don't translate. */
+function nodeOf(text: string): Node | string {
+  const parts = partsOf(text);
+  if (parts.length === 1) return text;
+  const nodes = parts.map((part, index) => (index % 2 ? el("bdi", {}, part) : part)).filter(Boolean);
+  const [first] = nodes;
+  if (nodes.length === 1 && first) return first;
+  // One element, so that a flex container doesn't lay out each part on its own.
+  const whole = document.createElement("span");
+  whole.append(...nodes);
+  return whole;
 }
 
 export function button(

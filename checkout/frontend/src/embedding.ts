@@ -99,3 +99,8 @@ function wayOut(address: string): HTMLElement {
   const link = el("a", { id: "own-tab", class: look, href: url.href, target: "_blank", rel: "noopener" }, copy.embedded.ownTab);
   return el("div", { class: "own-tab" }, el("p", {}, copy.embedded.hint), link);
 }
+
+/** The origins that the merchant has registered: only they receive messages. */
+export function originsAround(): string[] {
+  return document.getElementById("embed-origins")?.dataset.value?.split(" ") ?? [];
+}

@@ -1,6 +1,7 @@
 /** The page's language: its messages, which are part of the page, and its formats for numbers and times. */
 
 import type english from "../../messages/en.json";
+import { inMarks } from "./marks";
 
 /** The keys of the messages. Messages in `page.` are used on the server only. */
 export type Key = keyof typeof english;
@@ -15,11 +16,19 @@ const isEnglish = lang === "en";
 const locale = `${lang}-u-nu-latn`;
 const plurals = new Intl.PluralRules(lang);
 
+/** Placeholders for amounts, symbols and codes, which translators would damage: "SOL" would become "sun". */
+const UNTRANSLATED = new Set(
+  "allowed amount code fee paid required rest token total usd usdIn usdOut wanted".split(" "),
+);
+
 /** Return the message with its placeholders filled in. */
 export function say(key: Key, values: Readonly<Record<string, string | number>> = {}): string {
   const message = messages[key] ?? "";
   const text = typeof message === "string" ? message : (message[plurals.select(Number(values.count))] ?? message.other ?? "");
-  return text.replace(/\{(\w+)\}/g, (_, name: string) => isolated(String(values[name] ?? "")));
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(values[name] ?? "");
+    return UNTRANSLATED.has(name) ? untranslated(value) : isolated(value);
+  });
 }
 
 /** Return the messages whose keys begin with `prefix`, by the rest of the key. */
@@ -53,10 +62,15 @@ export function inCurrency(amount: string, currency: string): string {
   }
 }
 
-/** Isolate an amount or name that may run in the other direction than its surrounding text. */
+/** Isolate a name that may run in the other direction than its surrounding text. */
 export function isolated(text: string): string {
   const own = text.replace(TURNING, "");
-  return dir === "rtl" || FROM_RIGHT_TO_LEFT.test(own) ? `\u2068${own}\u2069` : own;
+  return dir === "rtl" || FROM_RIGHT_TO_LEFT.test(own) ? inMarks(own) : own;
+}
+
+/** Isolate an amount or symbol. `el` keeps what is between the marks from being translated. */
+export function untranslated(text: string): string {
+  return text ? inMarks(text.replace(TURNING, "")) : text;
 }
 
 /** Format a duration, such as "5 min". */

@@ -2,19 +2,22 @@
 
 import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
-import { byId, el, enableCopyButtons, initial, webUrl } from "./dom";
-import { Embedding } from "./embedding";
+import { byId, enableCopyButtons, webUrl } from "./dom";
+import { Embedding, originsAround } from "./embedding";
 import { parseChoice, type Choice } from "./flow/choice";
 import { Flow } from "./flow/flow";
 import type { At } from "./flow/states";
 import { localTime } from "./language";
+import { withoutMarks } from "./marks";
 import { isZero, plain, showPrice } from "./money";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
+import { replaceBrokenLogo } from "./page/logo";
 import { Replacements } from "./page/replacements";
 import { WalletList, type Remote } from "./page/wallet-list";
 import { paymentWarning } from "./screens/payment-warning";
+import { withOpenPrompt, type OpenPrompt } from "./screens/open-prompt";
 import * as outcomes from "./screens/outcomes";
 import { Panel, type Screen } from "./screens/panel";
 import { money, paidSoFar, partialBox, partialText } from "./screens/parts";
@@ -82,6 +85,7 @@ class CheckoutPage {
       chains: this.chains,
       checkout: () => this.checkout,
       now: () => this.clock.now(),
+      isStillDue: () => this.isStillDue(),
       siblingOf: (wallet) => this.wallets.siblingOf(wallet),
       offersSwaps: checkout.pay_with?.is_routed ?? false,
       events: {
@@ -89,7 +93,7 @@ class CheckoutPage {
         connected: (wallet) => this.recent.connected(wallet),
         chose: (choice) => this.recent.chose(choice),
         promptOpened: () => this.outbox.promptOpened(),
-        promptAnswered: () => this.outbox.promptAnswered(),
+        promptAnswered: (prompt) => this.outbox.promptAnswered(prompt),
         sent: (transaction, by) => this.sent(transaction, by),
         requestChanged: () => this.poll.now(),
       },
@@ -113,7 +117,7 @@ class CheckoutPage {
       this.poll.now();
       this.render();
     });
-    this.embedding = new Embedding(checkout.id, embedOrigins(), {
+    this.embedding = new Embedding(checkout.id, originsAround(), {
       panel: byId("panel"),
       url: checkout.payment_url,
     });
@@ -233,6 +237,19 @@ class CheckoutPage {
     return this.checkout.status === "active" && !this.isTimeUp;
   }
 
+  /** Whether a payment is due, by the state that the server and this browser's other tabs have now. */
+  private async isStillDue(): Promise<boolean> {
+    await this.poll.refresh();
+    this.outbox.reread();
+    this.render();
+    return this.isPayable() && !this.isInFlight();
+  }
+
+  private openPrompt(): OpenPrompt {
+    if (this.flow.isPromptOpen) return "here";
+    return this.outbox.promptWasLeftOpen ? "unanswered" : null;
+  }
+
   private screen(): Screen {
     const { checkout, chains } = this;
     const following = { checkout, chains, now: this.clock.now() };
@@ -291,7 +308,7 @@ class CheckoutPage {
   }
 
   private render(): void {
-    const isNoticeFirst = outcomes.isPaidTooMuch(this.checkout);
+    const isNoticeFirst = outcomes.isPaidTooMuch(this.checkout) || this.outbox.promptWasLeftOpen;
     this.leaving.towards(this.destination(), isNoticeFirst ? LEAVE_AFTER_NOTICE_SECONDS : LEAVE_AFTER_SECONDS);
     // Redraw only on a visible change: a redraw interrupts keyboard and screen reader users.
     const signature = JSON.stringify(
@@ -308,7 +325,7 @@ class CheckoutPage {
         this.outbox.unsent,
         this.outbox.own,
         this.outbox.own.map(progress.mayLetGo),
-        this.outbox.promptWasLeftOpen,
+        this.openPrompt(),
         this.delivery.isRetrying,
         this.isTimeUp,
         this.leaving.secondsLeft,
@@ -318,12 +335,13 @@ class CheckoutPage {
     );
     if (signature === this.drawn) return;
     this.drawn = signature;
-    const screen = this.screen();
+    const screen = withOpenPrompt(this.screen(), this.openPrompt());
     this.panel.show(screen);
     this.root.dataset.state = this.state();
     this.root.dataset.screen = screen.name;
-    document.title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
-    this.embedding.tell(this.state(), screen.name === "confirming" || this.awaited() !== null);
+    const title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
+    document.title = withoutMarks(title);
+    this.embedding.tell(this.state(), this.flow.isPromptOpen || this.awaited() !== null);
     this.runCountdown();
   }
 
@@ -367,6 +385,8 @@ class CheckoutPage {
   /** Where the page leads by itself: back to the shop once paid here, or once cancelled while the customer looks on. */
   private destination(): string | null {
     const { status, redirect_url, cancel_url, amount_paid } = this.checkout;
+    // The customer has a prompt to decline first.
+    if (this.flow.isPromptOpen) return null;
     if (status === "completed" && (this.wasInFlight || this.outbox.hasSent)) return webUrl(redirect_url);
     // A customer who paid a cancelled request has something to read here.
     const isUnpaid = !this.isInFlight() && amount_paid.raw === "0";
@@ -379,20 +399,6 @@ class CheckoutPage {
     line.hidden = isUp;
     if (!isUp) this.panel.announce(copy.connectionLost);
   }
-}
-
-/** The origins that the merchant has registered: only they receive messages. */
-function embedOrigins(): string[] {
-  return document.getElementById("embed-origins")?.dataset.value?.split(" ") ?? [];
-}
-
-function replaceBrokenLogo(merchant: string): void {
-  const logo = document.getElementById("logo") as HTMLImageElement | null;
-  if (!logo) return;
-  const letter = { class: "merchant__logo merchant__logo--letter", "aria-hidden": "true" };
-  const replace = (): void => logo.replaceWith(el("span", letter, initial(merchant)));
-  if (logo.complete && logo.naturalWidth === 0) replace();
-  logo.addEventListener("error", replace);
 }
 
 const data = JSON.parse(byId("checkout-data").textContent ?? "") as Checkout;

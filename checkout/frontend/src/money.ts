@@ -1,10 +1,11 @@
 /** Amounts for people. Strings and big integers throughout: no amount is ever a floating-point number. */
 
-import { inCurrency, isolated } from "./language";
+import { inCurrency, untranslated } from "./language";
 import type { Amount } from "./server/types";
 
 const SHORT_DIGITS = 6;
 const COST_DIGITS = 8;
+const ESTIMATE_DIGITS = 3;
 /** 999,999,999,999 is the most that a row shows. */
 const LONGEST_WHOLE = 12;
 
@@ -57,13 +58,14 @@ export function costs(amount: Amount): string {
   return joined(digits.slice(0, point), digits.slice(point), Math.min(2, amount.decimals));
 }
 
-/** An estimate: three digits that count. */
+/** An estimate: the whole part, and fraction digits up to three digits that count in all. */
 export function about(amount: Amount): string {
   const text = plain(amount);
-  const first = text.search(/[1-9]/);
-  const point = text.indexOf(".");
-  if (first < 0 || point < 0) return text;
-  return text.slice(0, Math.max(first, point) + 4).replace(/\.?0+$/, "");
+  const [whole = "", fraction = ""] = text.split(".");
+  if (isZero(amount)) return text;
+  const leadingZeros = fraction.search(/[1-9]/);
+  const places = whole === "0" ? leadingZeros + ESTIMATE_DIGITS : Math.max(0, ESTIMATE_DIGITS - whole.length);
+  return joined(whole, fraction.slice(0, places), 0);
 }
 
 /** US dollars in cents; empty where the value is not known. */
@@ -72,7 +74,7 @@ export function dollars(usd: string | null | undefined): string {
   const [whole = "0", fraction = ""] = usd.split(".");
   const cents = fraction.slice(0, 2).padEnd(2, "0");
   const isDust = /^0*$/.test(whole + cents) && /[1-9]/.test(fraction);
-  return isolated(isDust ? "<\u00a0$0.01" : `$${grouped(whole)}.${cents}`);
+  return untranslated(isDust ? "<\u00a0$0.01" : `$${grouped(whole)}.${cents}`);
 }
 
 /** The value of an amount. The server rounds it to cents, so a smaller one is less than a cent instead of zero. */

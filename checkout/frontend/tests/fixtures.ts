@@ -142,3 +142,18 @@ export function json(body: unknown, status = 200, headers: Record<string, string
 
 export const refusal = (status: number, code: string, message = "", headers: Record<string, string> = {}): Response =>
   json({ error: { code, message } }, status, headers);
+
+/** Web Locks as far as the page uses them: `ifAvailable`, exclusive. */
+export function locks(): object {
+  const held = new Set<string>();
+  const request = async (name: string, _: object, callback: (lock: object | null) => unknown): Promise<unknown> => {
+    if (held.has(name)) return callback(null);
+    held.add(name);
+    try {
+      return await callback({ name });
+    } finally {
+      held.delete(name);
+    }
+  };
+  return { request };
+}

@@ -59,7 +59,7 @@ def test_page_shows_amount_network_and_whole_address(
     order = checkout(amount="10.5")
     PaymentRequest.objects.filter(pk=order["id"]).update(amount_paid=3_250_000)
     text = shown(public, order)
-    assert '<code class="exact" id="exact-amount">7.25</code>' in text
+    assert '<code class="exact" id="exact-amount" translate="no">7.25</code>' in text
     assert f'id="recipient">{local_chain.recipient}</code>' in text
     uri = f"ethereum:{local_chain.usdc}@31337/transfer?address={local_chain.recipient}&amp;uint256=7250000"
     assert f'href="{uri}"' in text

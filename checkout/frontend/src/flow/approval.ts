@@ -1,10 +1,14 @@
-/** Requests the token approval that a route needs, for exactly its amount, and waits until it is mined. */
+/**
+ * Requests the token approval that a route needs, for exactly its amount, and waits until it is mined. Wallets let the
+ * customer lower the amount, so the allowance decides whether the next prompt is another approval or the payment.
+ */
 
 import { copy } from "../copy";
+import { costs, held, isZero } from "../money";
 import type { Api } from "../server/api";
 import type { Approval, EvmTransaction } from "../server/types";
 import type { Shown } from "../wallets/wallet";
-import { approvalNotice, bad, info } from "./notices";
+import { approvalNotice, bad, info, type Notice } from "./notices";
 import { spenderOf } from "./route-cache";
 import type { Stage } from "./stage";
 import type { Ask, Plan, Reviewed } from "./states";
@@ -33,22 +37,27 @@ export class ApprovalFlow {
     const { route, wallet } = reviewed;
     if (route.type === "direct" || wallet.family !== "evm" || !route.from.token.contract_address) return { asks: [] };
     let approval = await this.api.checkApproval(route.id);
-    const asks = approval.transactions.map((_, index, all): Ask => (index < all.length - 1 ? "reset" : "allow"));
-    const plan: Ask[] = [...asks, "pay"];
-    for (let at = 0; approval.approval_required; at += 1) {
-      const transaction = approval.transactions[0];
+    let done: Ask[] = [];
+    let notice: Notice | null = null;
+    while (approval.approval_required) {
+      const [transaction, ...later] = approval.transactions;
       if (!current() || !transaction) return null;
-      const kind = approval.transactions.length > 1 ? "reset" : "allow";
+      const kind = later.length > 0 ? "reset" : "allow";
       if (!(await wallet.matches(transaction, this.shown(reviewed, approval, kind)))) {
         if (current()) this.flow.blocked(reviewed, bad(copy.notices.mismatch), false);
         return null;
       }
-      const next = await this.ask(reviewed, transaction, approval, { asks: plan, at }, current);
+      const rest: Ask[] = kind === "reset" ? ["reset", "allow", "pay"] : ["allow", "pay"];
+      const next = await this.ask(reviewed, transaction, approval, { asks: [...done, ...rest], at: done.length }, notice, current);
       if (!next || !current()) return null;
+      // After too small an allowance the steps begin again.
+      const isPart = kind === "allow" && next.approval_required;
+      done = isPart ? [] : [...done, kind];
+      notice = isPart ? partNotice(next) : null;
       approval = next;
     }
-    if (asks.length > 0 && current()) this.flow.go({ ...reviewed, at: "building" });
-    return { asks };
+    if (done.length > 0 && current()) this.flow.go({ ...reviewed, at: "building" });
+    return { asks: done };
   }
 
   /** Request one approval and wait until the server sees it; return the server's latest answer. */
@@ -57,12 +66,13 @@ export class ApprovalFlow {
     transaction: EvmTransaction,
     before: Approval,
     plan: Plan,
+    notice: Notice | null,
     current: () => boolean,
   ): Promise<Approval | null> {
     const { flow } = this;
     const { wallet, account } = reviewed;
     const signed = wallet.read(transaction, this.shown(reviewed, before, plan.asks[plan.at] ?? "allow"));
-    flow.go({ ...reviewed, at: "approving", plan, isMining: false, signed });
+    flow.go({ ...reviewed, at: "approving", plan, isMining: false, signed, ...(notice ? { notice } : {}) });
     let hash: string;
     try {
       hash = await wallet.send(account, transaction);
@@ -107,12 +117,14 @@ export class ApprovalFlow {
 
   /** Poll the server, whose node may see the block slightly later than the wallet's. */
   private async settled(reviewed: Reviewed, before: Approval, current: () => boolean): Promise<Approval | null> {
+    let now = before;
     for (let check = 1; check <= SETTLING_CHECKS && current(); check += 1) {
-      const now = await this.api.checkApproval(reviewed.route.id);
+      now = await this.api.checkApproval(reviewed.route.id);
       if (isFurther(now, before)) return now;
       await pause(SETTLING_MS);
     }
-    if (current()) this.flow.review(reviewed, info(copy.notices.approvalUnseen));
+    // The customer may have allowed the same part again.
+    if (current()) this.flow.review(reviewed, isZero(now.allowance) ? info(copy.notices.approvalUnseen) : partNotice(now));
     return null;
   }
 
@@ -134,8 +146,13 @@ export class ApprovalFlow {
   }
 }
 
+/** Whether the allowance is another one than before the prompt. */
 function isFurther(now: Approval, before: Approval): boolean {
-  return !now.approval_required || now.transactions.length < before.transactions.length;
+  return !now.approval_required || now.allowance.raw !== before.allowance.raw;
+}
+
+function partNotice({ allowance, required, token }: Approval): Notice {
+  return info(copy.notices.allowedPart(held(allowance), `${costs(required)} ${token.symbol}`));
 }
 
 function pause(ms: number): Promise<void> {

@@ -39,6 +39,11 @@ export class Flow implements Stage {
     this.paying = new Paying(this, means);
   }
 
+  /** Whether the wallet has yet to answer a payment, also after the customer has left its screen. */
+  get isPromptOpen(): boolean {
+    return this.paying.openPrompts > 0;
+  }
+
   /** Go back to the list of wallets. `Paying` still stores the hash if the wallet answers an open prompt. */
   restart(notice?: Notice): void {
     this.turn += 1;

@@ -7,6 +7,7 @@ import { refusalOf, refused } from "../wallets/refusals";
 import type { Shown, Wallet } from "../wallets/wallet";
 import { ApprovalFlow, type ApprovalResult } from "./approval";
 import { tagOf } from "./choice";
+import { Exclusive } from "./exclusive";
 import { bad, info, paymentNotice, proofNotice, switchNotice, walletNotice, type Notice } from "./notices";
 import { contractOf, mostCoins, spenderOf } from "./route-cache";
 import type { Means, Stage } from "./stage";
@@ -20,13 +21,17 @@ const PROOF_PAUSE_SECONDS = 3;
 const FRESH_FOR_MS = 20_000;
 
 export class Paying {
+  /** How many payments this page has asked the wallet for without an answer yet. */
+  openPrompts = 0;
   private readonly approvalFlow: ApprovalFlow;
+  private readonly exclusive: Exclusive;
 
   constructor(
     private readonly flow: Stage,
     private readonly means: Means,
   ) {
     this.approvalFlow = new ApprovalFlow(flow, means.api);
+    this.exclusive = new Exclusive(`quittance:${means.checkout().id}`);
   }
 
   /** Pay by the reviewed route; every outcome is shown as a step of the flow. */
@@ -34,13 +39,20 @@ export class Paying {
     const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };
     const current = this.flow.begin();
     this.flow.go({ at: "building", ...reviewed });
+    const isAlone = await this.exclusive.run(() => this.pay(reviewed, current));
+    if (!isAlone && current()) this.flow.review(reviewed, info(copy.notices.openElsewhere));
+  }
+
+  private async pay(reviewed: Reviewed, current: () => boolean): Promise<void> {
+    const { wallet, option } = reviewed;
     try {
+      if (!(await this.isDue(reviewed, current))) return;
       if (!(await this.flow.holds(reviewed, current)) || !(await this.reachNetwork(reviewed, current))) return;
       const approval = await this.approvalFlow.run(reviewed, current);
       if (!approval || !current()) return;
       const built = await this.build(reviewed, approval, current);
       const ready = built?.built.payer_proof ? await this.prove(built, current) : built;
-      if (!ready || !current()) return;
+      if (!ready || !current() || !(await this.isDue(ready, current))) return;
       // The wallet may have switched networks while the server was building the transaction.
       if ((await wallet.chain()) !== option.chainId) {
         if (current()) this.flow.review(reviewed, info(copy.notices.wrongNetwork(this.chainName(reviewed))));
@@ -48,8 +60,20 @@ export class Paying {
       }
       if (current()) await this.confirm(ready, this.plan(ready, approval), current);
     } catch (error) {
-      if (current()) this.stopped(error, reviewed);
+      if (current()) await this.stopped(error, reviewed, current);
     }
+  }
+
+  /** Check again that this payment is due, by the server and by this browser's other tabs; false after showing why not. */
+  private async isDue({ wallet, account, option, route, routes }: Reviewed, current: () => boolean): Promise<boolean> {
+    const { flow } = this;
+    const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };
+    const isStillDue = await this.means.isStillDue();
+    if (!current()) return false;
+    if (!isStillDue) flow.review(reviewed);
+    else if (!flow.routeCache.paysTheRest(route)) await flow.quote(reviewed, current, info(copy.notices.amountChanged), tagOf(route));
+    else return true;
+    return false;
   }
 
   private async reachNetwork(reviewed: Reviewed, current: () => boolean): Promise<boolean> {
@@ -175,17 +199,18 @@ export class Paying {
     const { wallet, account, option, route, built } = ready;
     const reviewed: Reviewed = { wallet, account, option, route };
     const signed = wallet.read(built.transaction, this.shown(reviewed));
+    const prompt = events.promptOpened();
+    this.openPrompts += 1;
     flow.go({ at: "confirming", plan, signed, ...reviewed });
-    events.promptOpened();
     try {
-      const hash = await wallet.send(account, built.transaction);
-      const by = { wallet: wallet.name, account };
+      const hash = await wallet.send(account, built.transaction).finally(() => (this.openPrompts -= 1));
+      const by = { wallet: wallet.name, account, prompt };
       events.sent({ transaction_hash: hash, chain_id: option.chainId, route_id: route.id }, by);
       flow.restart();
     } catch (error) {
       const isUnsent = ["rejected", "unauthorized", "unsupported"].includes(refusalOf(error));
       // After any other failure the transaction may have been sent, so the prompt stays recorded as open.
-      if (isUnsent) events.promptAnswered();
+      if (isUnsent) events.promptAnswered(prompt);
       const notice = paymentNotice(error, wallet);
       // Mention the remaining permission only if nothing was sent: a sent transaction may have used it.
       if (current()) flow.review(reviewed, isUnsent ? afterPermission(notice, reviewed) : notice);
@@ -198,9 +223,16 @@ export class Paying {
     return { asks, at: asks.length - 1 };
   }
 
-  private stopped(error: unknown, reviewed: Reviewed): void {
-    if (refused(error)) this.flow.review(reviewed, walletNotice(error, reviewed.wallet));
-    else this.flow.blocked(reviewed, this.flow.serverNotice(error));
+  private async stopped(error: unknown, reviewed: Reviewed, current: () => boolean): Promise<void> {
+    // Approvals can take longer than an offer is valid.
+    if (isExpiry(error)) {
+      this.flow.routeCache.clear();
+      await this.flow.quote(reviewed, current, info(copy.notices.priceChanged(true)), tagOf(reviewed.route));
+    } else if (refused(error)) {
+      this.flow.review(reviewed, walletNotice(error, reviewed.wallet));
+    } else {
+      this.flow.blocked(reviewed, this.flow.serverNotice(error));
+    }
   }
 
   private chainName({ option }: Reviewed): string {

@@ -16,6 +16,8 @@ export type RoutesOrReason = Route[] | string;
 
 export class RouteCache {
   private readonly requests = new Map<string, Promise<RoutesOrReason>>();
+  /** The remaining amount that each route pays, by the route's id. */
+  private readonly amounts = new Map<string, string>();
 
   constructor(
     private readonly api: Api,
@@ -43,8 +45,15 @@ export class RouteCache {
     return Date.parse(route.expires_at) - MARGIN_MS > this.now();
   }
 
+  /** Whether the route pays exactly what remains now. */
+  paysTheRest({ id }: Route): boolean {
+    return this.amounts.get(id) === this.checkout().amount_remaining.raw;
+  }
+
   private async load(account: string, option: Option): Promise<RoutesOrReason> {
+    const { raw } = this.checkout().amount_remaining;
     const { routes, reason } = await this.api.routes(account, option.chainId, option.token);
+    for (const { id } of routes) this.amounts.set(id, raw);
     return routes.length > 0 ? routes : messageFor("refusal", reason?.code ?? "", reason?.message ?? "") || copy.notices.noRoute;
   }
 }

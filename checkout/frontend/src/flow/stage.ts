@@ -16,8 +16,9 @@ export interface FlowEvents {
   connected(wallet: Wallet | null): void;
   /** The customer chose another token than the requested one; null for the requested one, or if nothing is chosen. */
   chose(choice: Choice | null): void;
-  promptOpened(): void;
-  promptAnswered(): void;
+  /** Return the prompt's id. */
+  promptOpened(): number;
+  promptAnswered(prompt: number): void;
   sent(transaction: SentTransaction, by: Sender): void;
   requestChanged(): void;
 }
@@ -28,6 +29,8 @@ export interface Means {
   chains: Chains;
   checkout: () => Checkout;
   now: () => number;
+  /** Fetch the request's state, and return whether it still needs a payment. Throws ApiError. */
+  isStillDue: () => Promise<boolean>;
   events: FlowEvents;
   /** Whether this deployment offers payments with other tokens. */
   offersSwaps: boolean;

@@ -40,7 +40,7 @@ export type Step =
   | ({ at: "review"; notice?: Notice } & Reviewed)
   | ({ at: "switching" } & Reviewed)
   | ({ at: "building" } & Reviewed)
-  | ({ at: "approving"; plan: Plan; isMining: boolean; signed: Signed | null } & Reviewed)
+  | ({ at: "approving"; plan: Plan; isMining: boolean; signed: Signed | null; notice?: Notice } & Reviewed)
   | ({ at: "proving"; plan: Plan; isSigned: boolean } & Reviewed)
   | ({ at: "confirming"; plan: Plan; signed: Signed | null } & Reviewed);
 

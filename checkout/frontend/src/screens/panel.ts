@@ -1,6 +1,7 @@
 /** The panel that shows one screen at a time, keeps the keyboard focus, and announces changes to screen readers. */
 
 import { el } from "../dom";
+import { withoutMarks } from "../marks";
 import { Press } from "./press";
 
 export interface Screen {
@@ -45,7 +46,7 @@ export class Panel {
   announce(text: string): void {
     // Clear the live region first: setting the same text again would not be announced.
     this.status.textContent = "";
-    requestAnimationFrame(() => (this.status.textContent = text));
+    requestAnimationFrame(() => (this.status.textContent = withoutMarks(text)));
   }
 
   private say(text: string): void {

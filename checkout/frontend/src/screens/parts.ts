@@ -3,7 +3,7 @@
 import { copy } from "../copy";
 import { el, type Child } from "../dom";
 import type { Notice } from "../flow/notices";
-import { isolated } from "../language";
+import { untranslated } from "../language";
 import { isZero, less, plain } from "../money";
 import type { Amount, Checkout } from "../server/types";
 import type { Screen } from "./panel";
@@ -15,7 +15,7 @@ export function screen(name: string, heading: string, nodes: Child[], spoken?: s
 
 /** An amount with its symbol, such as "10.00 USDC". */
 export function money(amount: Amount, checkout: Checkout): string {
-  return isolated(`${plain(amount)} ${checkout.token.symbol}`);
+  return untranslated(`${plain(amount)} ${checkout.token.symbol}`);
 }
 
 export function noticeBox(notice: Notice | undefined): HTMLElement | null {

@@ -4,6 +4,7 @@ import type { Chains } from "../chains";
 import { copy } from "../copy";
 import { el, externalLink, type Child } from "../dom";
 import { messageFor } from "../language";
+import { withoutMarks } from "../marks";
 import { failureOf, type PaymentWarning } from "../server/progress";
 import type { Checkout, Payment } from "../server/types";
 import { byHandPage, canCheckAgain } from "./outcomes";
@@ -54,7 +55,7 @@ function transactionOn(payment: Payment, chains: Chains): Child[] {
   const { transaction_hash: hash, chain_id: chainId, explorer_url: url } = payment;
   const short = `${hash.slice(0, FIRST)}…${hash.slice(-LAST)}`;
   const name = el("code", { title: hash }, url ? externalLink(url, short) : short);
-  const [before = "", after = ""] = copy.tokenOnChain("\0", chains.name(chainId)).split("\0");
+  const [before = "", after = ""] = withoutMarks(copy.tokenOnChain("\0", chains.name(chainId))).split("\0");
   return [before, name, after];
 }
 

@@ -4,9 +4,10 @@ import { copy } from "../copy";
 import { button, el } from "../dom";
 import { FAMILIES } from "../families";
 import type { Flow } from "../flow/flow";
+import type { Notice } from "../flow/notices";
 import { contractOf } from "../flow/route-cache";
 import type { Ask, Plan, Reviewed } from "../flow/states";
-import { isolated } from "../language";
+import { untranslated } from "../language";
 import { amountOf, costs, plain } from "../money";
 import type { Signed, Wallet } from "../wallets/wallet";
 import type { PayContext } from "./context";
@@ -27,7 +28,7 @@ export function busyHint({ waitsFor }: Flow): HTMLElement | null {
   return waitsFor === null ? null : noticeBox({ tone: "info", text: copy.errors.waiting(waitsFor) });
 }
 
-export function approvingScreen(step: Asked & { isMining: boolean }, context: PayContext): Screen {
+export function approvingScreen(step: Asked & { isMining: boolean; notice?: Notice }, context: PayContext): Screen {
   const { flow, chains } = context;
   const { wallet, route, plan, isMining } = step;
   const token = route.from.token.symbol;
@@ -39,6 +40,7 @@ export function approvingScreen(step: Asked & { isMining: boolean }, context: Pa
     "approving",
     isMining ? copy.mining : copy.approving(wallet.name),
     [
+      noticeBox(step.notice),
       planList(step, context, isMining ? "steps--busy" : ""),
       paragraph(isMining ? copy.miningHelp(chains.name(step.option.chainId)) : help),
       isMining ? null : signedFacts(step, context),
@@ -47,7 +49,7 @@ export function approvingScreen(step: Asked & { isMining: boolean }, context: Pa
         button("leave-prompt", "quiet", isMining ? copy.stopWaiting : copy.walletClosed, () => flow.leavePrompt()),
       ),
     ],
-    flow.isSlow ? copy.slowWallet(wallet.name) : nameOf(plan.asks[plan.at] ?? "pay", step, context),
+    flow.isSlow ? copy.slowWallet(wallet.name) : (step.notice?.text ?? nameOf(plan.asks[plan.at] ?? "pay", step, context)),
   );
 }
 
@@ -106,7 +108,7 @@ function signedFacts({ signed, route, plan, wallet }: Asked, { chains }: PayCont
     { class: "signed" },
     el("h3", {}, copy.youSign),
     facts(
-      amount === null ? null : fact(copy.amount, el("strong", {}, isolated(amount))),
+      amount === null ? null : fact(copy.amount, el("strong", {}, untranslated(amount))),
       fact(copy.network, chains.name(chainId)),
       party && addressFact(partyName, party),
       contract && addressFact(isToken ? copy.tokenContract : copy.contract, contract),

@@ -6,7 +6,7 @@ import type { Flow } from "../flow/flow";
 import type { Notice } from "../flow/notices";
 import { contractOf, outlayOf, spenderOf, totalUsd } from "../flow/route-cache";
 import type { Reviewed } from "../flow/states";
-import { isolated } from "../language";
+import { untranslated } from "../language";
 import { about, amountOf, costs, dollars, isZero, plain, worth } from "../money";
 import type { Amount, Checkout, Route, RouteFee } from "../server/types";
 import type { PayContext } from "./context";
@@ -68,7 +68,7 @@ function swapWaysOn(step: Reviewed, flow: Flow): Child[] {
 
 /** The amount that leaves the wallet, rounded for a button. */
 export function costOf(route: Route): string {
-  return isolated(`${costs(outlayOf(route))} ${route.from.token.symbol}`);
+  return untranslated(`${costs(outlayOf(route))} ${route.from.token.symbol}`);
 }
 
 function directFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElement {
@@ -87,7 +87,7 @@ function depositFacts({ fees, from, gas }: Route, checkout: Checkout): Child[] {
   const deposit = fees.find(({ included, amount }) => !included && amount && !isZero(amount));
   if (!deposit?.amount) return [];
   const raw = BigInt(deposit.amount.raw) + BigInt(gas?.amount?.raw ?? 0);
-  const coins = isolated(`${about(amountOf(raw.toString(), deposit.amount.decimals))} ${deposit.token.symbol}`);
+  const coins = untranslated(`${about(amountOf(raw.toString(), deposit.amount.decimals))} ${deposit.token.symbol}`);
   return [
     fact(copy.accountDeposit, stacked(el("span", {}, coinCost(deposit.amount, deposit.token.symbol, deposit.usd)), copy.accountDepositHelp)),
     fact(copy.total, stacked(el("strong", {}, money(from.amount, checkout)), `+ ${copy.aboutFee(coins)}`)),
@@ -99,7 +99,7 @@ function swapFacts(step: Reviewed, context: PayContext): HTMLElement {
   const { checkout, chains } = context;
   const { route } = step;
   const { from, to } = route;
-  const least = isolated(`${plain(to.amount_min)} ${to.token.symbol}`);
+  const least = untranslated(`${plain(to.amount_min)} ${to.token.symbol}`);
   const more = amountOf((BigInt(to.amount.raw) - BigInt(to.amount_min.raw)).toString(), to.amount.decimals);
   const total = totalOf(route);
   return el(
@@ -112,7 +112,7 @@ function swapFacts(step: Reviewed, context: PayContext): HTMLElement {
         stacked(
           el("strong", {}, isZero(more) ? least : copy.atLeast(least)),
           copy.onChain(chains.name(to.chain_id)),
-          isZero(more) ? null : copy.mayBeMore(isolated(`${about(more)} ${to.token.symbol}`)),
+          isZero(more) ? null : copy.mayBeMore(untranslated(`${about(more)} ${to.token.symbol}`)),
         ),
       ),
       total ? fact(copy.total, el("strong", {}, total)) : null,
@@ -138,7 +138,7 @@ function swapDetails({ wallet, account, route }: Reviewed, { checkout }: PayCont
     { class: "more", id: "fees" },
     el("summary", {}, copy.feesAndDetails),
     facts(
-      fact(copy.exactly, isolated(`${plain(outlayOf(route))} ${from.token.symbol}`)),
+      fact(copy.exactly, untranslated(`${plain(outlayOf(route))} ${from.token.symbol}`)),
       fact(copy.fees, fees.length > 0 ? feeList(fees) : copy.noFees),
       fact(copy.networkFee, networkFee(route)),
       from.usd && to.usd ? fact(copy.difference, copy.differenceText(dollars(from.usd), dollars(to.usd))) : null,
@@ -170,7 +170,7 @@ function coinCost(amount: Amount, symbol: string, usd: string | null | undefined
 
 function feeList(fees: RouteFee[]): HTMLElement {
   const items = fees.map(({ name, amount, token, usd, included }) => {
-    const cost = amount ? isolated(`${about(amount)} ${token.symbol}`) : "";
+    const cost = amount ? untranslated(`${about(amount)} ${token.symbol}`) : "";
     const note = included ? copy.feeIncluded : copy.feeOnTop;
     return el(
       "li",

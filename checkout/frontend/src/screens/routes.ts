@@ -4,7 +4,7 @@ import { copy } from "../copy";
 import { button, el } from "../dom";
 import { outlayOf, toolsOf, totalUsd } from "../flow/route-cache";
 import type { Chosen } from "../flow/states";
-import { isolated } from "../language";
+import { untranslated } from "../language";
 import { costs, dollars } from "../money";
 import type { Route } from "../server/types";
 import type { PayContext } from "./context";
@@ -17,7 +17,7 @@ export function routesScreen(step: Chosen & { routes: readonly Route[] }, { chec
       "button",
       { type: "button", class: "route", id: `route-${index}` },
       el("span", { class: "route__tags" }, ...shownTags(route).map((tag) => el("span", { class: "tag" }, tag))),
-      el("strong", { class: "route__cost" }, isolated(`${costs(outlayOf(route))} ${route.from.token.symbol}`)),
+      el("strong", { class: "route__cost" }, untranslated(`${costs(outlayOf(route))} ${route.from.token.symbol}`)),
       el("span", { class: "route__time" }, timeOf(route)),
       el("small", { class: "route__way" }, [dollars(totalUsd(route)), wayOf(route)].filter(Boolean).join(" · ")),
     );

@@ -6,7 +6,7 @@ import type { Flow } from "../flow/flow";
 import type { Option } from "../flow/balances";
 import type { Notice } from "../flow/notices";
 import type { Connected } from "../flow/states";
-import { isolated } from "../language";
+import { untranslated } from "../language";
 import { dollars, held, needed } from "../money";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
@@ -111,7 +111,7 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
     el(
       "span",
       { class: "token__held" },
-      option.balance ? el("span", {}, isolated(held(option.balance))) : el("small", {}, copy.balanceUnknown),
+      option.balance ? el("span", {}, untranslated(held(option.balance))) : el("small", {}, copy.balanceUnknown),
       el("small", {}, ...aside(dollars(option.usd), reason)),
     ),
     isForeign && el("small", { class: "token__address" }, copy.outsideCatalogue, " ", el("code", {}, address)),

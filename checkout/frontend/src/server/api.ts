@@ -18,6 +18,8 @@ const BASE = "/api/public";
 const TIMEOUT_MS = 20_000;
 /** The total time to wait for a busy server before showing an error. */
 const PATIENCE_SECONDS = 10;
+/** The first pause, if the server asks for a shorter one. Each further pause is at least twice as long. */
+const SHORTEST_PAUSE_SECONDS = 1;
 
 /** An error response, with a message for customers. `status` is 0 if there was no response. */
 export class ApiError extends Error {
@@ -34,7 +36,7 @@ export class ApiError extends Error {
   get shortWaitSeconds(): number | null {
     const isBusy = this.status === 429 || this.status === 503;
     const wait = isBusy ? this.retryAfterSeconds : null;
-    return wait !== null && wait <= PATIENCE_SECONDS ? wait : null;
+    return wait !== null && wait <= PATIENCE_SECONDS ? Math.max(wait, SHORTEST_PAUSE_SECONDS) : null;
   }
 
   /** Whether the same request may succeed later. */
@@ -58,11 +60,17 @@ export class Api {
   /** The request's current state, or null if it has not changed since the last call. */
   async checkout(): Promise<Checkout | null> {
     const headers: Record<string, string> = this.etag ? { "If-None-Match": this.etag } : {};
+
     const response = await send(this.request, { headers });
     if (response.status === 304) return null;
     const body = await answer<Checkout>(response);
     this.etag = response.headers.get("ETag");
     return body;
+  }
+
+  /** The request's current state, whole in any case. */
+  async wholeCheckout(): Promise<Checkout> {
+    return answer<Checkout>(await send(this.request, {}));
   }
 
   /** Remember the state that came by the stream as the last one. */
@@ -108,14 +116,15 @@ export class Api {
 
   /** POST, with retries while the server is busy only briefly. */
   private async ask<T>(url: string, body: unknown): Promise<T> {
-    for (let patience = PATIENCE_SECONDS; ; ) {
+    let patience = PATIENCE_SECONDS;
+    for (let shortest = SHORTEST_PAUSE_SECONDS; ; shortest *= 2) {
       try {
         return await post(url, body);
       } catch (error) {
-        const wait = error instanceof ApiError ? error.shortWaitSeconds : null;
-        if (wait === null || wait > patience) throw error;
-        // Count at least a second, so that the loop ends.
-        patience -= Math.max(1, wait);
+        const asked = error instanceof ApiError ? error.shortWaitSeconds : null;
+        const wait = Math.max(asked ?? 0, shortest);
+        if (asked === null || wait > patience) throw error;
+        patience -= wait;
         this.onWait(wait);
         await new Promise((resolve) => setTimeout(resolve, wait * 1000));
         this.onWait(null);

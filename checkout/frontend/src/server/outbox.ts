@@ -1,6 +1,6 @@
 /**
  * The browser's record of one payment request, in localStorage, so that a closed or reloaded page loses no transaction:
- * submitted and unsubmitted hashes, the transactions that its wallets sent, and whether a prompt was open.
+ * submitted and unsubmitted hashes, the transactions that its wallets sent, and the prompts that got no answer.
  */
 
 import type { TrackedTransaction } from "../wallets/wallet";
@@ -20,17 +20,19 @@ export interface OwnTransaction extends TrackedTransaction {
   isLetGo: boolean;
 }
 
-/** The wallet and account that sent a transaction. */
+/** The wallet and account that sent a transaction, and the prompt that asked for it. */
 export interface Sender {
   wallet: string;
   account: string;
+  prompt: number;
 }
 
 interface Memory {
   unsent: SentTransaction[];
   acknowledged: string[];
   own: OwnTransaction[];
-  promptOpenedAt: number | null;
+  /** When each prompt without an answer was opened; the time also identifies it. */
+  prompts: number[];
 }
 
 const PROMPT_MATTERS_FOR_MS = 15 * 60_000;
@@ -74,23 +76,28 @@ export class Outbox {
 
   /** Whether a wallet's prompt was opened recently and the page never got the answer. */
   get promptWasLeftOpen(): boolean {
-    const opened = this.memory.promptOpenedAt;
-    return opened !== null && Date.now() - opened < PROMPT_MATTERS_FOR_MS;
+    return this.memory.prompts.some(stillMatters);
   }
 
-  promptOpened(): void {
-    this.change((memory) => (memory.promptOpenedAt = Date.now()));
+  /** Store that a prompt was opened; return its id. */
+  promptOpened(): number {
+    let prompt = Date.now();
+    this.change((memory) => {
+      while (memory.prompts.includes(prompt)) prompt += 1;
+      memory.prompts = [...memory.prompts.filter(stillMatters), prompt];
+    });
+    return prompt;
   }
 
-  promptAnswered(): void {
-    this.change((memory) => (memory.promptOpenedAt = null));
+  promptAnswered(prompt: number): void {
+    this.change((memory) => (memory.prompts = memory.prompts.filter((other) => other !== prompt)));
   }
 
-  /** Store a hash. `by` is missing for an entered hash. */
+  /** Store a hash. `by` is missing for an entered hash, which may be the answer to any prompt. */
   remember(sent: SentTransaction, by?: Sender): void {
     const transaction_hash = canonical(sent.transaction_hash);
     this.change((memory) => {
-      memory.promptOpenedAt = null;
+      memory.prompts = memory.prompts.filter((prompt) => by && prompt !== by.prompt);
       if (by) memory.own.push(ownTransaction({ ...sent, transaction_hash }, by));
       if (memory.unsent.some((other) => other.transaction_hash === transaction_hash)) return;
       memory.unsent.push({ ...sent, transaction_hash });
@@ -153,6 +160,11 @@ export class Outbox {
     });
   }
 
+  /** Read what other tabs have stored, whose events may still be on their way. */
+  reread(): void {
+    this.memory = this.read();
+  }
+
   private edit(hash: string, edit: (own: OwnTransaction) => void): void {
     this.change((memory) => memory.own.filter((own) => own.hash === hash).forEach(edit));
   }
@@ -168,7 +180,7 @@ export class Outbox {
   }
 
   private read(): Memory {
-    const empty: Memory = { unsent: [], acknowledged: [], own: [], promptOpenedAt: null };
+    const empty: Memory = { unsent: [], acknowledged: [], own: [], prompts: [] };
     try {
       const text = localStorage.getItem(this.key);
       if (text === null) return this.memory ?? empty;
@@ -177,6 +189,10 @@ export class Outbox {
       return this.memory ?? empty;
     }
   }
+}
+
+function stillMatters(openedAt: number): boolean {
+  return Date.now() - openedAt < PROMPT_MATTERS_FOR_MS;
 }
 
 function ownTransaction(sent: SentTransaction, { wallet, account }: Sender): OwnTransaction {

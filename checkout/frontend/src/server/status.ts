@@ -53,6 +53,11 @@ export class StatusPoll {
     this.askOrRepeat();
   }
 
+  /** Fetch the state and apply it; throw ApiError without a response. */
+  async refresh(): Promise<void> {
+    this.take(await this.api.wholeCheckout());
+  }
+
   private askOrRepeat(): void {
     if (this.asking) this.again = true;
     else void this.ask();

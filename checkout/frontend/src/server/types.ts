@@ -160,6 +160,8 @@ export interface Approval {
   approval_required: boolean;
   spender: string | null;
   token: Token;
+  /** How much the spender may spend now. */
+  allowance: Amount;
   required: Amount;
   transactions: EvmTransaction[];
 }

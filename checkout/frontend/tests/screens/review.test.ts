@@ -34,8 +34,8 @@ function reviewed(fees: RouteFee[]): Record<string, string> {
 test("deposit of the recipient's account has a row, and is in the total", () => {
   const facts = reviewed([deposit]);
   expect(facts[copy.networkFee]).toBe("about 0.000005 SOL · <\u00a0$0.01");
-  expect(facts[copy.accountDeposit]).toBe(`about 0.002039 SOL · $0.41${copy.accountDepositHelp}`);
-  expect(facts[copy.total]).toBe("10.50 USDC+ about 0.002044 SOL");
+  expect(facts[copy.accountDeposit]).toBe(`about 0.00203 SOL · $0.41${copy.accountDepositHelp}`);
+  expect(facts[copy.total]).toBe("10.50 USDC+ about 0.00204 SOL");
 });
 
 test("payment to an account that exists has neither", () => {

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { Outbox } from "../../src/server/outbox";
 import { HASH, HERE, PAYER } from "../fixtures";
 
-const BY = { wallet: "Stub Wallet", account: PAYER };
+const BY = { wallet: "Stub Wallet", account: PAYER, prompt: 1 };
 const OTHER = `0x${"56".repeat(32)}`;
 const sent = (transaction_hash = HASH) => ({ transaction_hash, chain_id: HERE });
 
@@ -62,12 +62,20 @@ test("prompt counts as open for 15 minutes", () => {
 
 test("answered or sent prompt is not open", () => {
   const outbox = new Outbox("req_1");
-  outbox.promptOpened();
-  outbox.promptAnswered();
+  outbox.promptAnswered(outbox.promptOpened());
   expect(outbox.promptWasLeftOpen).toBe(false);
-  outbox.promptOpened();
-  outbox.remember(sent(), BY);
+  outbox.remember(sent(), { ...BY, prompt: outbox.promptOpened() });
   expect(outbox.promptWasLeftOpen).toBe(false);
+});
+
+test("answer to one prompt leaves the other one open", () => {
+  const [one, two] = [new Outbox("req_1"), new Outbox("req_1")];
+  const [left] = [one.promptOpened(), two.promptOpened()];
+  two.remember(sent(), { ...BY, prompt: left });
+  expect(two.promptWasLeftOpen).toBe(true);
+  two.remember(sent(OTHER));
+  one.reread();
+  expect(one.promptWasLeftOpen).toBe(false);
 });
 
 test("replacement is tracked in place of the replaced transaction", () => {

@@ -25,7 +25,8 @@ def test_account_change_discards_the_transaction_being_built(
 ) -> None:
     wallet = add_wallet()
     held = hold(page, BUILD)
-    review(page, panel, create()).click()
+    with page.expect_request(BUILD):
+        review(page, panel, create()).click()
     expect(panel).to_have_attribute("data-screen", "building")
     wallet.emit("accountsChanged", [OTHER])
     _expect_new_account(panel, wallet)

@@ -20,10 +20,14 @@ from tests.browser.wallets.steps import (
     send,
 )
 from tests.chain import LocalChain
+from tests.pictures import picture
+from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.payments.rows import change, new_payment
 from tests.support.payments.world import ON_ITS_WAY as SEEN
 from tests.support.wallets.stub import LATER, NAME, NEVER, StubWallet
 from tests.verifying import discover_due
+
+DECLINE = "Decline the request that is still open in your wallet. This payment is already on its way."
 
 
 def test_second_tab_shows_the_prompt_and_payment_of_the_first(
@@ -45,6 +49,43 @@ def test_second_tab_shows_the_prompt_and_payment_of_the_first(
         wallet.answer(local_chain.rpc(SENT, wallet.asked(SENT)[0][0]))
     for tab in (there, panel):
         expect(tab.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
+    assert Payment.objects.count() == 1
+
+
+def test_second_tab_does_not_ask_the_wallet_beside_the_first(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet, chain: Chain, local_chain: LocalChain
+) -> None:
+    add_wallet(answers={SENT: [NEVER]})
+    order = create(redirect_url=f"{SHOP}/done")
+    pay = review(page, panel, order)
+    expect(pay).to_be_visible()
+    other = page.context.new_page()
+    wallet = StubWallet(other, local_chain)
+    there = other.locator("#panel")
+    pay_there = review(other, there, order)
+    expect(pay_there).to_be_visible()
+    pay.click()
+    expect(panel).to_have_attribute("data-screen", "confirming")
+    pay_there.click()
+    expect(there.get_by_test_id("notice")).to_have_text(
+        "This payment is open in another tab of this browser. Confirm or decline it there, or close that tab."
+    )
+    picture(other, "review, open in another tab")
+    assert wallet.asked(SENT) == []
+    # The customer pays on another device while the first tab's prompt is still open.
+    new_payment(request_id=order["id"], chain=chain, transaction_hash=HASH, **SEEN)
+    refresh(page)
+    expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
+    expect(panel.get_by_test_id("notice")).to_have_text(DECLINE)
+    complete(order)
+    for tab in (other, page):
+        refresh(tab)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible()
+    expect(panel.get_by_test_id("notice")).to_have_text(DECLINE)
+    expect(panel.locator(".leaving")).to_have_count(0)
+    expect(there.get_by_test_id("notice")).to_contain_text("If your wallet still shows a request")
+    picture(page, "completed, a prompt still open")
+    assert_accessible(page)
     assert Payment.objects.count() == 1
 
 

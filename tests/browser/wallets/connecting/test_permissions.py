@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from payments.models import Payment
 from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.steps import OTHER, SENT, send
+from tests.chain import LocalChain
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.swaps.world import SwapWorld
@@ -64,6 +65,30 @@ def test_permission_remains_after_a_declined_payment(
     assert not Payment.objects.exists()
     send(page, pay)
     assert _approvals(wallet) == 2
+
+
+def test_lowered_permission_is_said_and_requested_again(
+    page: Page,
+    panel: Locator,
+    order_there: dict[str, Any],
+    add_wallet: AddWallet,
+    local_chain: LocalChain,
+) -> None:
+    wallet = add_wallet(answers={SENT: [LATER, NEVER]})
+    review_swap(page, panel, order_there).click()
+    expect(panel).to_have_attribute("data-screen", "approving")
+    [[approval]] = wallet.asked(SENT)
+    # The customer sets the limit to 5 DAI in the wallet.
+    lowered = {**approval, "data": approval["data"][:74] + f"{5 * 10**18:064x}"}
+    wallet.answer(local_chain.rpc(SENT, lowered))
+    expect(panel.get_by_test_id("notice")).to_have_text(
+        re.compile(r"^You allowed 5\.00 of 10\.\d+ DAI\. This payment needs all of it")
+    )
+    expect(panel.get_by_role("heading", name=f"Allow in {NAME}")).to_be_visible()
+    picture(page, "approving, allowed in part")
+    assert_accessible(page)
+    assert [asked["data"] for [asked] in wallet.asked(SENT)] == [approval["data"]] * 2
+    assert not Payment.objects.exists()
 
 
 def test_reload_after_the_permission_keeps_the_review(

@@ -87,7 +87,7 @@ def test_language_links_keep_the_rest_of_the_address(public: Api, checkout: Chec
 def test_arabic_runs_from_right_to_left(public: Api, checkout: Checkout) -> None:
     text = public.get(f"/pay/{checkout()['shortcode']}?lang=ar").content.decode()
     assert '<html lang="ar" dir="rtl">' in text
-    assert 'dir="ltr"><span id="amount">10.50</span>' in text
+    assert 'dir="ltr" translate="no"><span id="amount">10.50</span>' in text
 
 
 def test_amounts_and_addresses_are_not_translated(
@@ -98,6 +98,7 @@ def test_amounts_and_addresses_are_not_translated(
     text = public.get(f"/pay/{order['shortcode']}?lang=ar").content.decode()
     for shown in ("10.50 USDC", "7.50", local_chain.recipient):
         assert shown in text
+        assert re.search(f'translate="no">[\u2068]?{re.escape(shown)}', text), shown
     assert not re.search("[٠-٩۰-۹]", text)
 
 

@@ -29,7 +29,7 @@ def test_receipt_has_local_times_in_utc_and_plain_amounts(
     assert f'<time datetime="2026-11-03T05:04:09Z"><bdi>{shown}</bdi></time>' in text
     assert text.count(shown) == 2  # completed, verified
     assert ('<html lang="ar" dir="rtl">' in text) == (tag == "ar")
-    assert set(re.findall(r"(.{14})10\.50 USDC</", text)) == {'<bdi dir="ltr">'[-14:]}
+    assert set(re.findall(r"(.{14})10\.50 USDC</", text)) == {'translate="no">'[-14:]}
     assert "10,50" not in text
 
 
@@ -50,7 +50,10 @@ def test_receipt_of_an_open_request_redirects_to_its_page(
 
 def test_explorer_address_is_printed_with_a_qr_code(public: Api, receipt: Receipt) -> None:
     text = public.get(receipt()).content.decode()
-    assert f'rel="noopener noreferrer"><code class="address">{EXPLORER}/tx/{HASH}</code></a>' in text
+    assert (
+        f'rel="noopener noreferrer"><code class="address" translate="no">{EXPLORER}/tx/{HASH}</code></a>'
+        in text
+    )
     assert 'aria-label="QR code of the transaction in the block explorer"' in text
 
 
@@ -96,13 +99,13 @@ def test_receipt_of_a_swap_shows_its_fees_and_payer(
         assert words in text
     Payment.objects.update(network_fee=29_000_000_000_000)
     text = public.get(path).content.decode()
-    assert '<bdi dir="ltr">0.000029 ETH</bdi>' in text
+    assert '<bdi dir="ltr" translate="no">0.000029 ETH</bdi>' in text
     assert "0.00003 ETH" not in text
 
 
 def test_receipt_shows_the_network_fee(public: Api, receipt: Receipt) -> None:
     text = public.get(receipt(network_fee=92_000_000_000_147)).content.decode()
-    assert '<dt>Network fee</dt><dd><bdi dir="ltr">0.000092000000000147 ETH</bdi></dd>' in text
+    assert '<dt>Network fee</dt><dd><bdi dir="ltr" translate="no">0.000092000000000147 ETH</bdi></dd>' in text
 
 
 def test_unknown_network_fee_is_omitted(public: Api, receipt: Receipt) -> None:

@@ -44,6 +44,15 @@ def test_receipt_adds_up_after_refund_of_excess(paid: PaymentRequest, refunded: 
     assert f"Requested10.50 USDC Overpaid2.00 USDC Refunded{refunded // 1_000_000}.00 USDC" in text
 
 
+def test_overpaid_request_is_not_headed_as_complete(paid: PaymentRequest) -> None:
+    address = f"/pay/{paid.shortcode}"
+    assert "<h2>Payment complete</h2>" in Client().get(address).content.decode()
+    pay(paid, 3_000_000)
+    page = Client().get(address).content.decode()
+    assert "<h2>Paid more than requested</h2>" in page
+    assert "<h2>Payment complete</h2>" not in page
+
+
 def test_page_says_what_was_overpaid_before_refunds(paid: PaymentRequest) -> None:
     pay(paid, 3_000_000)
     refund = create(paid, amount=2_000_000)

@@ -1,0 +1,18 @@
+/** Invisible marks around text that runs in its own direction; `el` also keeps it from being translated. */
+
+/** FIRST STRONG ISOLATE and its end. */
+const MARKS = /[\u2068\u2069]/g;
+
+export function inMarks(text: string): string {
+  return `\u2068${withoutMarks(text)}\u2069`;
+}
+
+/** For titles and announcements. */
+export function withoutMarks(text: string): string {
+  return text.replace(MARKS, "");
+}
+
+/** The parts of a text, alternating: outside of the marks, and between them. */
+export function partsOf(text: string): string[] {
+  return text.split(/\u2068([^\u2068\u2069]*)\u2069/);
+}

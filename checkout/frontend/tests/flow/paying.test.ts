@@ -1,0 +1,125 @@
+import { beforeEach, expect, test, vi } from "vitest";
+import { copy } from "../../src/copy";
+import { Flow } from "../../src/flow/flow";
+import { Api } from "../../src/server/api";
+import type { Checkout } from "../../src/server/types";
+import { WalletError } from "../../src/wallets/refusals";
+import type { Wallet } from "../../src/wallets/wallet";
+import { chains, checkout, HASH, HERE, json, locks, NOW, PAYER, respond, route, usdc, wallet } from "../fixtures";
+
+const BUILT = { route_id: "route_1", chain_type: "evm", transaction: {}, binding: "reference", payer_proof: null };
+
+function payer(send: Wallet["send"]): Wallet {
+  return wallet({
+    connect: async () => PAYER,
+    accounts: async () => [PAYER],
+    chain: async () => HERE,
+    matches: () => true,
+    read: () => null,
+    send,
+  });
+}
+
+interface Page {
+  flow: Flow;
+  shown: { checkout: Checkout };
+  sent: ReturnType<typeof vi.fn>;
+}
+
+/** A page that has reviewed a payment of all that remains. */
+async function reviewing(send: Wallet["send"], isStillDue: () => Promise<boolean> = async () => true): Promise<Page> {
+  const shown = { checkout: checkout() };
+  const sent = vi.fn();
+  const flow = new Flow({
+    api: new Api("req_1"),
+    chains,
+    checkout: () => shown.checkout,
+    now: () => NOW,
+    isStillDue,
+    siblingOf: () => null,
+    offersSwaps: false,
+    events: {
+      changed: () => undefined,
+      connected: () => undefined,
+      chose: () => undefined,
+      promptOpened: () => 1,
+      promptAnswered: () => undefined,
+      sent,
+      requestChanged: () => undefined,
+    },
+  });
+  respond(json({ routes: [route()] }), json(BUILT), json(BUILT));
+  await flow.choose(payer(send));
+  expect(flow.step.at).toBe("review");
+  return { flow, shown, sent };
+}
+
+async function pay({ flow }: Page): Promise<void> {
+  if (flow.step.at === "review") await flow.pay(flow.step);
+}
+
+const notice = ({ flow }: Page): string | undefined => ("notice" in flow.step ? flow.step.notice?.text : undefined);
+
+beforeEach(() => vi.stubGlobal("navigator", { locks: locks() }));
+
+test("payment that is still due is sent", async () => {
+  const page = await reviewing(async () => HASH);
+  await pay(page);
+  expect(page.sent).toHaveBeenCalledWith({ transaction_hash: HASH, chain_id: HERE, route_id: "route_1" }, expect.anything());
+});
+
+test("request that was paid meanwhile opens no prompt", async () => {
+  const send = vi.fn(async () => HASH);
+  const isStillDue = vi.fn(async () => true);
+  const page = await reviewing(send, isStillDue);
+  isStillDue.mockResolvedValueOnce(true).mockResolvedValueOnce(false);
+  await pay(page);
+  expect([isStillDue.mock.calls.length, send.mock.calls.length, page.flow.step.at]).toEqual([2, 0, "review"]);
+});
+
+test("request whose state can't be loaded opens no prompt", async () => {
+  const send = vi.fn(async () => HASH);
+  const page = await reviewing(send, async () => {
+    respond(null);
+    await new Api("req_1").wholeCheckout();
+    return true;
+  });
+  await pay(page);
+  expect([send.mock.calls.length, page.flow.step.at, notice(page)]).toEqual([0, "blocked", copy.errors.unreachable]);
+});
+
+test("amount that changed meanwhile is reviewed again", async () => {
+  const send = vi.fn(async () => HASH);
+  const page = await reviewing(send);
+  page.shown.checkout = checkout({ amount_remaining: usdc(7_000_000) });
+  respond(json({ routes: [route({ id: "route_2" })] }));
+  await pay(page);
+  expect([send.mock.calls.length, page.flow.step.at, notice(page)]).toEqual([0, "review", copy.notices.amountChanged]);
+});
+
+test("second tab opens no prompt beside the first one's", async () => {
+  let answer = (_: string): void => undefined;
+  const here = await reviewing(() => new Promise((resolve) => (answer = resolve)));
+  const send = vi.fn(async () => HASH);
+  const there = await reviewing(send);
+  respond(json(BUILT));
+  void pay(here);
+  await vi.waitFor(() => expect(here.flow.isPromptOpen).toBe(true));
+  await pay(there);
+  expect([send.mock.calls.length, notice(there)]).toEqual([0, copy.notices.openElsewhere]);
+  // Its customer may leave the prompt and try again there, while it stays open.
+  here.flow.leavePrompt();
+  expect(here.flow.isPromptOpen).toBe(true);
+  answer(HASH);
+  await vi.waitFor(() => expect(here.sent).toHaveBeenCalledTimes(1));
+  expect(here.flow.isPromptOpen).toBe(false);
+  respond(json(BUILT));
+  await pay(there);
+  expect(send).toHaveBeenCalledTimes(1);
+});
+
+test("declined prompt is not open", async () => {
+  const page = await reviewing(() => Promise.reject(new WalletError("rejected", "")));
+  await pay(page);
+  expect([page.flow.isPromptOpen, notice(page)]).toEqual([false, copy.notices.rejectedPayment]);
+});
