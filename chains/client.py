@@ -384,8 +384,11 @@ class ChainClient(Protocol):
         A hint, not proof: one node's response is enough.
         """
 
-    def is_signed_by(self, address: str, message: str, signature: str) -> bool:
-        """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana."""
+    def is_signed_by(self, address: str, message: str, signature: str, *, also_at: int | None = None) -> bool:
+        """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana.
+
+        With `also_at`, a contract must confirm the signature in the block of this height too.
+        """
 
     def head(self) -> int:
         """Return the height of the newest block (on Solana: the newest confirmed slot)."""

@@ -52,6 +52,9 @@ class Taken:
         return frozenset(slot for slot, _, _ in self.credits)
 
 
+NOTHING_TAKEN = Taken()
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What can bind a transfer to a request, or to other requests.
@@ -76,7 +79,7 @@ class Evidence:
     proofs: tuple[Proof, ...] = ()
     sender_proofs: tuple[SenderProof, ...] = ()
     claimed: Claimed = field(default_factory=dict)
-    consumed: Taken = Taken()
+    consumed: Taken = NOTHING_TAKEN
     solvers: frozenset[str] = frozenset()
     foreign: frozenset[bytes] = frozenset()
     elsewhere: tuple[int, ...] = ()
