@@ -57,6 +57,8 @@ class Transfer:
     The remaining fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 
     - `references`: the 16-byte references of the call or top-level instruction that made this transfer.
+    - `is_marked`: the call has exactly 16 bytes after its arguments (EVM), or the instruction a further read-only key
+      (Solana). Someone built it for one order, here or in another system.
     - `made_by`: the account that itself made the transfer: it signed the transaction and called the token directly, a
       complete trace shows its call, or (Solana) it is the authority of a top-level instruction. Empty if a contract or
       program moved the tokens on its behalf.
@@ -73,6 +75,7 @@ class Transfer:
     recipient: str
     amount: int
     references: tuple[bytes, ...] = ()
+    is_marked: bool = False
     made_by: str = ""
     claimable: int | None = None
     within: tuple[int, ...] = ()
@@ -405,8 +408,11 @@ class ChainClient(Protocol):
         A hint, not proof: one node's response is enough.
         """
 
-    def is_signed_by(self, address: str, message: str, signature: str) -> bool:
-        """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana."""
+    def is_signed_by(self, address: str, message: str, signature: str, *, also_at: int | None = None) -> bool:
+        """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana.
+
+        With `also_at`, a contract must confirm the signature in the block of this height too.
+        """
 
     def head(self) -> int:
         """Return the height of the newest block (on Solana: the newest confirmed slot)."""

@@ -15,7 +15,7 @@ from config.api.errors import ApiError, ErrorCode
 from config.api.log_context import add_to_log_context
 from config.api.objects import ObjectMissing, find_object
 from config.api.serializers import StrictSerializer
-from payments.models import PaymentRequest, Route
+from payments.models import Payment, PaymentRequest, Route
 from payments.requests.reading import find_any, find_by_shortcode
 from payments.routes.tokens import token_to_pay_with
 
@@ -50,6 +50,15 @@ def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
     if of is not None:
         return find_object(routes.filter(request=of), "route of this payment request", route_id)
     return find_object(routes, "route", route_id)
+
+
+def find_payment(payment_id: str, *, of: PaymentRequest) -> Payment:
+    """Return the payment of this request with this id, with what a proof of its sender needs. Raises ObjectMissing."""
+    payments = Payment.objects.filter(request=of).select_related("chain", "lookup", "swap__delivery")
+    payment = find_object(payments, "payment of this payment request", payment_id)
+    # The request is loaded with its token, chain and merchant.
+    payment.request = payment.lookup.payment.request = of
+    return payment
 
 
 def chain_of(chain_id: int, *, active_only: bool = True) -> Chain:

@@ -27,6 +27,11 @@ urlpatterns = [
         name="submit-payment",
     ),
     path(
+        "api/public/payment-requests/<str:id>/payments/<str:payment_id>/proof-message",
+        checkout.as_view({"post": "proof_message"}),
+        name="proof-message",
+    ),
+    path(
         "api/public/payment-requests/<str:id>/payer-proof",
         checkout.as_view({"post": "prove"}),
         name="payer-proof",

@@ -129,16 +129,37 @@ class BuiltTransaction(Answer, kw_only=True):
 
 
 @described(
+    "TransferProofOrder",
+    "The message that the sender of a transfer signs so that the transfer counts for the request.",
+    {
+        "message": "shop.example.com wants you to sign in with your Ethereum account: …",
+        "expires_at": EXPIRES,
+    },
+)
+class TransferProofOrder(Answer, kw_only=True):
+    message: Annotated[str, doc("The message to sign, byte for byte.")]
+    expires_at: Annotated[Time, doc("The deadline for the signature, 10 minutes after the message was made.")]
+
+
+@described(
     "PayerProof",
     "A verified payer proof.",
     {
         "route_id": ROUTE_ID,
+        "payment_id": None,
         "wallet_address": "0x8ba1f109551bD432803012645Ac136ddd64DBA72",
         "verified_at": "2026-11-21T10:06:30.000000Z",
     },
 )
 class PayerProofObject(Answer, kw_only=True):
-    route_id: Annotated[str, doc("The route.")]
+    route_id: Annotated[str | None, doc("The route; null for a transfer that was sent already.")]
+    payment_id: Annotated[
+        str | None,
+        doc(
+            "The payment of the transfer that was sent already, else null. Its `bound_by` says whether the proof was "
+            "in time."
+        ),
+    ]
     wallet_address: Annotated[str, doc("The wallet, in its chain's canonical form.")]
     verified_at: Annotated[Time, doc("When the signature was verified.")]
 

@@ -144,17 +144,51 @@ class SubmitPaymentSerializer(StrictSerializer):
 
 
 @described(
+    "TransferSender",
+    "The wallet that sent the payment's transfer.",
+    {"wallet_address": _WALLET},
+)
+class ProofMessageSerializer(StrictSerializer):
+    """The body of POST …/payments/{payment_id}/proof-message."""
+
+    wallet_address = AddressField(help_text="The wallet that sent the transfer.")
+
+
+@described(
     "SignedProof",
-    "The wallet's signature of the message that `build-transaction` returned.",
+    "The wallet's signature of the message that `build-transaction` or `proof-message` returned. Set either "
+    "`route_id` or `payment_id`.",
     {"route_id": _ROUTE_ID, "wallet_address": _WALLET, "signature": "0x" + "1b" * 65},
 )
 class PayerProofSerializer(StrictSerializer):
-    """The body of POST …/payer-proof: the wallet's signature of the message that build-transaction returned."""
+    """The body of POST …/payer-proof: the signature of a message for a route, or for a transfer that was sent."""
 
-    route_id = TextField(max_length=64, help_text="The route's `id`.")
-    wallet_address = AddressField(help_text="The wallet that signed and will pay.")
+    route_id = TextField(
+        max_length=64,
+        required=False,
+        allow_null=True,
+        help_text="The `id` of the route, for a payment that is still to be sent.",
+    )
+    payment_id = TextField(
+        max_length=64,
+        required=False,
+        allow_null=True,
+        help_text="The `id` of the payment, for a transfer that was sent already.",
+    )
+    wallet_address = AddressField(
+        help_text="The wallet that signed: the one that pays, or that sent the transfer."
+    )
     signature = TextField(
         max_length=10_000,
         code=ErrorCode.SIGNATURE_INVALID,
         help_text="On EVM, the `personal_sign` signature in hex, or an EIP-1271 signature; on Solana, base58.",
     )
+
+    def validate(self, attrs: dict[str, object]) -> dict[str, object]:
+        """Require exactly one of `route_id` and `payment_id`; null counts as missing."""
+        attrs = {name: value for name, value in attrs.items() if value is not None}
+        if ("route_id" in attrs) == ("payment_id" in attrs):
+            code = "parameter_invalid" if "route_id" in attrs else "parameter_missing"
+            message = "Set either route_id or payment_id, not both."
+            raise serializers.ValidationError({"route_id": serializers.ErrorDetail(message, code)})
+        return attrs

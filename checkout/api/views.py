@@ -1,5 +1,7 @@
 """The checkout's public endpoints. Anyone who knows a request's id or shortcode may call them."""
 
+from typing import Any
+
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
@@ -10,7 +12,7 @@ from rest_framework.response import Response
 from chains.client import ChainClient
 from chains.families import HashError, get_client
 from chains.models import Chain
-from checkout.api.built_objects import BuiltTransaction, PayerProofObject
+from checkout.api.built_objects import BuiltTransaction, PayerProofObject, TransferProofOrder
 from checkout.api.checkout_object import Checkout, checkout_object, details_etag, with_server_time
 from checkout.api.network_fees import account_deposit, usual_fee
 from checkout.api.route_objects import NoRouteReason, Routes, route_object
@@ -18,17 +20,28 @@ from checkout.api.route_warnings import route_warnings
 from checkout.api.serializers import (
     BuildTransactionSerializer,
     PayerProofSerializer,
+    ProofMessageSerializer,
     RoutesSerializer,
     SubmitPaymentSerializer,
 )
-from checkout.lookup import chain_of, find_request, find_route, token_of, validated, wallet_of
+from checkout.lookup import (
+    chain_of,
+    find_payment,
+    find_request,
+    find_route,
+    token_of,
+    validated,
+    wallet_of,
+)
 from config.api.errors import ApiError, ErrorCode
 from config.api.limits.client_address import client_digest, client_identity
 from config.api.limits.public_limits import count_expensive
 from config.api.schema.operations import operation
 from config.api.serializers import required_timestamp
 from payments.api.objects import PaymentObject, submitted_payment
+from payments.models import PaymentRequest
 from payments.models.route import PaymentType
+from payments.proofs.afterwards import offer_message, store_transfer_proof
 from payments.proofs.storing import store_proof
 from payments.routes.routes import NoRoute, build_transaction, find_routes, require_binding
 from payments.submission.hashes import submit_hash
@@ -191,9 +204,12 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Prove who pays",
         description=(
-            "Submit the wallet's signature if the transaction can't contain a reference. A transfer "
-            "from this wallet counts for the request if it is mined within 60 minutes after the route "
-            "was built."
+            "Submit the wallet's signature if the transaction can't contain a reference. With `route_id`, a transfer "
+            "from this wallet counts for the request if it is mined within 60 minutes after the route was built. With "
+            "`payment_id`, the wallet's transfers in that payment's transaction count, up to what the request still "
+            "needs, if the proof is given within 60 minutes of their block and before the request ends; the payment "
+            "counts as made then. A later proof binds nothing: the payment has `sender_signed_at`, and the merchant "
+            "can accept it."
         ),
         path=_REQUEST,
         body=PayerProofSerializer,
@@ -201,6 +217,8 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.ADDRESS_INVALID,
             ErrorCode.SIGNATURE_INVALID,
             ErrorCode.ROUTE_EXPIRED,
+            ErrorCode.TRANSACTION_NOT_BOUND,
+            ErrorCode.TRANSACTION_ALREADY_USED,
             ErrorCode.NODE_UNAVAILABLE,
         ],
         answers={200: OpenApiResponse(PayerProofObject, "The verified proof.")},
@@ -208,6 +226,8 @@ class CheckoutViewSet(viewsets.ViewSet):
     def prove(self, request: Request, id: str) -> Response:
         payment_request = find_request(id)
         body = validated(PayerProofSerializer, request)
+        if "payment_id" in body:
+            return self._prove_transfer(request, payment_request, body)
         route = find_route(body["route_id"], of=payment_request)
         wallet_address = wallet_of(route.chain, body["wallet_address"])
         count_expensive(request, payment_request.pk)
@@ -215,9 +235,57 @@ class CheckoutViewSet(viewsets.ViewSet):
         return Response(
             PayerProofObject(
                 route_id=route.id,
+                payment_id=None,
                 wallet_address=proof.address,
                 verified_at=required_timestamp(proof.verified_at),
             )
+        )
+
+    def _prove_transfer(
+        self, request: Request, payment_request: PaymentRequest, body: dict[str, Any]
+    ) -> Response:
+        payment = find_payment(body["payment_id"], of=payment_request)
+        wallet_address = wallet_of(payment.chain, body["wallet_address"])
+        count_expensive(request, payment_request.pk)
+        proof = store_transfer_proof(payment, wallet_address=wallet_address, signature=body["signature"])
+        return Response(
+            PayerProofObject(
+                route_id=None,
+                payment_id=payment.id,
+                wallet_address=proof.address,
+                verified_at=required_timestamp(proof.given_at),
+            )
+        )
+
+    @operation(
+        "checkout.proof_message",
+        tag="Checkout",
+        summary="Get the message that proves a transfer",
+        description=(
+            "For a payment that nothing binds to the request, or will not once its block is deep enough: the message "
+            "that the wallet which sent the transfer signs, so that it counts. Submit the signature to `payer-proof`. "
+            "The message says what is given away: the transfer pays this order and no other. Show the order to "
+            "visitors who did not submit the transaction themselves before you open their wallet."
+        ),
+        path={**_REQUEST, "payment_id": "The payment's `id`."},
+        body=ProofMessageSerializer,
+        errors=[
+            ErrorCode.ADDRESS_INVALID,
+            ErrorCode.TRANSACTION_NOT_BOUND,
+            ErrorCode.TRANSACTION_ALREADY_USED,
+            ErrorCode.NODE_UNAVAILABLE,
+        ],
+        answers={200: OpenApiResponse(TransferProofOrder, "The message to sign.")},
+    )
+    def proof_message(self, request: Request, id: str, payment_id: str) -> Response:
+        payment_request = find_request(id)
+        payment = find_payment(payment_id, of=payment_request)
+        body = validated(ProofMessageSerializer, request)
+        wallet_address = wallet_of(payment.chain, body["wallet_address"])
+        count_expensive(request, payment_request.pk)
+        proof = offer_message(payment, wallet_address=wallet_address)
+        return Response(
+            TransferProofOrder(message=proof.message, expires_at=required_timestamp(proof.expires_at))
         )
 
     @operation(

@@ -68,6 +68,7 @@ class ErrorCode(StrEnum):
     INSUFFICIENT_GAS = "insufficient_gas"
     TRANSACTION_WOULD_FAIL = "transaction_would_fail"
     TRANSACTION_ALREADY_USED = "transaction_already_used"
+    TRANSACTION_NOT_BOUND = "transaction_not_bound"
     RETRY_LIMIT_REACHED = "retry_limit_reached"
     PAYMENT_NOT_RETRYABLE = "payment_not_retryable"
     REFUND_TOO_LARGE = "refund_too_large"
@@ -109,6 +110,7 @@ _STATUS = {
     ErrorCode.INSUFFICIENT_GAS: 409,
     ErrorCode.TRANSACTION_WOULD_FAIL: 409,
     ErrorCode.TRANSACTION_ALREADY_USED: 409,
+    ErrorCode.TRANSACTION_NOT_BOUND: 409,
     ErrorCode.RETRY_LIMIT_REACHED: 409,
     ErrorCode.PAYMENT_NOT_RETRYABLE: 409,
     ErrorCode.REFUND_TOO_LARGE: 409,
@@ -153,6 +155,7 @@ TEMPORARY_CONFLICTS = {
     ErrorCode.RECIPIENT_INVALID,  # until the account changes on the chain, or the merchant allows the recipient
     ErrorCode.INSUFFICIENT_FUNDS,  # until the wallet is funded
     ErrorCode.INSUFFICIENT_GAS,  # until the wallet is funded, or fees fall
+    ErrorCode.TRANSACTION_NOT_BOUND,  # until its block is in the chain, or the wallet that sent it signs
     ErrorCode.TRANSACTION_WOULD_FAIL,  # until the chain's state changes
     ErrorCode.PAYMENT_NOT_RETRYABLE,  # a pending payment may still fail, and then be retried or accepted
     ErrorCode.REFUND_TOO_LARGE,  # until another refund is cancelled or fails, or another payment arrives

@@ -45,7 +45,12 @@ def of_request(request: PaymentRequest, payments: Sequence[Payment], now: dateti
     if request.status == Status.COMPLETED:
         late = ", after it expired" if request.paid_late else ""
         return Diagnosis(f"Paid in full{late}.", "warning" if late else "success")
-    unbound = sum(payment.failure_code in ACCEPTABLE_FAILURES for payment in payments)
+    unbound = [payment for payment in payments if payment.failure_code in ACCEPTABLE_FAILURES]
+    if any(payment.sender_signed_at for payment in unbound):
+        return Diagnosis(
+            "The sender signed for this request, too late for it to count by itself. Open the payment and accept it.",
+            "warning",
+        )
     if unbound:
         return Diagnosis(
             "Nothing links a submitted transaction to this request. If the customer sent it, open the "
@@ -109,6 +114,8 @@ def _next_check(payment: Payment, now: datetime) -> str:
 
 
 def _way_out(payment: Payment) -> str:
+    if payment.failure_code in ACCEPTABLE_FAILURES and payment.sender_signed_at:
+        return "The sender signed for this request. You can accept it."
     if payment.failure_code in ACCEPTABLE_FAILURES:
         return "If the customer sent it, you can accept it."
     if payment.is_retryable:

@@ -204,6 +204,8 @@ class PaymentAdmin(WithActions, CsvExport, Records):
             due = payment.due_at
             now = timezone.now()
             facts.append(("Next check", f"{exact(due)}, {ago(due, now)}" if due > now else "due now"))
+        if payment.sender_signed_at:
+            facts.append(("Signed", f"The sender signed for this request, {exact(payment.sender_signed_at)}"))
         if payment.accepted_by:
             facts.append(("Accepted", f"by {named(payment.accepted_by)}: {payment.accepted_reason}"))
         return facts

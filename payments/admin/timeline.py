@@ -15,7 +15,15 @@ from django.db.models import Q
 from config.admin import portal
 from config.admin.cells import ago, ends, exact
 from payments.admin.records import in_token
-from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Transition, delivery_of
+from payments.models import (
+    ConsumedTransfer,
+    PayerProof,
+    Payment,
+    PaymentRequest,
+    TransferProof,
+    Transition,
+    delivery_of,
+)
 from webhooks.models import Attempt, Delivery, Event
 
 MAX_SHOWN = 500
@@ -95,6 +103,14 @@ def _proofs(request: PaymentRequest) -> Iterator[Entry]:
     for row in PayerProof.objects.filter(request=request)[:MAX_SHOWN]:
         detail = f"Transfers from {row.address} until {exact(row.not_after)} count for this request."
         yield Entry(row.verified_at, "draw", "The customer proved a wallet", "info", detail, "The customer")
+    signed = TransferProof.objects.filter(payment__request=request, verified_at__isnull=False)
+    for proof in signed.select_related("payment")[:MAX_SHOWN]:
+        late = (
+            "" if proof.binds else " It came too late to count by itself: accept the payment, or refund it."
+        )
+        detail = f"{proof.address} signed that the transaction pays this request and no other.{late}"
+        title = "The sender signed for this request"
+        yield Entry(proof.given_at, "draw", title, "info", detail, "The customer", **_subject(proof.payment))
 
 
 def _by_hand(

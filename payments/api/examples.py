@@ -72,6 +72,7 @@ PAYMENT: dict[str, Any] = {
     "destination_confirmations_required": None,
     "destination_explorer_url": None,
     "bound_by": "reference",
+    "sender_signed_at": None,
     "reorged": False,
     "provider": None,
     "provider_status": None,

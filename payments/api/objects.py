@@ -91,6 +91,13 @@ class PaymentFields(Answer, kw_only=True):
             "id in it, or your acceptance (`manual`). Null until known."
         ),
     ]
+    sender_signed_at: Annotated[
+        Time | None,
+        doc(
+            "When the transaction's sender signed for this request after sending it; null if it did not. A signature "
+            "in time binds the payment (`bound_by` is `payer`). A later one does not, but you can accept the payment."
+        ),
+    ]
     reorged: Annotated[
         bool,
         doc(
@@ -153,6 +160,7 @@ class PaymentFields(Answer, kw_only=True):
             destination_confirmations_required=_delivery_confirmations_required(payment),
             destination_explorer_url=delivery_explorer_url(payment),
             bound_by=payment.bound_by or None,
+            sender_signed_at=timestamp(payment.sender_signed_at),
             reorged=payment.reorged,
             provider=(swap.provider if swap else "") or None,
             provider_status=(swap.provider_status if swap else "") or None,

@@ -7,11 +7,13 @@ bound to a request is not credited to it. Pure functions. `payments.evaluation.d
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 
 from chains.client import Block, Transfer
 from payments.evaluation.proof_windows import Proof, owner_of
+from payments.evaluation.sender_proofs import Claimed, SenderProof, claimed_by
 from payments.models.payment import FailureCode, Payment
 
 BoundBy = Payment.BoundBy
@@ -50,15 +52,21 @@ class Taken:
         return frozenset(slot for slot, _, _ in self.credits)
 
 
+NOTHING_TAKEN = Taken()
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What can bind a transfer to a request, or to other requests.
 
     - `reference` is the request's own reference.
     - `proofs` are those of every request for the same token and recipient, so that each transfer has one owner.
+    - `sender_proofs` are those given after the transaction was mined, of every request for the same token and
+      recipient. `claimed` is what they claim (see `with_claims`), `consumed` are the transfers that other payments were
+      credited with, and `solvers` the senders that delivered a swap for any request: they can't prove afterwards.
     - `foreign` are other requests' references: a transfer that carries one belongs to that request.
     - `elsewhere` are the amounts that providers report as delivered by this transaction for other requests.
-    - `is_accepted`: the merchant accepted the transaction.
+    - `is_accepted`: the merchant accepted the transaction. `is_accepted_elsewhere`: for another request.
     - `names_ours`, `names_others`: the transaction names a quote of this request, or of another one.
     - `names_several`: it names several quotes of this request.
     - `our_calls`, `others_calls` are the indexes, among its mentions, of the calls that carry the id of a quote of this
@@ -69,9 +77,14 @@ class Evidence:
 
     reference: bytes | None
     proofs: tuple[Proof, ...] = ()
+    sender_proofs: tuple[SenderProof, ...] = ()
+    claimed: Claimed = field(default_factory=dict)
+    consumed: Taken = NOTHING_TAKEN
+    solvers: frozenset[str] = frozenset()
     foreign: frozenset[bytes] = frozenset()
     elsewhere: tuple[int, ...] = ()
     is_accepted: bool = False
+    is_accepted_elsewhere: bool = False
     names_ours: bool = False
     names_others: bool = False
     names_several: bool = False
@@ -82,8 +95,54 @@ class Evidence:
 
     def is_proved_by(self, transfer: Transfer, block: Block, *, ours: bool) -> bool:
         """Whether the transfer belongs to a proof of this request or, without `ours`, of another one."""
+        if (afterwards := self.claimed.get(transfer.slot)) is not None:
+            return afterwards.binds and afterwards.is_ours == ours
         owner = owner_of(transfer, self.proofs, block)
         return owner is not None and owner.is_ours == ours
+
+    def with_claims(self, arrived: Sequence[Transfer], block: Block) -> "Evidence":
+        """Return the evidence with what its sender proofs claim of the transfers that arrived."""
+        if not self.sender_proofs:
+            return self
+
+        def may_claim(proof: SenderProof, transfer: Transfer) -> bool:
+            return transfer.made_by == proof.address and self.may_be_claimed(transfer, block, proof.given_at)
+
+        return replace(self, claimed=claimed_by(self.sender_proofs, arrived, may_claim))
+
+    def may_be_claimed(self, transfer: Transfer, block: Block, at: datetime) -> bool:
+        """Whether the sender of the transfer may prove it afterwards, at this time.
+
+        Not if it was built for another order, which may be another system's, and not if something else claims it.
+        """
+        return not (
+            transfer.is_marked
+            or transfer.made_by in self.solvers
+            or self.is_claimed_otherwise(transfer, block, at)
+        )
+
+    def is_claimed_otherwise(self, transfer: Transfer, block: Block, at: datetime) -> bool:
+        """Whether a reference, an earlier proof, a swap, an acceptance or a credit claims the transfer before `at`."""
+        owner = owner_of(transfer, self.proofs, block)
+        has_reference = self.reference in transfer.references or bool(
+            self.foreign.intersection(transfer.references)
+        )
+        return (
+            has_reference
+            or (owner is not None and owner.given_at <= at)
+            or self.is_accepted_elsewhere
+            or self.consumed.includes(transfer)
+            or transfer.amount in self.elsewhere
+            or self._may_be_swap(transfer)
+        )
+
+    def _may_be_swap(self, transfer: Transfer) -> bool:
+        """Whether a swap of any request may have made the transfer: its call encloses it, or is not known."""
+        is_unlocated = (self.names_ours and not self.our_calls) or (
+            self.names_others and not self.others_calls
+        )
+        calls = self.our_calls | self.others_calls
+        return is_unlocated or bool(calls.intersection(transfer.within))
 
     def is_others(self, transfer: Transfer, block: Block) -> bool:
         """Whether another request claims the transfer by its reference or by a proof.
@@ -100,10 +159,14 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Bound:
-    """The transfers that belong to a request, each with the amount to credit, and what binds the first of them."""
+    """The transfers that belong to a request, each with the amount to credit, and what binds the first of them.
+
+    `proved_at` is when the last proof was given that binds one of them afterwards: the payment counts as made then.
+    """
 
     transfers: tuple[Transfer, ...]
     by: Payment.BoundBy
+    proved_at: datetime | None = None
 
     @property
     def amount(self) -> int:
@@ -123,7 +186,8 @@ class Unbound:
 
 UNBOUND = Unbound(
     FailureCode.TRANSACTION_NOT_BOUND,
-    "The transaction does not carry this request's reference, so it can't be matched to this request.",
+    "The transaction does not carry this request's reference, so it can't be matched to this request. Sign with the "
+    "wallet that sent it, or ask the merchant to accept the payment.",
 )
 UNVERIFIABLE = Unbound(
     FailureCode.NOT_VERIFIABLE,
@@ -169,7 +233,7 @@ def bind(
         return AMBIGUOUS_DELIVERY
     if credited := limit_to_gains([*claims.claimable, *swapped]):
         by = claims.by if claims.clear or claims.proved else BoundBy.PROVIDER
-        return Bound(tuple(credited), by)
+        return Bound(tuple(credited), by, proved_at(credited, evidence))
     if claims.has_ambiguous:
         return _AMBIGUOUS
     if evidence.is_accepted and (accepted := limit_to_gains(claims.acceptable)):
@@ -177,6 +241,12 @@ def bind(
     if evidence.names_ours and claims.acceptable:
         return AMBIGUOUS_SWAP if evidence.names_others else _NOT_FROM_CONTRACT
     return UNBOUND if is_complete else UNVERIFIABLE
+
+
+def proved_at(credited: Iterable[Transfer], evidence: Evidence) -> datetime | None:
+    """Return when the last of the sender proofs was given that bind these transfers; None without one."""
+    proofs = (evidence.claimed.get(transfer.slot) for transfer in credited)
+    return max((proof.given_at for proof in proofs if proof is not None), default=None)
 
 
 @dataclass(frozen=True)

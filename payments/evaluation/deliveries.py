@@ -15,6 +15,7 @@ from payments.evaluation.binding import (
     claims_in,
     limit_to_gains,
     partition,
+    proved_at,
 )
 from payments.models.payment import FailureCode
 
@@ -63,7 +64,7 @@ def find_delivery(
         return delivered
     fresh = [t for t in claims.claimable if not delivery.taken.includes(t)]
     credited = limit_to_gains([*fresh, *transfers]) if fresh else []
-    return Bound(tuple(credited), claims.by) if credited else delivered
+    return Bound(tuple(credited), claims.by, proved_at(credited, evidence)) if credited else delivered
 
 
 def _delivered(

@@ -196,7 +196,7 @@ def evaluate_swap_start(
         return NotFound()
     if facts.block is None:
         return _unmined(terms, facts)
-    refused = _refused_outright(terms, facts, facts.block) or _refused_swap_start(terms.evidence)
+    refused = refused_outright(terms, facts, facts.block) or _refused_swap_start(terms.evidence)
     confirmations = depth(facts.block, head)
     if refused is None:
         return SwapStarted(facts.block, confirmations)
@@ -224,8 +224,8 @@ def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
     """Return the verdict on an unmined transaction, bound by its own bytes or by nothing."""
     evidence, bound = terms.evidence, None
     if evidence.delivery is None:
-        block = _first_block(terms, Block(_UNMINED_NUMBER, "", terms.asked_at))
-        promised = bind(_arrived(terms, facts.intended, facts.sender), evidence, block)
+        block = first_block(terms, Block(_UNMINED_NUMBER, "", terms.asked_at))
+        promised = bind(arrived_transfers(terms, facts.intended, facts.sender), evidence, block)
         bound = promised if isinstance(promised, Bound) else None
         if bound is None and evidence.names_ours and not evidence.names_others:
             bound = Bound((), BoundBy.PROVIDER)
@@ -240,21 +240,21 @@ def _likely(refused: Refused, block: Block, finality: Finality, confirmations: i
 
 def _decide_with_acceptance(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
     """Return the result for a mined transaction; what only the merchant's acceptance makes count is bound manually."""
-    decided = _decide(terms, facts, block)
+    decided = decide(terms, facts, block)
     if not (terms.evidence.is_accepted and isinstance(decided, Bound)):
         return decided
     unaccepted = replace(terms, evidence=replace(terms.evidence, is_accepted=False))
-    if isinstance(_decide(unaccepted, facts, block), Bound):
+    if isinstance(decide(unaccepted, facts, block), Bound):
         return decided
     return replace(decided, by=BoundBy.MANUAL)
 
 
-def _decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
+def decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
     """Return the result for a mined transaction once its block is deep enough."""
-    refused = _refused_outright(terms, facts, block)
+    refused = refused_outright(terms, facts, block)
     if refused is not None:
         return refused
-    arrived = _arrived(terms, facts.transfers, facts.sender)
+    arrived = arrived_transfers(terms, facts.transfers, facts.sender)
     if not arrived:
         return _nothing_arrived(terms, facts)
     bound = _counted(terms, facts, block, arrived)
@@ -268,13 +268,14 @@ def _counted(
     terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer]
 ) -> Bound | Unbound:
     """Return the transfers that count: those bound to the request or, in a reported delivery, the delivered one."""
-    evidence, first = terms.evidence, _first_block(terms, block)
+    first = first_block(terms, block)
+    evidence = terms.evidence.with_claims(arrived, first)
     if evidence.delivery is None:
         return bind(arrived, evidence, first, is_complete=facts.is_complete)
     return find_delivery(arrived, evidence, evidence.delivery, first, is_complete=facts.is_complete)
 
 
-def _refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
+def refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
     """Return why a mined transaction can't count, whatever it transferred."""
     if not facts.is_readable:
         message = _UNREADABLE if facts.is_known_form else _UNKNOWN_FORM
@@ -283,7 +284,7 @@ def _refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Re
         return Refused(
             FailureCode.TRANSACTION_REVERTED, "The transaction failed on the chain, so nothing was paid."
         )
-    if _first_block(terms, block).time < terms.created_at - CLOCK_ALLOWANCE:
+    if first_block(terms, block).time < terms.created_at - CLOCK_ALLOWANCE:
         older_than = "payment request" if terms.evidence.delivery is None else "swap that it should deliver"
         return Refused(FailureCode.TRANSACTION_TOO_OLD, f"The transaction is older than the {older_than}.")
     return None
@@ -299,7 +300,7 @@ def _refused_swap_start(evidence: Evidence) -> Refused | None:
     return None
 
 
-def _first_block(terms: Terms, block: Block) -> Block:
+def first_block(terms: Terms, block: Block) -> Block:
     """Return the block whose height and time count for the transaction: the first in which our nodes saw it."""
     if terms.first_block is None or terms.first_block[1] > block.time:
         return block
@@ -307,7 +308,7 @@ def _first_block(terms: Terms, block: Block) -> Block:
     return replace(block, number=number, time=time)
 
 
-def _arrived(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
+def arrived_transfers(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
     """Return the transfers to the recipient, less what it returned to their payers in the same transaction.
 
     On Solana, credits are limited to the account's gain as well. The gain alone is not enough: a payer who gets the

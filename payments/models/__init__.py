@@ -3,7 +3,7 @@
 from payments.models.discovery import DiscoveryCursor, MerchantCursor
 from payments.models.lookup import Lookup, delivery_of
 from payments.models.payment import FailureCode, Payment
-from payments.models.proof import PayerProof
+from payments.models.proof import PayerProof, TransferProof
 from payments.models.quote import Quote
 from payments.models.rate import AcceptedRate
 from payments.models.records import ConsumedTransfer, Transition
@@ -11,7 +11,7 @@ from payments.models.refund import Refund
 from payments.models.request import PaymentRequest
 from payments.models.route import Route
 from payments.models.statistics import DailyFigures, DailyValue, DailyVolume, FiguresProgress, LateValue
-from payments.models.swap import Swap, swap_of
+from payments.models.swap import Solver, Swap, swap_of
 
 __all__ = [
     "AcceptedRate",
@@ -31,7 +31,9 @@ __all__ = [
     "Quote",
     "Refund",
     "Route",
+    "Solver",
     "Swap",
+    "TransferProof",
     "Transition",
     "delivery_of",
     "swap_of",

@@ -102,7 +102,8 @@ class Payment(models.Model):
       if the merchant accepts it.
 
     Its origin: `submitter` is a keyed digest of the client address, never the address itself. `accepted_by` accepted
-    an unbound transaction as payment. `is_simulated`: the sandbox made it, and it is never looked up on a chain.
+    an unbound transaction as payment, at `accepted_at`. `sender_signed_at` is when the transaction's sender signed for
+    the request afterwards. `is_simulated`: the sandbox made it, and it is never looked up on a chain.
     """
 
     class Status(models.TextChoices):
@@ -162,6 +163,8 @@ class Payment(models.Model):
     carries_others = models.BooleanField(default=False)
     accepted_by = models.CharField(max_length=100, blank=True)
     accepted_reason = models.CharField(max_length=500, blank=True)
+    accepted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    sender_signed_at = models.DateTimeField(null=True, blank=True, editable=False)
     reorged = models.BooleanField(default=False)
     after_price = models.BooleanField(default=False, db_default=False, editable=False)
 

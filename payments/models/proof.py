@@ -1,9 +1,14 @@
 """Payers' signatures, which bind transfers that can't carry a reference."""
 
+from datetime import datetime
+
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
+from chains.fields import BaseUnitsField, base_units_constraint
 from chains.models import Chain, Token
+from payments.models.payment import Payment
 from payments.models.request import PaymentRequest
 from payments.models.route import Route
 
@@ -39,3 +44,53 @@ class PayerProof(models.Model):
 
     def __str__(self) -> str:
         return f"{self.address} for {self.request_id}"
+
+
+class TransferProof(models.Model):
+    """A message that the sender of a mined transfer signs to prove that it pays the payment's request.
+
+    `verified_at` is null until a signature was verified; the message can be signed until `expires_at`. `needed` is what
+    remained to be paid then, in base units. `binds`: the proof was given in time; a later one is shown to the merchant.
+    """
+
+    payment = models.ForeignKey(
+        Payment, on_delete=models.CASCADE, related_name="transfer_proofs", db_index=False
+    )
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
+    transaction_hash = models.CharField(max_length=90)
+    address = models.CharField(max_length=64)
+    message = models.TextField()
+    signature = models.TextField(blank=True)
+    needed = BaseUnitsField(null=True, blank=True)
+    binds = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+    verified_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        constraints = (
+            base_units_constraint("needed", "transfer_proof"),
+            models.UniqueConstraint(
+                fields=("payment", "address"),
+                condition=Q(verified_at__isnull=False),
+                name="transfer_proof_is_one_per_payment_and_wallet",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("payment", "address"), name="transfer_proof_of_payment"),
+            models.Index(
+                fields=("transaction_hash",),
+                condition=Q(verified_at__isnull=False),
+                name="transfer_proof_of_transaction",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.address} for {self.payment_id}"
+
+    @property
+    def given_at(self) -> datetime:
+        """When the signature was verified."""
+        if self.verified_at is None:
+            raise ValueError("the message was not signed")
+        return self.verified_at

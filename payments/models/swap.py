@@ -43,6 +43,18 @@ class Swap(models.Model):
         return f"{self.payment_id} by {self.provider}"
 
 
+class Solver(models.Model):
+    """An address that delivered a swap for any request: its transfers pay for others, so it can't prove them.
+
+    Rows are only ever inserted.
+    """
+
+    address = models.CharField(max_length=64, primary_key=True)
+
+    def __str__(self) -> str:
+        return self.address
+
+
 def swap_of(payment: Payment) -> Swap | None:
     """Return the provider's side of the payment, if its transaction is known to be a swap."""
     swap: Swap | None = getattr(payment, "swap", None)

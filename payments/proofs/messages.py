@@ -1,52 +1,89 @@
-"""Build the text that a wallet signs to prove that it will pay: EIP-4361 on EVM, Sign-In-With-Solana on Solana."""
+"""Build the texts that a wallet signs to prove that it pays: EIP-4361 on EVM, Sign-In-With-Solana on Solana."""
 
 import unicodedata
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from chains.amounts import display_amount
-from payments.models import PaymentRequest, Route
+from chains.models import Chain
+from payments.models import Payment, PaymentRequest, Route
 
 
 def proof_message(route: Route, checkout_url: str, issued_at: datetime) -> str:
-    """Return the message: the checkout's domain, the merchant, the request and the exact amount.
+    """Return the message for a payment that is still to be sent, with its exact amount.
 
     The random part of the route's id is the nonce, so that every message is unique.
     """
     request = route.request
-    domain, family = urlsplit(checkout_url).netloc, route.chain.family
+    what = f"{display_amount(route.amount, request.token.decimals)} {_plain(request.token.symbol)}"
+    where = f"on {_plain(request.chain.name)} from this wallet to {request.recipient_address}"
+    statement = f"I will pay {what} {where} for {_merchant(request)}."
+    nonce = route.id.removeprefix("rt_")
+    terms = _Terms(route.chain, route.wallet_address, nonce, issued_at, route.expires_at)
+    return _message(request, terms, statement, checkout_url)
+
+
+def transfer_proof_message(
+    payment: Payment,
+    wallet_address: str,
+    checkout_url: str,
+    *,
+    nonce: str,
+    issued_at: datetime,
+    expires_at: datetime,
+) -> str:
+    """Return the message for a transfer that was sent already: the transaction, and the one order that it pays."""
+    request = payment.request
+    description = _plain(request.description or "")
+    order = f"{description} ({request.shortcode})" if description else f"({request.shortcode})"
+    statement = (
+        f"My transfer {payment.transaction_hash} pays order {order} at {_merchant(request)} and no other."
+    )
+    terms = _Terms(payment.chain, wallet_address, nonce, issued_at, expires_at)
+    return _message(request, terms, statement, checkout_url)
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """The parts of a message that its statement does not name."""
+
+    chain: Chain
+    wallet_address: str
+    nonce: str
+    issued_at: datetime
+    expires_at: datetime
+
+
+def _message(request: PaymentRequest, terms: _Terms, statement: str, checkout_url: str) -> str:
+    domain, family = urlsplit(checkout_url).netloc, terms.chain.family
     return "\n".join(
         (
             f"{domain} wants you to sign in with your {family.account_name} account:",
-            route.wallet_address,
+            terms.wallet_address,
             "",
-            _statement(request, route.amount),
+            statement,
             "",
             f"URI: {checkout_url}/pay/{request.shortcode}",
             "Version: 1",
-            f"Chain ID: {family.chain_reference(route.chain_id, route.chain.network)}",
-            f"Nonce: {route.id.removeprefix('rt_')}",
-            f"Issued At: {_time(issued_at)}",
-            f"Expiration Time: {_time(route.expires_at)}",
+            f"Chain ID: {family.chain_reference(terms.chain.pk, terms.chain.network)}",
+            f"Nonce: {terms.nonce}",
+            f"Issued At: {_time(terms.issued_at)}",
+            f"Expiration Time: {_time(terms.expires_at)}",
             f"Request ID: {request.id}",
         )
     )
 
 
-def _statement(request: PaymentRequest, amount: int) -> str:
-    merchant = _plain(request.merchant.display_name or request.merchant.name)
-    what = f"{display_amount(amount, request.token.decimals)} {_plain(request.token.symbol)}"
-    where = _plain(request.chain.name)
-    return f"I will pay {what} on {where} from this wallet to {request.recipient_address} for {merchant}."
+def _merchant(request: PaymentRequest) -> str:
+    return _plain(request.merchant.display_name or request.merchant.name) or "the merchant"
 
 
 def _plain(text: str) -> str:
     """Keep the characters that EIP-4361 allows in a statement: printable ASCII on one line."""
-    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return (
-        "".join(c for c in ascii_text if c.isalnum() or c in " -._~:/?#[]@!$&'()*+,;=").strip()
-        or "the merchant"
-    )
+    one_line = " ".join(text.split())
+    ascii_text = unicodedata.normalize("NFKD", one_line).encode("ascii", "ignore").decode()
+    return "".join(c for c in ascii_text if c.isalnum() or c in " -._~:/?#[]@!$&'()*+,;=").strip()
 
 
 def _time(moment: datetime) -> str:

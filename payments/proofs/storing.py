@@ -1,7 +1,7 @@
 """Verify and store a payer's proof, and reopen payments that it may bind."""
 
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils import timezone
@@ -78,15 +78,22 @@ def store_proof(
         )
         for payment in _unbound(request, wallet_address)[:MAX_PUBLIC_PAYMENTS]:
             reopen(payment, actor="checkout", reason="the payer proved the wallet")
-        # A running check doesn't know this proof: without its claim id, its verdict isn't stored.
-        open_ones = list(request.payments.filter(status__in=Payment.OPEN).values_list("pk", flat=True))
-        Lookup.of(open_ones).filter(next_check_at__isnull=False).update(
-            claim_id=None, lease_until=None, next_check_at=now
-        )
-        Swap.objects.filter(payment__in=open_ones, next_poll_at__isnull=False).update(
-            claim_id=None, lease_until=None, next_poll_at=now
-        )
+        check_again(request.payments.filter(status__in=Payment.OPEN).values_list("pk", flat=True), now)
     return proof
+
+
+def check_again(open_payments: Iterable[str], now: datetime) -> None:
+    """Check these open payments now. Without its claim id, the verdict of a running check isn't stored.
+
+    A running check does not know the proof that was stored just now.
+    """
+    keys = list(open_payments)
+    Lookup.of(keys).filter(next_check_at__isnull=False).update(
+        claim_id=None, lease_until=None, next_check_at=now
+    )
+    Swap.objects.filter(payment__in=keys, next_poll_at__isnull=False).update(
+        claim_id=None, lease_until=None, next_poll_at=now
+    )
 
 
 def _head(client: ChainClient) -> int | None:

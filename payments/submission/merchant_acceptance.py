@@ -22,7 +22,8 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
     """Accept the payment; store the actor and the reason. Accepting an accepted payment again changes nothing.
 
     A completed payment completes its request if that is paid in full and not completed. An unbound one is verified
-    again without requiring that it is bound: all other checks apply, and its transfers are consumed.
+    again without requiring that it is bound: all other checks apply, and its transfers are consumed. It counts as made
+    now.
 
     Raises ApiError: `payment_refunded` if the request would be paid in full without its refunds, `recipient_invalid` if
     the transfer may be another merchant's, and `payment_not_retryable` for any other payment that can't be accepted.
@@ -45,15 +46,16 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
             )
             raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
         _require_own_recipient(request)
-        reopen(payment, actor=actor, reason=f"accepted: {reason}", accepted_by=actor, accepted_reason=reason)
+        accepted = {"accepted_by": actor, "accepted_reason": reason, "accepted_at": timezone.now()}
+        reopen(payment, actor=actor, reason=f"accepted: {reason}", **accepted)
     return payment
 
 
 def _complete_request(request: PaymentRequest, payment: Payment, *, reason: str, actor: str) -> None:
     """Complete the locked request, which its payments cover."""
-    payment.accepted_by, payment.accepted_reason = actor, reason
-    payment.save(update_fields=["accepted_by", "accepted_reason"])
     now = timezone.now()
+    payment.accepted_by, payment.accepted_reason, payment.accepted_at = actor, reason, now
+    payment.save(update_fields=["accepted_by", "accepted_reason", "accepted_at"])
     columns = {"completed_at": now, "paid_late": now > request.expires_at, "late_price_mail_at": None}
     if move_request(
         request, PaymentRequest.Status.COMPLETED, actor=actor, reason=f"accepted: {reason}", **columns

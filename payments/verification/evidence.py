@@ -15,6 +15,7 @@ from payments.evaluation.named_quotes import NOTHING_NAMED, Naming, naming_for
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, Terms, all_references
 from payments.models import Lookup, PayerProof, PaymentRequest, Quote
+from payments.verification.afterwards import afterwards_of
 from payments.verification.quote_evidence import (
     deliveries_of,
     named_quotes_by_hash,
@@ -48,17 +49,24 @@ class EvaluationInput:
 
 
 def collect_evidence(
-    lookups: Sequence[Lookup], chain: Chain, snapshot: Snapshot, quotes: Mapping[int, Quote]
+    lookups: Sequence[Lookup],
+    chain: Chain,
+    snapshot: Snapshot,
+    quotes: Mapping[int, Quote],
+    *,
+    for_new_proof: bool = False,
 ) -> dict[str, EvaluationInput]:
     """Return what each look-up is evaluated against, by the id of its payment.
 
     `snapshot` is what the nodes of `chain` returned, `quotes` are the built quotes of the requests. The number of
-    queries does not grow with the number of look-ups.
+    queries does not grow with the number of look-ups. `for_new_proof` adds what a new proof of the sender may not claim
+    even if no proof was given yet.
     """
     tokens = Token.objects.in_bulk({lookup.payment.request.token_id for lookup in lookups})
     payers, references = _payers(snapshot), _references(snapshot)
     proofs = _proofs(chain, payers)
     owners = _owners(references)
+    afterwards = afterwards_of(lookups, chain, payers, for_new_proof=for_new_proof)
     symbols = dict(Token.objects.filter(chain=chain).values_list("contract_address", "symbol"))
     deliveries = deliveries_of(lookups, chain)
     reported = reported_elsewhere(lookups, chain)
@@ -77,6 +85,10 @@ def collect_evidence(
         evidence = Evidence(
             reference=bytes(request.reference) if request.references else None,
             proofs=_competing_proofs(request, proofs, payers.get(hash_, frozenset())),
+            sender_proofs=afterwards[payment.pk].proofs,
+            consumed=afterwards[payment.pk].consumed,
+            solvers=afterwards[payment.pk].solvers,
+            is_accepted_elsewhere=afterwards[payment.pk].is_accepted_elsewhere,
             foreign=frozenset(
                 reference
                 for reference in references.get(hash_, ())

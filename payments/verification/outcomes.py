@@ -287,8 +287,16 @@ def completed_swap(completed: Completed) -> dict[str, Any]:
 
 
 def paid_at(completed: Completed) -> datetime:
-    """Return the time of the first block in which our nodes saw the transfer or, for a delivery, of its block."""
-    lookup, block = completed.lookup, completed.verdict.block
+    """Return when the payment counts as made: in the first block in which our nodes saw the transfer.
+
+    A delivery counts from its block, a transfer that its sender proved afterwards from the proof, and one that only the
+    merchant's acceptance binds from the acceptance.
+    """
+    lookup, block, bound = completed.lookup, completed.verdict.block, completed.verdict.bound
+    if bound.by == Payment.BoundBy.MANUAL and completed.payment.accepted_at is not None:
+        return completed.payment.accepted_at
+    if bound.proved_at is not None:
+        return bound.proved_at
     if lookup.is_delivery or lookup.first_block_time is None:
         return block.time
     return min(lookup.first_block_time, block.time)

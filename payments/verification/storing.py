@@ -19,7 +19,7 @@ from django.db import transaction
 from chains.models import Token
 from config.api.log_context import log_context
 from config.due_work.leases import FREE
-from payments.models import Lookup, Payment, PaymentRequest, Swap, delivery_of, swap_of
+from payments.models import Lookup, Payment, PaymentRequest, Solver, Swap, delivery_of, swap_of
 from payments.requests import crediting
 from payments.requests.bulk_updates import update_each
 from payments.requests.events import announced, credit_event, failed_event
@@ -194,7 +194,20 @@ def _complete(
     payments = _decide(rows, columns, looked_up, Payment.Status.COMPLETED)
     _write_swaps({each.payment.pk: completed_swap(each) for each in rows})
     store_credits([credits[pk] for pk in payments])
+    _remember_solvers([(each, credits[each.payment.pk]) for each in rows])
     return _credit(rows, payments, locked)
+
+
+def _remember_solvers(rows: Sequence[tuple[Completed, Consumption]]) -> None:
+    """Store who delivered these swaps: the senders of the deliveries, but not the customer in their own transaction."""
+    addresses: set[str] = set()
+    for each, consumption in rows:
+        if each.verdict.bound.by == Payment.BoundBy.PROVIDER:
+            signer = each.facts.sender if each.facts else ""
+            customer = signer if each.lookup.is_customers_own else each.payment.from_address
+            senders = {account for t in consumption.transfers for account in (t.sender, t.made_by)}
+            addresses |= {*senders, signer} - {"", customer}
+    Solver.objects.bulk_create([Solver(pk=each) for each in sorted(addresses)], ignore_conflicts=True)
 
 
 def _credit(

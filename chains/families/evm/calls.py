@@ -13,7 +13,8 @@ REFERENCE_BYTES = 16
 class TokenCall:
     """A call of a token's `transfer` or `transferFrom`, with the reference after its arguments.
 
-    `sender` is the account whose tokens should move. `is_own`: it is the caller itself (`transfer`).
+    `sender` is the account whose tokens should move. `is_own`: it is the caller itself (`transfer`). `is_marked`:
+    exactly as many bytes as a reference has follow the arguments.
     """
 
     token: str
@@ -22,6 +23,7 @@ class TokenCall:
     amount: int
     reference: bytes | None
     is_own: bool = True
+    is_marked: bool = False
 
 
 def token_call(caller: str, to: str, data: bytes) -> TokenCall | None:
@@ -44,12 +46,18 @@ def token_call(caller: str, to: str, data: bytes) -> TokenCall | None:
         int.from_bytes(amount),
         reference_at(data, end),
         is_own=not owner,
+        is_marked=is_marked(data, end),
     )
 
 
 def reference_at(data: bytes, start: int) -> bytes | None:
     reference = data[start : start + REFERENCE_BYTES]
     return bytes(reference) if len(reference) == REFERENCE_BYTES else None
+
+
+def is_marked(data: bytes, start: int) -> bool:
+    """Whether exactly as many bytes as a reference has follow the arguments, which end at `start`."""
+    return len(data) == start + REFERENCE_BYTES
 
 
 def encode_transfer(

@@ -312,15 +312,20 @@ class EvmClient:
         """Return the hash of the sender's transaction with this nonce, from the first node that knows it."""
         return self._nonces.transaction(sender, nonce)
 
-    def is_signed_by(self, address: str, message: str, signature: str) -> bool:
+    def is_signed_by(self, address: str, message: str, signature: str, *, also_at: int | None = None) -> bool:
         """Return whether `address` signed `message` (EIP-191), or whether a contract confirms it (EIP-1271).
 
-        A contract is queried through a quorum: a single faulty node could accept a forged signature.
+        A contract is queried through a quorum: a single faulty node could accept a forged signature. With `also_at`, it
+        must confirm in the block of this height too.
         """
+        blocks = ["latest"] if also_at is None else ["latest", hex(also_at)]
 
         def is_signed_by_contract(node: JsonRpc) -> bool:
-            return signatures.is_signed_by_contract(
-                address, message, signature, lambda calls: node.batch(calls, list)
+            return all(
+                signatures.is_signed_by_contract(
+                    address, message, signature, lambda calls: node.batch(calls, list), block
+                )
+                for block in blocks
             )
 
         return signatures.is_signed_by_key(address, message, signature) or quorum.query_until_agreed(

@@ -38,16 +38,20 @@ def is_signed_by_key(address: str, message: str, signature: str) -> bool:
 
 
 def is_signed_by_contract(
-    address: str, message: str, signature: str, results: Callable[[Sequence[Call]], list[Any]]
+    address: str,
+    message: str,
+    signature: str,
+    results: Callable[[Sequence[Call]], list[Any]],
+    block: str = "latest",
 ) -> bool:
     """Return whether the contract at `address` confirms the signature of `message` (EIP-1271).
 
-    `results` sends calls to the chain.
+    `results` sends calls to the chain, `block` is the tag or height of the state that they read.
     """
     raw = _read(signature)
     if raw is None:
         return False
-    (code,) = results([("eth_getCode", [address, "latest"])])
+    (code,) = results([("eth_getCode", [address, block])])
     if isinstance(code, RpcFault):
         raise ChainError(f"the node rejected a call: {code.message}")
     if code in ("0x", "0x0"):
@@ -55,9 +59,7 @@ def is_signed_by_contract(
     body = message.encode()
     digest = keccak(b"\x19Ethereum Signed Message:\n" + str(len(body)).encode() + body)
     data = _IS_VALID_SIGNATURE + encode(["bytes32", "bytes"], [digest, raw])
-    (result,) = results(
-        [("eth_call", [{"to": address, "data": to_hex(data), "gas": hex(_MAX_GAS)}, "latest"])]
-    )
+    (result,) = results([("eth_call", [{"to": address, "data": to_hex(data), "gas": hex(_MAX_GAS)}, block])])
     if (
         isinstance(result, RpcFault)
         and not is_execution_failure(result)

@@ -207,7 +207,14 @@ class SolanaClient:
         """Return None: Solana's transactions have no nonces."""
         return None
 
-    def is_signed_by(self, address: str, message: str, signature: str) -> bool:
+    def is_signed_by(
+        self,
+        address: str,
+        message: str,
+        signature: str,
+        *,
+        also_at: int | None = None,  # noqa: ARG002 - the interface
+    ) -> bool:
         """Return whether the key `address` signed the UTF-8 of `message` (ed25519, 64 bytes in base58 or base64)."""
         return is_signed_by_key(address, message, signature)
 

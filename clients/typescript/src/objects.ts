@@ -139,6 +139,8 @@ export interface Payment {
   confirmations_required: number | null;
   explorer_url: string | null;
   bound_by: OpenEnum<"reference" | "payer" | "provider" | "manual"> | null;
+  /** When the sender signed for this request after sending. In time, it binds the payment; after that, you can accept it. */
+  sender_signed_at: string | null;
   /** A reorganisation removed its block after completion: check it manually. */
   reorged: boolean;
   provider: string | null;

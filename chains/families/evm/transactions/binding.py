@@ -21,17 +21,19 @@ _ZERO_ADDRESS = "0x" + "00" * 20
 class Claim:
     """A call's claim on a transfer: its reference, and the account that made the call ("" if not proved).
 
-    `limit` is how much of the transfer can be claimed, in base units.
+    `limit` is how much of the transfer can be claimed, in base units. `is_marked`: see `Transfer`.
     """
 
     reference: bytes | None
     made_by: str
     limit: int
+    is_marked: bool = False
 
     def on(self, transfer: Transfer) -> Transfer:
         return replace(
             transfer,
             references=() if self.reference is None else (self.reference,),
+            is_marked=self.is_marked,
             made_by=self.made_by,
             claimable=None if self.limit >= transfer.amount else self.limit,
         )
@@ -145,7 +147,12 @@ def by_execution(execution: Execution, sender: str, transfers: Mapping[int, Tran
         return {}
     is_signer = execution.way == Way.BATCH and execution.account == sender
     return {
-        place: Claim(call.reference, call.sender if call.is_own and is_signer else "", call.amount)
+        place: Claim(
+            call.reference,
+            call.sender if call.is_own and is_signer else "",
+            call.amount,
+            is_marked=call.is_marked,
+        )
         for place, call in zip(places, requested, strict=True)
         if call is not None and _is_of(call, transfers[place])
     }
@@ -180,7 +187,7 @@ def _shared_out(requested: TokenCall, transfers: Mapping[int, Transfer]) -> dict
         limit = min(left, transfer.amount)
         left -= limit
         if limit or not transfer.amount:
-            claims[place] = Claim(requested.reference, made_by, limit)
+            claims[place] = Claim(requested.reference, made_by, limit, is_marked=requested.is_marked)
     return claims
 
 

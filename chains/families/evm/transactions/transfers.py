@@ -13,7 +13,7 @@ from eth_utils.address import to_checksum_address
 
 from chains.client import ChainError, Transfer
 from chains.families.evm.abi import TRANSFER_TOPIC, WORD
-from chains.families.evm.calls import reference_at, token_call
+from chains.families.evm.calls import is_marked, reference_at, token_call
 from chains.families.evm.quantities import address, data_bytes, hash32, quantity
 from chains.families.evm.transactions import binding
 from chains.families.evm.transactions.binding import Claim
@@ -261,7 +261,7 @@ def _own_value(
     if value == 0 or to is None:
         return ()
     sender, data = address(transaction.get("from")), data_bytes(transaction.get("input"))
-    own = Transfer("value", "", sender, address(to), value, made_by=sender)
+    own = Transfer("value", "", sender, address(to), value, is_marked=is_marked(data, 0), made_by=sender)
     is_plain = _ran_no_code(transaction, receipt) or evidence.has_code is False
     if trace is not None or (is_plain and _is_ordinary(transaction)):
         return (_carrying(own, reference_at(data, 0)),)
@@ -280,7 +280,8 @@ def _inner_values(trace: Trace, mentions: Mentions) -> tuple[Transfer, ...]:
         )
         # The balance of a destroyed contract and the value of a creation can't be claimed.
         if call.kind == "CALL":
-            moved = _carrying(replace(moved, made_by=call.sender), reference_at(call.data, 0))
+            moved = replace(moved, made_by=call.sender, is_marked=is_marked(call.data, 0))
+            moved = _carrying(moved, reference_at(call.data, 0))
         found.append(moved)
     return tuple(found)
 

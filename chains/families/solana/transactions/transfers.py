@@ -123,6 +123,7 @@ def _transfer(reading: _Reading, credit: _Credit, within: tuple[int, ...]) -> Tr
         credit.recipient,
         credit.amount,
         references=tuple(_references(entry, move)) if is_claimable else (),
+        is_marked=not entry.plain_keys.isdisjoint(move.extra),
         made_by=credit.sender if is_claimable and owns_source else "",
         claimable=max(credit.cap, 0) if is_claimable and credit.sender else 0,
         within=within if move.instruction.is_inner else (),

@@ -184,6 +184,7 @@ class Payment(ApiObject):
     confirmations_required: int | None = None
     explorer_url: str | None = None
     bound_by: str | None = None
+    sender_signed_at: datetime | None = None
     reorged: bool = False
     provider: str | None = None
     provider_status: str | None = None

@@ -134,6 +134,12 @@ def test_payment_page_shows_its_state_and_links(admin_client: Client, failed: Pa
         assert part in page, part
 
 
+def test_signature_of_the_sender_is_shown_to_the_merchant(admin_client: Client, failed: Payment) -> None:
+    Payment.objects.update(sender_signed_at=timezone.now(), failure_code="transaction_not_bound")
+    for url in (change_url(failed), change_url(failed.request)):
+        assert "The sender signed for this request" in admin_client.get(url).content.decode()
+
+
 def test_a_request_says_in_the_list_that_a_payment_of_it_was_undone(
     admin_client: Client, failed: Payment
 ) -> None:

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+from eth_utils.address import to_checksum_address
+
 from chains.families.evm.transactions import transfers
 from chains.families.evm.transactions.trace import read_trace
 from chains.families.evm.transactions.transfers import SYSTEM_ADDRESS
@@ -43,3 +46,25 @@ def test_native_coin_of_an_inner_call_is_one_transfer() -> None:
     assert (transfer.slot, transfer.token, transfer.amount) == ("0.0", "", 7)
     assert transfer.references == (REFERENCE,)
     assert transfers.needs_trace(transaction, receipt)
+
+
+@pytest.mark.parametrize(
+    ("extra", "is_marked"), [(0, False), (15, False), (16, True), (17, False), (32, False)]
+)
+def test_exactly_sixteen_more_bytes_mark_a_transfer(extra: int, is_marked: bool) -> None:
+    """A longer suffix is a wallet's attribution; sixteen bytes are what an order is told by."""
+    suffix = bytes(extra).hex()
+    call = "0xa9059cbb" + word(int(RECIPIENT, 16))[2:] + word(7)[2:]
+    sent = {"from": PAYER, "to": WALLET, "value": "0x0", "input": call + suffix}
+    paid = {**native_log(PAYER, RECIPIENT, 7), "address": WALLET}
+    [token] = transfers.transfers(sent, {"logs": [paid], "gasUsed": "0xffff"})
+    assert (token.made_by, token.is_marked) == (to_checksum_address(PAYER), is_marked)
+    coins = {"from": PAYER, "to": WALLET, "value": "0x7", "input": "0x" + suffix}
+    [native] = transfers.transfers(coins, {"logs": [], "gasUsed": "0xffff"})
+    assert (native.made_by, native.is_marked) == (to_checksum_address(PAYER), is_marked)
+    inner = {"type": "CALL", "from": PAYER, "to": RECIPIENT, "value": "0x7", "input": "0x" + suffix}
+    outer = {"type": "CALL", "from": PAYER, "to": PAYER, "value": "0x0", "input": "0x12345678"}
+    self_call = {"from": PAYER, "to": PAYER, "value": "0x0", "input": "0x12345678"}
+    trace = read_trace({**outer, "calls": [inner]})
+    [traced] = transfers.transfers(self_call, {"logs": [], "gasUsed": "0xffff"}, trace)
+    assert traced.is_marked == is_marked

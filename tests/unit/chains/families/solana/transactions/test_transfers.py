@@ -61,6 +61,7 @@ def test_a_payment_is_claimed_in_full_by_its_reference_and_by_its_payer(scene: S
         scene.merchant,
         10,
         references=(scene.reference,),
+        is_marked=True,
         made_by=scene.customer,
         claimable=10,
         account=target,
@@ -232,6 +233,14 @@ def test_what_a_delegate_moves_is_no_payment_of_the_delegates(scene: Scene) -> N
     [paid] = scene.read(move(source, scene.mint, target, delegate, 10, scene.reference))
     assert (paid.sender, paid.made_by) == (scene.customer, "")
     assert (paid.references, paid.claimable) == ((scene.reference,), 10)
+
+
+def test_key_of_another_system_marks_a_transfer(scene: Scene) -> None:
+    source, target, _ = scene.accounts(20, 20)
+    plain = move(source, scene.mint, target, scene.customer, 10)
+    other = move(source, scene.mint, target, scene.customer, 10)
+    other.accounts.append(address())
+    assert [(t.is_marked, t.references) for t in scene.read(plain, other)] == [(False, ()), (True, ())]
 
 
 def test_a_transfer_without_its_mint_counts_the_same(scene: Scene) -> None:

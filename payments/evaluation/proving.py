@@ -1,0 +1,76 @@
+"""Decide whether the sender of a mined transaction can prove afterwards that it pays a request. Pure functions."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from chains.client import Block, TransactionFacts
+from payments.evaluation.binding import Bound
+from payments.evaluation.sender_proofs import SenderProof
+from payments.evaluation.verdicts import (
+    Refused,
+    Terms,
+    arrived_transfers,
+    decide,
+    first_block,
+    refused_outright,
+)
+from payments.models.payment import FailureCode
+
+_NOT_MINED = "The transaction is not in a block yet. Try again once it is confirmed."
+_IS_REFUND = (
+    "Transfers of a refund can't be proved afterwards. Submit the transaction that was built for the refund."
+)
+_NONE_MADE = (
+    "This wallet itself sent nothing to the recipient in this transaction. Sign with the wallet that sent it."
+)
+_NOT_PROVABLE = (
+    "A signature can't prove this wallet's transfer: it was built for another order, or the wallet delivers swaps. The "
+    "merchant can accept the payment."
+)
+_USED = "This wallet's transfer already pays another request."
+
+
+@dataclass(frozen=True)
+class Provable:
+    """The wallet's transfers may be proved; `amount` is what would count, in base units, and `block` their block."""
+
+    amount: int
+    block: Block
+
+
+@dataclass(frozen=True)
+class NotProvable:
+    """The wallet can't prove a transfer of this transaction; `is_used`: because something else claims it."""
+
+    message: str
+    is_used: bool = False
+
+
+def provable(
+    terms: Terms, facts: TransactionFacts | None, address: str, needed: int, at: datetime
+) -> Provable | NotProvable:
+    """Evaluate whether `address` can prove at this time that the transaction pays the request, which needs `needed`."""
+    if terms.is_refund:
+        return NotProvable(_IS_REFUND)
+    if facts is None or facts.block is None:
+        return NotProvable(_NOT_MINED)
+    refused = refused_outright(terms, facts, facts.block)
+    if refused is not None:
+        return NotProvable(refused.message)
+    arrived, block = arrived_transfers(terms, facts.transfers, facts.sender), first_block(terms, facts.block)
+    own = [transfer for transfer in arrived if transfer.made_by == address]
+    if not own:
+        return NotProvable(_NONE_MADE)
+    others = tuple(p for p in terms.evidence.sender_proofs if not (p.is_ours and p.address == address))
+    earlier = replace(terms.evidence, is_accepted=False, sender_proofs=others).with_claims(arrived, block)
+    if all(
+        transfer.slot in earlier.claimed or earlier.is_claimed_otherwise(transfer, block, at)
+        for transfer in own
+    ):
+        return NotProvable(_USED, is_used=True)
+    proofs = (*others, SenderProof(address, at, needed))
+    decided = decide(replace(terms, evidence=replace(earlier, sender_proofs=proofs)), facts, facts.block)
+    if isinstance(decided, Bound) and decided.proved_at == at:
+        return Provable(decided.amount, block)
+    is_own_money = isinstance(decided, Refused) and decided.code == FailureCode.NOT_VERIFIABLE
+    return NotProvable(decided.message if isinstance(decided, Refused) and is_own_money else _NOT_PROVABLE)

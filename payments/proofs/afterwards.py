@@ -1,0 +1,172 @@
+"""Let the sender of a mined transfer that nothing binds prove that it pays the request."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from chains.client import Block, ChainError
+from chains.families import get_client
+from config.api.errors import ApiError, ErrorCode
+from merchants.identifiers import prefixed_id
+from payments.evaluation.proving import NotProvable, Provable, provable
+from payments.evaluation.sender_proofs import binds_in_time
+from payments.models import Payment, PaymentRequest, TransferProof
+from payments.proofs.messages import transfer_proof_message
+from payments.proofs.storing import NODE_RETRY_SECONDS, check_again
+from payments.requests.lifecycle import lock_request
+from payments.requests.watching import tell_watchers
+from payments.submission.sightings import Client
+from payments.verification.evidence import collect_evidence
+from payments.verification.quote_evidence import pinned_contracts, quotes_of
+from payments.verification.reopening import reopen
+
+LIFETIME = timedelta(minutes=10)
+# A message this young is returned again, so that a wallet has few messages at a time.
+_REUSED_FOR = timedelta(minutes=3)
+_MAX_MESSAGES = 5
+
+
+def offer_message(payment: Payment, *, wallet_address: str, client: Client = get_client) -> TransferProof:
+    """Return the message that `wallet_address` signs to prove its transfers in the payment's transaction.
+
+    Raises ApiError: `transaction_not_bound` if the wallet made no transfer there that it may claim,
+    `transaction_already_used` if something else claims it, and `node_unavailable`.
+    """
+    now = timezone.now()
+    _evaluate(payment, wallet_address, now, client)
+    young = _messages(payment, wallet_address).filter(created_at__gt=now - _REUSED_FOR)
+    if (message := young.first()) is not None:
+        return message
+    text = transfer_proof_message(
+        payment,
+        wallet_address,
+        settings.CHECKOUT_URL,
+        nonce=prefixed_id(""),
+        issued_at=now,
+        expires_at=now + LIFETIME,
+    )
+    return TransferProof.objects.create(
+        payment=payment,
+        chain=payment.chain,
+        transaction_hash=payment.transaction_hash,
+        address=wallet_address,
+        message=text,
+        created_at=now,
+        expires_at=now + LIFETIME,
+    )
+
+
+def store_transfer_proof(
+    payment: Payment, *, wallet_address: str, signature: str, client: Client = get_client
+) -> TransferProof:
+    """Verify and store the signature of a message of `offer_message`; repeating the call returns the stored proof.
+
+    In time, the proof binds the wallet's transfers, and the payment is verified again without using a retry. After
+    that it only tells the merchant that the sender signed.
+
+    Raises ApiError `signature_invalid`, and those of `offer_message`.
+    """
+    if (stored := _stored(payment, wallet_address)) is not None and stored.signature == signature:
+        return stored
+    now = timezone.now()
+    messages = list(_messages(payment, wallet_address).filter(expires_at__gt=now)[:_MAX_MESSAGES])
+    if not messages:
+        text = "There is no current message for this wallet and payment. Request one and sign it within 10 minutes."
+        raise ApiError(ErrorCode.SIGNATURE_INVALID, text, "signature")
+    block = _evaluate(payment, wallet_address, now, client).block
+    try:
+        chain_client = client(payment.chain)
+        signed = (
+            each
+            for each in messages
+            if chain_client.is_signed_by(wallet_address, each.message, signature, also_at=block.number)
+        )
+        message = next(signed, None)
+    except ChainError as error:
+        raise _no_node(payment) from error
+    if message is None:
+        text = "The signature does not match this wallet and message. Sign the message again."
+        raise ApiError(ErrorCode.SIGNATURE_INVALID, text, "signature")
+    return _store(message, signature, block)
+
+
+def _store(message: TransferProof, signature: str, block: Block) -> TransferProof:
+    with transaction.atomic():
+        request = lock_request(message.payment.request_id)
+        payment = Payment.objects.select_related("chain", "lookup").get(pk=message.payment_id)
+        payment.request = request
+        if (stored := _stored(payment, message.address)) is not None:
+            return stored
+        if payment.status == Payment.Status.COMPLETED:
+            raise _used("This payment was credited meanwhile.")
+        now = timezone.now()
+        needed = request.amount_remaining
+        message.binds = (
+            needed > 0
+            and request.status == PaymentRequest.Status.ACTIVE
+            and now < request.expires_at
+            and binds_in_time(block.time, now)
+        )
+        message.signature, message.needed, message.verified_at = signature, needed, now
+        message.save(update_fields=["signature", "needed", "verified_at", "binds"])
+        if payment.sender_signed_at is None:
+            Payment.objects.filter(pk=payment.pk).update(sender_signed_at=now)
+        if message.binds and payment.status == Payment.Status.FAILED:
+            # It is mined and bound, so it holds the request open until it is verified.
+            held = {"is_in_flight": True, "bound_by": Payment.BoundBy.PAYER}
+            reopen(payment, actor="checkout", reason="the sender signed for this request", **held)
+        elif message.binds:
+            check_again([payment.pk], now)
+        tell_watchers(request.pk)
+    return message
+
+
+def _evaluate(payment: Payment, wallet_address: str, now: datetime, client: Client) -> Provable:
+    """Return what the wallet can prove of the payment's transaction. Raises ApiError."""
+    request, chain = payment.request, payment.chain
+    if payment.status == Payment.Status.COMPLETED:
+        raise _used("This payment is credited already.")
+    if payment.is_simulated or chain.pk != request.chain_id:
+        message = "Only a transfer on the requested network can be proved."
+        raise ApiError(ErrorCode.TRANSACTION_NOT_BOUND, message)
+    hash_ = payment.transaction_hash
+    try:
+        snapshot = client(chain).look_up([hash_], with_finality=False, mentioning=pinned_contracts(chain))
+    except ChainError as error:
+        raise _no_node(payment) from error
+    if hash_ in snapshot.contradicted:
+        raise _no_node(payment)
+    quotes = quotes_of({request.pk}, chain)
+    inputs = collect_evidence([payment.lookup], chain, snapshot, quotes, for_new_proof=True)
+    # After the end of the request the proof claims nothing, but the merchant may see it.
+    needed = request.amount_remaining or request.amount
+    result = provable(inputs[payment.pk].terms, snapshot.transactions.get(hash_), wallet_address, needed, now)
+    if isinstance(result, NotProvable):
+        raise (
+            _used(result.message)
+            if result.is_used
+            else ApiError(ErrorCode.TRANSACTION_NOT_BOUND, result.message)
+        )
+    return result
+
+
+def _messages(payment: Payment, wallet_address: str) -> QuerySet[TransferProof]:
+    unsigned = TransferProof.objects.filter(payment=payment, address=wallet_address, verified_at__isnull=True)
+    return unsigned.select_related("payment").order_by("-created_at", "-pk")
+
+
+def _stored(payment: Payment, wallet_address: str) -> TransferProof | None:
+    given = TransferProof.objects.filter(payment=payment, address=wallet_address, verified_at__isnull=False)
+    return given.first()
+
+
+def _used(message: str) -> ApiError:
+    return ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)
+
+
+def _no_node(payment: Payment) -> ApiError:
+    message = f"{payment.chain.name} can't be reached to check this transfer. Try again in a few seconds."
+    return ApiError(ErrorCode.NODE_UNAVAILABLE, message, retry_after=NODE_RETRY_SECONDS)
