@@ -12,7 +12,7 @@ _MARK = """
 
 
 class Migration(migrations.Migration):
-    dependencies = [("payments", "0002_no_prefix_indexes")]
+    dependencies = [("payments", "0003_proofs_afterwards")]
 
     operations = [
         migrations.AddField(
