@@ -29,6 +29,8 @@ export interface Sender {
 interface Memory {
   unsent: SentTransaction[];
   acknowledged: string[];
+  /** Hashes that the customer typed here. Others are submitted, too: a page can offer to check any hash again. */
+  entered: string[];
   own: OwnTransaction[];
   promptOpenedAt: number | null;
 }
@@ -67,6 +69,11 @@ export class Outbox {
     return this.memory.acknowledged.includes(hash) || this.isOwn(hash);
   }
 
+  /** Whether the customer sent the transaction: with a wallet of this browser, or by entering its hash here. */
+  isMine(hash: string): boolean {
+    return this.memory.entered.includes(hash) || this.isOwn(hash);
+  }
+
   /** Whether this browser has sent any transaction for the request. */
   get hasSent(): boolean {
     return this.memory.unsent.length + this.memory.acknowledged.length > 0;
@@ -95,6 +102,12 @@ export class Outbox {
       if (memory.unsent.some((other) => other.transaction_hash === transaction_hash)) return;
       memory.unsent.push({ ...sent, transaction_hash });
     });
+  }
+
+  /** Store a hash that the customer typed. */
+  enter(sent: SentTransaction): void {
+    this.remember(sent);
+    this.change((memory) => memory.entered.push(canonical(sent.transaction_hash)));
   }
 
   acknowledge(hash: string): void {
@@ -168,7 +181,7 @@ export class Outbox {
   }
 
   private read(): Memory {
-    const empty: Memory = { unsent: [], acknowledged: [], own: [], promptOpenedAt: null };
+    const empty: Memory = { unsent: [], acknowledged: [], entered: [], own: [], promptOpenedAt: null };
     try {
       const text = localStorage.getItem(this.key);
       if (text === null) return this.memory ?? empty;
