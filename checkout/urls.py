@@ -4,7 +4,12 @@ from checkout.api.refund_building import RefundBuildViewSet
 from checkout.api.views import CheckoutViewSet
 from checkout.api.wallet_views import WalletViewSet
 from checkout.pages.by_hand import by_hand_page, submit_by_hand
-from checkout.pages.by_hand_proof import proof_page, request_proof, submit_hash_after_proof
+from checkout.pages.by_hand_proof import (
+    proof_page,
+    request_proof,
+    submit_hash_after_proof,
+    transfer_proof_page,
+)
 from checkout.pages.claim import choose_address, claim_page, sign_page
 from checkout.pages.favicon import favicon
 from checkout.pages.front import front_page
@@ -64,6 +69,7 @@ urlpatterns = [
         never_refused(submit_hash_after_proof),
         name="by-hand-proof-sent",
     ),
+    path("pay/<str:shortcode>/sent/<str:payment_id>", transfer_proof_page, name="prove-transfer"),
     path("refunds/<str:code>", claim_page, name="claim"),
     path("refunds/<str:code>/address", choose_address, name="claim-address"),
     path("refunds/<str:code>/sign/<str:choice>", sign_page, name="claim-sign"),

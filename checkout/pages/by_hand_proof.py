@@ -1,8 +1,7 @@
-"""The pages to prove an address before a manual transfer: a text to sign, then the recipient. Work without
-scripts.
+"""The pages to prove an address: before a manual transfer, or after a transfer that nothing binds.
 
-Each page belongs to one route. Only the customer who requested the text knows its URL, because the text contains
-their wallet address.
+They work without scripts. A page before a transfer belongs to one route: a text to sign, then the recipient. Only the
+customer who requested the text knows its URL, because the text contains their wallet address.
 """
 
 from typing import Any
@@ -15,7 +14,8 @@ from django.views.decorators.http import require_http_methods
 
 from chains.families import SignatureError
 from chains.families.base import LONGEST_SIGNATURE
-from checkout.lookup import find_request, find_route, wallet_of
+from chains.models import Chain
+from checkout.lookup import find_payment, find_request, find_route, wallet_of
 from checkout.pages.by_hand import (
     MAX_SHOWN,
     by_hand_context,
@@ -29,11 +29,13 @@ from checkout.pages.forms import lead_to, typed
 from config.api.errors import ApiError, ErrorCode
 from config.api.limits.public_limits import count_expensive
 from config.api.serializers import timestamp
-from payments.models import PayerProof, Payment, PaymentRequest, Route
+from payments.models import PayerProof, Payment, PaymentRequest, Route, TransferProof
+from payments.proofs.afterwards import offer_message, store_transfer_proof
 from payments.proofs.storing import store_proof
 from payments.routes.proof_offers import current_proof, offer_proof
 
 _PAGE = "checkout/by_hand_proof.html"
+_TRANSFER_PAGE = "checkout/transfer_proof.html"
 
 
 # No CSRF check is needed: no cookie is read, and another site's form could only create an unsigned text.
@@ -133,7 +135,7 @@ def _sending(payment_request: PaymentRequest, proof: PayerProof) -> dict[str, An
 def _accept_signature(request: HttpRequest, payment_request: PaymentRequest, route: Route) -> HttpResponse:
     text = typed(request, "signature")
     try:
-        signature = _signature(route, text)
+        signature = _signature(route.chain, text)
         count_expensive(request, payment_request.pk)
         store_proof(route, wallet_address=route.wallet_address, signature=signature)
     except ApiError as error:
@@ -149,9 +151,9 @@ def _accept_signature(request: HttpRequest, payment_request: PaymentRequest, rou
     return lead_to(request, "by-hand-proof", payment_request.shortcode, route.id)
 
 
-def _signature(route: Route, text: str) -> str:
+def _signature(chain: Chain, text: str) -> str:
     try:
-        return route.chain.family.normalise_signature(text)
+        return chain.family.normalise_signature(text)
     except SignatureError as error:
         raise ApiError(ErrorCode.SIGNATURE_INVALID, str(error), "signature") from error
 
@@ -175,3 +177,67 @@ def _shown(
 
 def _kept(address: str) -> dict[str, str]:
     return {"typed_wallet": address[:MAX_SHOWN]}
+
+
+# No CSRF check is needed: no cookie is read, and only the wallet's signature has an effect.
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+@gzip_page
+def transfer_proof_page(request: HttpRequest, shortcode: str, payment_id: str) -> HttpResponse:
+    """Show the order and ask for the sender's address, then show the text to sign, then store its signature.
+
+    Anyone can send a link to this page, so it warns before it offers a wallet. The page's script hides the warning in
+    the browser that sent the transaction.
+    """
+    try:
+        payment_request = find_request(shortcode)
+        payment = find_payment(payment_id, of=payment_request)
+    except Http404:
+        return missing(request)
+    if payment_request.is_refund or payment.status == Payment.Status.COMPLETED:
+        return lead_to(request, "pay", payment_request.shortcode)
+    if request.method != "POST":
+        return _transfer_shown(request, payment_request, payment, {})
+    address = typed(request, "wallet_address")
+    try:
+        wallet_address = wallet_of(payment.chain, address.strip())
+        count_expensive(request, payment_request.pk)
+        if "signature" in request.POST:
+            return _accept_transfer_signature(request, payment_request, payment, wallet_address)
+        proof = offer_message(payment, wallet_address=wallet_address)
+    except ApiError as error:
+        kept = {"proof_refusal": refusal(error), "typed_wallet": address[:MAX_SHOWN]}
+        return _transfer_shown(request, payment_request, payment, kept, error)
+    return _transfer_shown(request, payment_request, payment, _transfer_to_sign(proof))
+
+
+def _accept_transfer_signature(
+    request: HttpRequest, payment_request: PaymentRequest, payment: Payment, wallet_address: str
+) -> HttpResponse:
+    """Store the signature and lead to the payment; show an invalid one beside the text to sign. Raises ApiError."""
+    text = typed(request, "signature")
+    try:
+        signature = _signature(payment.chain, text)
+        store_transfer_proof(payment, wallet_address=wallet_address, signature=signature)
+    except ApiError as error:
+        if error.problems[0].code != ErrorCode.SIGNATURE_INVALID:
+            raise
+        proof = offer_message(payment, wallet_address=wallet_address)
+        again = {**_transfer_to_sign(proof), "error": refusal(error), "typed": text[:LONGEST_SIGNATURE]}
+        return _transfer_shown(request, payment_request, payment, again, error)
+    return lead_to(request, "pay", payment_request.shortcode)
+
+
+def _transfer_to_sign(proof: TransferProof) -> dict[str, Any]:
+    return {"proof": proof, "sign_until": timestamp(proof.expires_at)}
+
+
+def _transfer_shown(
+    request: HttpRequest,
+    payment_request: PaymentRequest,
+    payment: Payment,
+    context: dict[str, Any],
+    error: ApiError | None = None,
+) -> HttpResponse:
+    whole = {**page_context(payment_request), "payment": payment, **context}
+    return shown(request, payment_request, _TRANSFER_PAGE, whole, error=error)

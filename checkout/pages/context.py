@@ -24,12 +24,10 @@ from checkout.pages.qr import qr_code
 from checkout.security import allow_nonce, page_policy
 from config.api.answers import builtins
 from config.api.errors import ApiError
-from config.api.serializers import timestamp
 from payments.discovery.search import expect_by_link
-from payments.models import FailureCode, Payment, PaymentRequest
+from payments.models import FailureCode, PaymentRequest
 from payments.refunds.services import is_reserved
 from payments.refunds.watching import keep_watching
-from payments.routes.proof_offers import remedy_for
 
 RENEWED_EVERY_SECONDS = 15
 
@@ -46,7 +44,7 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "state": state,
         "is_payable": checkout["is_available"] and _is_payable(payment_request, state),
         "under_way": [each for each in checkout["payments"] if progress.is_under_way(each)],
-        **_warning_context(checkout["payments"]),
+        **_warning_context(payment_request, checkout["payments"]),
         "is_time_up": payment_request.status == PaymentRequest.Status.ACTIVE
         and payment_request.is_past_expiry(timezone.now()),
         "merchant": checkout["merchant"],
@@ -161,18 +159,18 @@ def _is_payable(payment_request: PaymentRequest, state: str) -> bool:
     return is_open and (not payment_request.is_refund or is_reserved(payment_request))
 
 
-def _warning_context(payments: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the payments that need a warning, and the remedy for the newest unbound one.
+def _warning_context(payment_request: PaymentRequest, payments: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the payments that need a warning, each with whether its sender can prove it.
 
     The customer can still pay, since anyone with the link may have submitted these transactions.
     """
-    warned_payments = progress.payments_with_warnings(payments)
-    is_any_failed = any(each["code"] is not None for each in warned_payments)
-    context = {"warned_payments": warned_payments, "is_any_failed": is_any_failed}
-    unbound = next(
-        (each for each in warned_payments if each["code"] == FailureCode.TRANSACTION_NOT_BOUND), None
-    )
-    if unbound is None:
-        return {**context, "awaits_merchant": False}
-    remedy, until = remedy_for(Payment.objects.get(pk=unbound["id"]))
-    return {**context, "awaits_merchant": True, "remedy": remedy, "sign_until": timestamp(until)}
+    warned = progress.payments_with_warnings(payments)
+    unbound = [each for each in warned if each["code"] == FailureCode.TRANSACTION_NOT_BOUND]
+    for each in unbound:
+        is_here = each["chain_id"] == payment_request.chain_id and not payment_request.is_refund
+        each["is_provable"] = is_here and each["sender_signed_at"] is None
+    return {
+        "warned_payments": warned,
+        "is_any_failed": any(each["code"] is not None for each in warned),
+        "awaits_merchant": bool(unbound),
+    }

@@ -35,6 +35,9 @@ NOT_OUR_SWAP = (
     "The transaction is not on the requested network, and it is not a swap that was offered for this request, so it "
     "can't be matched to this request."
 )
+_UNBOUND_REFUND = (
+    "The transaction does not carry this refund's reference. Accept it on the refund's page in the portal."
+)
 _UNREADABLE = (
     "The transaction is too large for this network's nodes to return, so it can't be verified at the moment."
 )
@@ -261,7 +264,8 @@ def decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refus
     if isinstance(bound, Bound):
         return _exclude_own_money(terms, facts, block, arrived, bound)
     amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
-    return Refused(bound.code, bound.message, amount, bound.may_be_delivery)
+    message = _UNBOUND_REFUND if terms.is_refund and bound == UNBOUND else bound.message
+    return Refused(bound.code, message, amount, bound.may_be_delivery)
 
 
 def _counted(

@@ -1,17 +1,12 @@
-"""Offer messages that a wallet signs to bind a manual transfer, and check whether signing still helps."""
-
-from datetime import datetime
-from enum import StrEnum
+"""Offer messages that a wallet signs to bind a manual transfer that it sends afterwards."""
 
 from django.conf import settings
 from django.utils import timezone
 
 from chains.client import ChainError, Refusal, TransferRefused
 from chains.families import get_client
-from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
-from payments.models import PayerProof, Payment, PaymentRequest, Route
+from payments.models import PayerProof, PaymentRequest, Route
 from payments.proofs.messages import proof_message
-from payments.proofs.storing import REOPENED_BY_PROOF, WINDOW
 from payments.refunds.services import reserve_to_send
 from payments.routes.direct import offer_direct
 from payments.routes.refusals import no_node, refused, require_payable, require_valid_recipient
@@ -47,33 +42,3 @@ def offer_proof(request: PaymentRequest, *, wallet_address: str) -> Route:
 def current_proof(route: Route) -> PayerProof | None:
     """Return the route's proof if it still binds new transfers of its wallet."""
     return current_proofs().filter(route=route, not_after__gt=timezone.now()).first()
-
-
-class Remedy(StrEnum):
-    """The payer's remedy for an unbound payment. The merchant can always accept it."""
-
-    SIGN = "sign"
-    """A message was created before the payment was sent and can still be signed."""
-    NOT_COVERED = "not_covered"
-    """There is a proof for this time, but it does not cover this payment."""
-    NONE = "none"
-    """No message was created in time; a new one would not cover this payment."""
-
-
-def remedy_for(payment: Payment) -> tuple[Remedy, datetime | None]:
-    """Return the remedy and, for a message to sign, its expiry."""
-    code = payment.failure_code or payment.likely_failure
-    if code not in REOPENED_BY_PROOF or payment.lookup.block_time is None:
-        return Remedy.NONE, None
-    latest = payment.lookup.block_time + CLOCK_ALLOWANCE
-    messages = Route.objects.filter(
-        request=payment.request_id, built_at__lte=latest, built_at__gte=payment.lookup.block_time - WINDOW
-    ).exclude(proof_message="")
-    unsigned = messages.filter(expires_at__gt=timezone.now()).exclude(
-        pk__in=PayerProof.objects.filter(request=payment.request_id).values("route")
-    )
-    newest = unsigned.order_by("-expires_at").first()
-    if newest is not None:
-        return Remedy.SIGN, newest.expires_at
-    proofs = PayerProof.objects.filter(request=payment.request_id, not_before__lte=latest)
-    return (Remedy.NOT_COVERED if proofs.exists() else Remedy.NONE), None

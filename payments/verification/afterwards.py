@@ -53,7 +53,7 @@ def afterwards_of(
                     binds=proof.binds,
                 )
                 for proof in proofs[lookup.transaction_hash]
-                if _is_alike(proof.payment.request, lookup.payment.request)
+                if _ask_the_same(proof.payment.request, lookup.payment.request)
             ),
             Taken(
                 tuple(
@@ -65,7 +65,7 @@ def afterwards_of(
             solvers,
             any(
                 other.request_id != lookup.payment.request_id
-                and _is_alike(other.request, lookup.payment.request)
+                and _ask_the_same(other.request, lookup.payment.request)
                 for other in accepted[lookup.transaction_hash]
             ),
         )
@@ -73,7 +73,7 @@ def afterwards_of(
     }
 
 
-def _is_alike(one: PaymentRequest, other: PaymentRequest) -> bool:
+def _ask_the_same(one: PaymentRequest, other: PaymentRequest) -> bool:
     """Whether both requests ask for the same token to the same recipient, so that they compete for a transfer."""
     return (one.token_id, one.recipient_address) == (other.token_id, other.recipient_address)
 

@@ -238,6 +238,11 @@ export const copy = {
   enterHash: say("enterHash"),
   notYours: say("notYours"),
   notBoundHelp: (merchant: string) => say("notBoundHelp", { merchant }),
+  foundTransfer: (amount: string, merchant: string) => say("foundTransfer", { amount, merchant }),
+  signForIt: say("signForIt"),
+  unlinked: say("unlinked"),
+  unlinkedHelp: (merchant: string) => say("unlinkedHelp", { merchant }),
+  signedWaits: (merchant: string) => say("signedWaits", { merchant }),
 
   timeUp: say("timeUp"),
   timeUpHelp: say("timeUpHelp"),
@@ -263,7 +268,6 @@ export const copy = {
   byHand: {
     takeAddress: (wallet: string) => say("byHand.takeAddress", { wallet }),
     otherAccount: (wallet: string, address: string) => say("byHand.otherAccount", { wallet, address }),
-    whatHelps: say("byHand.whatHelps"),
   },
 
   embedded: {

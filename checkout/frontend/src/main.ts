@@ -124,7 +124,10 @@ class CheckoutPage {
     // In an embedded checkout, the shop's page decides when to continue.
     this.leaving = new Leaving(!this.embedding.isFramed, () => this.render());
     const announce = (text: string): void => this.panel.announce(text);
-    this.finder = new Finder(this.chains, announce, (transaction) => this.send(transaction));
+    this.finder = new Finder(this.chains, announce, (transaction) => {
+      this.outbox.enter(transaction);
+      this.send(transaction);
+    });
     this.replacements = new Replacements(
       this.outbox,
       () => this.wallets.all,
@@ -272,8 +275,9 @@ class CheckoutPage {
       });
     }
     if (this.isTimeUp) return outcomes.timeUpScreen();
-    const warningElement =
-      warning && !failed ? paymentWarning(warning, checkout, chains, { enterHash: () => this.finder.open(), checkAgain }) : null;
+    const warned = { enterHash: () => this.finder.open(), checkAgain };
+    const isMine = warning !== null && this.outbox.isMine(warning.payment.transaction_hash);
+    const warningElement = warning && !failed ? paymentWarning(warning, checkout, chains, warned, isMine) : null;
     // Don't interrupt an open wallet prompt: the customer may be signing it.
     if (checkout.is_available === false && !AT_THE_WALLET.has(this.flow.step.at)) {
       return outcomes.unavailableScreen(checkout, [partialBox(checkout), warningElement]);

@@ -3,11 +3,13 @@
 import { copy } from "./copy";
 import { button, byId, el } from "./dom";
 import { connectionNotice, info, proofNotice, type Notice } from "./flow/notices";
+import { Outbox } from "./server/outbox";
 import type { Chain } from "./server/types";
 import type { Wallet } from "./wallets/wallet";
 import { discoverWallets } from "./wallets/wallets";
 
 const place = byId("wallets");
+revealOwn();
 const { wants, address, solana = "" } = place.dataset;
 const chain = JSON.parse(byId("chain-data").textContent ?? "") as Chain;
 const notice = el("p", { class: "notice", hidden: "" });
@@ -43,7 +45,20 @@ async function use(wallet: Wallet): Promise<void> {
     return showNotice(connectionNotice(error, wallet));
   }
   if (wants === "signature") await sign(wallet, account);
-  else fill("wallet", account);
+  else {
+    fill("wallet", account);
+    // The page about a transfer that was sent asks for no more than the wallet.
+    if (place.dataset["continues"] !== undefined) (byId("wallet") as HTMLInputElement).form?.requestSubmit();
+  }
+}
+
+/** Show the wallets at once, without a warning, in the browser that submitted the transaction. */
+function revealOwn(): void {
+  const own = document.getElementById("prove-mine");
+  const { request = "", hash = "" } = own?.dataset ?? {};
+  if (!own || !new Outbox(request).isMine(hash)) return;
+  own.setAttribute("open", "");
+  byId("prove-warning").hidden = true;
 }
 
 async function sign(wallet: Wallet, connected: string): Promise<void> {

@@ -45,7 +45,10 @@ MEANINGS = {
     ErrorCode.INSUFFICIENT_FUNDS: "The wallet doesn't have enough of the token.",
     ErrorCode.INSUFFICIENT_GAS: "The wallet doesn't have enough native coin for the network fee.",
     ErrorCode.TRANSACTION_WOULD_FAIL: "The simulation of the transaction failed.",
-    ErrorCode.TRANSACTION_ALREADY_USED: "All of the transaction's payments to this recipient are already credited.",
+    ErrorCode.TRANSACTION_ALREADY_USED: (
+        "All of the transaction's payments to this recipient are already credited, or something else claims them."
+    ),
+    ErrorCode.TRANSACTION_NOT_BOUND: "The wallet made no transfer in the transaction that it can prove.",
     ErrorCode.RETRY_LIMIT_REACHED: "The payment was retried 3 times, or the delivery attempted 100 times.",
     ErrorCode.PAYMENT_NOT_RETRYABLE: "The payment did not fail, or its failure can't change.",
     ErrorCode.REFUND_TOO_LARGE: "More than the refundable amount, or 100 refunds of the request exist already.",

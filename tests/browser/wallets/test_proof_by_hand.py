@@ -8,7 +8,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from playwright.sync_api import Locator, Page, expect
 
-from payments.models import PayerProof, Payment, Route
+from payments.models import PayerProof, Payment, Route, TransferProof
 from tests.browser.conftest import AddWallet
 from tests.browser.wallets.steps import OTHER, SENT
 from tests.chain import LocalChain
@@ -104,20 +104,34 @@ def test_page_without_a_wallet_offers_none(create: Create, page: Page, troubles:
     assert not troubles, troubles
 
 
-def test_unbound_transfer_can_still_be_signed_for(
+def test_unbound_transfer_is_signed_for_where_it_was_entered(
     wallet: StubWallet, page: Page, local_chain: LocalChain
 ) -> None:
-    request_text(page)
-    text_page = page.url
-    page.goto(text_page.split("/proof")[0])
     payment = submit_transfer(page, local_chain)
     look_until_decided(payment, Clock())
+    page.goto(page.url.removesuffix("/by-hand"))
     doubt = page.get_by_test_id("doubt")
-    expect(doubt).to_contain_text("can see it and accept it as your payment")
-    page.get_by_role("link", name="What you can do").click()
-    expect(page.get_by_text("go back to that page and sign by")).to_be_visible()
-    page.goto(text_page)
-    wallet.plan("personal_sign", signed(local_chain))
+    # The form without a script leaves no trace in the browser, so the visitor is warned.
+    expect(doubt).to_contain_text("This transfer isn’t linked to this payment yet")
+    page.get_by_role("link", name="Sign with your wallet").click()
+    expect(page.get_by_text("Sign only if you sent this transfer")).to_be_visible()
+    expect(page.get_by_role("button", name="Use the address from Stub Wallet")).to_be_hidden()
+    assert not wallet.asked("eth_requestAccounts")
+    assert_accessible(page)
+    page.go_back()
+    page.locator("#finder-box > summary").click()
+    page.get_by_label("Transaction hash").fill(payment.transaction_hash)
+    page.locator("#finder button").click()
+    found = "10.50 USDC reached Alice's Bakery. Sign with the wallet that sent it, and it counts."
+    expect(doubt).to_contain_text(f"We found your transfer. {found}")
+    page.get_by_role("link", name="Sign with your wallet").click()
+    expect(page.get_by_text("Sign only if you sent this transfer")).to_be_hidden()
+    page.get_by_role("button", name="Use the address from Stub Wallet").click()
+    expect(page.locator("#proof-text")).to_contain_text("and no other.")
+    assert_accessible(page)
+    text = TransferProof.objects.get().message
+    signature = Account.sign_message(encode_defunct(text=text), local_chain.payer_key).signature.hex()
+    wallet.plan("personal_sign", {"gives": "0x" + signature.removeprefix("0x")})
     page.get_by_role("button", name="Sign with Stub Wallet").click()
-    expect(doubt).to_contain_text("We are checking this transaction")
+    page.wait_for_url("**/pay/*")
     assert look_until_decided(Payment.objects.get(), Clock()).bound_by == "payer"

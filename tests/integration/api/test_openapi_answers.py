@@ -168,6 +168,19 @@ def test_each_response_matches_its_description(
     described("checkout.submit_payment", public.post(f"{shown}/payments", sent))
     described("checkout.submit_payment", public.post(f"{shown}/payments", sent))
     verify_due()
+    by_hand = api.post(many, order()).json()
+    units = int(by_hand["amount"]["raw"])
+    plain_sent = local_chain.transfer(local_chain.usdc, by_hand["recipient_address"], units)
+    checked = f"/api/public/payment-requests/{by_hand['shortcode']}"
+    unbound = public.post(
+        f"{checked}/payments", {"transaction_hash": plain_sent, "chain_id": there.chain}
+    ).json()
+    text = described(
+        "checkout.proof_message",
+        public.post(f"{checked}/payments/{unbound['id']}/proof-message", question),
+    )["message"]
+    given = {**question, "payment_id": unbound["id"], "signature": sign(local_chain, text)}
+    described("checkout.prove_payer", public.post(f"{checked}/payer-proof", given))
     paid = described("payment_requests.retrieve", api.get(f"{many}/{plain['id']}"))
     assert (paid["status"], paid["payments"][0]["bound_by"]) == ("completed", "payer")
     assert described("checkout.retrieve", public.get(shown))["is_final"]

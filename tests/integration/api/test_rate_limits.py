@@ -17,6 +17,7 @@ from payments.providers import token_list
 from payments.providers.base import ListedToken
 from tests.conftest import Api
 from tests.support.api.fixtures import CREATE, error_of, nothing_stored
+from tests.support.payments.rows import new_payment
 from tests.unit.merchants.keys.test_idempotency_everywhere import ABSENT, patterns
 
 Order = Callable[..., dict[str, Any]]
@@ -169,6 +170,7 @@ def valid_body(path: str, request: PaymentRequest, route_id: str, wallet: str) -
     wanted = {
         "routes": ("wallet_address", "chain_id", "token_id"),
         "payer-proof": ("route_id", "wallet_address", "signature"),
+        "proof-message": ("wallet_address",),
         "build-transaction": ("route_id",),
         "check-approval": ("route_id",),
         "essential": ("wallet_address",),
@@ -186,6 +188,15 @@ def route_id(public: Api, request_id: str, usdc: Any, local_chain: Any, limits: 
     return found
 
 
+def address_of(path: str, request_id: str) -> str:
+    """Return the path with the ids of the request and of a payment of it."""
+    request = PaymentRequest.objects.get()
+    payment = request.payments.first() or new_payment(
+        request=request, chain=request.chain, transaction_hash="0x" + "12" * 32
+    )
+    return re.sub(r"<str:(\w+)>", request_id, path.replace("<str:payment_id>", payment.pk))
+
+
 def post_from(ip: str, path: str, body: Any) -> Any:
     client = Client(raise_request_exception=False, REMOTE_ADDR=ip)
     return client.post(path, body, content_type="application/json")
@@ -196,7 +207,7 @@ def test_each_expensive_call_counts_by_request_and_address(
     path: str, request_id: str, route_id: str, local_chain: Any
 ) -> None:
     body = valid_body(path, PaymentRequest.objects.get(), route_id, local_chain.payer)
-    address = re.sub(r"<str:(\w+)>", request_id, path)
+    address = address_of(path, request_id)
     seen = [post_from("192.0.2.1", address, body).status_code for _ in range(3)]
     assert 429 not in seen
     assert not [status for status in seen if status >= 500]
@@ -209,7 +220,7 @@ def test_invalid_input_and_unknown_ids_are_not_counted(
     path: str, request_id: str, route_id: str, local_chain: Any
 ) -> None:
     body = valid_body(path, PaymentRequest.objects.get(), route_id, local_chain.payer)
-    address = re.sub(r"<str:(\w+)>", request_id, path)
+    address = address_of(path, request_id)
     wrong: list[tuple[str, Any]] = [(address, {}), (address, "{")]
     if "wallet_address" in body:
         wrong.append((address, {**body, "wallet_address": "0x12"}))

@@ -167,7 +167,8 @@ def test_unbound_transfer_waits_for_the_merchant(
 
     text = shown(public, order, "")
     for said in (
-        "This transaction didn’t pay this request",
+        ">This transfer isn’t linked to this payment yet<",
+        f"/sent/{payment.pk}",
         "Please don’t send it again",
         sent,
         "help@bakery.example",

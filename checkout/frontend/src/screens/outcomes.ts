@@ -87,6 +87,8 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
   const what = messageFor("failure", code, payment.failure_message ?? "") || copy.failedDefault;
   // The money has arrived; the page for manual transfers said that the merchant would then have to accept it.
   const isUnbound = code === "transaction_not_bound";
+  const text = (isUnbound && foundText(payment, checkout)) || what;
+  const prove = provePage(payment, checkout);
   const canPay = !NEVER_PAY_AGAIN.has(code) && !isSpent(payment);
   const canCheck = canCheckAgain(payment);
   // After a refund, paying again is the next step, not another check.
@@ -95,11 +97,11 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
     "failed",
     isUnbound ? copy.notBound : copy.failed,
     [
-      noticeBox({ tone: isUnbound ? "info" : "error", text: what }),
+      noticeBox({ tone: isUnbound ? "info" : "error", text }),
       paragraph(isUnbound ? copy.notBoundHelp(checkout.merchant.name) : (copy.advice[code] ?? copy.advice.other ?? "")),
       supportLine(checkout),
       actions(
-        isUnbound && whatHelps(checkout),
+        prove !== null && linkButton("sign-for-it", "primary", prove, copy.signForIt),
         isCheckFirst && button("check-again", "primary", copy.checkAgain, after.checkAgain),
         !canPay && contactButton(checkout, isUnbound || isCheckFirst ? "secondary" : "primary"),
         canPay && button("pay-again", isCheckFirst ? "quiet" : "primary", copy.payAgain, after.payAgain),
@@ -109,8 +111,23 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
       ),
       ...transactionBoxes(payment, chains),
     ],
-    what,
+    text,
   );
+}
+
+/** What the customer reads whose own transfer nothing links to the request: where it arrived, and to sign for it. */
+export function foundText(payment: Payment, checkout: Checkout): string | null {
+  if (payment.sender_signed_at) return copy.signedWaits(checkout.merchant.name);
+  if (!payment.amount || provePage(payment, checkout) === null) return null;
+  return copy.foundTransfer(money(payment.amount, checkout), checkout.merchant.name);
+}
+
+/** The page on which the sender signs that the transfer pays this request; null if a signature can't help. */
+export function provePage(payment: Payment, { shortcode, chain_id: chainId }: Checkout): string | null {
+  const isRefund = document.getElementById("checkout")?.dataset["refund"] !== undefined;
+  const isUnbound = failureOf(payment) === "transaction_not_bound" && payment.chain_id === chainId;
+  if (!isUnbound || isRefund || payment.sender_signed_at) return null;
+  return `/pay/${shortcode}/sent/${payment.id}${location.search}`;
 }
 
 /** A button that contacts the merchant; an e-mail has the payment code as its subject. */
@@ -121,15 +138,6 @@ function contactButton({ merchant, shortcode }: Checkout, kind: "primary" | "sec
   const address = encodeURIComponent(merchant.support_email).replace("%40", "@");
   const letter = `mailto:${address}?subject=${encodeURIComponent(shortcode)}`;
   return linkButton("contact", kind, letter, copy.support(merchant.name));
-}
-
-/** A link to the page for manual transfers, which explains how the transaction can still be credited. */
-function whatHelps({ shortcode }: Checkout): Node {
-  return linkButton("what-helps", "primary", byHandPage(shortcode), copy.byHand.whatHelps);
-}
-
-export function byHandPage(shortcode: string): string {
-  return `/pay/${shortcode}/by-hand${location.search}`;
 }
 
 /** Whether the failed payment can be verified again. */

@@ -7,7 +7,7 @@ import { messageFor } from "../language";
 import { withoutMarks } from "../marks";
 import { failureOf, type PaymentWarning } from "../server/progress";
 import type { Checkout, Payment } from "../server/types";
-import { byHandPage, canCheckAgain } from "./outcomes";
+import { canCheckAgain, foundText, provePage } from "./outcomes";
 
 const FIRST = 10;
 const LAST = 8;
@@ -18,36 +18,52 @@ export interface WarningActions {
   checkAgain(payment: Payment): void;
 }
 
-export function paymentWarning({ payment, kind }: PaymentWarning, checkout: Checkout, chains: Chains, warningActions: WarningActions): HTMLElement {
+/** `isMine`: this browser submitted the transaction, so its visitor sent the money. */
+export function paymentWarning(
+  { payment, kind }: PaymentWarning,
+  checkout: Checkout,
+  chains: Chains,
+  warningActions: WarningActions,
+  isMine: boolean,
+): HTMLElement {
+  const prove = kind === "unpaid" ? provePage(payment, checkout) : null;
+  const isUnbound = kind === "unpaid" && failureOf(payment) === "transaction_not_bound";
   const help: Record<typeof kind, () => string[]> = {
     unseen: () => [copy.unseenHelp],
     unbound: () => [copy.unboundHelp],
     cancelled: () => [copy.cancelledInWalletHelp],
-    unpaid: () => reasons(payment, checkout),
+    unpaid: () => (isUnbound ? unboundTexts(payment, checkout, isMine) : reasons(payment)),
   };
-  const texts = [...help[kind](), ...(kind === "cancelled" ? [] : [copy.notYours])];
-  const isUnbound = failureOf(payment) === "transaction_not_bound";
+  const isFound = isUnbound && isMine;
+  const texts = [...help[kind](), ...(kind === "cancelled" || isFound ? [] : [copy.notYours])];
   const ways: Child[] = [
     kind === "unseen" && textButton("enter-hash", copy.enterHash, warningActions.enterHash),
     canCheckAgain(payment) && textButton("check-again", copy.checkAgain, () => warningActions.checkAgain(payment)),
-    isUnbound && el("a", { id: "what-helps", href: byHandPage(checkout.shortcode) }, copy.byHand.whatHelps),
+    prove !== null && el("a", { id: "sign-for-it", href: prove }, copy.signForIt),
   ];
   return el(
     "section",
     { class: "notice notice--info payment-warning", "data-testid": "doubt" },
-    el("strong", { class: "payment-warning__name" }, copy.paymentWarning[kind]),
+    !isFound && el("strong", { class: "payment-warning__name" }, isUnbound ? copy.unlinked : copy.paymentWarning[kind]),
     ...texts.map((text) => el("p", {}, text)),
     el("p", { class: "payment-warning__what" }, ...transactionOn(payment, chains)),
     ways.some(Boolean) && el("p", { class: "payment-warning__ways" }, ...ways),
   );
 }
 
-function reasons(payment: Payment, { merchant }: Checkout): string[] {
+function reasons(payment: Payment): string[] {
   const code = failureOf(payment) ?? "other";
   // For a payment that is still checked, `status_detail` describes what it waits for, not its failure.
   const why = messageFor("failure", code, payment.failure_message ?? "") || payment.status_detail || copy.failedDefault;
-  const isUnbound = code === "transaction_not_bound";
-  return [why, isUnbound ? copy.notBoundHelp(merchant.name) : (copy.advice[code] ?? copy.advice.other ?? "")];
+  return [why, copy.advice[code] ?? copy.advice.other ?? ""];
+}
+
+/** What to do about a transfer that nothing links to the request: sign with the wallet that sent it, or ask the shop. */
+function unboundTexts(payment: Payment, checkout: Checkout, isMine: boolean): string[] {
+  const { name } = checkout.merchant;
+  const found = isMine || payment.sender_signed_at ? foundText(payment, checkout) : null;
+  const sign = provePage(payment, checkout) === null ? null : copy.unlinkedHelp(name);
+  return [found ?? sign, copy.notBoundHelp(name)].filter((text): text is string => text !== null);
 }
 
 /** The shortened hash with its network. */

@@ -30,6 +30,8 @@ export interface Sender {
 interface Memory {
   unsent: SentTransaction[];
   acknowledged: string[];
+  /** Hashes that the customer typed here. Others are submitted, too: a page can offer to check any hash again. */
+  entered: string[];
   own: OwnTransaction[];
   /** When each prompt without an answer was opened; the time also identifies it. */
   prompts: number[];
@@ -69,6 +71,11 @@ export class Outbox {
     return this.memory.acknowledged.includes(hash) || this.isOwn(hash);
   }
 
+  /** Whether the customer sent the transaction: with a wallet of this browser, or by entering its hash here. */
+  isMine(hash: string): boolean {
+    return this.memory.entered.includes(hash) || this.isOwn(hash);
+  }
+
   /** Whether this browser has sent any transaction for the request. */
   get hasSent(): boolean {
     return this.memory.unsent.length + this.memory.acknowledged.length > 0;
@@ -102,6 +109,12 @@ export class Outbox {
       if (memory.unsent.some((other) => other.transaction_hash === transaction_hash)) return;
       memory.unsent.push({ ...sent, transaction_hash });
     });
+  }
+
+  /** Store a hash that the customer typed. */
+  enter(sent: SentTransaction): void {
+    this.remember(sent);
+    this.change((memory) => memory.entered.push(canonical(sent.transaction_hash)));
   }
 
   acknowledge(hash: string): void {
@@ -180,7 +193,7 @@ export class Outbox {
   }
 
   private read(): Memory {
-    const empty: Memory = { unsent: [], acknowledged: [], own: [], prompts: [] };
+    const empty: Memory = { unsent: [], acknowledged: [], entered: [], own: [], prompts: [] };
     try {
       const text = localStorage.getItem(this.key);
       if (text === null) return this.memory ?? empty;

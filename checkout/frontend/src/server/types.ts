@@ -45,7 +45,11 @@ export interface Payment {
   provider: string | null;
   provider_status: string | null;
   provider_url?: string | null;
+  /** What was sent; null until known. */
+  amount: Amount | null;
   amount_received: Amount | null;
+  /** When the sender signed for this request after sending; null if it did not. */
+  sender_signed_at: string | null;
   /** Whether a node knows the transaction. */
   is_seen: boolean;
   /** Whether it is bound to the request. */

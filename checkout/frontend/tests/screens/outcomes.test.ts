@@ -35,7 +35,7 @@ test.each<[string, Payment, string[]]>([
   ["was sent back by the provider", failed("swap_refunded"), ["pay-again primary", "check-again quiet"]],
   ["was delivered in part", failed("swap_partial"), ["check-again primary", "contact secondary", "pay-again quiet"]],
   ["paid with another token", failed("wrong_token"), ["contact primary", "pay-again quiet"]],
-  ["is not tied to the request", failed("transaction_not_bound"), ["what-helps primary", "contact secondary", "pay-again quiet"]],
+  ["is not tied to the request", failed("transaction_not_bound"), ["sign-for-it primary", "contact secondary", "pay-again quiet"]],
   [
     "was delivered to another recipient",
     swap({ status: "failed", failure_code: "wrong_recipient", destination_transaction_hash: HASH }),
@@ -124,8 +124,8 @@ test("newest payment is the one that began last", () => {
   expect(outcomes.latest([])).toBeNull();
 });
 
-const warned = (kind: WarningKind, different: Partial<Payment> = {}): HTMLElement =>
-  paymentWarning({ payment: payment(different), kind }, request, chains, { enterHash: stay, checkAgain: stay });
+const warned = (kind: WarningKind, different: Partial<Payment> = {}, isMine = false): HTMLElement =>
+  paymentWarning({ payment: payment(different), kind }, request, chains, { enterHash: stay, checkAgain: stay }, isMine);
 
 test.each<[WarningKind, Partial<Payment>, string[], string[]]>([
   ["unseen", {}, [copy.unseenHelp, copy.notYours], ["enter-hash"]],
@@ -134,7 +134,6 @@ test.each<[WarningKind, Partial<Payment>, string[], string[]]>([
   ["cancelled", {}, [copy.cancelledInWalletHelp], []],
   ["unpaid", { likely_failure: "transaction_reverted" }, [copy.advice.transaction_reverted ?? "?", copy.notYours], []],
   ["unpaid", { status: "failed", failure_code: "wrong_recipient", failure_message: "It paid 0x12." }, ["It paid 0x12."], []],
-  ["unpaid", { status: "failed", failure_code: "transaction_not_bound" }, [copy.notBoundHelp("Alice")], ["what-helps"]],
 ])("warning %s (%#) explains itself and offers ways on", (kind, different, texts, ways) => {
   const warning = warned(kind, different);
   expect(warning.querySelector("strong")?.textContent).toBe(copy.paymentWarning[kind]);
@@ -147,4 +146,42 @@ test("warning names the transaction shortly, with its network", () => {
   expect(warning.textContent).toContain("0x34343434…34343434");
   expect(warning.textContent).toContain("Local Chain");
   expect(warning.querySelector("code a")?.getAttribute("href")).toBe(`https://scan.example/tx/${HASH}`);
+});
+
+const UNBOUND = { status: "failed", failure_code: "transaction_not_bound", amount: usdc(10_500_000) };
+const FOUND = "We found your transfer. 10.50 USDC reached Alice. Sign with the wallet that sent it, and it counts.";
+
+test("who sent an unlinked transfer from this browser is asked to sign for it", () => {
+  const warning = warned("unpaid", UNBOUND, true);
+  expect(warning.textContent).toContain(FOUND);
+  expect(warning.textContent).not.toContain(copy.paymentWarning.unpaid);
+  expect(warning.textContent).not.toContain(copy.notYours);
+  expect(warning.querySelector("#sign-for-it")?.getAttribute("href")).toBe("/pay/Ab3dEf6hJk9m/sent/pay_1");
+  expect(failedPanel(payment(UNBOUND)).textContent).toContain(FOUND);
+});
+
+test("visitor who did not send an unlinked transfer reads nothing of their own", () => {
+  const warning = warned("unpaid", UNBOUND);
+  expect(warning.textContent).not.toContain(FOUND);
+  expect(warning.querySelector("strong")?.textContent).toBe(copy.unlinked);
+  for (const text of [copy.unlinkedHelp("Alice"), copy.notYours, copy.notBoundHelp("Alice")]) expect(warning.textContent).toContain(text);
+});
+
+test("transfer that its sender signed for too late waits for the shop", () => {
+  const signed = { ...UNBOUND, sender_signed_at: "2026-01-01T12:00:00Z" };
+  for (const isMine of [true, false]) {
+    const warning = warned("unpaid", signed, isMine);
+    expect(warning.textContent).toContain(copy.signedWaits("Alice"));
+    expect(warning.querySelector("#sign-for-it")).toBeNull();
+  }
+});
+
+test("transfer on another network or of a refund is not signed for", () => {
+  expect(warned("unpaid", { ...UNBOUND, chain_id: 5 }, true).querySelector("#sign-for-it")).toBeNull();
+  const refund = document.createElement("main");
+  refund.id = "checkout";
+  refund.dataset.refund = "";
+  document.body.append(refund);
+  expect(outcomes.provePage(payment(UNBOUND), request)).toBeNull();
+  refund.remove();
 });

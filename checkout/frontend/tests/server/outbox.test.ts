@@ -114,3 +114,16 @@ test("record stays in memory if storage is blocked", () => {
   outbox.remember(sent(), BY);
   expect(outbox.next).toEqual(sent());
 });
+
+test("hash is the customer's own only if it was entered or sent here", () => {
+  const outbox = new Outbox("req_mine");
+  // A page can offer to check any hash again: that does not make it this customer's.
+  outbox.remember({ transaction_hash: HASH, chain_id: HERE });
+  outbox.acknowledge(HASH);
+  expect([outbox.knows(HASH), outbox.isMine(HASH)]).toEqual([true, false]);
+  outbox.enter({ transaction_hash: HASH.toUpperCase().replace("0X", "0x"), chain_id: HERE });
+  expect(new Outbox("req_mine").isMine(HASH)).toBe(true);
+  const sent = `0x${"56".repeat(32)}`;
+  outbox.remember({ transaction_hash: sent, chain_id: HERE }, BY);
+  expect(outbox.isMine(sent)).toBe(true);
+});

@@ -62,6 +62,7 @@ ROWS = [
     Row(NO_KEY, "POST", f"{CHECKOUT}/routes", 400, "parameter_missing"),
     Row(NO_KEY, "POST", f"{CHECKOUT}/payments", 400, "parameter_missing"),
     Row(NO_KEY, "POST", f"{CHECKOUT}/payer-proof", 400, "parameter_missing"),
+    Row(NO_KEY, "POST", f"{CHECKOUT}/payments/{{unbound}}/proof-message", 400, "parameter_missing"),
     Row(NO_KEY, "POST", f"{CHECKOUT}/balances/essential", 400, "parameter_missing"),
     Row(NO_KEY, "POST", "/api/public/discover-wallet-tokens", 400, "parameter_missing"),
     Row(NO_KEY, "POST", "/api/public/check-approval", 400, "parameter_missing"),
