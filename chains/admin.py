@@ -32,7 +32,7 @@ SENTENCES = {
     Health.WORKING: "All nodes respond, and there are new blocks.",
     Health.IMPAIRED: "Enough nodes respond, but not all of them.",
     Health.STALLED: "The nodes respond, but there is no new block. Payments wait.",
-    Health.NOT_FINALIZING: "There are new blocks, but the nodes mark none of them as final. Payments wait.",
+    Health.NOT_FINALIZING: "There are new blocks, but none is marked as final. Payments wait for it or the fallback.",
     Health.DOWN: "Too few nodes respond. Payments wait; none fails because of it.",
     Health.UNKNOWN: "No worker has checked the nodes in the last five minutes.",
 }

@@ -196,7 +196,7 @@ def _about_chains(now: datetime) -> Concern:
     number = sum(health in NEEDS_ATTENTION for _, health in _health_of_chains(now))
     return Concern(
         "Chains in trouble",
-        "Too few nodes respond, or there is no new block. Payments on these chains wait.",
+        "Too few nodes respond, or there is no new or no final block. Payments on these chains wait.",
         "hub",
         number,
         reverse("admin:chains_chain_changelist"),

@@ -11,8 +11,15 @@ from chains.models import Chain, Token
 from tests.support.portal.payment_rows import page_of
 
 
-def node(host: str, state: str, head: int | None, behind: int | None = 0, error: str = "") -> NodeCheck:
-    return NodeCheck(host, state, head, behind, error)
+def node(
+    host: str,
+    state: str,
+    head: int | None,
+    behind: int | None = 0,
+    error: str = "",
+    final: int | None = None,
+) -> NodeCheck:
+    return NodeCheck(host, state, head, behind, error, final)
 
 
 @pytest.fixture
@@ -49,6 +56,20 @@ def test_chain_page_shows_block_lag_and_last_node_probe(admin_client: Client, ch
         "The node answered HTTP 503",
         "67 behind",
     ):
+        assert part in page, part
+
+
+def test_chain_page_shows_since_when_the_tag_has_not_moved(admin_client: Client, chain: Chain) -> None:
+    chain.confirmations, chain.confirmations_fallback = "finalized", 256
+    chain.save()
+    now = timezone.now()
+    for minutes, head in ((20, 1_000), (0, 1_100)):
+        write_status(
+            chain, [node("one.example", "answering", head, final=990)], now - timedelta(minutes=minutes)
+        )
+    assert "not finalizing" in page_of(admin_client, "chains/chain")
+    page = page_of(admin_client, "chains/chain", chain.pk)
+    for part in ("none is marked as final", "finalized or 256 blocks", "990, since", "20 minutes ago"):
         assert part in page, part
 
 
