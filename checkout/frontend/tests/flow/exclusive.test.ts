@@ -37,7 +37,7 @@ test("same tab may start again, and keeps the others out until both end", async 
   await vi.waitFor(async () => expect(await there.run(done)).toBe(true));
 });
 
-test("another request's prompt keeps nobody out", async () => {
+test("another request's prompt keeps no tab out", async () => {
   const { work } = lasting();
   void new Exclusive("req_1").run(work);
   expect(await new Exclusive("req_2").run(done)).toBe(true);
