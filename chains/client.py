@@ -11,6 +11,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
+from chains.facts.searches import Discovery as Discovery
+from chains.facts.searches import LoggedWords
+from chains.facts.searches import SearchLimits as SearchLimits
+from chains.facts.searches import Watch as Watch
+
 
 class ChainError(Exception):
     """No usable response from the chain's nodes. `permanent`: a retry can't help. `retry_after` is in seconds."""
@@ -240,43 +245,6 @@ class FeedAnswer:
     updated_at: int
 
 
-@dataclass(frozen=True)
-class Watch:
-    """A payment to search for without a transaction hash: `token` to `recipient`, carrying `reference`."""
-
-    reference: bytes
-    token: str
-    recipient: str
-
-
-@dataclass(frozen=True)
-class Discovery:
-    """The (reference, transaction hash) pairs found, and the block to continue from.
-
-    A pair is a transfer of the watched token to the watched recipient with the reference. It may also be a transaction
-    that delivered such tokens and has the reference in its input, but could not be read fully. `unreadable` counts the
-    skipped pairs of block and recipient whose logs no node returns.
-    """
-
-    found: tuple[tuple[bytes, str], ...]
-    next_block: int
-    unreadable: int = 0
-
-
-@dataclass(frozen=True)
-class SearchLimits:
-    """How `discover` searches a chain, and the limits of one search.
-
-    `by_block`: a search covers a range of blocks for all of its watches (EVM logs). Otherwise it looks up each watch
-    separately, at any height (Solana); `since_block` and `next_block` then count watches, and 0 means that all are
-    done. `watches` limits the watches per search, `searches` the searches per pass.
-    """
-
-    by_block: bool
-    watches: int
-    searches: int
-
-
 class NodeState(StrEnum):
     """The last known state of a node."""
 
@@ -434,4 +402,13 @@ class ChainClient(Protocol):
         The work of one call is bounded; the next call continues at `next_block`. A search starts at `since_block`, or
         near the head without it. One query serves all watches. See `SearchLimits` for chains that are not searched by
         block.
+        """
+
+    def find_in_logs(
+        self, words: Collection[bytes], contracts: Collection[str], *, since_block: int, until_block: int
+    ) -> LoggedWords:
+        """Return the transactions in which one of these contracts logged one of these words of 32 bytes.
+
+        The work of one call is bounded; the next call continues at `next_block`. One node's logs are enough: they name
+        candidates, which `look_up` confirms. Nothing is found on chains that are not searched by block.
         """

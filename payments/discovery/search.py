@@ -1,8 +1,9 @@
-"""Find payments whose checkout was closed before the hash was submitted.
+"""Find payments whose checkout was closed before the hash was submitted, or whose wallet returned none.
 
 Each chain is searched in short passes with a limited number of searches. Merchants take turns, so that a merchant with
 very many requests delays only itself. Merchants whose ranges start near each other share a search. A `MerchantCursor`
-stores how far the chain was searched for each merchant.
+stores how far the chain was searched for each merchant. Swaps have no reference: `payments.discovery.quotes` searches
+for the ids of their quotes afterwards, in the same turn.
 """
 
 import logging
@@ -17,6 +18,7 @@ from chains.models import Chain
 from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
+from payments.discovery.quotes import chains_with_quotes, search_for_quotes
 from payments.discovery.search_pass import LeaseLost, Pass
 from payments.discovery.watches import watched
 from payments.models import DiscoveryCursor, MerchantCursor, PaymentRequest
@@ -30,15 +32,16 @@ SEARCHES = Queue(model=DiscoveryCursor, due="due_at", owner="chain_id", lane="ch
 
 
 def chains_to_search(now: datetime) -> list[int]:
-    """Return the ids of the chains whose search is due and that have a merchant to search for."""
+    """Return the ids of the chains whose search is due and that have a merchant or a quote to search for."""
     due = set(SEARCHES.lanes(now))
     with_cursors = set(MerchantCursor.objects.values_list("chain_id", flat=True).distinct())
+    with_quotes = chains_with_quotes(now)
     begun = set(DiscoveryCursor.objects.values_list("pk", flat=True))
     return [
         chain.pk
         for chain in Chain.objects.all()
         if (chain.pk in due or chain.pk not in begun)
-        and (chain.pk in with_cursors or watched(chain, now).exists())
+        and (chain.pk in with_cursors or chain.pk in with_quotes or watched(chain, now).exists())
     ]
 
 
@@ -87,6 +90,10 @@ def _search(
             pause = _pause_after(error)
         elif search.has_more:
             pause = timedelta()
+    try:
+        count += search_for_quotes(chain, client(chain), claim_id=lease.claim_id, now=now())
+    except ChainError as failure:
+        logger.warning("search for swaps on %s failed: %s", chain.name, failure)
     if error is not None:
         logger.warning("search on %s failed: %s", chain.name, error)
     DiscoveryCursor.objects.filter(chain=chain, claim_id=lease.claim_id).update(due_at=now() + pause, **FREE)

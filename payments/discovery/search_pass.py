@@ -155,7 +155,7 @@ class Pass:
 
     def _range(self, position: Position) -> Range:
         """Return the range of the merchant's unfinished pass, else the range up to the head."""
-        look_back = _searched_again(self.chain)
+        look_back = searched_again(self.chain)
         if position.until_block is None:
             return Range(self.head, self.head, self.began_at, look_back)
         head = position.until_block if position.pass_head is None else position.pass_head
@@ -229,7 +229,7 @@ class Pass:
         cursor.update(merchants_at_once=at_once if at_once is not None and at_once < merchants else None)
         if self.reached is not None:
             # By now every merchant with watched requests has its own cursor.
-            stable_until = max(min(self.reached, self.head + 1 - _searched_again(self.chain)), 0)
+            stable_until = max(min(self.reached, self.head + 1 - searched_again(self.chain)), 0)
             cursor.update(next_block=Greatest("next_block", Value(stable_until)))
             if self.reached > self.head:
                 cursor.update(searched_at=Greatest("searched_at", Value(self.began_at)))
@@ -251,7 +251,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
         begin_at = cursor.next_block
         if begin_at is not None and cursor.searched_at is None:
             # Written by an earlier release, which put it after the head.
-            begin_at = max(begin_at - _searched_again(chain), 0)
+            begin_at = max(begin_at - searched_again(chain), 0)
         watching = by_merchant(watched(chain, now))
         own = MerchantCursor.objects.filter(chain=chain)
         own.exclude(merchant_id__in=list(watching)).delete()
@@ -272,7 +272,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
         return cursor, [(row, watching[row.merchant_id]) for row in rows]
 
 
-def _searched_again(chain: Chain) -> int:
+def searched_again(chain: Chain) -> int:
     """Return how many blocks below the head are searched again: at least as many as a node may lag behind."""
     return max(FEWEST_SEARCHED_AGAIN, head_allowance(chain))
 

@@ -13,6 +13,9 @@ class DiscoveryCursor(models.Model):
     A merchant without a `MerchantCursor` had nothing to search for in the blocks before `next_block` (null: unknown) or
     in those mined before `searched_at`. `merchants_at_once` limits how many merchants share one search after a failure
     (null: no limit). `watches` is the number of requests in the last pass.
+
+    `quotes_next_block` and `quotes_searched_at` are the same for the search for the ids of quotes, which has no
+    cursors of merchants.
     """
 
     chain = models.OneToOneField(Chain, on_delete=models.CASCADE, primary_key=True, related_name="+")
@@ -23,6 +26,8 @@ class DiscoveryCursor(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     merchants_at_once = models.PositiveIntegerField(null=True, blank=True)
     watches = models.PositiveIntegerField(default=0, db_default=0)
+    quotes_next_block = models.BigIntegerField(null=True, blank=True)
+    quotes_searched_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"{self.chain_id} from {self.next_block}"

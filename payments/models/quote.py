@@ -14,7 +14,8 @@ class Quote(models.Model):
     `bound_by` is a unique id of 32 bytes in the call data, which binds a transaction to the request. Amounts are base
     units: `amount_in` of the route's token, the others of the requested one. `action` is returned only as the unsigned
     transaction, and `tracking` never leaves the server. `built_at` is when the transaction was returned to the
-    customer; a quote that was never built binds nothing.
+    customer; a quote that was never built binds nothing. `watched_until` is its request's expiry at that time: the
+    chain is searched for the id until a day after the request's end.
     """
 
     route = models.ForeignKey(Route, on_delete=models.CASCADE, related_name="quotes")
@@ -30,9 +31,17 @@ class Quote(models.Model):
     tracking = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     built_at = models.DateTimeField(null=True, blank=True)
+    watched_until = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("-created_at", "-id")
+        indexes = (
+            models.Index(
+                fields=("watched_until",),
+                condition=Q(watched_until__isnull=False),
+                name="quote_watched_until",
+            ),
+        )
         constraints = (
             models.UniqueConstraint(fields=("bound_by",), name="quote_id_binds_one_quote"),
             base_units_constraint("amount_in", "quote"),

@@ -98,7 +98,7 @@ def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
         raise expired()
     now = timezone.now()
     # Stored before the response is sent: a returned transaction binds even if the response is lost.
-    Quote.objects.filter(pk=quote.pk).update(built_at=now)
+    Quote.objects.filter(pk=quote.pk).update(built_at=now, watched_until=request.expires_at)
     Route.objects.filter(pk=route.pk).update(built_at=now)
     return Built(transaction, Payment.BoundBy.PROVIDER)
 

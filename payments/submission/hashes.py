@@ -209,8 +209,13 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
     return payment
 
 
-def record_discovered(request: PaymentRequest, *, chain: Chain, transaction_hash: str) -> None:
-    """Store a payment that discovery found; it does not count toward the limits on submissions."""
+def record_discovered(
+    request: PaymentRequest, *, chain: Chain, transaction_hash: str, route: Route | None = None
+) -> None:
+    """Store a payment that discovery found; it does not count toward the limits on submissions.
+
+    `route` is that of the quote whose id the transaction logs; None if it carries the request's reference.
+    """
     with transaction.atomic():
         locked = lock_request(request.pk)
         payment = _existing_payment(locked, chain, transaction_hash)
@@ -222,7 +227,8 @@ def record_discovered(request: PaymentRequest, *, chain: Chain, transaction_hash
                 actor="discovery",
                 seen_at=timezone.now(),
                 submitted_publicly=False,
-                status_detail="Found on the network by its reference.",
+                route=route,
+                status_detail=f"Found on the network by {'the swap id' if route else 'its reference'}.",
             )
         elif is_given_up(payment):
             reopen(payment, actor="discovery", reason="found on the network")

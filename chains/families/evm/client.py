@@ -29,6 +29,7 @@ from chains.client import (
     TransactionFacts,
     Watch,
 )
+from chains.facts.searches import LoggedWords
 from chains.families.evm import abilities, balances, feeds, signatures, tokens
 from chains.families.evm.building import fees
 from chains.families.evm.building import transactions as building
@@ -37,7 +38,7 @@ from chains.families.evm.calls import encode_transfer
 from chains.families.evm.nonces import NonceLookup
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import quantity
-from chains.families.evm.search import discovery
+from chains.families.evm.search import contract_logs, discovery
 from chains.families.evm.search.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
 from chains.families.evm.transactions import accounts, facts, transfers
 from chains.families.evm.transactions.evidence import EvidenceReader, Evidences, Unproven
@@ -366,6 +367,11 @@ class EvmClient:
         looked_up = quorum.look_up(self._rpc, sorted(candidates), query)
         found = discovery.matches(candidates, looked_up)
         return Discovery(found, search.next_block, search.unreadable)
+
+    def find_in_logs(
+        self, words: Collection[bytes], contracts: Collection[str], *, since_block: int, until_block: int
+    ) -> LoggedWords:
+        return contract_logs.find(self._rpc, words, contracts, since_block, until_block)
 
     def _is_right_chain(self, result: Any) -> bool:
         try:

@@ -26,6 +26,7 @@ from chains.client import (
     TransferRefused,
     Watch,
 )
+from chains.facts.searches import LoggedWords
 from chains.families.solana import building
 from chains.families.solana.accounts import (
     TOKEN_PROGRAMS,
@@ -244,6 +245,17 @@ class SolanaClient:
         start = since_block if since_block and since_block < len(watches) else 0
         end = min(start + _MAX_WATCHES, len(watches))
         return Discovery(self._search.run(watches[start:end]), end if end < len(watches) else 0)
+
+    def find_in_logs(
+        self,
+        words: Collection[bytes],  # noqa: ARG002 - the interface
+        contracts: Collection[str],  # noqa: ARG002 - the interface
+        *,
+        since_block: int,  # noqa: ARG002 - the interface
+        until_block: int,
+    ) -> LoggedWords:
+        """Return nothing: nodes have no index of the logs of programs."""
+        return LoggedWords((), until_block + 1)
 
     def _require_right_cluster(self, results: Sequence[Any]) -> None:
         if not self._is_right_cluster(results[0]):

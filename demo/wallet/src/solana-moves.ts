@@ -2,7 +2,7 @@ import { littleEndian, type Message } from "../../../checkout/frontend/src/solan
 
 const SYSTEM = "11111111111111111111111111111111";
 const BUDGET = "ComputeBudget111111111111111111111111111111";
-const MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
+export const MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
 const TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 const TRANSFER = 2n;
 const TRANSFER_CHECKED = 12;

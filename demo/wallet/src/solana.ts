@@ -6,6 +6,7 @@ import { readPayment, type SolanaPayment } from "../../../checkout/frontend/src/
 import type { SolanaConfig } from "./config";
 import { invalidParams, unauthorized } from "./errors";
 import { ask } from "./node";
+import { MEMO } from "./solana-moves";
 import { summarise, summariseOther } from "./solana-summary";
 import { confirm } from "./window";
 
@@ -168,7 +169,10 @@ function read(transaction: Uint8Array): { payer: string; payment: SolanaPayment 
     throw invalidParams("This wallet supports only single-signer transactions without address lookup tables.");
   }
   try {
-    return { payer: message.payer, payment: readPayment(transaction), message };
+    const payment = readPayment(transaction);
+    // The local provider's swap is a transfer with a memo, which the window shows. A payment's memo repeats its reference.
+    const hasMemo = message.instructions.some(({ program }) => program === MEMO);
+    return { payer: message.payer, payment: hasMemo && payment.reference === null ? null : payment, message };
   } catch {
     return { payer: message.payer, payment: null, message };
   }

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from solders.keypair import Keypair
 
 from demo.solana.mint import MERCHANT, WALLET
 from tests.browser.local_world.conftest import World
@@ -73,3 +74,17 @@ def test_solana_proof_and_plain_transfer_complete_it(
 
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
     assert [payment["bound_by"] for payment in read_request(world, request)["payments"]] == ["payer"]
+
+
+def test_review_and_wallet_name_the_same_deposit(world: World, solana: dict[str, Any], page: Page) -> None:
+    """The recipient has no token account: the payment opens it, and the customer knows before the wallet asks."""
+    request = create_request(world, solana, str(Keypair().pubkey()))
+    panel = connect_demo_wallet(page, request)
+    facts = panel.locator(".fact")
+    expect(facts.filter(has_text="Account deposit")).to_contain_text("about 0.00203 SOL")
+    expect(facts.filter(has_text="Total")).to_contain_text("+ about 0.00204 SOL")
+    picture(page, "review with a deposit on Solana")
+    panel.get_by_role("button", name="Pay 10.50 USDC").click()
+    expect(page.get_by_test_id("demo-wallet-window")).to_contain_text("0.00203928 SOL")
+    page.get_by_test_id("demo-wallet-confirm").click()
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)

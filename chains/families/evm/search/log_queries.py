@@ -104,7 +104,7 @@ def _query(node: JsonRpc, region: Region, *, is_checked: bool) -> RegionLogs:
             limits.recipients.worked(len(part.recipients))
             continue
         if not is_checked:
-            _check(node, part.first)
+            check(node, part.first)
             is_checked = True
         if part.last > part.first:
             raise _TooWide
@@ -119,22 +119,28 @@ def _query(node: JsonRpc, region: Region, *, is_checked: bool) -> RegionLogs:
 
 
 def _result(node: JsonRpc, part: Region) -> list[Any] | None:
-    """Return the logs, or None if the node rejects this query. Raises ChainError if the node is at fault."""
+    """Return the region's logs; see `logs`."""
     topics = [to_hex(TRANSFER_TOPIC), None, [_topic(recipient) for recipient in part.recipients]]
-    return _logs(node, _call(part.first, part.last, topics, part.tokens))
+    return logs(node, log_call(part.first, part.last, topics, part.tokens))
 
 
-def _check(node: JsonRpc, block: int) -> None:
+def check(node: JsonRpc, block: int) -> None:
     """Raise ChainError unless the node answers a query about this block that has no results.
 
     A node that fails this query is down, so its limits and the block stay unknown.
     """
-    if _logs(node, _call(block, block, [_NOTHING], ())) is None:
+    if logs(node, log_call(block, block, [_NOTHING], ())) is None:
         raise ChainError("the node answers no log query")
 
 
-def _logs(node: JsonRpc, call: Call) -> list[Any] | None:
+def logs(node: JsonRpc, call: Call) -> list[Any] | None:
+    """Return the logs, or None if the node rejects this query. Raises ChainError if the node is at fault."""
     (result,) = node.batch([call], list, isolating=True)
+    return read_logs(result)
+
+
+def read_logs(result: Any) -> list[Any] | None:
+    """Return one query's logs, or None if the node rejected it. Raises ChainError if the node is at fault."""
     if isinstance(result, RpcFault):
         if _IS_RATE.search(result.message):
             raise Limiting("the node is limiting our rate")
@@ -146,9 +152,10 @@ def _logs(node: JsonRpc, call: Call) -> list[Any] | None:
     return result
 
 
-def _call(first: int, last: int, topics: list[Any], tokens: Sequence[str]) -> Call:
+def log_call(first: int, last: int, topics: list[Any], contracts: Sequence[str]) -> Call:
+    """Return the query for these contracts' logs; for all contracts' without any."""
     filters = {"fromBlock": hex(first), "toBlock": hex(last), "topics": topics}
-    return ("eth_getLogs", [{**filters, "address": list(tokens)} if tokens else filters])
+    return ("eth_getLogs", [{**filters, "address": list(contracts)} if contracts else filters])
 
 
 def _read(entry: Any, part: Region) -> FoundLog | None:

@@ -1,0 +1,104 @@
+"""Search the logs of a few contracts for words, such as the ids of swaps in the logs of a provider's router.
+
+Such contracts may be busy, so a range of blocks can have more logs than a node returns: the range is halved as in
+`log_queries`, but the size that works is not remembered, because it says nothing about the node's other queries.
+"""
+
+import logging
+import time
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from chains.client import ChainError
+from chains.facts.searches import LoggedWords
+from chains.families.evm.quantities import address, data_bytes, hash32, quantity
+from chains.families.evm.search.log_queries import check, log_call, logs
+from chains.rpc.json_rpc import JsonRpc
+
+logger = logging.getLogger(__name__)
+
+WORD_BYTES = 32
+LONGEST_SEARCH_SECONDS = 5.0
+MAX_FOUND = 1000
+
+
+def find(
+    rpc: JsonRpc, words: Collection[bytes], contracts: Collection[str], first: int, last: int
+) -> LoggedWords:
+    """Search from `first` to `last`, or to the block at which time runs out. Raises ChainError if no node responds.
+
+    A block whose logs no node returns is skipped, so that a contract with very many logs can't stop the search.
+    """
+    failure: ChainError | None = None
+    skipped: LoggedWords | None = None
+    for node in rpc.each():
+        try:
+            found = _Search(node, words, contracts).run(first, last)
+        except _Unreadable as error:
+            failure = error
+            skipped = error.found
+        except ChainError as error:
+            failure = error
+        else:
+            return found
+    if skipped is not None:
+        logger.error("block %s: no node returns the logs of the pinned contracts", skipped.next_block - 1)
+        return skipped
+    raise failure or ChainError("no node sent a usable response")
+
+
+class _Unreadable(ChainError):
+    """The node rejects the query for a single block. `found` continues after that block."""
+
+    def __init__(self, found: LoggedWords) -> None:
+        super().__init__("the node does not return the logs of one block")
+        self.found = found
+
+
+class _Search:
+    def __init__(self, node: JsonRpc, words: Collection[bytes], contracts: Collection[str]) -> None:
+        self._node = node
+        self._words = frozenset(words)
+        self._contracts = sorted(contracts)
+        self._found: dict[tuple[bytes, str], None] = {}
+
+    def run(self, first: int, last: int) -> LoggedWords:
+        """Search range by range; the first one is always searched."""
+        deadline = time.monotonic() + LONGEST_SEARCH_SECONDS
+        size = self._node.log_limits.blocks.size
+        is_checked = False
+        while first <= last:
+            end = min(last, first + size - 1)
+            entries = logs(self._node, log_call(first, end, [], self._contracts))
+            if entries is None:
+                if not is_checked:
+                    check(self._node, first)
+                    is_checked = True
+                if end == first:
+                    raise _Unreadable(self._until(first + 1))
+                size = (end - first + 1) // 2
+                continue
+            for entry in entries:
+                self._note(entry, first, end)
+            first = end + 1
+            if len(self._found) > MAX_FOUND or time.monotonic() > deadline:
+                break
+        return self._until(first)
+
+    def _until(self, next_block: int) -> LoggedWords:
+        return LoggedWords(tuple(self._found), next_block)
+
+    def _note(self, entry: Any, first: int, last: int) -> None:
+        if not isinstance(entry, dict) or not isinstance(entry.get("topics"), list):
+            raise ChainError("the node's response is not a list of logs")
+        if not first <= quantity(entry.get("blockNumber")) <= last:
+            raise ChainError("the node's response has logs of other blocks")
+        if address(entry.get("address")) not in self._contracts:
+            raise ChainError("the node's response has logs of other contracts")
+        parts: Sequence[Any] = [*entry["topics"], entry.get("data")]
+        data = b"".join(data_bytes(part) for part in parts)
+        hash_ = hash32(entry.get("transactionHash"))
+        for place in range(0, len(data) - WORD_BYTES + 1, WORD_BYTES):
+            word = data[place : place + WORD_BYTES]
+            if word in self._words:
+                self._found[word, hash_] = None
