@@ -121,6 +121,7 @@ class Listener:
 
     def _listen(self) -> None:
         with connect() as mine:
+            require_primary(mine)
             for channel in self._handlers:
                 mine.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel.value)))
             self._on_gap()
