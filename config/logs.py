@@ -118,7 +118,8 @@ class RedactSecrets(logging.Filter):
 class OncePerMinute(logging.Filter):
     """Pass one line a minute of those that a logger repeats while a fault lasts, with the number of the others.
 
-    Lines are the same if they have one format and one type of exception. `clock` is in seconds.
+    The line has no traceback. Lines are the same if they have one format and one type of exception. `clock` is in
+    seconds.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -138,8 +139,9 @@ class OncePerMinute(logging.Filter):
                 self._seen[key] = (shown_at, omitted + 1)
                 return False
             self._seen[key] = (now, 0)
-        if omitted:
-            record.msg, record.args = f"{record.getMessage()} (and {omitted} more since)", None
+        first_line = record.getMessage().partition("\n")[0]
+        record.msg, record.args = first_line + (f" (and {omitted} more since)" if omitted else ""), None
+        record.exc_info = record.exc_text = None
         return True
 
 

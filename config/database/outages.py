@@ -22,6 +22,7 @@ _CLASSES = frozenset(("08", "40", "53", "57", "58"))
 # that took too long, and the connection with it. The last is a lock that another transaction holds for too long.
 _CODES = frozenset((READ_ONLY, "25P03", "25P04", "55P03"))
 
+_UNAVAILABLE = 503
 # Those that meet every transaction.
 _LASTING = (READ_ONLY, "08", "53", "57P", "58")
 
@@ -50,11 +51,13 @@ def _driver_errors(exception: BaseException | None) -> Iterator[psycopg.Error]:
 class OutagesInOneLine(OncePerMinute):
     """Log an outage of PostgreSQL or Redis once a minute, with the name of the exception instead of its traceback.
 
-    While it lasts, each call, task and thread meets it. A deadlock or a timeout concerns one transaction: it is logged
-    with its traceback.
+    While it lasts, each call, task and thread meets it, and Django logs each 503. A deadlock or a timeout concerns one
+    transaction: it is logged with its traceback.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
+        if getattr(record, "status_code", None) == _UNAVAILABLE:
+            return super().filter(record)
         exception = record.exc_info[1] if record.exc_info else None
         (*_, cause) = (exception, *_driver_errors(exception))
         state = getattr(cause, "sqlstate", None)
@@ -63,6 +66,5 @@ class OutagesInOneLine(OncePerMinute):
             return True
         if not super().filter(record):
             return False
-        record.msg, record.args = f"{record.getMessage()}: {type(cause).__name__}", None
-        record.exc_info = record.exc_text = None
+        record.msg = f"{record.msg}: {type(cause).__name__}"
         return True

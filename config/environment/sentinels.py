@@ -58,7 +58,8 @@ class Pool:
         sentinels = Sentinels.of(url)
         if sentinels is None:
             return ConnectionPool.from_url(url, **options)
-        monitor = Sentinel(sentinels.hosts, sentinel_kwargs=_for_sentinels(options))
+        make_monitor: Any = Sentinel  # redis-py has no types for it
+        monitor = make_monitor(sentinels.hosts, sentinel_kwargs=_for_sentinels(options))
         primary = {**options, **sentinels.credentials, "db": sentinels.database}
         return monitor.master_for(sentinels.name, **primary).connection_pool
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 import redis
 
 from tests.integration.chaos.world import World
@@ -49,6 +50,7 @@ def make(world: World, fault: str, seconds: float) -> float:
         world.kill("Redis")
         world.restart("Redis")
     elif fault == DEMOTED:
+        world.demoted = _connections(world)
         world.until_it_stops(demoted(conninfo=world.database_url))
     elif fault == READ_ONLY:
         with read_only(conninfo=world.database_url):
@@ -58,6 +60,25 @@ def make(world: World, fault: str, seconds: float) -> float:
         with redis.Redis(port=world.redis_port) as client, _REJECTING[fault](client):
             time.sleep(seconds)
     return began_at
+
+
+def are_left(world: World, seconds: float) -> bool:
+    """Return whether the service closes all connections to the demoted primary.
+
+    A thread that waits for work closes its own when it next uses it, or when it ends.
+    """
+    try:
+        eventually(lambda: not world.demoted & _connections(world), "they are closed", seconds)
+    except AssertionError:
+        return False
+    return True
+
+
+def _connections(world: World) -> set[int]:
+    """Return the backends that serve the product's processes: all others connect by the socket."""
+    with psycopg.connect(world.database_url) as connection:
+        rows = connection.execute("SELECT pid FROM pg_stat_activity WHERE client_addr IS NOT NULL").fetchall()
+    return {int(pid) for (pid,) in rows}
 
 
 @contextmanager

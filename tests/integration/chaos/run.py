@@ -43,6 +43,8 @@ _LONGEST_SECONDS = 600.0
 _LONGEST_SECONDS_EACH = 0.3
 _AFTERWARDS_SECONDS = 120.0
 _FAILOVER_SECONDS = 15.0
+# A thread of a worker keeps its connection for half a minute without work.
+_LEFT_SECONDS = 45.0
 # What is killed, or made otherwise, when this share of the hashes has been submitted. The last one comes in the middle
 # of a burst.
 SCHEDULE: tuple[tuple[float, tuple[str, ...]], ...] = (
@@ -182,6 +184,8 @@ def _run(
     if failover_seconds:
         ended = {name: ids - world.processes()[name] for name, ids in processes.items()}
         found += [f"processes of {name} ended: {ids}" for name, ids in ended.items() if ids]
+        if not failover.are_left(world, _LEFT_SECONDS):
+            found.append("a connection to the demoted primary is still open")
         say(", ".join(f"{name}: {world.log_lines(name)} lines logged" for name in processes))
     found += checker.faults(crowd.customers, world.database_url, world.chain, receiver.received, world.secret)
     return Result(

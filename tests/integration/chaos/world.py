@@ -85,6 +85,8 @@ class World:
         # An address of this machine for this world alone: PostgreSQL's port is then free for it.
         self._database_address = f"127.100.{web_port >> 8}.{web_port & 255}"
         self._open, self._lasting = ExitStack(), ExitStack()
+        # The backends of the connections that a demotion left open.
+        self.demoted: set[int] = set()
         self._wire = self._open.enter_context(running_wire((self._database_address, 5432)))
         self._redis_wire = self._open.enter_context(running_wire(("127.0.0.1", self.redis_port)))
         self.environment["REDIS_URL"] = f"redis://127.0.0.1:{self._redis_wire.port}/0"

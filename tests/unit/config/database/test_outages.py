@@ -73,3 +73,9 @@ def test_error_of_one_call_keeps_its_traceback(error: Exception) -> None:
     logged = lines(error, error)
     assert len(logged) == 2
     assert all(str(error) in each for each in logged)
+
+
+@pytest.mark.parametrize(("status", "shown"), [(503, 1), (500, 2)])
+def test_unavailable_responses_are_logged_once_a_minute(status: int, shown: int) -> None:
+    once, fields = OutagesInOneLine(clock=lambda: 0.0), {"msg": "Path", "status_code": status, "levelno": 40}
+    assert sum(once.filter(logging.makeLogRecord(fields)) for _ in range(2)) == shown
