@@ -2,6 +2,7 @@
 
 import gc
 import os
+import warnings
 
 from celery import Celery, current_app
 from celery.signals import (
@@ -26,6 +27,9 @@ def _check_settings(**_: object) -> None:
     """Exit if the settings are invalid, before Celery shows a traceback."""
     load_or_exit()
 
+
+# Celery's reminder of a setting whose value is our choice; see the setting.
+warnings.filterwarnings("ignore", message=r"\s*In Celery 5\.1 we introduced an optional breaking change")
 
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

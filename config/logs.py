@@ -118,7 +118,8 @@ class RedactSecrets(logging.Filter):
 class OncePerMinute(logging.Filter):
     """Pass one line a minute of those that a logger repeats while a fault lasts, with the number of the others.
 
-    Lines are the same if they have one format and one type of exception. `clock` is in seconds.
+    The line has no traceback. Lines are the same if they have one format and one type of exception. `clock` is in
+    seconds.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -138,8 +139,9 @@ class OncePerMinute(logging.Filter):
                 self._seen[key] = (shown_at, omitted + 1)
                 return False
             self._seen[key] = (now, 0)
-        if omitted:
-            record.msg, record.args = f"{record.getMessage()} (and {omitted} more since)", None
+        first_line = record.getMessage().partition("\n")[0]
+        record.msg, record.args = first_line + (f" (and {omitted} more since)" if omitted else ""), None
+        record.exc_info = record.exc_text = None
         return True
 
 
@@ -177,18 +179,24 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
+_WITH_DJANGO = {
+    "ids": {"()": "config.api.request_id.RequestIdFilter"},
+    "outages": {"()": "config.database.outages.OutagesInOneLine"},
+}
+
+
 def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> dict[str, Any]:
     """Return the configuration for `logging.config.dictConfig`; `form` is text or json.
 
     `with_ids` needs Django, so beat doesn't use it.
     """
-    filters = ["ids", "secrets"] if with_ids else ["secrets"]
+    filters = ["ids", "outages", "secrets"] if with_ids else ["secrets"]
     request_id = " %(request_id)s" if with_ids else ""
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "filters": {
-            **({"ids": {"()": "config.api.request_id.RequestIdFilter"}} if with_ids else {}),
+            **(_WITH_DJANGO if with_ids else {}),
             "secrets": {"()": "config.logs.RedactSecrets"},
             "once_a_minute": {"()": "config.logs.OncePerMinute"},
         },
@@ -210,6 +218,8 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
             # While Redis is down, these two would write hundreds of tracebacks a second.
             "celery.beat": {"level": "WARNING", "filters": ["once_a_minute"]},
             "celery.worker.consumer.consumer": {"filters": ["once_a_minute"]},
+            # For each attempt to connect to PostgreSQL.
+            "psycopg.pool": {"filters": ["once_a_minute"]},
             # The servers' own loggers have handlers of their own, which would write other lines.
             "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},
             # gunicorn's access log is off; if --access-logfile switches it on, its lines are masked too.

@@ -15,6 +15,7 @@ from config.environment import load
 from config.environment.declared import PROVIDERS, SOURCES
 from config.environment.keepalives import PEER_OPTIONS
 from config.environment.rate_sources import FEEDS, url_setting
+from config.environment.sentinels import broker
 from config.environment.values import rate_limit
 from config.logs import know_secrets, logging_configuration, report_errors
 
@@ -124,24 +125,26 @@ REDIS_URL = env.REDIS_URL
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": REDIS_URL,
+        "LOCATION": [REDIS_URL],  # a text would be split at commas
         "KEY_PREFIX": "quittance",
         "VERSION": 2,  # version 1 was pickled; both formats exist during an upgrade
         "OPTIONS": {
             "socket_timeout": 2,
             "socket_connect_timeout": 2,
             "serializer": "config.database.cache_values.CacheSerializer",
+            "pool_class": "config.environment.sentinels.Pool",
         },
     }
 }
-CELERY_BROKER_URL = REDIS_URL
+vars().update({f"CELERY_{name.upper()}": value for name, value in broker(REDIS_URL, TRANSPORT).items()})
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A Redis that becomes a replica, or can't save, rejects commands on connections that stay open.
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True
-CELERY_BROKER_TRANSPORT_OPTIONS = TRANSPORT
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
-CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
+# Celery would kill the process of each running task, and with it the threads that verify payments and send webhooks. A
+# task that ran to its end is sent again; all can run twice.
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = env.WORKER_CONCURRENCY
 CELERY_TASK_SOFT_TIME_LIMIT = 45

@@ -125,8 +125,8 @@ class Feed:
                 continue
             try:
                 versions = await self.in_thread(partial(_versions, list(self._waiting)))
-            except Exception as error:
-                logger.warning("watched requests could not be compared: %s", type(error).__name__)
+            except Exception:
+                logger.warning("watched requests could not be compared", exc_info=True)
                 continue
             for request_id, version in versions.items():
                 if request_id in self._waiting and self._versions.get(request_id) != version:

@@ -78,7 +78,7 @@ def as_api_error(exception: BaseException | None) -> ApiError:
             # PostgreSQL text can't contain NUL, so no stored id matches.
             return ApiError(ErrorCode.RESOURCE_MISSING, "No object has this id.")
         case _ if is_outage(exception):
-            logger.warning("database unavailable: %s", type(exception).__name__)
+            logger.warning("database unavailable", exc_info=exception)
             message = "Service temporarily unavailable. Nothing was changed. Try again in a few seconds."
             return ApiError(ErrorCode.SERVICE_UNAVAILABLE, message)
     return ApiError(ErrorCode.INTERNAL_ERROR, INTERNAL_ERROR)

@@ -11,15 +11,16 @@ from celery.signals import after_task_publish, setup_logging
 from config.beat.heartbeat import Heart
 from config.beat.schedule import SCHEDULE, TRANSPORT
 from config.environment import load_or_exit
+from config.environment.sentinels import broker
 from config.logs import know_secrets, logging_configuration
 
 _env = load_or_exit()
 _heart = Heart(_env.REDIS_URL)
 
-app = Celery("quittance", broker=_env.REDIS_URL, fixups=[])
+app = Celery("quittance", fixups=[])
 app.conf.update(
+    **broker(_env.REDIS_URL, TRANSPORT),
     beat_schedule=SCHEDULE,
-    broker_transport_options=TRANSPORT,
     broker_connection_retry_on_startup=True,
     task_ignore_result=True,
 )

@@ -5,6 +5,8 @@ from contextlib import suppress
 
 import redis
 
+from config.environment.sentinels import Pool
+
 _KEY = "quittance:beat-heartbeat"
 KEPT_SECONDS = 60
 _EVERY_SECONDS = 5.0
@@ -37,4 +39,5 @@ def age(redis_url: str) -> float | None:
 
 
 def _client(redis_url: str) -> "redis.Redis":
-    return redis.Redis.from_url(redis_url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS)
+    pool = Pool.from_url(redis_url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS)
+    return redis.Redis.from_pool(pool)

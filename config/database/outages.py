@@ -3,10 +3,14 @@
 The codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
 """
 
+import logging
 from collections.abc import Iterator
 
 import psycopg
 from django.db import InterfaceError, OperationalError
+from redis import RedisError
+
+from config.logs import OncePerMinute
 
 # A primary that became a standby, or that an operator or a full disk made read-only.
 READ_ONLY = "25006"
@@ -17,6 +21,10 @@ _CLASSES = frozenset(("08", "40", "53", "57", "58"))
 # psycopg raises InternalError for the first three, as for programming errors. The second and third end a transaction
 # that took too long, and the connection with it. The last is a lock that another transaction holds for too long.
 _CODES = frozenset((READ_ONLY, "25P03", "25P04", "55P03"))
+
+_UNAVAILABLE = 503
+# Those that meet every transaction.
+_LASTING = (READ_ONLY, "08", "53", "57P", "58")
 
 
 def is_outage(exception: BaseException | None) -> bool:
@@ -38,3 +46,25 @@ def _driver_errors(exception: BaseException | None) -> Iterator[psycopg.Error]:
         if isinstance(exception, psycopg.Error):
             yield exception
         exception = exception.__cause__
+
+
+class OutagesInOneLine(OncePerMinute):
+    """Log an outage of PostgreSQL or Redis once a minute, with the name of the exception instead of its traceback.
+
+    While it lasts, each call, task and thread meets it, and Django logs each 503. A deadlock or a timeout concerns one
+    transaction: it is logged with its traceback.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if getattr(record, "status_code", None) == _UNAVAILABLE:
+            return super().filter(record)
+        exception = record.exc_info[1] if record.exc_info else None
+        (*_, cause) = (exception, *_driver_errors(exception))
+        state = getattr(cause, "sqlstate", None)
+        is_lasting = is_outage(exception) and (state is None or state.startswith(_LASTING))
+        if not is_lasting and not isinstance(exception, RedisError):
+            return True
+        if not super().filter(record):
+            return False
+        record.msg = f"{record.msg}: {type(cause).__name__}"
+        return True

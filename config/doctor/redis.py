@@ -7,6 +7,7 @@ import redis
 from django.conf import settings
 
 from config.doctor.finding import Finding, failed, fine, warning
+from config.environment.sentinels import Pool
 
 _SECONDS = 3
 _FULL_PERCENT = 90
@@ -14,9 +15,8 @@ _SAFE_POLICY = "noeviction"
 
 
 def check() -> Iterator[Finding]:
-    client = redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS
-    )
+    pool = Pool.from_url(settings.REDIS_URL, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS)
+    client = redis.Redis.from_pool(pool)
     try:
         memory: Mapping[str, Any] = client.info("memory")
         client.set("quittance:doctor", "1", ex=1)

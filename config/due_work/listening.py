@@ -121,6 +121,7 @@ class Listener:
 
     def _listen(self) -> None:
         with connect() as mine:
+            require_primary(mine)
             for channel in self._handlers:
                 mine.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel.value)))
             self._on_gap()
@@ -128,7 +129,7 @@ class Listener:
                 logger.warning("notifications are received again")
                 self._failures = 0
                 # The server may be another one, while the pool has connections to a primary that became a standby.
-                connection.drain_pool()
+                connection.drain_pool()  # type: ignore[attr-defined]  # of our own backend
             while not self._stopping.is_set():
                 asked_at = time.monotonic()
                 require_primary(mine)  # PostgreSQL sends what is pending with the response

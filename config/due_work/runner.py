@@ -135,8 +135,8 @@ class Ticker:
         while not self._stopping.wait(self._after_seconds / 2):
             try:
                 self.tick()
-            except Exception as error:
-                logger.warning("due rows could not be looked up: %s", type(error).__name__)
+            except Exception:
+                logger.warning("due rows could not be looked up", exc_info=True)
             finally:
                 connections.close_all()
 

@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import environ
 
-from config.environment import values
+from config.environment import sentinels, values
 from config.environment.wrong import Wrong
 
 EMAIL_SCHEMES = (
@@ -35,6 +35,7 @@ _LIBPQ_OPTIONS = frozenset(
     ("host", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "application_name")
 )
 _REDIS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
+_SENTINEL_PATH = re.compile(r"/[A-Za-z0-9._-]+(?:/[0-9]{1,5})?")
 _REDIS_DATABASE = re.compile(r"/?|/[0-9]{1,5}")
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
@@ -137,6 +138,8 @@ def _check_database_options(given: dict[str, str]) -> None:
 
 def redis(text: str) -> str:
     """Return the address of a Redis database that Celery, the cache and the rate limits can all parse."""
+    if text.startswith(f"{sentinels.SCHEME}://"):
+        return _sentinels(text)
     parts = _split(text, "redis", "rediss")
     if ";" in text:
         # Celery splits the text into several addresses there.
@@ -153,6 +156,15 @@ def redis(text: str) -> str:
             raise Wrong("has an option in its query that is unknown, or has an unknown value")
         if not os.access(value, os.R_OK):
             raise Wrong(f"names a file as {name} that can't be read")
+    return text
+
+
+def _sentinels(text: str) -> str:
+    parts = _split(text, sentinels.SCHEME, are_many_hosts_allowed=True)
+    if not _SENTINEL_PATH.fullmatch(parts.path):
+        raise Wrong("has a path that is not the name of a primary and the number of a database")
+    if parts.query or parts.fragment:
+        raise Wrong("has a query or fragment")
     return text
 
 

@@ -52,7 +52,8 @@ class Environment:
     )
     REDIS_URL = Setting(
         addresses.redis,
-        "a Redis address such as redis://127.0.0.1:6379/0 or rediss://:password@host:6379/0",
+        "a Redis address such as redis://127.0.0.1:6379/0, rediss://:password@host:6379/0 or "
+        "redis+sentinel://:password@one:26379,two:26379/mymaster/0",
         is_secret=True,
     )
 

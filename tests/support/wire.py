@@ -7,6 +7,7 @@ see then: what they send is never acknowledged, and keepalives are not answered.
 import asyncio
 import ctypes
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Iterator
@@ -22,9 +23,10 @@ _CHUNK = 65536
 class Wire:
     """Where the proxy listens, and where it leads: both on this machine."""
 
-    def __init__(self, upstream: tuple[str, int]) -> None:
+    def __init__(self, upstream: tuple[str, int], tls: ssl.SSLContext | None = None) -> None:
         self.upstream = upstream
         self.port = 0
+        self._tls = tls
         self._loop = asyncio.new_event_loop()
         self._live: set[_Line] = set()
 
@@ -53,7 +55,9 @@ class Wire:
 
     def _run(self, ready: threading.Event) -> None:
         asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(asyncio.start_server(self._carry, "127.0.0.1", 0))
+        server = self._loop.run_until_complete(
+            asyncio.start_server(self._carry, "127.0.0.1", 0, ssl=self._tls)
+        )
         self.port = server.sockets[0].getsockname()[1]
         ready.set()
         self._loop.run_forever()
@@ -108,9 +112,9 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @contextmanager
-def running_wire(upstream: tuple[str, int]) -> Iterator[Wire]:
-    """A proxy before this address, until the block ends."""
-    wire, ready = Wire(upstream), threading.Event()
+def running_wire(upstream: tuple[str, int], tls: ssl.SSLContext | None = None) -> Iterator[Wire]:
+    """A proxy before this address, until the block ends. With `tls`, clients connect to it encrypted."""
+    wire, ready = Wire(upstream, tls), threading.Event()
     thread = threading.Thread(target=wire._run, args=(ready,), daemon=True)
     thread.start()
     assert ready.wait(10)

@@ -17,11 +17,10 @@ from typing import Any, Literal, TypeVar
 from django.conf import settings
 from limits import RateLimitItem
 from limits.storage import MemoryStorage, RedisStorage, SlidingWindowCounterSupport
-from redis import ConnectionPool, RedisError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+from redis import RedisError
 
 from config.api.errors import ApiError, ErrorCode
+from config.environment.sentinels import Pool
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +72,8 @@ def from_redis(query: Callable[[], Result]) -> Result | None:
         result = query()
     except RedisError as error:
         _redis.failed(error)
+        # They may lead to a primary that became a replica: inside a script, its error has no class of its own.
+        _in_redis().storage.connection_pool.disconnect(inuse_connections=False)
         return None
     _redis.responded()
     return result
@@ -143,12 +144,11 @@ _redis = _Availability()
 
 @cache
 def _in_redis() -> RedisStorage:
-    pool = ConnectionPool.from_url(
+    pool = Pool.from_url(
         settings.REDIS_URL,
         max_connections=1000,  # each thread may need one; the library's default of 100 would fail in a burst
         socket_timeout=_TIMEOUT_SECONDS,
         socket_connect_timeout=_TIMEOUT_SECONDS,
-        retry=Retry(NoBackoff(), 0),
     )
     return RedisStorage("redis://", connection_pool=pool, key_prefix="quittance-limits")
 

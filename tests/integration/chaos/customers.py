@@ -6,6 +6,7 @@ A share of them gets a part back: the shop refunds it once the payment is comple
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -82,6 +83,8 @@ class Crowd:
         self._wallet = Wallet(chain)
         self._token = 0
         self._local = threading.local()
+        # How many calls had which status.
+        self.statuses: Counter[int] = Counter()
 
     @property
     def submitted(self) -> int:
@@ -181,6 +184,7 @@ class Crowd:
                 answer = self._session().request(
                     method, self._url + path, json=body, headers=headers, timeout=_CALL_SECONDS
                 )
+                self.statuses[answer.status_code] += 1
                 if answer.ok:
                     return answer.json()
                 problem = f"{answer.status_code} {answer.text[:300]}"

@@ -2,6 +2,7 @@
 
 Prints what was killed when, how long each recovery took, how long all took after the last fault, and what the checker
 found. Exit status 1 where anything was lost or doubled, or was not complete within 20 seconds of the last fault.
+`FAULTS=failover` makes other faults: PostgreSQL and Redis go on running, but reject writes.
 """
 
 import os
@@ -15,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.integration.chaos import checker
+from tests.integration.chaos import checker, failover
 from tests.integration.chaos.customers import Crowd
 from tests.integration.chaos.world import (
     CLOCKS,
@@ -41,6 +42,9 @@ _LONGEST_SECONDS = 600.0
 # Of 10,000 customers, who wait for one another.
 _LONGEST_SECONDS_EACH = 0.3
 _AFTERWARDS_SECONDS = 120.0
+_FAILOVER_SECONDS = 15.0
+# A thread of a worker keeps its connection for half a minute without work.
+_LEFT_SECONDS = 45.0
 # What is killed, or made otherwise, when this share of the hashes has been submitted. The last one comes in the middle
 # of a burst.
 SCHEDULE: tuple[tuple[float, tuple[str, ...]], ...] = (
@@ -92,8 +96,9 @@ class Result:
     delivered_after: float | None
     sent_again: int
     found: list[str]
-    # Seconds from each fault until the next payment was completed; of those after which one still was.
-    recoveries: list[float]
+    # Each fault with the seconds until the next payment was completed; of those after which one still was.
+    recoveries: list[tuple[str, float]]
+    calls: int
 
     @property
     def is_good(self) -> bool:
@@ -101,12 +106,22 @@ class Result:
         return not self.found and self.delivered_after is not None and self.delivered_after <= COMPLETE_WITHIN
 
 
-def run(payments: int, schedule: Sequence[tuple[float, tuple[str, ...]]], folder: Path, say: Say) -> Result:
-    """Make so many payments under these faults, and return what the checker says."""
+def run(
+    payments: int,
+    schedule: Sequence[tuple[float, tuple[str, ...]]],
+    folder: Path,
+    say: Say,
+    *,
+    failover_seconds: float = 0,
+) -> Result:
+    """Make so many payments under these faults, and return what the checker says.
+
+    Faults of `failover` last for `failover_seconds`, and no process may end in a run with them.
+    """
     with running_receiver() as receiver:
         world = World(folder, receiver.url)
         try:
-            return _run(world, receiver, payments, schedule, say)
+            return _run(world, receiver, payments, schedule, say, failover_seconds)
         finally:
             world.stop()
 
@@ -117,23 +132,27 @@ def _run(
     payments: int,
     schedule: Sequence[tuple[float, tuple[str, ...]]],
     say: Say,
+    failover_seconds: float,
 ) -> Result:
+    if failover_seconds:
+        world.start("events")
     late, refunds = round(payments * LATE_SHARE), round(payments * REFUND_SHARE)
     crowd = Crowd(world.url, world.key, world.chain, payments, late=late, refunds=refunds)
     problems: list[BaseException] = []
 
     def pay() -> None:
         try:
-            crowd.pay_all()
+            crowd.pay_all(threads=2 if failover_seconds else 8)  # faults of a failover last for longer
         except BaseException as problem:
             problems.append(problem)
 
     paying = threading.Thread(target=pay)
     progress = _Progress(world.database_url)
-    faults_at: list[float] = []
+    faults_at: list[tuple[str, float]] = []
     began_at = last_fault_at = time.monotonic()
     paying.start()
     progress.start()
+    processes = world.processes()
     for share, names in schedule:
         while crowd.submitted < share * payments and not problems:
             if time.monotonic() - began_at > max(_LONGEST_SECONDS, payments * _LONGEST_SECONDS_EACH):
@@ -141,7 +160,7 @@ def _run(
             time.sleep(0.01)
         done = checker.count(world.database_url)
         last_fault_at = time.monotonic()
-        faults_at.append(last_fault_at)
+        faults_at.append((", ".join(names), last_fault_at))
         completed = done.payments if done else "?"
         at = f"{last_fault_at - began_at:6.1f} s  {crowd.submitted} submitted, {completed} completed"
         if names[0] in KILLABLE:
@@ -149,6 +168,10 @@ def _run(
             say(f"{at}: killed {', '.join(names)}")
             time.sleep(_DOWN_SECONDS)
             world.restart(*names)
+        elif names[0] in failover.FAULTS:
+            say(f"{at}: {names[0]}")
+            faults_at[-1] = names[0], failover.make(world, names[0], failover_seconds)
+            last_fault_at = time.monotonic()
         else:
             say(f"{at}: {names[0]}")
             world.make(names[0])
@@ -157,6 +180,13 @@ def _run(
     paying.join(_AFTERWARDS_SECONDS)
     progress.end()
     found = [f"a customer could not pay: {problem!r}" for problem in problems]
+    found += [f"{crowd.statuses[500]} calls were answered 500"] if crowd.statuses[500] else []
+    if failover_seconds:
+        ended = {name: ids - world.processes()[name] for name, ids in processes.items()}
+        found += [f"processes of {name} ended: {ids}" for name, ids in ended.items() if ids]
+        if not failover.are_left(world, _LEFT_SECONDS):
+            found.append("a connection to the demoted primary is still open")
+        say(", ".join(f"{name}: {world.log_lines(name)} lines logged" for name in processes))
     found += checker.faults(crowd.customers, world.database_url, world.chain, receiver.received, world.secret)
     return Result(
         payments,
@@ -166,6 +196,7 @@ def _run(
         len(receiver.received) - payments - refunds,
         found,
         progress.recoveries(faults_at),
+        crowd.statuses.total(),
     )
 
 
@@ -188,13 +219,13 @@ class _Progress(threading.Thread):
         self._is_over.set()
         self.join()
 
-    def recoveries(self, faults_at: Sequence[float]) -> list[float]:
+    def recoveries(self, faults_at: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
         """Return how long after each fault the next payment was completed."""
         found = []
-        for fault_at in faults_at:
+        for fault, fault_at in faults_at:
             before = max((count for at, count in self._seen if at <= fault_at), default=0)
             after = [at for at, count in self._seen if at > fault_at and count > before]
-            found += [after[0] - fault_at] if after else []
+            found += [(fault, after[0] - fault_at)] if after else []
         return found
 
 
@@ -215,16 +246,25 @@ def main() -> int:
     """Run the long form and print its figures."""
     payments = int(os.environ.get("PAYMENTS", "1000"))
     folder = Path(tempfile.mkdtemp(prefix="quittance-chaos-"))
-    result = run(payments, SCHEDULE, folder, lambda line: print(line, flush=True))
+    is_failover = os.environ.get("FAULTS") == "failover"
+    result = run(
+        payments,
+        failover.SCHEDULE if is_failover else SCHEDULE,
+        folder,
+        lambda line: print(line, flush=True),
+        failover_seconds=_FAILOVER_SECONDS if is_failover else 0,
+    )
     for line in result.found[:20]:
         print(f"WRONG: {line}")
     print(
-        f"{result.payments} payments, {result.faults_made} faults: {len(result.found)} wrong, "
+        f"{result.payments} payments, {result.calls} calls, {result.faults_made} faults: {len(result.found)} wrong, "
         f"all completed {_seconds(result.completed_after)} and delivered {_seconds(result.delivered_after)} after the "
         f"last fault, {result.sent_again} events sent again"
     )
     if len(result.recoveries) > 1:
-        ordered = sorted(result.recoveries)
+        for fault, seconds in result.recoveries:
+            print(f"{seconds:5.1f} s  {fault}")
+        ordered = sorted(seconds for _, seconds in result.recoveries)
         p50, p95 = statistics.median(ordered), statistics.quantiles(ordered, n=20, method="inclusive")[-1]
         print(
             f"From a fault to the next completed payment: p50 {p50:.1f} s, p95 {p95:.1f} s, "

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ class World:
         self._data = folder / "pg"
         self._children: dict[str, Child] = {}
         self._without_log: set[str] = set()
-        self._redis_port, web_port = free_port(), free_port()
+        self.redis_port, web_port = free_port(), free_port()
         self.url = f"http://127.0.0.1:{web_port}"
         self._node = anvil.start(block_time=1, log=folder / "anvil.log")
         self.chain = LocalChain.prepare(self._node.url, self._node.chain_id)
@@ -78,14 +78,17 @@ class World:
             "DATABASE_POOL_SIZE": "16",
             "EMAIL_URL": "memorymail://",
             "PORT": str(web_port),
+            "EVENTS_PORT": str(free_port()),
             "WEB_CONCURRENCY": "2",
             "WORKER_CONCURRENCY": "2",
         }
         # An address of this machine for this world alone: PostgreSQL's port is then free for it.
         self._database_address = f"127.100.{web_port >> 8}.{web_port & 255}"
-        self._open = ExitStack()
+        self._open, self._lasting = ExitStack(), ExitStack()
+        # The backends of the connections that a demotion left open.
+        self.demoted: set[int] = set()
         self._wire = self._open.enter_context(running_wire((self._database_address, 5432)))
-        self._redis_wire = self._open.enter_context(running_wire(("127.0.0.1", self._redis_port)))
+        self._redis_wire = self._open.enter_context(running_wire(("127.0.0.1", self.redis_port)))
         self.environment["REDIS_URL"] = f"redis://127.0.0.1:{self._redis_wire.port}/0"
         self._start_back_ends()
         self._procfile = dict(
@@ -116,7 +119,7 @@ class World:
     def make(self, fault: str) -> None:
         """Make a fault that is not the death of a process."""
         if fault == FLUSH:
-            redis_client.Redis(port=self._redis_port).flushall()
+            redis_client.Redis(port=self.redis_port).flushall()
         elif fault == STALL:
             # Frozen, not dead: its connections stay open, and nothing comes.
             os.kill(self._node.pid, signal.SIGSTOP)
@@ -140,6 +143,24 @@ class World:
                 self.replace(name)
         else:
             raise ValueError(fault)
+
+    def until_it_stops(self, fault: "AbstractContextManager[None]") -> None:
+        """Begin a fault that lasts to the end."""
+        self._lasting.enter_context(fault)
+
+    def processes(self) -> dict[str, set[int]]:
+        """Return the IDs of the product's processes, by the part that started them. One that ended has none."""
+        shown = subprocess.run(["ps", "-A", "-o", "pgid=,pid="], capture_output=True, text=True, check=True)
+        ids = [(int(group), int(pid)) for group, pid in map(str.split, shown.stdout.splitlines())]
+        return {
+            name: {pid for group, pid in ids if group == child.pid}
+            for name, child in self._children.items()
+            if name not in ("PostgreSQL", "Redis")
+        }
+
+    def log_lines(self, name: str) -> int:
+        """Return how many lines this part has logged."""
+        return len(self._children[name].log.read_text(errors="replace").splitlines())
 
     def replace(self, name: str) -> None:
         """Stop a process as a platform does, by SIGTERM and after its grace by SIGKILL, and start the next one."""
@@ -190,7 +211,7 @@ class World:
         if name == "PostgreSQL":
             self._children[name] = self._postgres()
         elif name == "Redis":
-            self._children[name] = redis.start(None, self._redis_port).child
+            self._children[name] = redis.start(None, self.redis_port).child
         else:
             command = self._procfile[name.split()[0]]
             if name.startswith("beat"):
@@ -219,6 +240,7 @@ class World:
 
     def stop(self) -> None:
         """Kill all of it; nothing that is written from now on counts."""
+        self._lasting.close()
         for child in self._children.values():
             if child.exit_code is None:
                 os.killpg(child.pid, signal.SIGKILL)

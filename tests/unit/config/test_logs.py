@@ -134,7 +134,7 @@ def test_repeated_error_is_logged_once_a_minute_with_its_count() -> None:
 
     assert passes("%s failed", logging.ERROR, "expiry") == "expiry failed"
     assert [passes("%s failed", logging.ERROR, name) for name in ("values", "expiry")] == ["", ""]
-    assert passes("another fault") == "another fault"
+    assert passes("another fault\nwith its stack") == "another fault"
     assert [passes("started", logging.INFO) for _ in range(2)] == ["started"] * 2
     now[0] += 60
     assert passes("%s failed", logging.ERROR, "values") == "values failed (and 2 more since)"

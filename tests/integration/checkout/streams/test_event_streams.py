@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import requests
-from django.db import connection
+from django.db import close_old_connections, connection
 
 from demo.services.process import free_port
 from merchants.models import ApiKey
@@ -15,6 +16,7 @@ from payments.models import PaymentRequest
 from tests.conftest import Api
 from tests.processes import Process, eventually
 from tests.support.checkout.event_stream import EventStream
+from tests.support.operations.read_only import demoted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -149,6 +151,37 @@ def test_streams_survive_the_loss_of_the_listener_connection(
     assert api.post(f"/api/payment-requests/{request_made['id']}/cancel", {}).status_code == 200
     assert json.loads(stream.next().data)["status"] == "cancelled"
     stream.wait_for_end()
+
+
+def test_events_process_leaves_a_demoted_primary(
+    tmp_path: Path, request_made: dict[str, Any], api: Api
+) -> None:
+    before = backends()
+    events = Events(tmp_path / "events.log")
+    try:
+        stream = events.stream(request_made)
+        stream.next()
+        old = backends() - before
+        assert old
+        with demoted(**connection.get_connection_params()):
+            eventually(lambda: not backends() & old, "all its connections are new")
+            cancel = f"/api/payment-requests/{request_made['id']}/cancel"
+            assert api.post(cancel, {}).status_code == 503  # over an old connection of this process
+            close_old_connections()  # as at the end of each request
+            assert api.post(cancel, {}).status_code == 200
+            assert json.loads(stream.next().data)["status"] == "cancelled"
+            stream.wait_for_end()
+    finally:
+        events.process.kill()
+
+
+def backends() -> set[int]:
+    """Return the PIDs of the connections to the test's database."""
+    with psycopg.connect(**connection.get_connection_params()) as own:
+        rows = own.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        return {pid for (pid,) in rows.fetchall()}
 
 
 def test_streams_above_the_maximum_are_rejected(tmp_path: Path, request_made: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from redis import Redis
@@ -14,10 +15,12 @@ from tests.chain import LocalChain
 from tests.processes import Process, beat, eventually, worker
 from tests.support.payments.world import pay, submit
 from tests.support.webhooks.receiver import running_receiver
+from tests.support.wire import running_wire
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery
 
 HEARTBEAT = "quittance:2:worker-heartbeat"  # set after each task
+SENT = "quittance:beat-heartbeat"  # set after beat has sent a task
 
 
 @contextmanager
@@ -51,3 +54,24 @@ def test_worker_survives_a_redis_that_rejects_writes(
         assert all(process.is_running for process in processes)
     client.close()
     server.stop()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_worker_and_beat_leave_a_redis_that_became_a_replica(tmp_path: Path) -> None:
+    old, new = redis_server.start(None), redis_server.start(None)
+    with (
+        running_wire(("127.0.0.1", urlsplit(old.url).port or 0)) as wire,
+        running(tmp_path, f"redis://127.0.0.1:{wire.port}/0") as processes,
+        Redis.from_url(old.url) as replica,
+        Redis.from_url(new.url) as primary,
+    ):
+        eventually(lambda: replica.exists(HEARTBEAT) == 1, "a task has run")
+        # New connections lead to the new primary, and those that are open stay open.
+        wire.upstream = ("127.0.0.1", urlsplit(new.url).port or 0)
+        replica.execute_command("REPLICAOF", "127.0.0.1", "1")
+        eventually(lambda: primary.exists(SENT) == 1, "beat sends tasks to the new primary")
+        primary.delete(HEARTBEAT)
+        eventually(lambda: primary.exists(HEARTBEAT) == 1, "tasks run from there")
+        assert all(process.is_running for process in processes)
+    old.stop()
+    new.stop()
