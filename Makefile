@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Dozens of processes start during the tests: each would compile all of the source again.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test vitest test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve restore-drill upgrade-drill audit sbom chaos
+.PHONY: help run test vitest test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve restore-drill upgrade-drill audit sbom chaos simulate
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -48,7 +48,12 @@ help:
 	@echo "make upgrade-drill   upgrades from the last release, or from PREVIOUS, under traffic and counts failed requests"
 	@echo "make audit  asks the advisory databases of PyPI and npm about every pinned package"
 	@echo "make sbom   writes the bill of materials (CycloneDX) to .local/sbom"
+<<<<<<< HEAD
 	@echo "make chaos  1,000 payments while processes are killed and nodes stall (five minutes; PAYMENTS=10000 for more, FAULTS=failover for a PostgreSQL and a Redis that reject writes)"
+=======
+	@echo "make chaos  1,000 payments while processes are killed and nodes stall (five minutes; PAYMENTS=10000 for more)"
+	@echo "make simulate  200 random histories of workers that crash, lose connections and stall (SEEDS=2000; SEED=7 repeats one, step by step)"
+>>>>>>> t4-simulator
 	@echo "make lock   compiles requirements*.in to requirements*.txt"
 	@echo "make pictures   takes the screenshots in docs/images from the tests of the checkout's states"
 	@echo "make frontend   builds the checkout's script, the demo wallet, the test contracts and the TypeScript client"
@@ -137,6 +142,9 @@ $(AUDIT): requirements-audit.txt | $(INSTALLED)
 
 chaos: $(INSTALLED)
 	@$(BIN)/python -m tests.integration.chaos.run
+
+simulate: $(INSTALLED)
+	@$(BIN)/python -m tests.integration.simulation.run
 
 lock: $(INSTALLED)
 	for name in requirements requirements-tracing requirements-dev requirements-audit; do \

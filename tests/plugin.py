@@ -21,7 +21,7 @@ from demo.services import redis
 from demo.services.process import stop_all
 from tests import migrated
 
-_SETTINGS = {
+SETTINGS = {
     "SECRET_KEY": "only-for-tests-" + "0123456789" * 5,
     "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
     "DEBUG": "false",
@@ -50,7 +50,7 @@ _FOLDER = re.compile(r"quittance-tests-([0-9]+)-\w+")
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests() -> Iterator[None]:
     """Set the environment, unless the caller did."""
-    for name, value in _SETTINGS.items():
+    for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     home = _home()
     # What the process that started this one set is that one's own pair.

@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import Error, connection, transaction
 from psycopg import sql
 
 from config.backoff import doubled
@@ -49,12 +49,17 @@ class _Notification:
 
     def __call__(self) -> None:
         """Send it in a transaction of its own that doesn't wait for the disk: losing it only costs time."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, payload)"
-                " FROM unnest(%s::text[]) AS payload",
-                [self.channel.value, list(self.payloads)],
-            )
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, payload)"
+                    " FROM unnest(%s::text[]) AS payload",
+                    [self.channel.value, list(self.payloads)],
+                )
+        except Error:
+            # The change is committed. Django's `robust=True` would log this by a name that an instance doesn't have,
+            # and raise AttributeError.
+            logger.warning("a notification on %s could not be sent", self.channel, exc_info=True)
 
 
 def notify(channel: Channel, *payloads: str) -> None:
@@ -68,7 +73,7 @@ def notify(channel: Channel, *payloads: str) -> None:
     notification = _Notification(channel, payloads or ("",))
     savepoints = set(connection.savepoint_ids)
     if not any(entry[:2] == (savepoints, notification) for entry in connection.run_on_commit):
-        transaction.on_commit(notification, robust=True)
+        transaction.on_commit(notification)
 
 
 class Listener:

@@ -10,6 +10,7 @@ from pytest_django import Settings
 
 from config.due_work import listening
 from config.due_work.listening import Channel, Listener, notify
+from merchants.models import Merchant
 from tests.processes import eventually
 from tests.support.operations.read_only import demoted
 
@@ -72,6 +73,20 @@ def test_rolled_back_transaction_sends_no_notification(heard: Heard) -> None:
         notify(Channel.REQUESTS, "never")
         transaction.set_rollback(True)
     assert heard.nothing_more()
+
+
+def test_notification_that_fails_after_the_commit_raises_nothing(
+    merchant: Merchant, caplog: pytest.LogCaptureFixture
+) -> None:
+    with transaction.atomic():
+        Merchant.objects.filter(pk=merchant.pk).update(name="Changed")
+        # The first of the functions that run after the commit loses the connection.
+        transaction.on_commit(lambda: connection.connection.close())
+        notify(Channel.REQUESTS, "one")
+    connection.close()
+    merchant.refresh_from_db()
+    assert merchant.name == "Changed"
+    assert "a notification on quittance_requests could not be sent" in caplog.text
 
 
 def test_a_lost_connection_is_a_gap_and_is_made_again(heard: Heard) -> None:

@@ -1,0 +1,113 @@
+"""The simulation's PostgreSQL: its clock, a journal of all changes of status, and empty tables for each history."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+import psycopg
+from django.apps import apps
+from django.db import connection
+
+from tests.integration.simulation.environment import CLOCK
+
+# The schema is searched before pg_catalog: `statement_timestamp()` in a statement is then the simulated time. The
+# sequence that it reads is outside of all transactions, as a clock is.
+OPTIONS = (
+    "-c search_path=simulated,public,pg_catalog "
+    # Statements must not depend on the histories before: no generic plans, and no timeouts in real time.
+    "-c plan_cache_mode=force_custom_plan -c deadlock_timeout=10min -c synchronous_commit=off"
+)
+SERVER = {"autovacuum": "off"}
+_CLOCK_FUNCTION = """
+    CREATE FUNCTION simulated.{name}() RETURNS timestamptz LANGUAGE sql STABLE
+    AS $$ SELECT timestamptz 'epoch' + last_value * interval '1 microsecond' FROM simulated.clock $$;
+"""
+_JOURNAL = """
+    CREATE TABLE simulated.journal (id bigserial, name text, key text, old text, new text);
+    CREATE FUNCTION simulated.note() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        INSERT INTO simulated.journal (name, key, old, new)
+        SELECT TG_ARGV[0], NEW.id::text, to_jsonb(OLD) ->> TG_ARGV[1], to_jsonb(NEW) ->> TG_ARGV[1];
+        RETURN NULL;
+    END $$;
+"""
+_JOURNALED = (
+    ("payment", "status", "payments_payment"),
+    ("reorged", "reorged", "payments_payment"),
+    ("request", "status", "payments_paymentrequest"),
+    ("delivery", "status", "webhooks_delivery"),
+)
+_TRIGGER = """
+    CREATE TRIGGER simulated_{name} AFTER UPDATE OF {column} ON {table} FOR EACH ROW
+    WHEN (OLD.{column} IS DISTINCT FROM NEW.{column}) EXECUTE FUNCTION simulated.note('{name}', '{column}');
+"""
+# Set up once for all histories, and never changed by one.
+_KEPT = ("merchants_", "chains_", "django_", "auth_")
+
+
+class Database:
+    """The simulation's own view of the database, past the product's connections."""
+
+    def __init__(self, url: str) -> None:
+        self._session = psycopg.connect(url, autocommit=True)
+        self._is_set_up = False
+
+    def set_up(self) -> None:
+        """Add the clock and the journal to the migrated database."""
+        statements = ["CREATE SCHEMA simulated; CREATE SEQUENCE simulated.clock;", _JOURNAL]
+        for name in ("statement_timestamp", "clock_timestamp", "transaction_timestamp", "now"):
+            statements.append(_CLOCK_FUNCTION.format(name=name))
+        for name, column, table in _JOURNALED:
+            statements.append(_TRIGGER.format(name=name, column=column, table=table))
+        for statement in statements:
+            self._session.execute(statement)
+        self.tell_time()
+
+    def close(self) -> None:
+        self._session.close()
+
+    def tell_time(self) -> None:
+        """Set PostgreSQL's clock to the simulation's."""
+        microseconds = round(CLOCK.time.timestamp() * 1_000_000)
+        self._session.execute("SELECT setval('simulated.clock', %s)", [microseconds])
+
+    def is_blocked(self, pid: int) -> bool:
+        """Whether the session waits for a lock that another one holds."""
+        return bool(self.blockers(pid))
+
+    def blockers(self, pid: int) -> list[int]:
+        """Return the sessions that hold, or wait before it for, what this one waits for."""
+        [(pids,)] = self._session.execute("SELECT pg_blocking_pids(%s)", [pid]).fetchall()
+        return list(pids)
+
+    def empty(self) -> None:
+        """Empty the tables of a history, and begin their sequences again: plans and keys are as in the first one."""
+        tables = [
+            model._meta.db_table
+            for model in apps.get_models()
+            if model._meta.managed and not model._meta.db_table.startswith(_KEPT)
+        ]
+        names = ["simulated.journal", *sorted({*tables} - {"webhooks_endpoint"})]
+        # Most are empty, and TRUNCATE writes a new file for each.
+        filled = self.rows(
+            " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT FROM {name})" for name in names)  # noqa: S608
+        )
+        if filled:
+            self._session.execute(
+                f"TRUNCATE {', '.join(name for (name,) in filled)} RESTART IDENTITY CASCADE"
+            )
+        self._session.execute(
+            "UPDATE webhooks_endpoint SET failing_since = NULL, warned_at = NULL, is_enabled = true"
+        )
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        with closing(self._session.execute(query, values)) as cursor:
+            return cursor.fetchall()
+
+
+def use_without_pool() -> None:
+    """Let each thread have a connection of its own, with the simulation's options."""
+    options = connection.settings_dict["OPTIONS"]
+    options.pop("pool", None)
+    options["options"] = OPTIONS

@@ -1,0 +1,52 @@
+"""Defects that the simulator must find, each planted in a copy of one function of the product."""
+
+import uuid
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+
+from django.db import transaction
+
+from payments.models import Lookup, Payment
+from payments.verification import storing
+from payments.verification.consumption import Consumption, store_credits
+from webhooks.events import NewEvent, record_events
+
+
+def claim_guard() -> None:
+    """Store results without the claim: also those of a worker that lost its lease."""
+
+    def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
+        rows = Lookup.of(ids).select_for_update(no_key=True).order_by("pk")
+        held = {each.payment_id: each.next_check_at for each in rows}
+        open_ = Payment.objects.filter(pk__in=held, status=Payment.Status.PROCESSING)
+        return {pk: held[pk] for pk in open_.order_by("pk").values_list("pk", flat=True)}
+
+    _plant("lock_held", lock_held)
+
+
+def consumption_outside() -> None:
+    """Consume transfers after the transaction that credits them."""
+
+    def after(consumptions: Sequence[Consumption]) -> None:
+        transaction.on_commit(lambda: store_credits(consumptions))
+
+    _plant("store_credits", after)
+
+
+def event_outside() -> None:
+    """Record events after the transaction of the change that they describe."""
+
+    def record(new: Sequence[NewEvent]) -> None:
+        with transaction.atomic():
+            record_events(new)
+
+    _plant("record_events", lambda new: transaction.on_commit(lambda: record(new)))
+
+
+def _plant(name: str, defect: Callable[..., object]) -> None:
+    setattr(storing, name, defect)
+
+
+MUTANTS: dict[str, Callable[[], None]] = {
+    each.__name__: each for each in (claim_guard, consumption_outside, event_outside)
+}

@@ -1,0 +1,139 @@
+"""Simulate histories: `python -m tests.integration.simulation.run`, or `make simulate`.
+
+`SEEDS=1000` is how many (200), `FIRST=0` the first of them, `PROCESSES=2` in how many processes. `SEED=7` runs that
+one alone and prints each of its steps. `MUTANT=event_outside` plants a defect and stops at the first history that
+finds it. Exit status 1 if anything was found; each line that says so has the seed.
+"""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+_WORKERS, _WEBS = 3, 2
+
+
+def main() -> int:
+    """Run the seeds that the environment names."""
+    if "SIMULATED_SEEDS" in os.environ:
+        _simulate([int(seed) for seed in os.environ["SIMULATED_SEEDS"].split(",")])
+        return 0
+    if "SEED" in os.environ:
+        seeds, processes = [int(os.environ["SEED"])], 1
+    else:
+        first, count = int(os.environ.get("FIRST", "0")), int(os.environ.get("SEEDS", "200"))
+        seeds, processes = list(range(first, first + count)), int(os.environ.get("PROCESSES", "2"))
+    wrong = done = steps = completed = 0
+    for result in results(seeds, processes, is_verbose="SEED" in os.environ):
+        done, steps, completed = done + 1, steps + result["steps"], completed + result["completed"]
+        if result["found"] or len(seeds) == 1:
+            print(f"seed {result['seed']}: {result['steps']} steps, digest {result['digest']}", flush=True)
+        for line in result["found"]:
+            print(f"WRONG with SEED={result['seed']}: {line}", flush=True)
+        wrong += bool(result["found"])
+        if len(seeds) > 1 and done % 20 == 0:
+            print(f"{done} of {len(seeds)} histories", flush=True)
+    print(f"{done} histories, {steps} steps, {completed} payments completed amid them: {wrong} wrong")
+    if done < len(seeds) and "MUTANT" not in os.environ:
+        print(f"{len(seeds) - done} histories did not end")
+        return 1
+    return 1 if wrong else 0
+
+
+def results(seeds: list[int], processes: int, *, is_verbose: bool = False) -> Iterator[dict[str, Any]]:
+    """Simulate the seeds in several processes; yield what each history came to, as they end."""
+    shares = [share for place in range(processes) if (share := seeds[place::processes])]
+    ended: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+    for share in shares:
+        Thread(target=_run, args=(share, ended, is_verbose), daemon=True).start()
+    for _ in shares:
+        while (result := ended.get()) is not None:
+            yield result
+
+
+def _run(seeds: list[int], ended: "SimpleQueue[dict[str, Any] | None]", is_verbose: bool) -> None:
+    environment = {
+        **os.environ,
+        # The order of a set of strings is the order of some statements.
+        "PYTHONHASHSEED": "0",
+        "SIMULATED_SEEDS": ",".join(map(str, seeds)),
+        "SIMULATED_STEPS": "1" if is_verbose else "",
+    }
+    command = [sys.executable, "-m", "tests.integration.simulation.run"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
+        for line in child.stdout or ():
+            if line.startswith("{"):
+                ended.put(json.loads(line))
+            else:
+                print(line, end="", flush=True)
+    ended.put(None)
+
+
+def _simulate(seeds: list[int]) -> None:
+    """Run these histories in this process, and print what each came to as a line of JSON."""
+    from demo.services.process import stop_all
+    from tests import migrated
+    from tests.plugin import SETTINGS
+
+    with tempfile.TemporaryDirectory(prefix="quittance-simulation-") as folder:
+        os.environ |= {
+            **SETTINGS,
+            "REDIS_URL": "redis://127.0.0.1:9/0",  # named, and not used
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        }
+        try:
+            server = migrated.start(Path(folder) / "pg")
+            os.environ["DATABASE_URL"] = server.url.replace("/quittance?", f"/{migrated.TEMPLATE}?")
+            _simulate_here(seeds)
+        finally:
+            stop_all()
+
+
+def _simulate_here(seeds: list[int]) -> None:
+    import psycopg  # noqa: F401 - measures its timeouts in real time
+
+    from tests.integration.simulation import environment
+
+    environment.seed_chance(0)
+    environment.install(sleep=lambda _: None)
+
+    import django
+    from django.conf import settings
+
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    django.setup()
+
+    from tests.integration.simulation import database, mutants, stage, work
+    from tests.integration.simulation.actors import Actor
+    from tests.integration.simulation.history import History, Logged
+
+    logged = Logged()
+    logging.root.handlers = [logged]
+    logging.root.setLevel(logging.ERROR)
+    database.use_without_pool()
+    own = database.Database(os.environ["DATABASE_URL"])
+    own.set_up()
+    work.use_simulated_heartbeat()
+    shared = stage.set_up()
+    mutant = os.environ.get("MUTANT")
+    if mutant:
+        mutants.MUTANTS[mutant]()
+    workers = [Actor(f"worker {number + 1}") for number in range(_WORKERS)]
+    webs = [Actor(f"web {number + 1}") for number in range(_WEBS)]
+    say = print if os.environ["SIMULATED_STEPS"] else None
+    for seed in seeds:
+        result = History(seed, shared, workers, webs, own, logged, say).run()
+        print(json.dumps(result.__dict__), flush=True)
+        if result.found and mutant:
+            break
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""Which process goes on next, what happens to it, and when: all from one source of random numbers."""
+
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from tests.integration.simulation.actors import Actor, Fault
+from tests.integration.simulation.database import Database
+from tests.integration.simulation.environment import CLOCK
+
+
+class Deadlock(Exception):
+    """Processes wait for one another's locks."""
+
+
+class Trace:
+    """The steps of a history, and a digest of them."""
+
+    def __init__(self, say: Callable[[str], None] | None = None) -> None:
+        self._digest = hashlib.sha256()
+        self._say = say
+        self.steps = 0
+
+    def note(self, step: str) -> None:
+        """Add a step, with the time at which it begins."""
+        line = f"{CLOCK.elapsed:12.3f} {step}"
+        self._digest.update(line.encode() + b"\n")
+        self.steps += 1
+        if self._say is not None:
+            self._say(line)
+
+    @property
+    def digest(self) -> str:
+        return self._digest.hexdigest()[:16]
+
+
+class Scheduler:
+    """Lets actors go on, one at a time."""
+
+    def __init__(
+        self, actors: Sequence[Actor], database: Database, chance: random.Random, trace: Trace
+    ) -> None:
+        self._actors = actors
+        self._database = database
+        self._chance = chance
+        self.trace = trace
+
+    def ready(self) -> list[Actor]:
+        """Return the actors that can go on: they have a job and wait for no lock."""
+        return [each for each in self._actors if not each.is_idle and not each.is_blocked]
+
+    def idle(self) -> list[Actor]:
+        """Return the actors without a job."""
+        return [each for each in self._actors if each.is_idle]
+
+    def step(self, actor: Actor, fault: Fault | None = None) -> None:
+        """Let the actor go on to its next stop; then also those whose locks that released."""
+        self.trace.note(f"{actor.name}: [{actor.result}] {fault + ' ' if fault else ''}{actor.at}")
+        actor.go(fault, self._database.is_blocked)
+        for other in self._actors:
+            if other.is_blocked and other is not actor:
+                other.settle(self._database.is_blocked)
+        if actor.is_blocked:
+            self.trace.note(f"{actor.name}: waits for a lock")
+            self._require_no_cycle(actor)
+
+    def finish(self) -> None:
+        """Let all jobs end, in a random order."""
+        while ready := self.ready():
+            self.step(self._chance.choice(ready))
+        if len(self.idle()) < len(self._actors):
+            raise Deadlock("processes wait for locks that none of them will release")
+
+    def forward(self, seconds: float) -> None:
+        """Let time pass."""
+        CLOCK.forward(timedelta(seconds=round(seconds, 3)))
+        self._database.tell_time()
+        self.trace.note("the clock")
+
+    def _require_no_cycle(self, first: Actor) -> None:
+        blocked = {each.pid: each for each in self._actors if each.is_blocked}
+        seen: set[int] = set()
+        waiting = [first.pid]
+        while waiting:
+            for pid in self._database.blockers(waiting.pop()):
+                if pid == first.pid:
+                    stops = "; ".join(f"{each.name} at {each.at}" for each in blocked.values())
+                    raise Deadlock(f"a deadlock: {stops}")
+                if pid in blocked and pid not in seen:
+                    seen.add(pid)
+                    waiting.append(pid)

@@ -1,0 +1,93 @@
+"""The jobs of a worker process: the product's queues, each for one batch, as their runners call them."""
+
+import random
+from collections.abc import Callable
+from functools import partial
+
+from django.utils import timezone
+
+from config.due_work import leases
+from config.due_work.leases import Lease
+from payments.discovery.search import chains_to_search, search_chain
+from payments.requests.lifecycle import expire_due
+from payments.swaps import deliveries
+from payments.verification.engine import verify_due
+from payments.verification.finality import FINALITY, check_finality
+from payments.verification.leasing import LOOKUPS
+from payments.waking.on_new_heads import make_due
+from tests.integration.simulation.actors import Actor, Job, current
+from tests.integration.simulation.outside import Nodes, Receiver
+from webhooks.dispatch.delivery import attempt
+from webhooks.dispatch.dispatcher import Dispatcher, _next
+
+_OFTEN = ("verify", "verify", "verify", "verify", "send", "send", "send", "finality", "search", "expire")
+
+
+class Heartbeat:
+    """Renews the leases of one process when the simulation says so, instead of every few seconds."""
+
+    def keep(self, lease: Lease) -> None:
+        actor = current()
+        if actor is not None and not lease.is_over:
+            actor.leases.append(lease)
+
+    def release(self, lease: Lease) -> None:
+        actor = current()
+        if actor is not None and lease in actor.leases:
+            actor.leases.remove(lease)
+
+
+def use_simulated_heartbeat() -> None:
+    """Replace the heartbeat's thread."""
+    leases._heartbeat = Heartbeat()  # type: ignore[assignment]
+
+
+def beat(actor: Actor) -> None:
+    """Renew what this process leases, as its heartbeat does."""
+    for lease in actor.leases:
+        if not lease.is_over:
+            lease.renew()
+
+
+class _OneThread(Dispatcher):
+    """The dispatcher with all its work in the calling thread: lease, send one after the other, store."""
+
+    def _start(self) -> None:
+        pass
+
+    def run(self) -> int:
+        """Send what is due once; return how many deliveries that were."""
+        count = self.nudge()
+        ended = []
+        while (claim := _next(self._waiting)) is not None:
+            ended.append(self._attempt(claim) if claim.is_held else claim)
+        self._store(ended)
+        return count
+
+
+def jobs(nodes: Nodes, receiver: Receiver) -> dict[str, Callable[[], int]]:
+    """Return what a worker process does for each queue: one batch, and how much that was."""
+
+    def send() -> int:
+        return _OneThread(4, attempt=partial(attempt, sender=receiver)).run()
+
+    def verify() -> int:
+        return sum(verify_due(each, swaps=deliveries, client=nodes) for each in LOOKUPS.lanes(timezone.now()))
+
+    def finality() -> int:
+        return sum(check_finality(each, client=nodes) for each in FINALITY.lanes(timezone.now()))
+
+    def search() -> int:
+        return sum(search_chain(each, client=nodes) for each in chains_to_search(timezone.now()))
+
+    return {"verify": verify, "finality": finality, "search": search, "send": send, "expire": expire_due}
+
+
+def new_block(chain_id: int) -> Job:
+    """Return the job of the process that sees a new block."""
+    return partial(make_due, chain_id)
+
+
+def choose(chance: random.Random) -> str:
+    """Return the queue that a worker works on next."""
+    return chance.choice(_OFTEN)
