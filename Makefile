@@ -48,12 +48,8 @@ help:
 	@echo "make upgrade-drill   upgrades from the last release, or from PREVIOUS, under traffic and counts failed requests"
 	@echo "make audit  asks the advisory databases of PyPI and npm about every pinned package"
 	@echo "make sbom   writes the bill of materials (CycloneDX) to .local/sbom"
-<<<<<<< HEAD
 	@echo "make chaos  1,000 payments while processes are killed and nodes stall (five minutes; PAYMENTS=10000 for more, FAULTS=failover for a PostgreSQL and a Redis that reject writes)"
-=======
-	@echo "make chaos  1,000 payments while processes are killed and nodes stall (five minutes; PAYMENTS=10000 for more)"
 	@echo "make simulate  200 random histories of workers that crash, lose connections and stall (SEEDS=2000; SEED=7 repeats one, step by step)"
->>>>>>> t4-simulator
 	@echo "make lock   compiles requirements*.in to requirements*.txt"
 	@echo "make pictures   takes the screenshots in docs/images from the tests of the checkout's states"
 	@echo "make frontend   builds the checkout's script, the demo wallet, the test contracts and the TypeScript client"
