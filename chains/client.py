@@ -11,6 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
+from chains.facts.blocks import Block as Block
+from chains.facts.proposals import Proposal, ProposalSearch
 from chains.facts.searches import Discovery as Discovery
 from chains.facts.searches import LoggedWords
 from chains.facts.searches import SearchLimits as SearchLimits
@@ -90,15 +92,6 @@ class Transfer:
     @property
     def claimable_amount(self) -> int:
         return self.amount if self.claimable is None else self.claimable
-
-
-@dataclass(frozen=True)
-class Block:
-    """The block (on Solana the slot) that contains a transaction; `time` is the block's timestamp, in UTC."""
-
-    number: int
-    hash: str
-    time: datetime
 
 
 @dataclass(frozen=True)
@@ -374,6 +367,18 @@ class ChainClient(Protocol):
         """Return the hash of the sender's transaction with this nonce, mined or waiting; None if no node knows.
 
         A hint, not proof: one node's response is enough.
+        """
+
+    def may_return_proposals(self, account: str) -> bool:
+        """Return whether this account's wallet may return a proposal's id instead of a hash; see `Proposal`.
+
+        True for an account with code, and for one that never sent a transaction: it may not be deployed yet.
+        """
+
+    def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:
+        """Search for the transactions that executed these proposals, mined up to `until_block`.
+
+        The work of one call is bounded; the next call continues at each proposal's next block.
         """
 
     def is_signed_by(self, address: str, message: str, signature: str, *, also_at: int | None = None) -> bool:

@@ -42,8 +42,10 @@ def payments_overdue(now: datetime) -> float:
     """Seconds since the longest overdue payment was due for its next check; 0 if none is."""
     due = Lookup.objects.filter(is_simulated=False, next_check_at__isnull=False)
     oldest = due.aggregate(oldest=Min("next_check_at"))["oldest"]
+    searched = Lookup.objects.filter(is_simulated=False, proposal_check_at__isnull=False)
+    proposed = searched.aggregate(oldest=Min("proposal_check_at"))["oldest"]
     polled = Swap.objects.filter(next_poll_at__isnull=False).aggregate(oldest=Min("next_poll_at"))["oldest"]
-    return max(_seconds_since(oldest, now), _seconds_since(polled, now))
+    return max(_seconds_since(each, now) for each in (oldest, proposed, polled))
 
 
 def expiry_overdue(now: datetime) -> float:

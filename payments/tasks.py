@@ -37,6 +37,12 @@ def wake_discovery() -> int:
 
 
 @shared_task
+def wake_proposals() -> int:
+    """Wake the search for the executions of proposals that wallets returned instead of hashes."""
+    return workers.PROPOSING.nudge()
+
+
+@shared_task
 def wake_values() -> int:
     """Wake the valuation of completed payments in their merchants' reporting currencies."""
     return workers.VALUATION.nudge()

@@ -17,6 +17,7 @@ from config.due_work.runner import Runner, Ticker, stop_all
 from payments.discovery.search import chains_to_search, search_chain
 from payments.prices.late_payments import LATE_MAILS, mail_merchants
 from payments.prices.values import VALUES, value_due
+from payments.proposals.search import PROPOSALS, search_due
 from payments.swaps import deliveries
 from payments.swaps.following import SWAPS, follow_provider
 from payments.verification.engine import verify_due
@@ -37,12 +38,13 @@ VERIFICATION: Runner[int] = Runner(
 FOLLOWING: Runner[str] = Runner("follow", follow_provider, lanes=lambda: SWAPS.lanes(timezone.now()))
 FINALIZATION: Runner[int] = Runner("finality", check_finality, lanes=lambda: FINALITY.lanes(timezone.now()))
 DISCOVERY: Runner[int] = Runner("discover", search_chain, lanes=lambda: chains_to_search(timezone.now()))
+PROPOSING: Runner[int] = Runner("propose", search_due, lanes=lambda: PROPOSALS.lanes(timezone.now()))
 VALUATION: Runner[None] = Runner("value", lambda _: value_due(), lanes=lambda: VALUES.lanes(timezone.now()))
 MAILING: Runner[None] = Runner(
     "mail", lambda _: mail_merchants(), lanes=lambda: LATE_MAILS.lanes(timezone.now())
 )
 RUNNERS: tuple[Runner[Any], ...] = (
-    VERIFICATION, FOLLOWING, FINALIZATION, DISCOVERY, VALUATION, MAILING, DELIVERIES,
+    VERIFICATION, FOLLOWING, FINALIZATION, DISCOVERY, PROPOSING, VALUATION, MAILING, DELIVERIES,
 )  # fmt: skip
 
 _WATCHER = HeadWatcher()

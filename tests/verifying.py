@@ -11,6 +11,7 @@ from chains.families import get_client
 from config.due_work.leases import Lease
 from payments.discovery import search
 from payments.models import Lookup
+from payments.proposals import search as proposals
 from payments.providers.registry import get_provider
 from payments.swaps import deliveries, following
 from payments.verification import engine, finality, leasing
@@ -47,3 +48,9 @@ def check_finality(*, client: Any = get_client, now: Clock = timezone.now) -> in
 def discover_due(*, client: Any = get_client, now: Clock = timezone.now) -> int:
     """Search each chain that is due; return how many payments were found."""
     return sum(search.search_chain(each, client=client, now=now) for each in search.chains_to_search(now()))
+
+
+def search_proposals(*, client: Any = get_client, now: Clock = timezone.now) -> int:
+    """Search each chain for a batch of its due proposals; return how many there were."""
+    chains = proposals.PROPOSALS.lanes(now())
+    return sum(proposals.search_due(each, client=client, now=now) for each in chains)

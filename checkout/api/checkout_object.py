@@ -47,6 +47,7 @@ _PAYMENT: dict[str, Any] = {
     **{name: value for name, value in examples.PAYMENT.items() if name not in ("from_address", "value")},
     "is_seen": True,
     "is_bound": True,
+    "is_awaiting_signers": False,
     "likely_failure": None,
 }
 _MERCHANTS_OWN = {
@@ -150,6 +151,13 @@ class CheckoutPayment(PaymentFields, kw_only=True):
             "such a payment is a reason not to pay again."
         ),
     ]
+    is_awaiting_signers: Annotated[
+        bool,
+        doc(
+            "Whether `transaction_hash` is the id of a contract account's proposal that its signers still have to "
+            "execute. The request can be paid in other ways meanwhile."
+        ),
+    ]
     likely_failure: Annotated[
         FailureCodeText | None,
         doc(
@@ -164,6 +172,7 @@ def checkout_payment(payment: Payment) -> CheckoutPayment:
         payment,
         is_seen=payment.lookup.is_seen,
         is_bound=payment.is_bound,
+        is_awaiting_signers=payment.lookup.is_awaited,
         likely_failure=payment.likely_failure or None,
     )
 
@@ -269,6 +278,6 @@ def _poll_in_ms(request: PaymentRequest, payments: list[Payment], is_final: bool
     """Return the polling interval: about one block while a payment is open."""
     if is_final:
         return _FINAL_POLL_MS
-    if any(payment.is_open for payment in payments):
+    if any(payment.is_open and not payment.lookup.is_awaited for payment in payments):
         return min(max(request.chain.block_time_ms, _FASTEST_POLL_MS), _IDLE_POLL_MS)
     return _IDLE_POLL_MS

@@ -20,6 +20,8 @@ class PaymentWarning(StrEnum):
     """No node knows it: it was mistyped, made up, sent on another network, or has not spread yet."""
     UNBOUND = "unbound"
     "Nothing links it to the request yet: no worker has checked it, or a node that knows it can't decide."
+    SIGNERS = "signers"
+    "Other signers of the wallet still have to execute it."
     UNPAID = "unpaid"
     "It paid nothing to the request, or its block is not deep enough yet to confirm that it paid nothing."
 
@@ -45,6 +47,8 @@ def warning_for(payment: dict[str, Any]) -> PaymentWarning | None:
     if payment["status"] == Payment.Status.COMPLETED or is_under_way(payment):
         return None
     code = failure_of(payment)
+    if payment["is_awaiting_signers"] and code is None:
+        return PaymentWarning.SIGNERS
     # While the payment is pending, no worker has checked it.
     is_missing = not payment["is_seen"] and payment["status"] != Payment.Status.PENDING
     if code == FailureCode.TRANSACTION_NOT_FOUND or (code is None and is_missing):

@@ -297,7 +297,8 @@ class CheckoutViewSet(viewsets.ViewSet):
             "again is safe, and a transaction that speeds up a payment continues that payment. Each client address "
             "can have at most 5 open payments of a request. A request accepts at most 30 public submissions in total; "
             "hashes that no node knows and transactions older than the request don't count toward these. Neither limit "
-            "rejects a transaction that is bound to the request."
+            "rejects a transaction that is bound to the request.\n\nWith the `route_id` of a contract account, an id "
+            "that its wallet returned instead of a hash is followed to its execution: at most 3 of a request at a time."
         ),
         path=_REQUEST,
         body=SubmitPaymentSerializer,

@@ -24,6 +24,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"expires": 20},
     },
     "wake discovery": {"task": "payments.tasks.wake_discovery", "schedule": 5.0, "options": {"expires": 10}},
+    "wake proposals": {"task": "payments.tasks.wake_proposals", "schedule": 5.0, "options": {"expires": 10}},
     "expire requests": {
         "task": "payments.tasks.expire_requests",
         "schedule": 2.0,

@@ -31,8 +31,8 @@ class PaymentFields(Answer, kw_only=True):
         str,
         Choices(Payment.Status.choices),
         doc(
-            "`pending` until a worker checks it, `processing` during verification, then `completed` or `failed`. "
-            "`pending` again after a retry."
+            "`pending` until a worker checks it or, for a contract account's proposal, until its signers execute it; "
+            "`processing` during verification, then `completed` or `failed`. `pending` again after a retry."
         ),
     ]
     type: Annotated[
@@ -42,10 +42,18 @@ class PaymentFields(Answer, kw_only=True):
         ),
     ]
     chain_id: Annotated[int, doc("The chain of the customer's transaction.")]
-    transaction_hash: Annotated[str, doc("The hash of the customer's transaction.")]
+    transaction_hash: Annotated[
+        str,
+        doc(
+            "The hash of the customer's transaction; until it is executed, the id of a contract account's proposal."
+        ),
+    ]
     replaced_hashes: Annotated[
         list[NonEmpty],
-        doc("Earlier transactions that this one replaced with the same effect (speed-ups), oldest first."),
+        doc(
+            "Earlier transactions that this one replaced with the same effect (speed-ups), and the id of the proposal "
+            "that it executed, oldest first."
+        ),
     ]
     token: Annotated[TokenObject | None, doc("The token that the customer sent; null until known.")]
     amount: Annotated[AmountObject | None, doc("The amount of `token` that was sent; null until known.")]

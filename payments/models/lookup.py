@@ -26,6 +26,13 @@ class Lookup(models.Model):
     - `merchant`: the request's, so that merchants take turns. `is_simulated`: the sandbox made the transaction, and no
       node knows it.
 
+    Of a transaction whose id the wallet returned instead of a hash (see `chains.facts.proposals`):
+
+    - `proposal_id`, `proposal_account`: the id, and the contract account that executes it.
+    - `proposal_check_at`: when the execution is searched for next; null if it is not searched for. The payment is
+      `pending` until then, and nothing else is due. `proposal_block`: the next block to search, null before the first
+      search.
+
     What the nodes returned:
 
     - `seen_at`: when a node first knew the transaction.
@@ -50,6 +57,11 @@ class Lookup(models.Model):
     claim_id = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
+
+    proposal_id = models.CharField(max_length=66, blank=True, default="", db_default="")
+    proposal_account = models.CharField(max_length=64, blank=True, default="", db_default="")
+    proposal_check_at = models.DateTimeField(null=True, blank=True)
+    proposal_block = models.BigIntegerField(null=True, blank=True)
 
     seen_at = models.DateTimeField(null=True, blank=True)
     block_number = models.BigIntegerField(null=True, blank=True)
@@ -85,6 +97,11 @@ class Lookup(models.Model):
                 fields=("finality_check_at",),
                 condition=Q(finality_check_at__isnull=False),
                 name="lookup_due_at_finality",
+            ),
+            models.Index(
+                fields=("proposal_check_at",),
+                condition=Q(proposal_check_at__isnull=False),
+                name="lookup_due_for_proposal",
             ),
             models.Index(
                 fields=("transaction_hash",),
@@ -127,6 +144,11 @@ class Lookup(models.Model):
         return not self.is_delivery or (
             (self.chain_id, self.transaction_hash) == (payment.chain_id, payment.transaction_hash)
         )
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether other signers still have to execute it: it is searched for by its id."""
+        return self.proposal_check_at is not None
 
     @property
     def is_seen(self) -> bool:

@@ -278,6 +278,7 @@ class Payment(models.Model):
         delivery = getattr(swap, "delivery", None)
         times = (
             self.lookup.next_check_at,
+            self.lookup.proposal_check_at,
             swap.next_poll_at if swap is not None else None,
             delivery.next_check_at if delivery is not None else None,
         )
@@ -285,9 +286,13 @@ class Payment(models.Model):
 
     @property
     def explorer_url(self) -> str | None:
-        """The transaction's page on the chain's explorer, if the catalogue names one and it is on the chain."""
+        """The transaction's page on the chain's explorer, if the catalogue names one and it is on the chain.
+
+        A proposal's id has none. Once it has failed, the page is that of the transaction in which it did.
+        """
         base = "" if self.is_simulated else self.chain.explorer_url.rstrip("/")
-        return f"{base}/tx/{self.transaction_hash}" if base else None
+        hash_ = self.lookup.transaction_hash
+        return f"{base}/tx/{hash_}" if base and hash_ != self.lookup.proposal_id else None
 
     @property
     def delivered_by(self) -> str | None:

@@ -91,7 +91,8 @@ def is_held(request: PaymentRequest, now: datetime) -> bool:
 
     A mined and bound transaction holds it until it is decided; a swap that its provider knows, for at most 24 hours.
     A transaction that a node has seen and that its own bytes bind holds it for 15 minutes in total. A hash that no
-    node has seen holds it for 2 minutes in total, until nodes know a transaction that was just sent.
+    node has seen holds it for 2 minutes in total, until nodes know a transaction that was just sent. A proposal, which
+    other signers may execute at any time, does not hold it.
     """
     payments = list(request.payments.select_related("lookup"))
     open_payments = [payment for payment in payments if payment.is_open]
@@ -101,10 +102,9 @@ def is_held(request: PaymentRequest, now: datetime) -> bool:
         request, payments
     ):
         return True
-    unseen = [payment.created_at for payment in payments if not payment.lookup.is_seen]
-    return any(not payment.lookup.is_seen for payment in open_payments) and now < _until(
-        unseen, request, UNSEEN_HOLD
-    )
+    unseen = [payment for payment in payments if not (payment.lookup.is_seen or payment.lookup.proposal_id)]
+    first_unseen = [payment.created_at for payment in unseen]
+    return any(payment.is_open for payment in unseen) and now < _until(first_unseen, request, UNSEEN_HOLD)
 
 
 def _promised_until(request: PaymentRequest, payments: Iterable[Payment]) -> datetime:

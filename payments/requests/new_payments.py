@@ -10,6 +10,9 @@ from config.due_work.listening import Channel, notify
 from payments.models import Lookup, Payment, PaymentRequest
 from payments.requests.transitions import note_creation
 
+# Of a payment whose proposal other signers still have to execute.
+AWAITED = "Waiting for the other signers"
+
 
 def create_payment(
     request: PaymentRequest,
@@ -19,12 +22,18 @@ def create_payment(
     actor: str,
     seen_at: datetime | None = None,
     next_check_at: datetime | None = None,
+    proposed_by: str = "",
     **columns: Any,
 ) -> Payment:
     """Store a payment of the locked request with the look-up of its transaction, due now unless said otherwise.
 
-    A simulated payment marks its request as simulated.
+    `proposed_by` is the account that executes it later: `transaction_hash` is then the proposal's id. A
+    simulated payment marks its request as simulated.
     """
+    now = timezone.now()
+    due: dict[str, Any] = {"next_check_at": next_check_at or now}
+    if proposed_by:
+        due = {"proposal_id": transaction_hash, "proposal_account": proposed_by, "proposal_check_at": now}
     payment = Payment.objects.create(
         request=request, chain=chain, transaction_hash=transaction_hash, **columns
     )
@@ -35,7 +44,7 @@ def create_payment(
         transaction_hash=transaction_hash,
         is_simulated=payment.is_simulated,
         seen_at=seen_at,
-        next_check_at=next_check_at or timezone.now(),
+        **due,
     )
     note_creation(payment, actor=actor)
     if payment.is_simulated:

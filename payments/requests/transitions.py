@@ -38,7 +38,8 @@ _PAYMENT_MOVES = {
     Payment.Status.COMPLETED: (Payment.Status.PROCESSING,),
     # A completed payment only of a refund's carrier, and only after a reorganisation.
     Payment.Status.FAILED: (Payment.Status.PENDING, Payment.Status.PROCESSING, Payment.Status.COMPLETED),
-    Payment.Status.PENDING: (Payment.Status.FAILED,),
+    # An open one only if a reorganisation removed the transaction that executed its proposal.
+    Payment.Status.PENDING: (Payment.Status.FAILED, Payment.Status.PROCESSING),
 }
 
 

@@ -17,6 +17,8 @@ MAX_PUBLIC_PAYMENTS = 30
 MAX_UNMINED_PAYMENTS = 100
 # Over the request's lifetime: all publicly submitted payments.
 MAX_PUBLIC_ROWS = 200
+# Proposals of a request whose execution is searched for. They don't count as open payments.
+MAX_PROPOSALS = 3
 _RETRY_SECONDS = 30
 _NODE_RETRY_SECONDS = 5
 
@@ -68,6 +70,29 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
         raise _too_many(request, MAX_PUBLIC_PAYMENTS)
 
 
+def has_room_for_proposal(request: PaymentRequest) -> bool:
+    """Whether one more proposal of the request may be searched for."""
+    awaited = Payment.objects.filter(request=request, lookup__proposal_check_at__isnull=False)
+    return awaited.count() < MAX_PROPOSALS and _rows(request) < MAX_PUBLIC_ROWS
+
+
+def require_room_for_proposal(request: PaymentRequest) -> None:
+    """Raise ApiError unless one more proposal of the locked request may be searched for.
+
+    The code is `too_many_open_payments` beyond 3 at a time, and `too_many_payments` beyond 200 payments over the
+    request's lifetime.
+    """
+    if has_room_for_proposal(request):
+        return
+    if _rows(request) >= MAX_PUBLIC_ROWS:
+        raise _too_many(request, MAX_PUBLIC_ROWS)
+    message = (
+        f"{MAX_PROPOSALS} transactions of this request wait for other signers. Submit the transaction's hash once it "
+        "is executed."
+    )
+    raise ApiError(ErrorCode.TOO_MANY_OPEN_PAYMENTS, message, retry_after=_RETRY_SECONDS)
+
+
 def _too_many(request: PaymentRequest, limit: int) -> ApiError:
     message = f"{limit} transactions were submitted for this request. Ask the merchant to add yours."
     if request.is_refund:
@@ -81,7 +106,11 @@ def _open(request: PaymentRequest, submitter: str, *, is_lenient: bool = False) 
     With `is_lenient`, without those that will likely fail, and those whose transaction no node has seen.
     """
     opened = Payment.objects.filter(
-        _OPENED_PUBLICLY, request=request, submitter=submitter, status__in=Payment.OPEN
+        _OPENED_PUBLICLY,
+        request=request,
+        submitter=submitter,
+        status__in=Payment.OPEN,
+        lookup__proposal_check_at__isnull=True,
     )
     if is_lenient:
         opened = opened.filter(likely_failure="", lookup__seen_at__isnull=False)

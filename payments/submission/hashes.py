@@ -12,11 +12,17 @@ from config.api.errors import ApiError, ErrorCode
 from payments.models import FailureCode, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES
 from payments.requests.lifecycle import lock_request
-from payments.requests.new_payments import create_payment
+from payments.requests.new_payments import AWAITED, create_payment
 from payments.submission.caps import MAX_OPEN_PAYMENTS as MAX_OPEN_PAYMENTS
 from payments.submission.caps import MAX_PUBLIC_PAYMENTS as MAX_PUBLIC_PAYMENTS
-from payments.submission.caps import has_room, may_reopen, require_room
-from payments.submission.sightings import Client, Sighting, sight
+from payments.submission.caps import (
+    has_room,
+    has_room_for_proposal,
+    may_reopen,
+    require_room,
+    require_room_for_proposal,
+)
+from payments.submission.sightings import Client, Sighting, proposing_account, sight
 from payments.submission.used_transactions import needs_lookup, require_unused
 from payments.verification.reopening import is_given_up, reopen
 from payments.verification.replacements import (
@@ -56,17 +62,29 @@ def submit_hash(
     request's payments continues that payment. Expired and cancelled requests accept hashes too: verification decides
     what they pay.
 
-    `submitter` is a digest of the client; open payments are counted per submitter. The chain is read only if a cap is
-    reached, a payment may be sped up, or the transaction was partly credited, always outside a database transaction.
-    `before_extra_lookup` is called before a lookup beyond the caps and may raise.
+    If the route's wallet may be a contract account and no node knows the hash, it is a proposal's id: the payment waits
+    for its execution (`payments.proposals`).
+
+    `submitter` is a digest of the client; open payments are counted per submitter. The chain is read only if there is a
+    route, a cap is reached, a payment may be sped up, or the transaction was partly credited, always outside a database
+    transaction. `before_extra_lookup` is called before a lookup beyond the caps and may raise.
 
     Raises ApiError if all that the transaction paid the recipient was credited, or if it exceeds a limit of
     `payments.submission.caps`.
     """
     sighting: Sighting | None = None
+    route = Route.objects.filter(pk=route_id, request=request).first() if route_id else None
+    account = ""
+    if route is not None and _existing_payment(request, chain, transaction_hash) is None:
+        account = proposing_account(route, chain, client=client)
+    if account:
+        if not has_room_for_proposal(request):
+            before_extra_lookup()
+        sighting = sight(request, chain, transaction_hash, timezone.now(), client=client)
+    columns = {"route": route, "submitter": submitter}
     while True:
         try:
-            return _store(request, chain, transaction_hash, route_id, actor, submitter, sighting)
+            return _store(request, chain, transaction_hash, actor, sighting, account, columns)
         except _SightingNeeded as needed:
             if needed.is_beyond_caps:
                 before_extra_lookup()
@@ -117,11 +135,12 @@ def _store(
     request: PaymentRequest,
     chain: Chain,
     transaction_hash: str,
-    route_id: str | None,
     actor: str,
-    submitter: str,
     sighting: Sighting | None,
+    account: str,
+    columns: dict[str, Any],
 ) -> tuple[Payment, bool]:
+    submitter = columns["submitter"]
     with transaction.atomic():
         locked = lock_request(request.pk)
         existing = _existing_payment(locked, chain, transaction_hash)
@@ -139,9 +158,14 @@ def _store(
             continued = _continued(locked, chain, sighting, actor)
             if continued is not None:
                 return continued, False
+            if account and not sighting.is_known:
+                # If no node answered, the first search decides whether it is a transaction.
+                if sighting.is_answered:
+                    require_room_for_proposal(locked)
+                if has_room_for_proposal(locked):
+                    columns = {**columns, "proposed_by": account, "status_detail": AWAITED}
+                    return create_payment(locked, chain, transaction_hash, actor=actor, **columns), True
             require_room(locked, submitter, sighting)
-        route = Route.objects.filter(pk=route_id, request=locked).first() if route_id else None
-        columns = {"route": route, "submitter": submitter}
         return _create(locked, chain, transaction_hash, sighting, actor, **columns), True
 
 

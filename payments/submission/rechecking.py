@@ -57,6 +57,9 @@ def _bring_forward(payment: Payment) -> Recheck:
     lookups = Lookup.of([payment.pk]).filter(free, next_check_at__gt=now)
     chain_ids = list(lookups.values_list("chain_id", flat=True))
     moved = lookups.update(next_check_at=now, attempts=Greatest(F("attempts") - 1, 0))
+    moved += Lookup.objects.filter(free, of_payment=payment, proposal_check_at__gt=now).update(
+        proposal_check_at=now
+    )
     moved += Swap.objects.filter(free, payment=payment, next_poll_at__gt=now).update(
         next_poll_at=now, attempts=Greatest(F("attempts") - 1, 0)
     )

@@ -11,7 +11,7 @@ from chains.families import get_client
 from chains.models import Chain
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.evaluation.verdicts import Finality, NotYet, Paid, SwapStarted
-from payments.models import Lookup, Payment, PaymentRequest
+from payments.models import Lookup, Payment, PaymentRequest, Route
 from payments.verification.attempts import verdict_of
 from payments.verification.evidence import ChainCheck, collect_evidence
 from payments.verification.quote_evidence import pinned_contracts, quotes_of
@@ -47,6 +47,18 @@ class Sighting:
 
 
 UNANSWERED = Sighting(is_answered=False)
+
+
+def proposing_account(route: Route, chain: Chain, *, client: Client = get_client) -> str:
+    """Return the route's wallet if it may return a proposal's id instead of a hash; else, or if no node answers, ""."""
+    if route.chain_id != chain.pk:
+        return ""
+    try:
+        is_possible = client(chain).may_return_proposals(route.wallet_address)
+    except ChainError as error:
+        logger.warning("the code of a wallet could not be read on %s: %s", chain.name, error)
+        return ""
+    return route.wallet_address if is_possible else ""
 
 
 def sight(

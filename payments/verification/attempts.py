@@ -27,6 +27,7 @@ from payments.verification.outcomes import (
     Followed,
     Outcome,
     Postponed,
+    Unexecuted,
     missing,
     refused,
     unanswered,
@@ -119,6 +120,8 @@ def _missing(
 ) -> Outcome:
     """Return the outcome of a transaction that no node knows: its replacement, a failure, or another check."""
     payment = lookup.payment
+    if lookup.proposal_id:
+        return Unexecuted(lookup)
     if replacement is not None and speeds_up(payment, replacement):
         return Followed(lookup, replacement)
     is_known_to_differ = replacement is not None and replacement.block is not None

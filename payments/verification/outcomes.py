@@ -118,7 +118,19 @@ class Followed:
         return self.lookup.payment
 
 
-Outcome = Completed | Failed | Postponed | Followed
+@dataclass(frozen=True)
+class Unexecuted:
+    """The transaction that executed the payment's proposal is gone, so its execution is searched for again."""
+
+    lookup: Lookup
+
+    @property
+    def payment(self) -> Payment:
+        """The payment that waits for the execution."""
+        return self.lookup.payment
+
+
+Outcome = Completed | Failed | Postponed | Followed | Unexecuted
 
 
 def refused(lookup: Lookup, verdict: Refused, facts: TransactionFacts | None, now: datetime) -> Failed:

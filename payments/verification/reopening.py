@@ -1,14 +1,18 @@
 """Reverse results: reopen failed payments, and take back refunds whose block vanished from the chain."""
 
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 
+from config.due_work.leases import FREE
 from config.due_work.listening import Channel, notify
 from payments.models import ConsumedTransfer, FailureCode, Lookup, Payment, PaymentRequest, Swap
 from payments.requests import events
+from payments.requests.new_payments import AWAITED
 from payments.requests.transitions import move_payment, move_request
-from payments.verification.columns import UNKNOWN
+from payments.verification.columns import NOT_HOLDING, UNKNOWN
+from payments.verification.outcomes import RESPONDED
 
 # Failures after which a transaction can still appear. Any other failure would only repeat.
 GIVEN_UP = frozenset(
@@ -19,6 +23,7 @@ GIVEN_UP = frozenset(
     }
 )
 _REORGED = "The block of the transaction was reorganised away, and the network has it in no other one."
+_GONE = "the transaction that executed it was reorganised away"
 _ACTOR = "finality"
 
 
@@ -30,7 +35,7 @@ def is_given_up(payment: Payment) -> bool:
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
     """Verify the failed payment again, with its attempts reset. The caller holds the lock of the request.
 
-    A swap starts over with the customer's transaction.
+    A swap starts over with the customer's transaction, and a proposal with the search for its execution.
     """
     now = timezone.now()
     move_payment(
@@ -55,11 +60,22 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
         claim_id=None,
         lease_until=None,
     )
+    proposals = Lookup.objects.filter(of_payment=payment).exclude(proposal_id="")
+    proposals.update(next_check_at=None, proposal_check_at=now)
     Lookup.objects.filter(of_swap=payment.pk).delete()
     Swap.objects.filter(payment=payment).update(
         polls=0, attempts=0, reported_amount=None, next_poll_at=None, claim_id=None, lease_until=None
     )
     notify(Channel.PAYMENTS, str(payment.chain_id))
+
+
+def search_again(payment: Payment, now: datetime) -> None:
+    """Search again for the execution of the locked payment's proposal: a reorganisation removed its transaction."""
+    columns = {"status_detail": AWAITED, **RESPONDED, **NOT_HOLDING}
+    if move_payment(payment, Payment.Status.PENDING, actor="verification", reason=_GONE, **columns):
+        Lookup.objects.filter(of_payment=payment).update(
+            next_check_at=None, proposal_check_at=now, attempts=0, seen_at=None, **UNKNOWN, **FREE
+        )
 
 
 def undo_refund(carrier: PaymentRequest, payment: Payment | None) -> bool:

@@ -177,7 +177,7 @@ def follow(
     columns = failed_columns(failed, now)
     if move_payment(payment, Payment.Status.FAILED, actor="verification", reason=code.value, **columns):
         Lookup.objects.filter(of_payment=payment).update(**failed_lookup(failed, now))
-        _add_replaced(same, payment)
+        add_replaced(same, payment)
         if is_given_up(same):
             reopen(same, actor="verification", reason=f"took the place of {payment.transaction_hash}")
 
@@ -204,7 +204,8 @@ def _follow_now(payment: Payment, transaction_hash: str, now: datetime) -> None:
     )
 
 
-def _add_replaced(payment: Payment, replaced: Payment) -> None:
+def add_replaced(payment: Payment, replaced: Payment) -> None:
+    """Add the hashes of a payment that this one takes over."""
     earlier = [*payment.replaced_hashes, *replaced.replaced_hashes, replaced.transaction_hash]
     hashes = [each for each in dict.fromkeys(earlier) if each != payment.transaction_hash]
     Payment.objects.filter(pk=payment.pk).update(replaced_hashes=hashes)

@@ -36,6 +36,7 @@ from payments.verification.outcomes import (
     Followed,
     Outcome,
     Postponed,
+    Unexecuted,
     completed_columns,
     completed_lookup,
     completed_swap,
@@ -45,6 +46,7 @@ from payments.verification.outcomes import (
     paid_at,
     unanswered,
 )
+from payments.verification.reopening import search_again
 from payments.verification.replacements import follow
 from webhooks.events import NewEvent, record_events
 
@@ -101,6 +103,8 @@ def store(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> se
             if isinstance(each, Followed):
                 request = requests[each.payment.request_id]
                 follow(copy.copy(each.payment), request, each.replacement, now)
+            elif isinstance(each, Unexecuted):
+                search_again(copy.copy(each.payment), now)
         _postpone([each for each in rows if isinstance(each, Postponed)], locked)
         new = announced(events.get(each.payment.pk) for each in rows)
         if new:

@@ -20,6 +20,7 @@ from chains.client import (
     Discovery,
     EvmCall,
     FeedAnswer,
+    Head,
     NodeAbilities,
     NodeHealth,
     SearchLimits,
@@ -29,6 +30,7 @@ from chains.client import (
     TransactionFacts,
     Watch,
 )
+from chains.facts.proposals import Proposal, ProposalSearch
 from chains.facts.searches import LoggedWords
 from chains.families.evm import abilities, balances, feeds, signatures, tokens
 from chains.families.evm.building import fees
@@ -37,8 +39,8 @@ from chains.families.evm.building.simulation import Simulator
 from chains.families.evm.calls import encode_transfer
 from chains.families.evm.nonces import NonceLookup
 from chains.families.evm.provider import connect
-from chains.families.evm.quantities import quantity
-from chains.families.evm.search import contract_logs, discovery
+from chains.families.evm.quantities import data_bytes, quantity
+from chains.families.evm.search import contract_logs, discovery, proposals
 from chains.families.evm.search.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
 from chains.families.evm.transactions import accounts, facts, transfers
 from chains.families.evm.transactions.evidence import EvidenceReader, Evidences, Unproven
@@ -372,6 +374,35 @@ class EvmClient:
         self, words: Collection[bytes], contracts: Collection[str], *, since_block: int, until_block: int
     ) -> LoggedWords:
         return contract_logs.find(self._rpc, words, contracts, since_block, until_block)
+
+    def may_return_proposals(self, account: str) -> bool:
+        calls: list[Call] = [
+            (method, [account, "latest"]) for method in ("eth_getCode", "eth_getTransactionCount")
+        ]
+
+        def read(results: list[Any]) -> bool:
+            code, count = map(result_of, results)
+            return data_bytes(code) != b"" or quantity(count) == 0
+
+        return quorum.query_until_agreed(self._rpc, lambda node: node.batch(calls, read))
+
+    def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:
+        """Find the transactions by their events on one node, and have a quorum confirm these events."""
+        search = proposals.Search(wanted, until_block)
+        search.run(self._rpc)
+        hashes = sorted({hash_ for named in search.candidates.values() for hash_ in named})
+        contracts = proposals.watched_contracts(search.candidates)
+        query = partial(self._look_up, with_finality=False, mentioning=contracts)
+        looked_up = quorum.look_up(self._rpc, hashes, query) if hashes else Snapshot(Head(until_block), {})
+        found = proposals.executions(search.candidates, looked_up)
+        # What could not be confirmed is searched for again in the same blocks.
+        unclear = {each for each in search.candidates if each not in found}
+        next_blocks = {
+            each: each.first_block if each in unclear else block
+            for each, block in search.next_blocks.items()
+            if each not in found
+        }
+        return ProposalSearch(found, next_blocks)
 
     def _is_right_chain(self, result: Any) -> bool:
         try:

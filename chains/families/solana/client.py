@@ -26,6 +26,7 @@ from chains.client import (
     TransferRefused,
     Watch,
 )
+from chains.facts.proposals import Proposal, ProposalSearch
 from chains.facts.searches import LoggedWords
 from chains.families.solana import building
 from chains.families.solana.accounts import (
@@ -207,6 +208,14 @@ class SolanaClient:
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:  # noqa: ARG002 - the interface
         """Return None: Solana's transactions have no nonces."""
         return None
+
+    def may_return_proposals(self, account: str) -> bool:  # noqa: ARG002 - the interface
+        """Return False: wallets on Solana return the transaction's signature."""
+        return False
+
+    def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:  # noqa: ARG002 - the interface
+        """Return none: there are no proposals on Solana."""
+        return ProposalSearch({}, {})
 
     def is_signed_by(
         self,

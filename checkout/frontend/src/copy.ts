@@ -229,11 +229,13 @@ export const copy = {
   paymentWarning: {
     unseen: say("unseen"),
     unbound: say("unbound"),
+    signers: say("signers"),
     unpaid: say("unpaid"),
     cancelled: say("cancelledInWallet"),
   },
   unseenHelp: say("unseenHelp"),
   unboundHelp: say("unboundHelp"),
+  signersHelp: say("signersHelp"),
   cancelledInWalletHelp: say("cancelledInWalletHelp"),
   enterHash: say("enterHash"),
   notYours: say("notYours"),

@@ -178,6 +178,10 @@ class CheckoutPage {
     for (const payment of next.payments) {
       if (payment.status !== "failed") this.outbox.settle(payment.transaction_hash);
     }
+    for (const sent of [...this.outbox.own]) {
+      const hash = progress.followed(sent, next.payments);
+      if (hash) this.outbox.replace(sent.hash, hash);
+    }
     // A payment that completes while the page is open counts as made here, even from another device.
     this.wasInFlight ||= this.isInFlight() || (before.status === "active" && next.status === "completed");
     this.wasCancelledHere ||= before.status === "active" && next.status === "cancelled";

@@ -27,6 +27,7 @@ from payments.api import shown_payments
 from payments.discovery.watches import by_merchant, watched
 from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Route, Transition
 from payments.prices import late_payments, values
+from payments.proposals.search import PROPOSALS
 from payments.requests import lifecycle
 from payments.requests.reading import find_any, find_by_shortcode, find_own, list_own
 from payments.stats.daily import changed_days, count_day
@@ -91,6 +92,7 @@ _RARE = (
     "INSERT INTO payments_lookup (of_swap_id, chain_id, merchant_id, transaction_hash, is_simulated, finality_misses,"
     " attempts, block_hash, confirmations) SELECT of_payment_id, chain_id, merchant_id, 'x' || transaction_hash, false,"
     " 0, 0, '', 0 FROM payments_lookup JOIN payments_swap ON payment_id = of_payment_id",
+    "UPDATE payments_lookup SET proposal_check_at = now() WHERE hashtext(transaction_hash) % 500 = 2",
     "UPDATE payments_lookup SET finality_check_at = now() WHERE hashtext(transaction_hash) % 500 = 1",
     "UPDATE payments_paymentrequest SET is_simulated = TRUE WHERE hashtext(id::text) % 500 = 2",
     "UPDATE payments_payment SET reorged = TRUE WHERE hashtext(id) % 500 = 3 AND completed_at IS NOT NULL",
@@ -288,6 +290,7 @@ PAYMENTS: list[tuple[str, str, Query]] = [
         lambda at: attention.count_payments(Payment.objects.all(), attention.Matter.UNANSWERED, at.now),
     ),
     ("payment_due_for_value", "sweep: value payments", lambda at: values._claim(at.now + timedelta(hours=2))),
+    ("lookup_due_for_proposal", "sweep: proposals", lambda at: PROPOSALS.pick(at.now, 30, at.chain.pk)),
     ("lookup_due_at_finality", "sweep: finality", lambda at: FINALITY.pick(at.now, 100, at.chain.pk)),
     (
         "payment_transaction_hash",

@@ -16,6 +16,7 @@ from tests.integration.properties.people import (
     mine,
     pay,
     pay_with_proof,
+    propose,
     rebroadcast,
     reorganise,
     retry,
@@ -25,7 +26,15 @@ from tests.integration.properties.people import (
     swap,
     wait,
 )
-from tests.integration.properties.thieves import begin_own_swap, compose, junk, prove_own, steal
+from tests.integration.properties.thieves import (
+    begin_own_swap,
+    compose,
+    forge,
+    junk,
+    propose_anything,
+    prove_own,
+    steal,
+)
 from tests.integration.properties.world import World
 
 
@@ -43,6 +52,7 @@ ACTIONS = {
             pay,
             pay_with_proof,
             sign_operation,
+            propose,
             bundle,
             swap,
             bridge,
@@ -51,7 +61,7 @@ ACTIONS = {
             submit_again,
         ),
         *(deliver, mine, reorganise, rebroadcast, go_down, look, wait, cancel, accept, retry),
-        *(steal, junk, prove_own, begin_own_swap, compose),
+        *(steal, junk, prove_own, begin_own_swap, compose, propose_anything, forge),
     )
 }
 # Steps of which the service sees nothing before it looks.

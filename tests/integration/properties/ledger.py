@@ -25,6 +25,7 @@ from chains.client import (
     Transfer,
     Watch,
 )
+from chains.facts.proposals import Execution, Proposal, ProposalSearch
 
 DEPTH = 2
 """The number of blocks that a payment needs, by whichever rule the chain writes."""
@@ -112,6 +113,16 @@ class Sent:
         return self.noise is not Noise.UNREADABLE
 
 
+@dataclass(frozen=True)
+class Executed:
+    """What a contract account logged in a transaction: that it executed this id, and whether the call failed."""
+
+    account: str
+    id: str
+    hash: str
+    has_failed: bool = False
+
+
 @dataclass
 class Ledger:
     """A chain with blocks, a pool and reorganisations. `tells_finality`: its nodes name safe and final blocks."""
@@ -127,6 +138,9 @@ class Ledger:
     times: dict[int, datetime] = field(default_factory=dict)
     forks: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     is_down: bool = False
+    executed: list[Executed] = field(default_factory=list)
+    accounts: set[str] = field(default_factory=set)
+    """The accounts that have code."""
     proved_by: str = ""
     """The address whose key signs messages at the moment."""
 
@@ -227,6 +241,26 @@ class Ledger:
         self._answer()
         return address == signature
 
+    def may_return_proposals(self, account: str) -> bool:
+        self._answer()
+        return account in self.accounts
+
+    def block_at(self, moment: datetime) -> int:  # noqa: ARG002 - the interface
+        return 0
+
+    def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:
+        self._answer()
+        found: dict[Proposal, Execution] = {}
+        for proposal in wanted:
+            for event in self.executed:
+                sent = self.sent[event.hash]
+                is_named = (event.account, event.id) == (proposal.account, proposal.id)
+                is_shown = sent.is_mined and sent.succeeds and sent.noise is not Noise.CONTRADICTED
+                if is_named and is_shown and sent.at >= proposal.first_block and proposal not in found:
+                    succeeded = not (event.has_failed and sent.is_readable)
+                    found[proposal] = Execution(sent.hash, self._block(sent), succeeded)
+        return ProposalSearch(found, {each: until_block + 1 for each in wanted if each not in found})
+
     def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
         self._answer()
         wanted = {watch.reference for watch in watches}
@@ -262,7 +296,7 @@ class Ledger:
         if sent.at == POOL:
             promised = () if sent.runs_code else self._transfers(sent)
             return replace(base, intended=promised)
-        block = Block(sent.at, f"0x{self.forks[sent.at]:032x}{sent.at:032x}", self.times[sent.at])
+        block = self._block(sent)
         commitment = None
         if self.is_solana:
             is_final = sent.at <= self.final
@@ -287,6 +321,9 @@ class Ledger:
             commitment=commitment,
             is_complete=not self.is_blind_to(sent),
         )
+
+    def _block(self, sent: Sent) -> Block:
+        return Block(sent.at, f"0x{self.forks[sent.at]:032x}{sent.at:032x}", self.times[sent.at])
 
     def is_blind_to(self, sent: Sent) -> bool:
         """Whether no node shows what it does inside."""

@@ -51,6 +51,7 @@ PAYMENT_COLUMNS = (
     ),
     *("bound_by", "amount_received", "failed_at", "failure_code", "status_detail", "retries"),
     *("replaced_hashes", "reorged", "swap__provider_status", "lookup__attempts"),
+    *("lookup__proposal_id", "lookup__proposal_account", "lookup__transaction_hash"),
 )
 
 
@@ -179,6 +180,9 @@ class Oracle:
         if payment.type == Payment.Type.SWAP or payment.swap__delivery__transaction_hash:
             return  # decided by what the provider names
         ledger = self.world.ledger_of(payment.chain_id)
+        if payment.transaction_hash == payment.lookup__proposal_id:
+            self._check_failed_execution(ledger, payment)
+            return
         sent = ledger.sent[payment.transaction_hash]
         where = f"{payment.failure_code} of {sent}"
         assert self._is_deep(ledger, sent) if ledger is self.world.home else sent.is_mined, where
@@ -188,6 +192,16 @@ class Oracle:
             assert payment.failure_code == "not_verifiable", where
         elif ledger.is_blind_to(sent) and net(sent) > 0:
             assert payment.failure_code != "transaction_not_bound", where
+
+    def _check_failed_execution(self, ledger: Ledger, payment: Row) -> None:
+        """Only the account's own event fails an id, at the required depth."""
+        assert payment.failure_code == "transaction_reverted"
+        assert self._is_deep(ledger, ledger.sent[payment.lookup__transaction_hash])
+        assert any(
+            event.has_failed
+            and (event.account, event.id) == (payment.lookup__proposal_account, payment.lookup__proposal_id)
+            for event in ledger.executed
+        )
 
     def _check_request(self, request: Row, credited: int) -> None:
         before = self.requests.get(request.pk)

@@ -18,6 +18,7 @@ from tests.integration.properties.ledger import (
     ROUTER,
     UNOWNED,
     ZERO,
+    Executed,
     Move,
     Owners,
     Sent,
@@ -83,7 +84,20 @@ def sign_operation(world: World, step: Step) -> None:
         if until is None:
             return
     amount = _amount(world, request, step)
-    world.intents.append(Intent(kind, request, amount, None, until, wallet=wallet))
+    if not world.home.is_solana:
+        world.home.accounts.add(wallet)
+    id_ = world.home.new_hash()
+    world.intents.append(Intent(kind, request, amount, None, until, wallet=wallet, proposal=id_))
+
+
+def propose(world: World, step: Step) -> None:
+    """Have the page of a smart wallet's customer submit the id that the wallet returned."""
+    some = [intent for intent in world.intents if intent.wallet in world.home.accounts]
+    if some:
+        intent = some[step.a % len(some)]
+        was_taken = world.propose(intent.request, intent.wallet, intent.proposal) == ""
+        # If no node answers, the service takes the id as a hash.
+        intent.is_proposed |= was_taken and not world.home.is_down
 
 
 def bundle(world: World, step: Step) -> None:
@@ -206,6 +220,8 @@ def note_bundle(world: World, sent: Sent, intents: list[Intent], step: Step) -> 
     for intent in intents:
         _void(intent.sent, frozenset({intent.request}))
         intent.sent = sent
+        if intent.wallet in world.home.accounts:
+            world.home.executed.append(Executed(intent.wallet, intent.proposal, sent.hash))
         if "page closed" not in step.tricks:
             world.submit(intent.request, sent.hash)
             intent.is_submitted = True

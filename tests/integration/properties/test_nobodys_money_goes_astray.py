@@ -35,7 +35,18 @@ from tests.integration.properties.world import (
 
 # Looks at the end: for the money, its provider's word, the delivery that it names, and what was turned meanwhile.
 ROUNDS = 6
-OFTEN = ("compose", "compose", "look", "mine", "pay", "bridge", "deliver", "steal", "sign_operation")
+OFTEN = (
+    "compose",
+    "compose",
+    "look",
+    "mine",
+    "pay",
+    "bridge",
+    "deliver",
+    "steal",
+    "sign_operation",
+    "propose",
+)
 CHAINS_DO = st.frozensets(st.sampled_from(("drop", "flip", "page closed")))
 THIEVES_DO = st.builds(
     lambda *kinds: frozenset().union(*kinds),
@@ -127,6 +138,8 @@ def _retry_what_failed() -> None:
 def _follow_up(world: World, intent: Intent) -> None:
     """Have the page submit the hash that the wallet now has for what the customer sent; the merchant, if it can't."""
     sent = intent.sent
+    if intent.is_proposed:
+        return  # its execution has to be found by the id
     if sent is None or intent.order is not None and not intent.is_submitted and sent.at == GONE:
         return
     ledger = world.source if intent.order else world.home

@@ -3,12 +3,14 @@
 from uuid import UUID
 
 from chains.client import Mention
+from payments.models import Lookup
 from tests.integration.properties.ledger import (
     MERCHANT,
     OTHER_TOKEN,
     ROUTER,
     THE_THIEFS,
     UNOWNED,
+    Executed,
     Move,
     Noise,
 )
@@ -61,6 +63,30 @@ def begin_own_swap(world: World, step: Step) -> None:
     account = THIEFS_OTHER if step.a % 2 else MERCHANT
     world.orders.append(Order(sent, step.n, account, THE_THIEFS))
     world.submit(request, sent.hash, world.source_chain, by="thief")
+
+
+def propose_anything(world: World, step: Step) -> None:
+    """Submit an id for any request: a customer's or a made-up one, with the account of either."""
+    request = world.pick(step.b)
+    signed = [intent for intent in world.intents if intent.wallet in world.home.accounts]
+    if request is None or world.home.is_solana:
+        return
+    world.home.accounts.add(THIEFS_CONTRACT)
+    theirs = signed[step.a % len(signed)] if signed else None
+    account = theirs.wallet if theirs and step.n % 2 else THIEFS_CONTRACT
+    id_ = theirs.proposal if theirs and step.n % 3 else world.home.new_hash()
+    world.propose(request, account, id_, by="thief")
+
+
+def forge(world: World, step: Step) -> None:
+    """Have the thief's contract log an execution of a submitted id, in a transaction that the thief sent."""
+    sent = [each for each in world.home.sent.values() if each.sender == THIEF and each.runs_code]
+    ids = list(Lookup.objects.exclude(proposal_id="").order_by("pk").values_list("proposal_id", flat=True))
+    if sent and ids:
+        event = Executed(
+            THIEFS_CONTRACT, ids[step.a % len(ids)], sent[step.b % len(sent)].hash, has_failed=step.n % 2 == 0
+        )
+        world.home.executed.append(event)
 
 
 WITH_THEIR_OWN = ("pay", "pay nothing", "pay plainly", "swap", "swap to myself", "round")

@@ -33,7 +33,7 @@ from tests.integration.properties.ledger import (
 )
 from tests.support.payments.rows import bring_forward
 from tests.support.payments.world import make_request
-from tests.verifying import check_finality, follow_swaps, verify_due
+from tests.verifying import check_finality, follow_swaps, search_proposals, verify_due
 
 START = datetime(2026, 11, 22, 12, tzinfo=timezone.get_default_timezone())
 PROOF_WINDOW = timedelta(minutes=60)
@@ -134,7 +134,8 @@ class Order:
 class Intent:
     """A payment that an honest customer means for one request, and all that the customer knows of it.
 
-    `proved_until` is when the customer's proof ends. `is_followed`: its page submitted the hash.
+    `proved_until` is when the customer's proof ends. `proposal` is the id that a smart wallet returned for it, and
+    `is_proposed`: its page submitted that id, and the service has taken it.
     """
 
     kind: str
@@ -144,7 +145,9 @@ class Intent:
     proved_until: datetime | None = None
     order: Order | None = None
     wallet: str = ""
+    proposal: str = ""
     is_submitted: bool = False
+    is_proposed: bool = False
 
     @property
     def money(self) -> Sent | None:
@@ -199,6 +202,31 @@ class World:
         try:
             submit_hash(
                 row, chain=chain, transaction_hash=sent, actor="checkout", submitter=by, client=self.client
+            )
+        except ApiError as error:
+            return error.problems[0].code.value
+        return ""
+
+    def propose(self, request: UUID, account: str, id_: str, *, by: str = "") -> str:
+        """Submit an id publicly, with a route of this account; return the error's code, or nothing."""
+        row = self.requests[request]
+        route = Route.objects.create(
+            request=row,
+            wallet_address=account,
+            chain=self.home_chain,
+            token=row.token,
+            amount=row.amount,
+            expires_at=self.clock() + timedelta(minutes=10),
+        )
+        try:
+            submit_hash(
+                row,
+                chain=self.home_chain,
+                transaction_hash=id_,
+                route_id=route.pk,
+                actor="checkout",
+                submitter=by,
+                client=self.client,
             )
         except ApiError as error:
             return error.problems[0].code.value
@@ -261,6 +289,8 @@ class World:
     def look(self) -> None:
         """Have workers look at everything that is open, at the provider's word, and at what may have become final."""
         bring_forward(self.clock())
+        Lookup.objects.filter(proposal_check_at__isnull=False).update(proposal_check_at=self.clock())
+        search_proposals(client=self.client, now=self.clock)
         verify_due(client=self.client, now=self.clock)
         if Payment.objects.filter(status__in=Payment.OPEN, swap__isnull=False).exists():
             follow_swaps(provider=lambda _: self, now=self.clock)  # type: ignore[arg-type,return-value]

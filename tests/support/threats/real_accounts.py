@@ -195,6 +195,7 @@ class RealSafe:
     address: str
     key: str
     version: str
+    proposed: str = ""
 
     def execution(
         self,
@@ -208,7 +209,7 @@ class RealSafe:
         refund_to: str = ZERO_ADDRESS,
         signature_tail: bytes = b"",
     ) -> bytes:
-        """Return the input of `execTransaction`, signed by the owner."""
+        """Return the input of `execTransaction`, signed by the owner; `proposed` is then its `safeTxHash`."""
         rpc = self.contracts.chain.rpc
         nonce = int(rpc("eth_call", {"to": self.address, "data": "0xaffed0e0"}, "latest"), 16)
         terms = (to, value, data, operation, safe_gas, 0, gas_price, ZERO_ADDRESS, refund_to)
@@ -216,6 +217,7 @@ class RealSafe:
         question = call_data(f"getTransactionHash({types},uint256)", *terms, nonce)
         digest = rpc("eth_call", {"to": self.address, "data": "0x" + question.hex()}, "latest")
         signed = Account.unsafe_sign_hash(bytes.fromhex(digest[2:]), self.key)
+        self.proposed = digest
         return call_data(f"execTransaction({types},bytes)", *terms, signed.signature + signature_tail)
 
     def multi_send(
@@ -246,6 +248,7 @@ class RealAccount:
     entry_point: str
     version: str
     next_nonce: int = 0
+    proposed: str = ""
 
     def operation(
         self,
@@ -256,7 +259,7 @@ class RealAccount:
         signature_tail: bytes = b"",
         init_code: bytes = b"",
     ) -> tuple[Any, ...]:
-        """Return a signed user operation that calls the account with `call`."""
+        """Return a signed user operation that calls the account with `call`; `proposed` is then its hash."""
         gas, fee = 2_000_000, 10**9
         body: tuple[Any, ...]
         if self.version == "0.6":
@@ -273,6 +276,7 @@ class RealAccount:
         digest = self.contracts.chain.rpc(
             "eth_call", {"to": self.entry_point, "data": "0x" + question.hex()}, "latest"
         )
+        self.proposed = digest
         if self.version in ("0.6", "0.7"):
             signed = Account.sign_message(encode_defunct(hexstr=digest), self.key).signature
         else:

@@ -31,6 +31,7 @@ MAX_CALLS = 1000
 USER_OPERATION_EVENT = topic("UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)")
 BEFORE_EXECUTION = topic("BeforeExecution()")
 EXECUTION_SUCCESS = topic("ExecutionSuccess(bytes32,uint256)")
+EXECUTION_FAILURE = topic("ExecutionFailure(bytes32,uint256)")
 SAFE_TRANSACTION = topic(
     "SafeMultiSigTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes,bytes)"
 )

@@ -31,6 +31,7 @@ export function paymentWarning(
   const help: Record<typeof kind, () => string[]> = {
     unseen: () => [copy.unseenHelp],
     unbound: () => [copy.unboundHelp],
+    signers: () => [copy.signersHelp],
     cancelled: () => [copy.cancelledInWalletHelp],
     unpaid: () => (isUnbound ? unboundTexts(payment, checkout, isMine) : reasons(payment)),
   };

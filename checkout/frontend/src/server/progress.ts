@@ -4,7 +4,7 @@ import type { OwnTransaction } from "./outbox";
 import type { Payment } from "./types";
 
 /** Why a submitted transaction is not in progress; only the browser that sent it knows `cancelled`. */
-export type WarningKind = "unseen" | "unbound" | "unpaid" | "cancelled";
+export type WarningKind = "unseen" | "unbound" | "unpaid" | "cancelled" | "signers";
 
 export interface PaymentWarning {
   payment: Payment;
@@ -20,6 +20,17 @@ export function isOpen({ status }: Payment): boolean {
 /** The payment's failure code, or the one that it will have once its block is confirmed. */
 export function failureOf({ failure_code: code, likely_failure: likely }: Payment): string | null {
   return code ?? likely ?? null;
+}
+
+/** Whether the wallet's other signers may still execute it at any time; until then the customer can pay in other ways. */
+function isAwaitingSigners(payment: Payment): boolean {
+  return isOpen(payment) && payment.is_awaiting_signers === true && !payment.likely_failure;
+}
+
+/** The hash that a payment of this browser's transaction has now, if the server followed it to another one. */
+export function followed({ hash }: OwnTransaction, payments: readonly Payment[]): string | null {
+  const payment = payments.find(({ replaced_hashes: replaced }) => replaced?.includes(hash));
+  return payment && payment.transaction_hash !== hash ? payment.transaction_hash : null;
 }
 
 /** Whether the page should wait for it: a node has seen it, and it is bound or was sent from this browser. */
@@ -47,6 +58,7 @@ export function findWarning(
 function warningKind(payment: Payment, own: readonly OwnTransaction[]): WarningKind | null {
   if (isUnderWay(payment, own) || own.some(({ replaced }) => replaced.includes(payment.transaction_hash))) return null;
   if (ownOf(payment, own)?.isCancelled) return "cancelled";
+  if (isAwaitingSigners(payment)) return "signers";
   const code = failureOf(payment);
   // While it is pending, the server has not looked it up yet.
   const isMissing = !payment.is_seen && payment.status !== "pending";
@@ -63,6 +75,7 @@ export function awaited(payments: readonly Payment[], own: readonly OwnTransacti
   const waiting = own.filter((sent) => {
     if (sent.isCancelled || sent.isLetGo) return false;
     const payment = payments.find(({ transaction_hash: hash }) => hash === sent.hash);
+    if (payment && isAwaitingSigners(payment)) return false;
     return !payment || (isOpen(payment) && !payment.is_seen && !payment.likely_failure);
   });
   return waiting[waiting.length - 1] ?? null;
@@ -77,5 +90,6 @@ export function mayLetGo({ sentAt }: OwnTransaction): boolean {
 export function isReplaceable(sent: OwnTransaction, payments: readonly Payment[]): boolean {
   const payment = payments.find(({ transaction_hash: hash }) => hash === sent.hash);
   if (sent.isCancelled || payment?.status === "completed" || (payment?.confirmations ?? 0) > 0) return false;
+  if (payment && isAwaitingSigners(payment)) return false;
   return ["transaction_not_found", "transaction_replaced", null].includes(payment ? failureOf(payment) : null);
 }

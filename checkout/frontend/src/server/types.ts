@@ -38,6 +38,8 @@ export interface Payment {
   type: string;
   chain_id: number;
   transaction_hash: string;
+  /** What the transaction replaced: sped-up ones, and the id of a contract account's proposal. */
+  replaced_hashes?: string[];
   explorer_url: string | null;
   destination_chain_id: number;
   destination_transaction_hash: string | null;
@@ -52,6 +54,8 @@ export interface Payment {
   sender_signed_at: string | null;
   /** Whether a node knows the transaction. */
   is_seen: boolean;
+  /** Whether other signers still have to execute it; missing in responses of earlier releases. */
+  is_awaiting_signers?: boolean;
   /** Whether it is bound to the request. */
   is_bound: boolean;
   /** The failure code that it will have once its block is confirmed. */

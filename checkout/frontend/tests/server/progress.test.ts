@@ -1,11 +1,12 @@
 import { expect, test, vi } from "vitest";
-import { awaited, findWarning, isReplaceable, isUnderWay, mayLetGo } from "../../src/server/progress";
+import { awaited, findWarning, followed, isReplaceable, isUnderWay, mayLetGo } from "../../src/server/progress";
 import type { OwnTransaction } from "../../src/server/outbox";
 import type { Payment } from "../../src/server/types";
 import { HASH, NOW, own, payment } from "../fixtures";
 
 const OTHER = `0x${"56".repeat(32)}`;
 const UNSEEN = { is_seen: false, is_bound: false };
+const SIGNERS = { ...UNSEEN, status: "pending", is_awaiting_signers: true };
 const known = (hash: string) => hash === HASH;
 
 const kindOf = (different: Partial<Payment>, sent: OwnTransaction[] = []): string | null =>
@@ -26,6 +27,8 @@ test.each<[string, Partial<Payment>, OwnTransaction[], boolean]>([
 test.each<[string, Partial<Payment>, string | null]>([
   ["under way", {}, null],
   ["not looked up yet", { ...UNSEEN, status: "pending" }, "unbound"],
+  ["waiting for other signers", { ...SIGNERS }, "signers"],
+  ["executed and about to fail", { ...SIGNERS, likely_failure: "transaction_reverted" }, "unpaid"],
   ["not known to any node", UNSEEN, "unseen"],
   ["not found", { ...UNSEEN, status: "failed", failure_code: "transaction_not_found" }, "unseen"],
   ["seen and not bound", { is_bound: false }, "unbound"],
@@ -56,6 +59,7 @@ test.each<[string, Payment[], Partial<OwnTransaction>, boolean]>([
   ["the server doesn't list", [], {}, true],
   ["no node has seen", [payment(UNSEEN)], {}, true],
   ["a node has seen", [payment()], {}, false],
+  ["other signers have to execute", [payment(SIGNERS)], {}, false],
   ["will fail", [payment({ ...UNSEEN, likely_failure: "transaction_reverted" })], {}, false],
   ["the wallet cancelled", [], { isCancelled: true }, false],
   ["the customer gave up", [], { isLetGo: true }, false],
@@ -85,4 +89,14 @@ test.each<[string, Payment[], Partial<OwnTransaction>, boolean]>([
   ["cancelled", [], { isCancelled: true }, false],
 ])("transaction that is %s: whether another may replace it", (_, payments, different, expected) => {
   expect(isReplaceable(own(different), payments)).toBe(expected);
+});
+
+test("id of a proposal is followed to the hash of its execution", () => {
+  expect(followed(own(), [payment(SIGNERS)])).toBeNull();
+  expect(followed(own(), [payment({ transaction_hash: OTHER, replaced_hashes: [HASH] })])).toBe(OTHER);
+  expect(followed(own({ hash: OTHER }), [payment({ transaction_hash: OTHER, replaced_hashes: [HASH] })])).toBeNull();
+});
+
+test("wallet is not asked about the replacement of a proposal", () => {
+  expect(isReplaceable(own(), [payment(SIGNERS)])).toBe(false);
 });

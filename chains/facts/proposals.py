@@ -1,0 +1,35 @@
+"""Calls that a contract account executes later: what its wallet returns for them, and how they ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chains.facts.blocks import Block
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A call that `account` executes later, by the `id` that its wallet returned in place of a transaction hash.
+
+    The id is a Safe's `safeTxHash`, or the hash of an ERC-4337 user operation. It is searched for from `first_block`.
+    """
+
+    account: str
+    id: str
+    first_block: int
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The mined transaction that executed a proposal, and whether the proposal's own call succeeded in it."""
+
+    transaction_hash: str
+    block: Block
+    succeeded: bool
+
+
+@dataclass(frozen=True)
+class ProposalSearch:
+    """The executions found, and the block from which to search for each of the other proposals next."""
+
+    executions: Mapping[Proposal, Execution]
+    next_blocks: Mapping[Proposal, int]

@@ -1,0 +1,213 @@
+"""Search for the executions of proposals: the events of Safes and of the EntryPoints that name a proposal's id.
+
+A Safe logs `ExecutionSuccess` or `ExecutionFailure` itself; its `txHash` is indexed since 1.4.0. An EntryPoint logs
+`UserOperationEvent`. Only logs of the proposal's own account and of the canonical EntryPoints count: anyone can deploy
+a contract that logs the same events.
+
+One node's logs name the candidates. `executions` takes only what the look-up of these transactions confirms.
+"""
+
+import logging
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chains.client import ChainError, Snapshot, TransactionFacts
+from chains.facts.proposals import Execution, Proposal
+from chains.families.evm.abi import WORD
+from chains.families.evm.quantities import address, data_bytes, hash32, quantity, to_hex
+from chains.families.evm.search.log_queries import check, log_call, logs, read_logs
+from chains.families.evm.transactions.accounts import ENTRY_POINTS
+from chains.families.evm.transactions.signed_calls import (
+    EXECUTION_FAILURE,
+    EXECUTION_SUCCESS,
+    USER_OPERATION_EVENT,
+)
+from chains.rpc.json_rpc import Call, JsonRpc
+
+logger = logging.getLogger(__name__)
+
+# How many ranges of blocks one search covers.
+MAX_RANGES = 30
+# How many transactions one proposal may name: an account can log its own events as often as it likes.
+MAX_CANDIDATES = 3
+# How many queries one account's logs of one range may need.
+_MAX_QUERIES = 40
+
+Candidates = Mapping[Proposal, Sequence[str]]
+
+
+class Search:
+    """One search for the proposals' executions up to the block `until`.
+
+    `candidates` are the transactions that name each proposal. `next_blocks` are where each search continues.
+    """
+
+    def __init__(self, proposals: Sequence[Proposal], until: int) -> None:
+        self._until = until
+        self.candidates: dict[Proposal, list[str]] = defaultdict(list)
+        self.next_blocks = {proposal: proposal.first_block for proposal in proposals}
+
+    def run(self, rpc: JsonRpc) -> None:
+        """Search with the first node that responds. Raises ChainError if none does."""
+        failure: ChainError | None = None
+        for node in rpc.each():
+            try:
+                return self._run(node)
+            except ChainError as error:
+                failure = error
+        raise failure or ChainError("no node sent a usable response")
+
+    def _run(self, node: JsonRpc) -> None:
+        """Search in groups whose next blocks are near each other, those nearest to the head first."""
+        groups = deque(self._groups(node.log_limits.blocks.size))
+        for _ in range(MAX_RANGES):
+            if not groups:
+                return
+            group = groups.popleft()
+            first = min(self.next_blocks[each] for each in group)
+            last = self._range(node, group, first)
+            self.next_blocks |= dict.fromkeys(group, last + 1)
+            if last < self._until:
+                groups.append(group)
+
+    def _groups(self, size: int) -> list[list[Proposal]]:
+        groups: list[list[Proposal]] = []
+        unfinished = [each for each in self.next_blocks if self.next_blocks[each] <= self._until]
+        for proposal in sorted(unfinished, key=lambda each: -self.next_blocks[each]):
+            is_near = groups and self.next_blocks[groups[-1][0]] - self.next_blocks[proposal] < size
+            groups[-1].append(proposal) if is_near else groups.append([proposal])
+        return groups
+
+    def _range(self, node: JsonRpc, group: Sequence[Proposal], first: int) -> int:
+        """Search the group in as many blocks as the node accepts; return the last one. Raises ChainError."""
+        limit = node.log_limits.blocks
+        last = min(self._until, first + limit.size - 1)
+        by_account: dict[str, list[Proposal]] = defaultdict(list)
+        for proposal in group:
+            by_account[proposal.account].append(proposal)
+        while True:
+            calls = [
+                _of_entry_points(group, first, last),
+                *(_of_account(account, first, last) for account in by_account),
+            ]
+            operations, *own = node.batch(calls, list, isolating=True)
+            found = read_logs(operations)
+            if found is not None:
+                break
+            # No account can make this query large: the node does not accept so many blocks.
+            check(node, first)
+            if first == last:
+                raise ChainError("the node does not return the logs of one block")
+            limit.failed(last - first + 1)
+            last = first + (last - first + 1) // 2 - 1
+        limit.worked(last - first + 1)
+        self._take(found, group)
+        for (account, proposals), result in zip(by_account.items(), own, strict=True):
+            entries = read_logs(result)
+            if entries is None:
+                entries = _in_parts(node, account, first, last)
+            self._take(entries, proposals)
+        return last
+
+    def _take(self, entries: Sequence[Any], proposals: Sequence[Proposal]) -> None:
+        named = {(proposal.account, proposal.id): proposal for proposal in proposals}
+        for entry in entries:
+            event = _read(entry)
+            proposal = named.get(event[:2]) if event is not None else None
+            if event is None or proposal is None:
+                continue
+            hashes = self.candidates[proposal]
+            if event[2] not in hashes and len(hashes) < MAX_CANDIDATES:
+                hashes.append(event[2])
+
+
+def _in_parts(node: JsonRpc, account: str, first: int, last: int) -> list[Any]:
+    """Return the account's logs in parts that the node returns, without those of blocks that it does not return."""
+    check(node, first)
+    found: list[Any] = []
+    parts = deque([(first, last)])
+    for _ in range(_MAX_QUERIES):
+        if not parts:
+            break
+        start, end = parts.popleft()
+        result = logs(node, _of_account(account, start, end))
+        if result is not None:
+            found += result
+        elif start < end:
+            middle = (start + end) // 2
+            parts.extend([(start, middle), (middle + 1, end)])
+        else:
+            logger.error("block %s: the node does not return the logs of account %s", start, account)
+    if parts:
+        logger.error("account %s logs too much: blocks %s to %s are not searched", account, first, last)
+    return found
+
+
+def executions(candidates: Candidates, looked_up: Snapshot) -> dict[Proposal, Execution]:
+    """Return the execution of each proposal that a looked-up transaction confirms, the earliest success first.
+
+    A transaction that is too large to read counts as a success: its verification says so.
+    """
+    found: dict[Proposal, Execution] = {}
+    for proposal, hashes in candidates.items():
+        confirmed = [
+            execution
+            for hash_ in hashes
+            if (execution := _execution(proposal, looked_up.transactions.get(hash_))) is not None
+        ]
+        if confirmed:
+            found[proposal] = min(confirmed, key=lambda each: (not each.succeeded, each.block.number))
+    return found
+
+
+def watched_contracts(candidates: Candidates) -> frozenset[str]:
+    """Return the contracts whose logs confirm an execution."""
+    return ENTRY_POINTS | {proposal.account for proposal in candidates}
+
+
+def _execution(proposal: Proposal, facts: TransactionFacts | None) -> Execution | None:
+    if facts is None or facts.block is None:
+        return None
+    if not facts.is_readable:
+        return Execution(facts.hash, facts.block, succeeded=True)
+    named = [
+        event[2]
+        for mention in facts.mentions
+        if mention.is_log and (event := _event(mention.contract, mention.data)) is not None
+        if event[:2] == (proposal.account, proposal.id)
+    ]
+    return Execution(facts.hash, facts.block, succeeded=any(named)) if named else None
+
+
+def _event(contract: str, data: bytes) -> tuple[str, str, bool] | None:
+    """Return the account, the id and the success of an event, given its topics followed by its data.
+
+    It makes no difference whether the id is indexed.
+    """
+    name, id_ = data[:WORD], data[WORD : 2 * WORD]
+    if len(data) == 3 * WORD and name in (EXECUTION_SUCCESS, EXECUTION_FAILURE):
+        return contract, to_hex(id_), name == EXECUTION_SUCCESS
+    # id, sender, paymaster; nonce, success, cost, gas
+    if contract in ENTRY_POINTS and len(data) == 8 * WORD and name == USER_OPERATION_EVENT:
+        return address(to_hex(data[2 * WORD + 12 : 3 * WORD])), to_hex(id_), any(data[5 * WORD : 6 * WORD])
+    return None
+
+
+def _read(entry: Any) -> tuple[str, str, str] | None:
+    """Return the account, the id and the transaction of a log, if it is such an event. Raises ChainError."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("topics"), list):
+        raise ChainError("the node's response is not a list of logs")
+    data = b"".join(data_bytes(topic) for topic in entry["topics"]) + data_bytes(entry.get("data"))
+    quantity(entry.get("blockNumber"))
+    event = _event(address(entry.get("address")), data)
+    return (*event[:2], hash32(entry.get("transactionHash"))) if event is not None else None
+
+
+def _of_entry_points(proposals: Sequence[Proposal], first: int, last: int) -> Call:
+    ids = sorted({proposal.id for proposal in proposals})
+    return log_call(first, last, [to_hex(USER_OPERATION_EVENT), ids], sorted(ENTRY_POINTS))
+
+
+def _of_account(account: str, first: int, last: int) -> Call:
+    return log_call(first, last, [[to_hex(EXECUTION_SUCCESS), to_hex(EXECUTION_FAILURE)]], [account])

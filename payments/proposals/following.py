@@ -1,0 +1,48 @@
+"""Let verification continue with the transaction that executed a proposal."""
+
+from datetime import datetime
+
+from config.due_work.leases import FREE
+from payments.models import FailureCode, Lookup, Payment, PaymentRequest
+from payments.requests.transitions import move_payment, note
+from payments.verification.outcomes import Failed, failed_columns, failed_lookup
+from payments.verification.reopening import is_given_up, reopen
+from payments.verification.replacements import add_replaced, continuing_columns
+
+_EXECUTED = "The account executed it in another payment's transaction."
+_ACTOR = "verification"
+
+
+def follow_execution(payment: Payment, request: PaymentRequest, transaction_hash: str, now: datetime) -> None:
+    """Verify the transaction that executed the proposal of the locked payment of the locked request.
+
+    If another payment of the request already has that transaction, this one fails without an event, and the other one
+    takes over its hashes.
+    """
+    own = Payment.objects.filter(request=request, chain=payment.chain_id, transaction_hash=transaction_hash)
+    same = own.exclude(pk=payment.pk).first()
+    if same is None:
+        columns = continuing_columns(payment, transaction_hash)
+        Payment.objects.filter(pk=payment.pk).update(
+            **columns, status_detail="Executed; checking the network."
+        )
+        Lookup.objects.filter(of_payment=payment).update(
+            transaction_hash=transaction_hash,
+            first_block_time=None,
+            first_block_number=None,
+            seen_at=now,
+            next_check_at=now,
+            proposal_check_at=None,
+            **FREE,
+        )
+        note(payment, f"executed by {transaction_hash}", actor=_ACTOR)
+        return
+    failed = Failed(payment, FailureCode.TRANSACTION_REPLACED, _EXECUTED)
+    reason = f"executed by {transaction_hash}, which is {same.pk}"
+    if move_payment(
+        payment, Payment.Status.FAILED, actor=_ACTOR, reason=reason, **failed_columns(failed, now)
+    ):
+        Lookup.objects.filter(of_payment=payment).update(**failed_lookup(failed, now), proposal_check_at=None)
+        add_replaced(same, payment)
+        if is_given_up(same):
+            reopen(same, actor=_ACTOR, reason=f"executed the proposal of {payment.pk}")

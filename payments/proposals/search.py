@@ -1,0 +1,251 @@
+"""Search for the executions of proposals: what a contract account's wallet returned instead of a transaction hash.
+
+The search begins at the block in which the route was built and ends a day after the request's end. It uses no retry. An
+execution that succeeded goes on as an ordinary payment (`payments.verification`), which decides what it pays: the id
+itself proves nothing.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.client import ChainClient, ChainError, Snapshot, TransactionFacts
+from chains.facts.proposals import Execution, Proposal
+from chains.families import get_client
+from chains.models import Chain
+from config.api.log_context import log_context
+from config.due_work import leases
+from config.due_work.leases import FREE
+from config.due_work.listening import Channel, notify
+from config.due_work.queue import Queue
+from config.tracing.recording import traced
+from payments.discovery.search_pass import searched_again
+from payments.discovery.watches import AFTERWARDS
+from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
+from payments.evaluation.verdicts import Finality
+from payments.models import FailureCode, Lookup, Payment, PaymentRequest
+from payments.proposals.following import follow_execution
+from payments.requests import events
+from payments.requests.bulk_updates import update_each
+from payments.requests.lifecycle import lock_request
+from payments.requests.new_payments import AWAITED
+from payments.requests.transitions import move_payment
+from payments.requests.watching import tell_watchers
+from payments.submission.hashes import SUBMITTED
+from payments.verification.columns import block_columns
+from payments.verification.leasing import with_payments
+from payments.verification.outcomes import Failed, failed_columns, failed_lookup
+
+logger = logging.getLogger(__name__)
+
+BATCH = 30
+SHORTEST_PAUSE = timedelta(seconds=5)
+LONGEST_PAUSE = timedelta(seconds=60)
+# The pause is this part of the payment's age: most signers sign soon.
+_PART_OF_AGE = 20
+_PAUSE_AFTER_FAILURE = timedelta(seconds=10)
+_LONGEST_PAUSE_AFTER_FAILURE = timedelta(minutes=5)
+# How much faster than the catalogue says blocks may come, if no node can look up block times.
+_MARGIN = 2
+_NEVER_EXECUTED = (
+    "The wallet's other signers did not execute this transaction within the time that was searched."
+)
+_FAILED = "The account executed the transaction, but its call failed, so nothing was paid."
+_FAILING = "The account's call failed; waiting for confirmations."
+_ACTOR = "verification"
+
+PROPOSALS = Queue(
+    model=Lookup,
+    due="proposal_check_at",
+    owner="merchant_id",
+    waiting="NOT is_simulated AND proposal_check_at IS NOT NULL",
+    lane="chain_id",
+)
+
+
+def search_due(
+    chain_id: int,
+    *,
+    client: Callable[[Chain], ChainClient] = get_client,
+    now: Callable[[], datetime] = timezone.now,
+) -> int:
+    """Search for a batch of the proposals that are due on this chain; return how many there were."""
+    lease = PROPOSALS.claim(now(), BATCH, chain_id)
+    lookups = list(Lookup.objects.filter(pk__in=lease.keys).order_by("proposal_check_at"))
+    if not lookups:
+        return 0
+    with_payments(lookups)
+    chain = lookups[0].chain
+    with log_context(chain_id=chain_id), traced("search for executions"), leases.kept(lease):
+        try:
+            _search(chain, lookups, client(chain), lease.claim_id, now())
+        except ChainError as error:
+            logger.warning("the search for executions on %s failed: %s", chain.name, error)
+            asked_for = timedelta(seconds=error.retry_after or 0)
+            pause = min(max(_PAUSE_AFTER_FAILURE, asked_for), _LONGEST_PAUSE_AFTER_FAILURE)
+            _postpone({each.pk: {"proposal_check_at": now() + pause} for each in lookups}, lease.claim_id)
+    return len(lookups)
+
+
+def _search(
+    chain: Chain, lookups: Sequence[Lookup], client: ChainClient, claim_id: uuid.UUID, now: datetime
+) -> None:
+    finality = Finality.parse(chain.confirmations)
+    snapshot = client.look_up(
+        sorted({each.proposal_id for each in lookups}), with_finality=finality.tag is not None
+    )
+    head = snapshot.head.latest
+    proposals = {
+        lookup.pk: Proposal(
+            lookup.proposal_account, lookup.proposal_id, _first_block(lookup, client, head, now)
+        )
+        for lookup in lookups
+    }
+    found = client.find_executions(
+        sorted(set(proposals.values()), key=lambda each: each.id), until_block=head
+    )
+    again: dict[int, dict[str, Any]] = {}
+    for lookup in lookups:
+        proposal = proposals[lookup.pk]
+        execution = found.executions.get(proposal)
+        with log_context(payment_id=lookup.payment_id, payment_request_id=lookup.payment.request_id):
+            try:
+                reached = found.next_blocks.get(proposal, proposal.first_block)
+                is_decided = _decide(lookup, execution, snapshot, finality, claim_id, now) or (
+                    execution is None and reached > head and _give_up(lookup, claim_id, now)
+                )
+            except Exception:
+                # A failure of one payment must not delay the others.
+                logger.exception("the execution of payment %s could not be stored", lookup.payment_id)
+                is_decided, execution, reached = False, None, proposal.first_block
+        if not is_decided:
+            # The newest blocks may be reorganised, and the indexes of nodes lag behind.
+            block = max(proposal.first_block, min(reached, head + 1 - searched_again(chain)))
+            pause = pause_of(lookup.payment, now) if execution is not None or reached > head else timedelta()
+            again[lookup.pk] = {"proposal_check_at": now + pause, "proposal_block": block}
+            _show(lookup.payment, _FAILING if execution is not None else AWAITED)
+    _postpone(again, claim_id)
+
+
+def pause_of(payment: Payment, now: datetime) -> timedelta:
+    """Return the pause before the next search: 5 seconds at first, a minute after 20."""
+    return min(max((now - payment.created_at) / _PART_OF_AGE, SHORTEST_PAUSE), LONGEST_PAUSE)
+
+
+def _first_block(lookup: Lookup, client: ChainClient, head: int, now: datetime) -> int:
+    """Return the next block to search: before the first search, the one in which the route was built."""
+    if lookup.proposal_block is not None:
+        return lookup.proposal_block
+    route = lookup.payment.route
+    built_at = (route.built_at or route.created_at) if route is not None else lookup.payment.created_at
+    since = built_at - CLOCK_ALLOWANCE
+    try:
+        return min(client.block_at(since), head)
+    except ChainError:
+        # Nodes may have pruned old blocks.
+        block_time = timedelta(milliseconds=max(lookup.chain.block_time_ms, 1))
+        return max(head - _MARGIN * ((now - since) // block_time), 0)
+
+
+def _decide(
+    lookup: Lookup,
+    execution: Execution | None,
+    snapshot: Snapshot,
+    finality: Finality,
+    claim_id: uuid.UUID,
+    now: datetime,
+) -> bool:
+    """Store what the search found, and return whether the search is over."""
+    if execution is not None and execution.succeeded:
+        return _store(lookup, claim_id, lambda payment, request: _follow(payment, request, execution, now))
+    if execution is not None:
+        facts = TransactionFacts(
+            execution.transaction_hash, "", None, execution.block, succeeded=False, transfers=()
+        )
+        if not finality.is_reached(facts, snapshot.head):
+            return False
+        return _store(lookup, claim_id, lambda payment, request: _revert(payment, request, execution, now))
+    if snapshot.transactions.get(lookup.proposal_id) is not None:
+        return _store(lookup, claim_id, lambda payment, _: _verify(payment, now))
+    return False
+
+
+def _store(lookup: Lookup, claim_id: uuid.UUID, change: Callable[[Payment, PaymentRequest], None]) -> bool:
+    """Change the payment if this worker still holds its lease. Returns True: there is nothing to postpone."""
+    with transaction.atomic():
+        request = lock_request(lookup.payment.request_id)
+        held = Lookup.objects.filter(pk=lookup.pk, claim_id=claim_id, proposal_check_at__isnull=False)
+        if held.select_for_update(no_key=True).exists():
+            payment = Payment.objects.select_for_update(no_key=True).get(pk=lookup.payment_id)
+            payment.request = request
+            if payment.status == Payment.Status.PENDING:
+                change(payment, request)
+    return True
+
+
+def _follow(payment: Payment, request: PaymentRequest, execution: Execution, now: datetime) -> None:
+    follow_execution(payment, request, execution.transaction_hash, now)
+    notify(Channel.PAYMENTS, str(payment.chain_id))
+
+
+def _verify(payment: Payment, now: datetime) -> None:
+    """Verify the payment as an ordinary one: a node knows its hash, so it is no proposal."""
+    Payment.objects.filter(pk=payment.pk).update(status_detail=SUBMITTED)
+    Lookup.objects.filter(of_payment=payment).update(
+        proposal_id="", proposal_account="", proposal_check_at=None, next_check_at=now, seen_at=now, **FREE
+    )
+    tell_watchers(payment.request_id)
+    notify(Channel.PAYMENTS, str(payment.chain_id))
+
+
+def _revert(payment: Payment, request: PaymentRequest, execution: Execution, now: datetime) -> None:
+    """Fail the payment. It keeps the id as its hash: the transaction itself may pay the request by another call."""
+    looked_up = {
+        "transaction_hash": execution.transaction_hash,
+        "seen_at": now,
+        **block_columns(execution.block),
+    }
+    failed = Failed(payment, FailureCode.TRANSACTION_REVERTED, _FAILED, looked_up=looked_up)
+    if _fail(failed, now):
+        events.record_failed(request, payment)
+
+
+def _give_up(lookup: Lookup, claim_id: uuid.UUID, now: datetime) -> bool:
+    """Fail the payment without an event if a day has passed since its request ended; return whether it has."""
+    request = lookup.payment.request
+    ends = [each for each in (request.completed_at, request.expired_at, request.cancelled_at) if each]
+    if request.status == PaymentRequest.Status.ACTIVE or not ends or now < max(ends) + AFTERWARDS:
+        return False
+
+    def fail(payment: Payment, _: PaymentRequest) -> None:
+        _fail(Failed(payment, FailureCode.TRANSACTION_NOT_FOUND, _NEVER_EXECUTED), now)
+
+    return _store(lookup, claim_id, fail)
+
+
+def _fail(failed: Failed, now: datetime) -> bool:
+    payment, columns = failed.payment, failed_columns(failed, now)
+    is_moved = move_payment(payment, Payment.Status.FAILED, actor=_ACTOR, reason=failed.code.value, **columns)
+    if is_moved:
+        Lookup.objects.filter(of_payment=payment).update(**failed_lookup(failed, now), proposal_check_at=None)
+    return is_moved
+
+
+def _show(payment: Payment, detail: str) -> None:
+    """Show what the pending payment waits for."""
+    if payment.status_detail == detail:
+        return
+    likely = FailureCode.TRANSACTION_REVERTED.value if detail == _FAILING else ""
+    pending = Payment.objects.filter(pk=payment.pk, status=Payment.Status.PENDING)
+    if pending.update(status_detail=detail, likely_failure=likely):
+        tell_watchers(payment.request_id)
+
+
+def _postpone(rows: Mapping[int, Mapping[str, Any]], claim_id: uuid.UUID) -> None:
+    """Write the next searches of the look-ups that this worker still holds, and release their leases."""
+    update_each(Lookup, {pk: {**each, **FREE} for pk, each in rows.items()}, guard={"claim_id": claim_id})
