@@ -135,13 +135,9 @@ class Order:
 class Intent:
     """A payment that an honest customer means for one request, and all that the customer knows of it.
 
-    <<<<<<< HEAD
-        `proved_until` is when the customer's proof ends. `proposal` is the id that a smart wallet returned for it, and
-        `is_proposed`: its page submitted that id, and the service has taken it.
-    =======
-        `proved_until` is when the customer's proof ends. `payer` sent by hand, and can sign for it afterwards.
-        `is_submitted`: its page submitted the hash.
-    >>>>>>> 547f69df (Try proofs afterwards in the histories of customers and thieves)
+    `proved_until` is when the customer's proof ends. `proposal` is the id that a smart wallet returned for it, and
+    `is_proposed`: its page submitted that id, and the service has taken it. `payer` sent by hand, and can sign for it
+    afterwards.
     """
 
     kind: str
