@@ -64,8 +64,6 @@ class Transfer:
     The remaining fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 
     - `references`: the 16-byte references of the call or top-level instruction that made this transfer.
-    - `is_marked`: the call has exactly 16 bytes after its arguments (EVM), or the instruction a further read-only key
-      (Solana). Someone built it for one order, here or in another system.
     - `made_by`: the account that itself made the transfer: it signed the transaction and called the token directly, a
       complete trace shows its call, or (Solana) it is the authority of a top-level instruction. Empty if a contract or
       program moved the tokens on its behalf.
@@ -74,6 +72,8 @@ class Transfer:
     - `within`: the places, among the transaction's `mentions`, of the calls that enclose this transfer.
     - `account`, `gain` (Solana): the token account that received it (the recipient itself for SOL), and that account's
       own gain in the whole transaction. All credits of one transaction to one account are at most its gain.
+    - `is_marked`: the call has exactly 16 bytes after its arguments (EVM), or the instruction a further read-only key
+      (Solana). It was built for one order, of this service or of another system.
     """
 
     slot: str
@@ -82,12 +82,12 @@ class Transfer:
     recipient: str
     amount: int
     references: tuple[bytes, ...] = ()
-    is_marked: bool = False
     made_by: str = ""
     claimable: int | None = None
     within: tuple[int, ...] = ()
     account: str = ""
     gain: int | None = None
+    is_marked: bool = False
 
     @property
     def claimable_amount(self) -> int:

@@ -6,10 +6,10 @@ from config.api.serializers import one_line
 from payments.models import PaymentRequest
 
 
-def payment_link(request: PaymentRequest) -> str:
+def payment_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
     """Return the link to pay exactly the remaining amount; "" if the chain's family has no payment links.
 
-    It contains the request's reference if the link format supports one.
+    It contains the request's reference if the link format supports one, unless it `is_plain`.
     """
     links = _links(request)
     if links is None:
@@ -22,7 +22,7 @@ def payment_link(request: PaymentRequest) -> str:
             token=request.token.contract_address,
             units=request.amount_remaining,
             amount=display_amount(request.amount_remaining, request.token.decimals),
-            reference=bytes(request.reference) if request.references else None,
+            reference=bytes(request.reference) if request.references and not is_plain else None,
             label=merchant.display_name or merchant.name,
             message=one_line(request.description or "") or f"Payment {request.shortcode}",
         )

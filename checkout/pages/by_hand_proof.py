@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 from chains.families import SignatureError
 from chains.families.base import LONGEST_SIGNATURE
 from chains.models import Chain
+from checkout.api.payment_links import binds, payment_link
 from checkout.lookup import find_payment, find_request, find_route, wallet_of
 from checkout.pages.by_hand import (
     MAX_SHOWN,
@@ -26,6 +27,7 @@ from checkout.pages.by_hand import (
 )
 from checkout.pages.context import link_context, missing, page_context, shown
 from checkout.pages.forms import lead_to, typed
+from checkout.pages.qr import qr_code
 from config.api.errors import ApiError, ErrorCode
 from config.api.limits.public_limits import count_expensive
 from config.api.serializers import timestamp
@@ -48,7 +50,7 @@ def request_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
     except Http404:
         return missing(request)
     context = by_hand_context(payment_request)
-    if request.method != "POST" or not context["is_by_hand"]:
+    if request.method != "POST" or not context["is_payable"]:
         return lead_to(request, "by-hand", payment_request.shortcode)
     address = typed(request, "wallet_address")
     try:
@@ -127,9 +129,17 @@ def _is_being_checked(payment_request: PaymentRequest, proof: PayerProof) -> boo
 
 
 def _sending(payment_request: PaymentRequest, proof: PayerProof) -> dict[str, Any]:
-    """Return the context for sending: the recipient and the deadline."""
+    """Return the context for sending: the recipient and the deadline.
+
+    A link that carries the reference is replaced by a plain one: the signature binds the transfer, and wallets that
+    refuse the reference can pay.
+    """
     until = timestamp(min(proof.not_after, payment_request.expires_at))
-    return {**link_context(payment_request), "proof": proof, "send_until": until}
+    sending = {"proof": proof, "send_until": until}
+    if not binds(payment_request):
+        return {**link_context(payment_request), **sending}
+    link = payment_link(payment_request, is_plain=True)
+    return {"link": link, "link_qr": qr_code(link), "is_plain_link": True, **sending}
 
 
 def _accept_signature(request: HttpRequest, payment_request: PaymentRequest, route: Route) -> HttpResponse:

@@ -189,6 +189,9 @@ UNBOUND = Unbound(
     "The transaction does not carry this request's reference, so it can't be matched to this request. Sign with the "
     "wallet that sent it, or ask the merchant to accept the payment.",
 )
+UNBOUND_REFUND = (
+    "The transaction does not carry this refund's reference. Accept it on the refund's page in the portal."
+)
 UNVERIFIABLE = Unbound(
     FailureCode.NOT_VERIFIABLE,
     "Money reached the recipient, but no node of this network can show which account sent it for which request. The "

@@ -15,6 +15,7 @@ from payments.evaluation.binding import (
     AMBIGUOUS_QUOTES,
     AMBIGUOUS_SWAP,
     UNBOUND,
+    UNBOUND_REFUND,
     Bound,
     BoundBy,
     Evidence,
@@ -34,9 +35,6 @@ WRONG_CHAIN = "The transaction is not on the requested network."
 NOT_OUR_SWAP = (
     "The transaction is not on the requested network, and it is not a swap that was offered for this request, so it "
     "can't be matched to this request."
-)
-_UNBOUND_REFUND = (
-    "The transaction does not carry this refund's reference. Accept it on the refund's page in the portal."
 )
 _UNREADABLE = (
     "The transaction is too large for this network's nodes to return, so it can't be verified at the moment."
@@ -264,7 +262,7 @@ def decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refus
     if isinstance(bound, Bound):
         return _exclude_own_money(terms, facts, block, arrived, bound)
     amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
-    message = _UNBOUND_REFUND if terms.is_refund and bound == UNBOUND else bound.message
+    message = UNBOUND_REFUND if terms.is_refund and bound == UNBOUND else bound.message
     return Refused(bound.code, message, amount, bound.may_be_delivery)
 
 

@@ -116,8 +116,8 @@ def _store(message: TransferProof, signature: str, block: Block) -> TransferProo
             Payment.objects.filter(pk=payment.pk).update(sender_signed_at=now)
         if message.binds and payment.status == Payment.Status.FAILED:
             # It is mined and bound, so it holds the request open until it is verified.
-            held = {"is_in_flight": True, "bound_by": Payment.BoundBy.PAYER}
-            reopen(payment, actor="checkout", reason="the sender signed for this request", **held)
+            reason = "the sender signed for this request"
+            reopen(payment, actor="checkout", reason=reason, is_in_flight=True)
         elif message.binds:
             check_again([payment.pk], now)
         tell_watchers(request.pk)

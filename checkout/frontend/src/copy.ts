@@ -152,6 +152,7 @@ export const copy = {
     wrongNetwork: (chain: string) => say("notices.wrongNetwork", { chain }),
     walletFailed: say("notices.walletFailed"),
     maybeSent: say("notices.maybeSent"),
+    plainPayment: (wallet: string) => say("notices.plainPayment", { wallet }),
     walletGone: say("notices.walletGone"),
     accountChanged: say("notices.accountChanged"),
     amountChanged: say("notices.amountChanged"),

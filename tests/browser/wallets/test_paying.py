@@ -1,13 +1,16 @@
 """From the review to the wallet's prompt: errors lose nothing, and the payment can still be made."""
 
+from eth_account import Account
+from eth_account.messages import encode_defunct
 from playwright.sync_api import Locator, Page, expect
 
-from payments.models import Payment
+from payments.models import Payment, Route
 from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.steps import ON_ITS_WAY, OPEN_PROMPT, SENT, review, send
 from tests.chain import LocalChain
 from tests.pictures import picture
-from tests.support.wallets.stub import NAME, NEVER, error
+from tests.support.payments.world import Clock, look_until_decided
+from tests.support.wallets.stub import LATER, NAME, NEVER, error
 
 
 def test_declined_payment_can_be_made_at_the_next_try(
@@ -22,6 +25,30 @@ def test_declined_payment_can_be_made_at_the_next_try(
     send(page, pay)
     expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
     assert Payment.objects.count() == 1
+
+
+def test_device_that_refuses_the_data_pays_plainly_after_a_signature(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet, local_chain: LocalChain
+) -> None:
+    refusal = "Ledger device: Invalid data received (0x6a80)"
+    wallet = add_wallet(answers={SENT: [error(-32603, refusal)], "personal_sign": [error(4001)]})
+    pay = review(page, panel, create())
+    pay.click()
+    notice = panel.get_by_test_id("notice")
+    expect(notice).to_contain_text("refuses the data that links a payment to this order")
+    pay.click()
+    expect(notice).to_contain_text("You declined the signature")
+    assert len(wallet.asked(SENT)) == 1
+    wallet.plan("personal_sign", LATER)
+    pay.click()
+    expect(panel).to_have_attribute("data-screen", "proving")
+    message = Route.objects.latest("created_at").proof_message
+    signature = Account.sign_message(encode_defunct(text=message), local_chain.payer_key).signature.hex()
+    with page.expect_response("**/payments"):
+        wallet.answer("0x" + signature.removeprefix("0x"))
+    plain = wallet.asked(SENT)[1][0]
+    assert len(plain["data"]) == 2 + 2 * 68, "a transfer without anything after it"
+    assert look_until_decided(Payment.objects.get(), Clock()).bound_by == "payer"
 
 
 def test_unknown_wallet_error_warns_before_paying_again(

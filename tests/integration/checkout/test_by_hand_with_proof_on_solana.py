@@ -36,7 +36,10 @@ def prove(browser: Bare, key: Keypair, form: Callable[[Signature], str] = str) -
 
 def test_solana_transfer_of_the_proved_address_is_credited(browser: Bare, local_ledger: LocalLedger) -> None:
     response = prove(browser, local_ledger.key)
-    assert f'id="sender">{local_ledger.payer}<' in browser.open(response["Location"]).content.decode()
+    assert (
+        f'id="sender" translate="no">{local_ledger.payer}<'
+        in browser.open(response["Location"]).content.decode()
+    )
     recipient = PaymentRequest.objects.get().recipient_address
     sent = local_ledger.send(local_ledger.token_move(recipient, 3 * USDC_UNIT))
     payment = browser.paste(local_ledger.finalize(sent))
@@ -70,10 +73,20 @@ def test_solana_signature_of_another_key_is_rejected(browser: Bare, local_ledger
     assert not PayerProof.objects.exists()
 
 
-def test_solana_request_with_a_code_needs_no_proof(
+def test_wallet_that_refuses_the_code_scans_a_plain_one_after_a_signature(
     checkout: Callable[..., dict[str, Any]], solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
-    of_solana = {"token_id": solana_usdc.id, "chain_id": solana_usdc.chain_id}
-    browser = Bare(checkout(recipient_address=str(Keypair().pubkey()), **of_solana))
-    assert 'name="wallet_address"' not in browser.open(browser.start).content.decode()
-    assert browser.ask(local_ledger.payer)["Location"] == browser.start
+    recipient = str(local_ledger.new_wallet(usdc=USDC_UNIT).pubkey())
+    of_solana = {"token_id": solana_usdc.id, "chain_id": solana_usdc.chain_id, "recipient_address": recipient}
+    browser = Bare(checkout(amount="3", **of_solana))
+    page = browser.open(browser.start.removesuffix("/by-hand")).content.decode()
+    assert "&amp;reference=" in page
+    assert f'href="{browser.start}#proof"' in page
+    assert 'name="wallet_address"' in browser.open(browser.start).content.decode()
+    shown = browser.open(prove(browser, local_ledger.key)["Location"]).content.decode()
+    assert f'href="solana:{recipient}?amount=3' in shown
+    assert "reference=" not in shown
+    payment = browser.paste(
+        local_ledger.finalize(local_ledger.send(local_ledger.token_move(recipient, 3 * USDC_UNIT)))
+    )
+    assert look_until_decided(payment, Clock()).bound_by == "payer"

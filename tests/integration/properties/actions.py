@@ -15,11 +15,13 @@ from tests.integration.properties.people import (
     look,
     mine,
     pay,
+    pay_by_hand,
     pay_with_proof,
     propose,
     rebroadcast,
     reorganise,
     retry,
+    sign_afterwards,
     sign_operation,
     speed_up,
     submit_again,
@@ -32,6 +34,7 @@ from tests.integration.properties.thieves import (
     forge,
     junk,
     propose_anything,
+    prove_afterwards,
     prove_own,
     steal,
 )
@@ -50,7 +53,9 @@ ACTIONS = {
         *(
             create,
             pay,
+            pay_by_hand,
             pay_with_proof,
+            sign_afterwards,
             sign_operation,
             propose,
             bundle,
@@ -61,7 +66,7 @@ ACTIONS = {
             submit_again,
         ),
         *(deliver, mine, reorganise, rebroadcast, go_down, look, wait, cancel, accept, retry),
-        *(steal, junk, prove_own, begin_own_swap, compose, propose_anything, forge),
+        *(steal, junk, prove_own, prove_afterwards, begin_own_swap, compose, propose_anything, forge),
     )
 }
 # Steps of which the service sees nothing before it looks.

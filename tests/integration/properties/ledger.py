@@ -237,7 +237,7 @@ class Ledger:
         known = [hash_ for hash_ in places if self.sent[hash_].at != GONE]
         return known[-1] if known and not self.is_solana else None
 
-    def is_signed_by(self, address: str, message: str, signature: str) -> bool:
+    def is_signed_by(self, address: str, message: str, signature: str, *, also_at: int | None = None) -> bool:
         self._answer()
         return address == signature
 
@@ -357,6 +357,7 @@ class Ledger:
             move.references,
             move.made_by,
             within=move.within,
+            is_marked=bool(move.references),
         )
         if not self.is_solana:
             return transfer

@@ -320,6 +320,8 @@ def is_verifiable(home: Ledger, sent: Sent, intent: Intent) -> bool:
     """Whether nodes can show that the honest payment is what it is."""
     if sent.noise is not Noise.QUIET:
         return False
+    if intent.kind == "by hand" and not intent.is_proved_afterwards:
+        return False  # only the customer's signature or the merchant can tell what it pays
     if intent.kind in ("wallet", "proved wallet") and (
         home.is_blind_to(sent) or may_be_lent(home, sent, intent)
     ):

@@ -72,6 +72,26 @@ def pay_with_proof(world: World, step: Step) -> None:
     _pay(world, step, Intent("proof", request, amount, sent, until))
 
 
+def pay_by_hand(world: World, step: Step) -> None:
+    """Send the money plainly, as a wallet does that removes the reference."""
+    request = world.pick(step.a)
+    if request is None:
+        return
+    amount, payer = _amount(world, request, step), world.new_address("customer")
+    move = Move(amount, payer, MERCHANT, frozenset({request}), made_by=payer)
+    sent = world.home.send(payer, [move], effect=f"pay{payer}")
+    _pay(world, step, Intent("by hand", request, amount, sent, payer=payer))
+
+
+def sign_afterwards(world: World, step: Step) -> None:
+    """Have customers sign for what they sent by hand."""
+    for intent in world.intents:
+        if intent.kind == "by hand" and intent.sent:
+            hash_, payer = intent.sent.hash, intent.payer
+            is_bound = world.prove_afterwards(intent.request, hash_, payer, payer)
+            intent.is_proved_afterwards |= is_bound
+
+
 def sign_operation(world: World, step: Step) -> None:
     """Sign an operation of a smart wallet; anyone may bundle it."""
     request = world.pick(step.a)

@@ -46,6 +46,8 @@ OFTEN = (
     "steal",
     "sign_operation",
     "propose",
+    "pay_by_hand",
+    "sign_afterwards",
 )
 CHAINS_DO = st.frozensets(st.sampled_from(("drop", "flip", "page closed")))
 THIEVES_DO = st.builds(
@@ -152,3 +154,25 @@ def _follow_up(world: World, intent: Intent) -> None:
     chain = world.source_chain if intent.order else world.home_chain
     if world.submit(intent.request, sent.hash, chain):
         world.submit_as_merchant(intent.request, sent.hash, chain)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("setting", [SETTINGS[0], SETTINGS[5]], ids=["evm", "solana"])
+def test_model_credits_what_its_sender_signed_for_afterwards(
+    merchant: Merchant, other_merchant: Merchant, catalogue: Mapping[int, Chain], setting: Setting
+) -> None:
+    """Without it, a history in which no proof ever binds would look like agreement."""
+    clock = Clock()
+    with ruled_by(clock):
+        world = World((merchant, other_merchant), catalogue, setting, clock)
+        oracle = Oracle(world)
+        request = world.create(3)
+        for action in ("pay_by_hand", "mine", "mine", "look", "prove_afterwards", "look"):
+            take(world, Step(action, 0, 0, 3))
+        assert Payment.objects.get().failure_code == "transaction_not_bound"
+        for action in ("sign_afterwards", "look"):
+            take(world, Step(action, 0, 0, 3))
+        assert (Payment.objects.get().bound_by, world.intents[0].is_proved_afterwards) == ("payer", True)
+        oracle.check()
+        request.refresh_from_db()
+        assert request.amount_paid == 3

@@ -53,6 +53,18 @@ def prove_own(world: World, step: Step) -> None:
         world.prove(request, (THIEF, THIEFS_CONTRACT)[step.n % 2])
 
 
+def prove_afterwards(world: World, step: Step) -> None:
+    """Submit any transaction for any request, and sign for it: as the thief, and in others' names."""
+    request, sent = world.pick(step.b), world.sent_anywhere(step.a)
+    if request is None or sent is None:
+        return
+    world.submit(request, sent.hash, by="thief")
+    own = (THIEF, THIEFS_CONTRACT)[step.n % 2]
+    world.prove_afterwards(request, sent.hash, own, own)
+    for move in sent.moves:
+        world.prove_afterwards(request, sent.hash, move.made_by or move.sender or own, THIEF)
+
+
 def begin_own_swap(world: World, step: Step) -> None:
     """Begin a swap from the other chain that delivers to the merchant or, changed by the thief, to the thief."""
     request = world.pick(step.b)

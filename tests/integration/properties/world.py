@@ -16,6 +16,7 @@ from chains.models import Chain, Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
 from payments.models import Lookup, PayerProof, Payment, PaymentRequest, Quote, Route
+from payments.proofs.afterwards import offer_message, store_transfer_proof
 from payments.proofs.storing import store_proof
 from payments.providers.base import ProviderDown, SwapState, SwapStatus
 from payments.requests.lifecycle import expire_due
@@ -135,7 +136,8 @@ class Intent:
     """A payment that an honest customer means for one request, and all that the customer knows of it.
 
     `proved_until` is when the customer's proof ends. `proposal` is the id that a smart wallet returned for it, and
-    `is_proposed`: its page submitted that id, and the service has taken it.
+    `is_proposed`: its page submitted that id, and the service has taken it. `payer` sent by hand, and can sign for it
+    afterwards.
     """
 
     kind: str
@@ -146,8 +148,10 @@ class Intent:
     order: Order | None = None
     wallet: str = ""
     proposal: str = ""
+    payer: str = ""
     is_submitted: bool = False
     is_proposed: bool = False
+    is_proved_afterwards: bool = False
 
     @property
     def money(self) -> Sent | None:
@@ -285,6 +289,21 @@ class World:
         except ApiError:
             return None
         return now + PROOF_WINDOW
+
+    def prove_afterwards(self, request: UUID, sent: str, address: str, signed_by: str) -> bool:
+        """Prove that `address` made a transfer of a submitted transaction for the request; whether that binds it."""
+        payment = Payment.objects.filter(request=request, transaction_hash=sent).first()
+        if payment is None:
+            return False
+        payment.request = payment.lookup.payment.request = PaymentRequest.objects.get(pk=request)
+        try:
+            offer_message(payment, wallet_address=address, client=self.client)
+            proof = store_transfer_proof(
+                payment, wallet_address=address, signature=signed_by, client=self.client
+            )
+        except ApiError:
+            return False
+        return proof.binds
 
     def look(self) -> None:
         """Have workers look at everything that is open, at the provider's word, and at what may have become final."""

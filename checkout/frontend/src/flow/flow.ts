@@ -156,8 +156,8 @@ export class Flow implements Stage {
     }
   }
 
-  review({ wallet, account, option, route, routes }: Reviewed, notice?: Notice): void {
-    const offered = routes ? { routes } : {};
+  review({ wallet, account, option, route, routes, binding }: Reviewed, notice?: Notice): void {
+    const offered = { ...(routes ? { routes } : {}), ...(binding ? { binding } : {}) };
     this.go({ at: "review", wallet, account, option, route, ...offered, ...(notice ? { notice } : {}) });
   }
 

@@ -35,8 +35,8 @@ export class Paying {
   }
 
   /** Pay by the reviewed route; every outcome is shown as a step of the flow. */
-  async start({ wallet, account, option, route, routes }: Reviewed): Promise<void> {
-    const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };
+  async start({ wallet, account, option, route, routes, binding }: Reviewed): Promise<void> {
+    const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}), ...(binding ? { binding } : {}) };
     const current = this.flow.begin();
     this.flow.go({ at: "building", ...reviewed });
     const isAlone = await this.exclusive.run(() => this.pay(reviewed, current));
@@ -102,7 +102,7 @@ export class Paying {
     for (let attempt = 0; ; attempt += 1) {
       try {
         if (!flow.routeCache.isFresh(route)) throw routeExpired();
-        const built = await this.means.api.buildTransaction(route.id);
+        const built = await this.means.api.buildTransaction(route.id, reviewed.binding);
         return current() ? await this.checked({ ...reviewed, route, built }, current) : null;
       } catch (error) {
         if (attempt > 0 || !isExpiry(error)) throw error;
@@ -118,8 +118,8 @@ export class Paying {
         const isSwap = renewed.type !== "direct";
         const notice = isSwap ? copy.notices.priceChanged(approval.asks.length > 0) : copy.notices.amountChanged;
         // Without `routes`: the other routes have expired, too.
-        const { wallet, account, option } = reviewed;
-        flow.review({ wallet, account, option, route: renewed }, info(notice));
+        const { wallet, account, option, binding } = reviewed;
+        flow.review({ wallet, account, option, route: renewed, ...(binding ? { binding } : {}) }, info(notice));
         return null;
       }
       route = renewed;
@@ -152,8 +152,8 @@ export class Paying {
   /** Have the wallet sign the payer proof and submit it; return null after showing a failure. */
   private async prove(ready: Ready, current: () => boolean): Promise<Ready | null> {
     const { flow } = this;
-    const { wallet, account, option, route, built } = ready;
-    const reviewed: Reviewed = { wallet, account, option, route };
+    const { wallet, account, option, route, built, binding } = ready;
+    const reviewed: Reviewed = { wallet, account, option, route, ...(binding ? { binding } : {}) };
     const plan: Plan = { asks: ["prove", "pay"], at: 0 };
     const builtAt = this.means.now();
     flow.go({ at: "proving", plan, isSigned: false, ...reviewed });
@@ -196,8 +196,8 @@ export class Paying {
   private async confirm(ready: Ready, plan: Plan, current: () => boolean): Promise<void> {
     const { flow } = this;
     const { events } = this.means;
-    const { wallet, account, option, route, built } = ready;
-    const reviewed: Reviewed = { wallet, account, option, route };
+    const { wallet, account, option, route, built, binding } = ready;
+    const reviewed: Reviewed = { wallet, account, option, route, ...(binding ? { binding } : {}) };
     const signed = wallet.read(built.transaction, this.shown(reviewed));
     const prompt = events.promptOpened();
     this.openPrompts += 1;
@@ -208,9 +208,12 @@ export class Paying {
       events.sent({ transaction_hash: hash, chain_id: option.chainId, route_id: route.id }, by);
       flow.restart();
     } catch (error) {
-      const isUnsent = ["rejected", "unauthorized", "unsupported"].includes(refusalOf(error));
+      const isUnsent = ["rejected", "unauthorized", "unsupported", "data_refused"].includes(refusalOf(error));
       // After any other failure the transaction may have been sent, so the prompt stays recorded as open.
       if (isUnsent) events.promptAnswered(prompt);
+      if (refusalOf(error) === "data_refused" && built.binding === "reference" && current()) {
+        return flow.review({ ...reviewed, binding: "payer" }, info(copy.notices.plainPayment(wallet.name)));
+      }
       const notice = paymentNotice(error, wallet);
       // Mention the remaining permission only if nothing was sent: a sent transaction may have used it.
       if (current()) flow.review(reviewed, isUnsent ? afterPermission(notice, reviewed) : notice);

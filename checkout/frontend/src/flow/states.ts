@@ -18,6 +18,8 @@ export interface Reviewed extends Chosen {
   route: Route;
   /** All offered routes, if there are several. */
   routes?: readonly Route[];
+  /** The wallet refused the reference, so the payment is a plain transfer that its signature binds. */
+  binding?: "payer";
 }
 
 /** A prompt that the wallet shows. */

@@ -5,6 +5,8 @@ export type Refusal =
   | "unauthorized"
   | "unsupported"
   | "unknown_chain"
+  /** The wallet, or its device, signs no transfer with further data. */
+  | "data_refused"
   | "already_asking"
   | "disconnected"
   | "silent"
@@ -39,6 +41,11 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 
 /** Some wallets report a rejection only in the message. */
 const DECLINED = /\buser (has )?(rejected|declined|denied|cancell?ed)\b/i;
+/**
+ * What hardware wallets report for data that they can't show: Ledger's status 0x6a80, its setting for contract data or
+ * blind signing, and Trezor's and Keystone's words. Nothing was signed.
+ */
+const DATA_REFUSED = /\b0x6a80\b|\b(contract|extra|trailing|invalid|unexpected|unknown) (call ?)?data\b|\bblind.?sign/i;
 const MOST_LAYERS = 12;
 const LONGEST_DETAIL = 200;
 
@@ -64,7 +71,8 @@ export function understood(error: unknown): WalletError {
     if (refusal) return new WalletError(refusal, detail);
     queue.push(...[data, cause, originalError].filter((inner) => typeof inner === "object" && inner !== null));
   }
-  return new WalletError(DECLINED.test(detail) ? "rejected" : "other", detail);
+  if (DECLINED.test(detail)) return new WalletError("rejected", detail);
+  return new WalletError(DATA_REFUSED.test(detail) ? "data_refused" : "other", detail);
 }
 
 /** Return the answer to a call that opens no prompt; throw "silent" if the wallet doesn't respond in time. */

@@ -24,6 +24,9 @@ test.each<[string, unknown, Refusal]>([
   ["unknown network in MetaMask's app", error(-32603, "Internal", { data: { originalError: { code: 4902 } } }), "unknown_chain"],
   ["unknown network in the data", error(-32603, "Internal", { data: { code: 4902 } }), "unknown_chain"],
   ["unknown network, deep", error(-32603, "x", { data: { cause: { originalError: { code: 4902 } } } }), "unknown_chain"],
+  ["a Ledger that can't show the data", error(-32603, "Ledger device: Invalid data received (0x6a80)"), "data_refused"],
+  ["a Ledger without its setting", error(-32000, "Please enable Contract data on the Ethereum app Settings"), "data_refused"],
+  ["a Ledger that asks for another setting", error(-32603, "Enable Blind signing in the app"), "data_refused"],
   ["failed otherwise", error(-32603, "nonce too low"), "other"],
   ["no error at all", undefined, "other"],
 ])("wallet that is %s is understood", (_, thrown, expected) => {
