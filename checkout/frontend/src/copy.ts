@@ -20,7 +20,7 @@ export const copy = {
   noWalletNeeds: (chain: string) => say("noWalletNeeds", { chain }),
   blockedWallet: say("blockedWallet"),
   blockedWays: say("blockedWays"),
-  blockedWalletConnect: say("blockedWalletConnect"),
+  blockedWalletConnect: say("walletconnect.sameWallet"),
   blockedElsewhere: say("blockedElsewhere"),
   copyPageLink: say("copyPageLink"),
   copied: say("copied"),

@@ -147,7 +147,7 @@ def test_templates_use_known_messages_and_no_other_words() -> None:
         text = path.read_text()
         assert set(re.findall(r'{% say "([\w.]+)"', text)) <= set(read_messages(ENGLISH)), path
         markup = re.sub(r"{%.*?%}|{{.*?}}|{#.*?#}", "", text, flags=re.DOTALL)
-        without = re.sub(r"<style.*?</style>|<[^>]*>|&\w+;", " ", markup, flags=re.DOTALL)
+        without = re.sub(r"<(style|script).*?</\1>|<[^>]*>|&\w+;", " ", markup, flags=re.DOTALL)
         assert set(re.findall(r"[^\W\d_]{3,}", without)) <= {"Quittance", "UTC", "lang"}, path
         shown = re.findall(r'(?:aria-label|title|alt|placeholder)="([^"{]*)"', text)
         assert not any(shown), path
