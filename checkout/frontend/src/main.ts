@@ -272,7 +272,7 @@ class CheckoutPage {
     const following = { checkout, chains, now: this.clock.now() };
     const { secondsLeft } = this.leaving;
     const stay = (): void => this.leaving.stay();
-    if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, secondsLeft, stay);
+    if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, this.leaving, stay);
     const open = this.underWay();
     if (open) return processingScreen(open, following);
     const awaited = this.awaited();
@@ -361,7 +361,7 @@ class CheckoutPage {
     this.root.dataset.screen = screen.name;
     const title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
     document.title = withoutMarks(title);
-    this.embedding.tell(this.state(), this.flow.isPromptOpen || this.awaited() !== null);
+    this.embedding.tell(this.state(), screen.name === "confirming" || this.flow.isPaymentOpen || this.awaited() !== null);
     this.runCountdown();
   }
 
