@@ -167,3 +167,13 @@ def test_what_a_copy_button_is_called_has_the_word_that_it_shows(tag: str) -> No
     shown = str(messages["page.copy"]).lower()
     for key in ("page.copyRecipient", "page.copyToken", "page.copyAmount", "page.copyText"):
         assert re.search(rf"(?<![^\W\d_a-zぁ-ヿ一-鿿가-힣]){shown}", str(messages[key]).lower()), key
+
+
+def test_addresses_and_texts_to_sign_in_templates_are_not_translated() -> None:
+    tags = [
+        (path.name, tag)
+        for path in sorted((REPOSITORY / "templates/checkout").rglob("*.html"))
+        for tag in re.findall(r"<(?:code|pre)\b[^>]*>", path.read_text())
+    ]
+    assert len(tags) > 10
+    assert [each for each in tags if 'translate="no"' not in each[1]] == []
