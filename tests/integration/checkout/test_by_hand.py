@@ -60,7 +60,7 @@ def test_page_shows_amount_network_and_whole_address(
     PaymentRequest.objects.filter(pk=order["id"]).update(amount_paid=3_250_000)
     text = shown(public, order)
     assert '<code class="exact" id="exact-amount" translate="no">7.25</code>' in text
-    assert f'id="recipient">{local_chain.recipient}</code>' in text
+    assert f'id="recipient" translate="no">{local_chain.recipient}</code>' in text
     uri = f"ethereum:{local_chain.usdc}@31337/transfer?address={local_chain.recipient}&amp;uint256=7250000"
     assert f'href="{uri}"' in text
     assert "Send on Local Chain (chain ID 31337) only" in text

@@ -36,7 +36,10 @@ def prove(browser: Bare, key: Keypair, form: Callable[[Signature], str] = str) -
 
 def test_solana_transfer_of_the_proved_address_is_credited(browser: Bare, local_ledger: LocalLedger) -> None:
     response = prove(browser, local_ledger.key)
-    assert f'id="sender">{local_ledger.payer}<' in browser.open(response["Location"]).content.decode()
+    assert (
+        f'id="sender" translate="no">{local_ledger.payer}<'
+        in browser.open(response["Location"]).content.decode()
+    )
     recipient = PaymentRequest.objects.get().recipient_address
     sent = local_ledger.send(local_ledger.token_move(recipient, 3 * USDC_UNIT))
     payment = browser.paste(local_ledger.finalize(sent))
