@@ -29,6 +29,7 @@ import { Outbox, type OwnTransaction, type Sender } from "./server/outbox";
 import * as progress from "./server/progress";
 import { StatusPoll } from "./server/status";
 import type { Checkout, Payment, SentTransaction } from "./server/types";
+import { onBlockedScript } from "./wallets/blocked";
 import { RecentWallets } from "./wallets/recent";
 import { offerOf, walletConnect } from "./walletconnect/entry";
 import type { Wallet } from "./wallets/wallet";
@@ -59,6 +60,7 @@ class CheckoutPage {
   private readonly wallets: WalletList;
   private readonly replacements: Replacements;
 
+  private isScriptBlocked = false;
   private isTimeUp = false;
   private wasInFlight = false;
   private wasCancelledHere = false;
@@ -152,6 +154,10 @@ class CheckoutPage {
     const changed = (): void => this.render();
     const remote: Remote | null = offer && ((...given) => walletConnect(offer, this.checkout.merchant.name, changed, ...given));
     this.wallets.discover(this.chains, this.root.dataset.solana ?? "", this.flow.means.offersSwaps, remote);
+    onBlockedScript(() => {
+      this.isScriptBlocked = true;
+      this.walletsChanged();
+    });
     this.render();
     setInterval(() => this.render(), LATE_CHECK_MS);
     this.replacements.start();
@@ -160,8 +166,12 @@ class CheckoutPage {
   }
 
   private walletsChanged(): void {
-    this.root.dataset.wallets = this.wallets.isAnyHere ? "some" : "none";
+    this.root.dataset.wallets = this.wallets.isAnyHere ? "some" : this.isWalletBlocked ? "blocked" : "none";
     this.render();
+  }
+
+  private get isWalletBlocked(): boolean {
+    return this.isScriptBlocked && !this.wallets.isAnyHere;
   }
 
   /** Continue with the wallet from before a reload, unless the customer has already chosen one. */
@@ -262,7 +272,7 @@ class CheckoutPage {
     const following = { checkout, chains, now: this.clock.now() };
     const { secondsLeft } = this.leaving;
     const stay = (): void => this.leaving.stay();
-    if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, secondsLeft, stay);
+    if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, this.leaving, stay);
     const open = this.underWay();
     if (open) return processingScreen(open, following);
     const awaited = this.awaited();
@@ -293,6 +303,7 @@ class CheckoutPage {
       walletsSettled: this.wallets.isSettled,
       lastUsed: this.recent.last?.name ?? null,
       missing: this.wallets.missing,
+      isWalletBlocked: this.isWalletBlocked,
       promptWasLeftOpen: this.outbox.promptWasLeftOpen,
       warning: warningElement,
       flow: this.flow,
@@ -330,6 +341,7 @@ class CheckoutPage {
         this.checkout.payments.some((payment) => isTakingLong(payment, this.chains, this.clock.now())),
         this.wallets.all.map(({ id, sibling }) => [id, sibling !== undefined]),
         this.wallets.isSettled,
+        this.isWalletBlocked,
         this.outbox.unsent,
         this.outbox.own,
         this.outbox.own.map(progress.mayLetGo),
@@ -349,7 +361,7 @@ class CheckoutPage {
     this.root.dataset.screen = screen.name;
     const title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
     document.title = withoutMarks(title);
-    this.embedding.tell(this.state(), this.flow.isPromptOpen || this.awaited() !== null);
+    this.embedding.tell(this.state(), screen.name === "confirming" || this.flow.isPaymentOpen || this.awaited() !== null);
     this.runCountdown();
   }
 

@@ -1,10 +1,12 @@
 """The code that a wallet scans: its screen, its end, and the ways on if nothing happens."""
 
+from urllib.parse import quote
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import TOUCHED, Create
-from tests.browser.walletconnect.conftest import NAME, code, pairing_uri
+from tests.browser.walletconnect.conftest import NAME, Connect, code, pairing_uri
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import assert_accessible, assert_fits
 from tests.support.walletconnect.phone import Phone, evm
@@ -23,6 +25,7 @@ def test_code_screen_is_accessible(page: Page, panel: Locator, create: Create, r
     expect(panel.get_by_role("button", name="Copy the code")).to_be_visible()
     # A desktop has no app that would open it.
     expect(panel.get_by_role("link", name="Open a wallet")).to_be_hidden()
+    expect(panel.locator(".pairing__apps")).to_be_hidden()
     assert_accessible(page)
 
 
@@ -38,7 +41,27 @@ def test_code_on_a_phone_is_a_link_to_wallet_apps(
     link = panel.get_by_role("link", name="Open a wallet on this device")
     expect(link).to_be_visible()
     expect(link).to_have_attribute("href", uri)
+    app = panel.get_by_role("link", name="MetaMask")
+    expect(app).to_have_attribute("href", f"https://link.metamask.io/wc?uri={quote(uri, safe='')}")
+    expect(app).to_have_attribute("target", "_blank")
+    assert_accessible(page)
     picture(page, "WalletConnect on a phone")
+
+
+@pytest.mark.parametrize("page", [TOUCHED], indirect=True, ids=["phone"])
+def test_tap_leads_back_to_the_wallets_open_request(
+    page: Page, panel: Locator, create: Create, connect: Connect, phone: Phone
+) -> None:
+    topic = connect(create())
+    panel.get_by_role("button", name="Pay 10.50 USDC").click()
+    asked = phone.expect("request")
+    link = panel.get_by_role("link", name="Open Rainbow")
+    expect(link).to_have_attribute(
+        "href", f"https://rnbwapp.com/wc?requestId={asked['id']}&sessionTopic={topic}"
+    )
+    expect(link).to_be_visible()
+    picture(page, "confirming, the wallet on this phone")
+    assert_accessible(page)
 
 
 def test_code_is_scannable_in_arabic_and_forced_colors(

@@ -75,7 +75,7 @@ export class ApprovalFlow {
     flow.go({ ...reviewed, at: "approving", plan, isMining: false, signed, ...(notice ? { notice } : {}) });
     let hash: string;
     try {
-      hash = await wallet.send(account, transaction);
+      hash = await flow.prompted("other", wallet.send(account, transaction));
     } catch (error) {
       if (current()) flow.review(reviewed, approvalNotice(error, wallet));
       return null;

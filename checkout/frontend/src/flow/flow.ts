@@ -10,7 +10,7 @@ import { Balances, type Option } from "./balances";
 import { bad, connectionNotice, info, type Notice } from "./notices";
 import { Paying } from "./paying";
 import { RouteCache } from "./route-cache";
-import type { Means, Stage } from "./stage";
+import type { Means, PromptKind, Stage } from "./stage";
 import { NEXT, type At, type Chosen, type Connected, type Reviewed, type Step } from "./states";
 
 /** After this time without an answer, the page hints where the wallet's prompt may be hidden. */
@@ -30,6 +30,7 @@ export class Flow implements Stage {
   waitsFor: number | null = null;
   readonly routeCache: RouteCache;
   private readonly paying: Paying;
+  private readonly openPrompts: Record<PromptKind, number> = { payment: 0, other: 0 };
   private turn = 0;
   private unwatch: (() => void) | null = null;
   private slowTimer: ReturnType<typeof setTimeout> | null = null;
@@ -39,9 +40,23 @@ export class Flow implements Stage {
     this.paying = new Paying(this, means);
   }
 
-  /** Whether the wallet has yet to answer a payment, also after the customer has left its screen. */
+  /** Whether the wallet has yet to answer a prompt, also after the customer has left its screen. */
   get isPromptOpen(): boolean {
-    return this.paying.openPrompts > 0;
+    return this.isPaymentOpen || this.openPrompts.other > 0;
+  }
+
+  get isPaymentOpen(): boolean {
+    return this.openPrompts.payment > 0;
+  }
+
+  async prompted<T>(kind: PromptKind, answer: Promise<T>): Promise<T> {
+    this.openPrompts[kind] += 1;
+    try {
+      return await answer;
+    } finally {
+      this.openPrompts[kind] -= 1;
+      this.means.events.changed();
+    }
   }
 
   /** Go back to the list of wallets. `Paying` still stores the hash if the wallet answers an open prompt. */

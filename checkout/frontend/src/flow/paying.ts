@@ -21,8 +21,6 @@ const PROOF_PAUSE_SECONDS = 3;
 const FRESH_FOR_MS = 20_000;
 
 export class Paying {
-  /** How many payments this page has asked the wallet for without an answer yet. */
-  openPrompts = 0;
   private readonly approvalFlow: ApprovalFlow;
   private readonly exclusive: Exclusive;
 
@@ -159,7 +157,7 @@ export class Paying {
     flow.go({ at: "proving", plan, isSigned: false, ...reviewed });
     let signature: string;
     try {
-      signature = await wallet.sign(account, built.payer_proof?.message ?? "");
+      signature = await flow.prompted("other", wallet.sign(account, built.payer_proof?.message ?? ""));
     } catch (error) {
       if (current()) flow.review(reviewed, afterPermission(proofNotice(error, wallet), reviewed));
       return null;
@@ -200,10 +198,9 @@ export class Paying {
     const reviewed: Reviewed = { wallet, account, option, route, ...(binding ? { binding } : {}) };
     const signed = wallet.read(built.transaction, this.shown(reviewed));
     const prompt = events.promptOpened();
-    this.openPrompts += 1;
     flow.go({ at: "confirming", plan, signed, ...reviewed });
     try {
-      const hash = await wallet.send(account, built.transaction).finally(() => (this.openPrompts -= 1));
+      const hash = await flow.prompted("payment", wallet.send(account, built.transaction));
       const by = { wallet: wallet.name, account, prompt };
       events.sent({ transaction_hash: hash, chain_id: option.chainId, route_id: route.id }, by);
       flow.restart();

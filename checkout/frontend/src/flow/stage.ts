@@ -23,6 +23,9 @@ export interface FlowEvents {
   requestChanged(): void;
 }
 
+/** Confirming a payment moves money; an approval or a signature doesn't. */
+export type PromptKind = "payment" | "other";
+
 /** The flow's dependencies. */
 export interface Means {
   api: Api;
@@ -51,6 +54,8 @@ export interface Stage {
   /** Load routes for the chosen token, and review the one with the tag, or else the recommended one. */
   quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag?: string): Promise<void>;
   review(reviewed: Reviewed, notice?: Notice): void;
+  /** Count the prompt as open until the wallet answers it; return its answer. */
+  prompted<T>(kind: PromptKind, answer: Promise<T>): Promise<T>;
   blocked(chosen: Chosen, notice: Notice, canRetry?: boolean): void;
   /** Whether the wallet still shows the reviewed account. */
   holds(connected: Connected, current: () => boolean): Promise<boolean>;

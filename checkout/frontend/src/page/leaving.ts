@@ -16,7 +16,8 @@ export class Leaving {
   secondsLeft: number | null = null;
   private destination = "";
   private isFirst = true;
-  private seconds = LEAVE_AFTER_SECONDS;
+  /** The whole length of the countdown. */
+  seconds = LEAVE_AFTER_SECONDS;
   private timer: ReturnType<typeof setInterval> | null = null;
   private drawnAt = 0;
 

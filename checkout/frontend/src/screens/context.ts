@@ -14,6 +14,8 @@ export interface PayContext {
   lastUsed: string | null;
   /** The same, where that wallet is not here now. */
   missing: string | null;
+  /** Whether the page's policy blocked a script, perhaps a wallet's, and no wallet was found. */
+  isWalletBlocked: boolean;
   promptWasLeftOpen: boolean;
   /** What was submitted and is not on its way, said beside the ways to pay. */
   warning: HTMLElement | null;

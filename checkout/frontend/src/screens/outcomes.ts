@@ -5,7 +5,6 @@ import { copy } from "../copy";
 import { button, el, linkButton, webUrl, type Child } from "../dom";
 import { messageFor } from "../language";
 import { isZero, less, plain } from "../money";
-import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS } from "../page/leaving";
 import { failureOf } from "../server/progress";
 import type { Checkout, Payment } from "../server/types";
 import type { Screen } from "./panel";
@@ -25,6 +24,12 @@ const NEVER_PAY_AGAIN = new Set(["transaction_not_bound", "swap_partial", "swap_
 /** Whether a swap spent the customer's money without paying the request: delivered, but not as requested. */
 function isSpent({ type, failure_code, destination_transaction_hash: delivered }: Payment): boolean {
   return type === "swap" && Boolean(delivered) && failure_code !== "swap_refunded";
+}
+
+/** The seconds until the page leads back to the shop, and how many there were at first; null if it stays. */
+export interface Countdown {
+  secondsLeft: number | null;
+  seconds: number;
 }
 
 /** The actions that the failure screen offers. */
@@ -50,7 +55,7 @@ export function isPaidTooMuch({ status, amount_overpaid, payments }: Checkout): 
 export function completedScreen(
   checkout: Checkout,
   chains: Chains,
-  secondsLeft: number | null,
+  { secondsLeft, seconds }: Countdown,
   stay: () => void,
 ): Screen {
   const { merchant } = checkout;
@@ -61,8 +66,7 @@ export function completedScreen(
   const isTooMuch = isPaidTooMuch(checkout);
   const help = copy.paidHelp(money(checkout.amount_paid, checkout), merchant.name);
   const excess = over && (isTooMuch ? copy.overpaid(over, merchant.name) : copy.moreThanAsked(over));
-  const spokenSeconds = isTooMuch ? LEAVE_AFTER_NOTICE_SECONDS : LEAVE_AFTER_SECONDS;
-  const leaving = secondsLeft === null ? "" : copy.goingBack(merchant.name, spokenSeconds);
+  const leaving = secondsLeft === null ? "" : copy.goingBack(merchant.name, seconds);
   return screen(
     "completed",
     isTooMuch ? copy.overpaidHeading : copy.paid,

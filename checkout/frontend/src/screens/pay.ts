@@ -11,7 +11,7 @@ import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, partialBox, partialText, screen, smallPrint, spinner } from "./parts";
 import { supportLine } from "./progress";
-import { approvingScreen, busyHint, confirmingScreen, provingScreen, slowHint } from "./prompts";
+import { approvingScreen, busyHint, confirmingScreen, openApp, provingScreen, slowHint } from "./prompts";
 import { reviewScreen } from "./review";
 import { routesScreen } from "./routes";
 import { tokenScreen } from "./tokens";
@@ -48,7 +48,7 @@ export function payScreen(step: Step, context: PayContext): Screen {
     case "switching": {
       const name = chains.name(step.option.chainId);
       const help = copy.switchingHelp(step.wallet.name, name);
-      return waitScreen("switching", copy.switching(name), help, () => flow.leavePrompt(), slowHint(step, flow));
+      return waitScreen("switching", copy.switching(name), help, () => flow.leavePrompt(), slowHint(step, flow), openApp(step.wallet));
     }
     case "building":
       return waitScreen("building", copy.building, copy.quotingHelp, null, busyHint(flow));
@@ -70,7 +70,11 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   } else if (wallets.length > 0) {
     const left = money(checkout.amount_remaining, checkout);
     const help = flow.means.offersSwaps ? copy.chooseAnyWallet : copy.chooseWallet;
+    nodes.push(context.isWalletBlocked && noticeBox({ tone: "info", text: copy.blockedWallet }));
     nodes.push(paragraph(help(left, checkout.chain.name)), walletList(wallets, context), missingWallet(context));
+    nodes.push(context.isWalletBlocked && waysHere(true));
+  } else if (walletsSettled && context.isWalletBlocked) {
+    nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.blockedWallet), waysHere(false), copyLinkButton());
   } else if (walletsSettled) {
     const help = [copy.noWalletHelp, flow.means.offersSwaps ? "" : copy.noWalletNeeds(checkout.chain.name)].join(" ").trim();
     nodes.push(el("h3", {}, copy.noWallet), paragraph(help), missingWallet(context), copyLinkButton());
@@ -80,6 +84,19 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   const isPart = partialText(checkout) !== null;
   const heading = isPart ? copy.payTheRest(money(checkout.amount_remaining, checkout)) : copy.payWithWallet;
   return screen("choose", heading, nodes, notice?.text ?? context.warning?.firstChild?.textContent ?? "");
+}
+
+/** The ways to pay that need no wallet in this browser; the page's own links lead there. */
+function waysHere(isWalletConnectOffered: boolean): HTMLElement {
+  const scan = document.getElementById("scan-heading");
+  const byHand = document.querySelector<HTMLAnchorElement>(".send-yourself a");
+  const ways: Child[] = [
+    isWalletConnectOffered && el("li", {}, copy.blockedWalletConnect),
+    scan && el("li", {}, el("a", { href: "#scan-heading" }, scan.textContent ?? "")),
+    byHand && el("li", {}, el("a", { href: byHand.href }, byHand.textContent ?? "")),
+    el("li", {}, copy.blockedElsewhere),
+  ];
+  return el("div", { class: "help" }, el("p", {}, copy.blockedWays), el("ul", { class: "ways" }, ...ways));
 }
 
 function missingWallet({ missing }: PayContext): HTMLElement | null {
@@ -121,9 +138,10 @@ function waitScreen(
   help: string,
   goBack: (() => void) | null,
   hint: HTMLElement | null = null,
+  app: HTMLElement | null = null,
 ): Screen {
   const back = goBack && actions(button("back", "quiet", copy.back, goBack));
-  return screen(name, heading, [spinner(), paragraph(help), hint, back], hint?.textContent ?? "");
+  return screen(name, heading, [spinner(), paragraph(help), app, hint, back], hint?.textContent ?? "");
 }
 
 function blockedScreen(step: Chosen & { notice: Notice; canRetry: boolean }, { flow }: PayContext): Screen {

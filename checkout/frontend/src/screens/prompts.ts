@@ -28,6 +28,13 @@ export function busyHint({ waitsFor }: Flow): HTMLElement | null {
   return waitsFor === null ? null : noticeBox({ tone: "info", text: copy.errors.waiting(waitsFor) });
 }
 
+/** A link to the wallet's app with the open request; shown on phones. */
+export function openApp({ app }: Wallet): HTMLElement | null {
+  if (!app) return null;
+  const attributes = { id: "open-app", class: "button button--primary open-app", target: "_blank", rel: "noopener noreferrer" };
+  return el("a", { ...attributes, href: app.url }, copy.openApp(app.name));
+}
+
 export function approvingScreen(step: Asked & { isMining: boolean; notice?: Notice }, context: PayContext): Screen {
   const { flow, chains } = context;
   const { wallet, route, plan, isMining } = step;
@@ -43,6 +50,7 @@ export function approvingScreen(step: Asked & { isMining: boolean; notice?: Noti
       noticeBox(step.notice),
       planList(step, context, isMining ? "steps--busy" : ""),
       paragraph(isMining ? copy.miningHelp(chains.name(step.option.chainId)) : help),
+      isMining ? null : openApp(wallet),
       isMining ? null : signedFacts(step, context),
       isMining ? busyHint(flow) : slowHint(step, flow),
       actions(
@@ -62,6 +70,7 @@ export function provingScreen(step: Reviewed & { plan: Plan; isSigned: boolean }
     [
       planList(step, context, isSigned ? "steps--busy" : ""),
       paragraph(isSigned ? copy.checkingProof : copy.provingHelp(name)),
+      isSigned ? null : openApp(step.wallet),
       slowHint(step, context.flow),
       isSigned ? null : actions(button("leave-prompt", "quiet", copy.walletClosed, () => context.flow.leavePrompt())),
     ],
@@ -82,6 +91,7 @@ export function confirmingScreen(step: Asked, context: PayContext): Screen {
     [
       step.plan.asks.length > 1 ? planList(step, context) : spinner(),
       paragraph(help(amount, wallet.name)),
+      openApp(wallet),
       signedFacts(step, context),
       slowHint(step, flow),
       actions(button("leave-prompt", "quiet", copy.walletClosed, () => flow.leavePrompt())),

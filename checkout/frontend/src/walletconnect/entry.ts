@@ -75,6 +75,9 @@ export function walletConnect(
       get pairing() {
         return link?.pairing ?? null;
       },
+      get app() {
+        return link?.app ?? null;
+      },
       screen: (back) => link?.screen(back) ?? null,
       async connect() {
         const mine = (turn += 1);

@@ -6,6 +6,7 @@ import { clusterOf, solanaWallet } from "../solana/main";
 import { ethereumWallet } from "../wallets/ethereum";
 import { understood, WalletError } from "../wallets/refusals";
 import type { Wallet } from "../wallets/wallet";
+import { appNamed, appsFor, requestLink } from "./apps";
 import { caipOf, namespaces, SPACES } from "./caip";
 import { openClient, type Client, type ClientSetup } from "./client";
 import { evmProvider } from "./evm";
@@ -50,6 +51,13 @@ export class Link {
     return this.wallets.get(family) ?? null;
   }
 
+  /** The connected wallet's app, and the link to its open request. */
+  get app(): { name: string; url: string } | null {
+    const { session } = this;
+    const app = session && appNamed(session.peerName);
+    return app && session.requestId !== null ? { name: app.name, url: requestLink(app, session.requestId, session.topic) } : null;
+  }
+
   /** Continue this tab's session from before the reload, if it is for this merchant. */
   restore(): void {
     const { name } = this.client.metadata;
@@ -76,7 +84,8 @@ export class Link {
 
   /** The screen with the pairing code; null while none is shown. */
   screen(back: () => void): Screen | null {
-    return this.pairing && pairingScreen(this.pairing, () => void this.proposing?.renew(), back);
+    const apps = appsFor([...new Set(this.chains.map((chain) => chain.chain_type))]);
+    return this.pairing && pairingScreen(this.pairing, apps, () => void this.proposing?.renew(), back);
   }
 
   /** End the session and close the connection to the relay, after the payment or if the customer leaves. */
@@ -92,6 +101,7 @@ export class Link {
   private take(topic: string): void {
     const session = new Session(this.client, topic);
     this.session = session;
+    session.onChange(() => this.changed());
     this.wallets.clear();
     const of = (family: string): Chain[] => this.chains.filter((chain) => chain.chain_type === family && caipOf(chain));
     for (const family of new Set(this.chains.map((chain) => chain.chain_type))) {

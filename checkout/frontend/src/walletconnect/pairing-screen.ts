@@ -1,15 +1,16 @@
 /** The screen with the code that a wallet scans. */
 
-import { button, el } from "../dom";
+import { button, el, initial } from "../dom";
 import type { Screen } from "../screens/panel";
 import { actions, noticeBox, paragraph, screen, smallPrint, spinner } from "../screens/parts";
+import { pairingLink, type App } from "./apps";
 import { codeOf } from "./code";
 import type { Pairing } from "./pairing";
 import { words } from "./words";
 
 const NAME = "pairing";
 
-export function pairingScreen(pairing: Pairing, renew: () => void, back: () => void): Screen {
+export function pairingScreen(pairing: Pairing, apps: readonly App[], renew: () => void, back: () => void): Screen {
   const wayBack = button("back", "quiet", words.back, back);
   switch (pairing.phase) {
     case "opening":
@@ -22,11 +23,11 @@ export function pairingScreen(pairing: Pairing, renew: () => void, back: () => v
       return screen(NAME, words.heading, [noticeBox({ tone: isExpired ? "info" : "error", text }), actions(again, wayBack)], text);
     }
     case "open":
-      return openScreen(pairing.uri, wayBack);
+      return openScreen(pairing.uri, apps, wayBack);
   }
 }
 
-function openScreen(uri: string, wayBack: HTMLElement): Screen {
+function openScreen(uri: string, apps: readonly App[], wayBack: HTMLElement): Screen {
   const open = el("a", { id: "open-wallet", class: "button button--primary pairing__open", href: uri, rel: "noopener" }, words.open);
   const copy = el("button", { id: "copy-pairing", type: "button", class: "button button--secondary", "data-copy": "pairing-uri" }, words.copy);
   return screen(
@@ -34,6 +35,7 @@ function openScreen(uri: string, wayBack: HTMLElement): Screen {
     words.heading,
     [
       paragraph(words.help),
+      appList(uri, apps),
       open,
       el("div", { class: "pairing__code" }, codeOf(uri, words.code)),
       el("span", { id: "pairing-uri", "data-value": uri, hidden: "" }),
@@ -43,4 +45,14 @@ function openScreen(uri: string, wayBack: HTMLElement): Screen {
     ],
     words.help,
   );
+}
+
+/** Links to the apps, shown on phones. They open beside the page, which has to stay for the wallet's answer. */
+function appList(uri: string, apps: readonly App[]): HTMLElement {
+  const rows = apps.map((app) => {
+    const icon = el("span", { class: "wallet__icon wallet__icon--letter", "aria-hidden": "true" }, initial(app.name));
+    const attributes = { class: "wallet", href: pairingLink(app, uri), target: "_blank", rel: "noopener noreferrer" };
+    return el("li", {}, el("a", attributes, icon, el("bdi", { class: "wallet__name" }, app.name)));
+  });
+  return el("div", { class: "pairing__apps" }, el("h3", {}, words.apps), el("ul", { class: "wallets" }, ...rows));
 }

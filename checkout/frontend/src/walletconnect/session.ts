@@ -23,6 +23,8 @@ export class Session {
   private readonly open = new Set<Promise<unknown>>();
   private readonly ended: Promise<never>;
   private rejectEnded: (error: unknown) => void = () => undefined;
+  /** The id of the request that the wallet shows; null if none is open. */
+  requestId: number | null = null;
   /** The account that the customer selected last, if the wallet reports it. */
   private chosen = "";
   private isOver = false;
@@ -36,12 +38,23 @@ export class Session {
     client.on("session_delete", ({ topic: which }) => this.over(which));
     client.on("session_expire", ({ topic: which }) => this.over(which));
     client.on("session_update", ({ topic: which }) => this.changed(which));
+    client.on("session_request_sent", ({ topic: which, id }) => {
+      if (which !== topic) return;
+      this.requestId = id;
+      this.changed(which);
+    });
     client.on("session_event", ({ topic: which, params }) => {
       if (which !== topic || params.event.name !== "accountsChanged") return;
       const [first] = Array.isArray(params.event.data) ? (params.event.data as unknown[]) : [];
       this.chosen = typeof first === "string" ? (first.split(":").pop() ?? "") : "";
       this.changed(which);
     });
+  }
+
+  /** The name that the wallet gives itself. */
+  get peerName(): string {
+    const { client, topic } = this;
+    return client.session.keys.includes(topic) ? client.session.get(topic).peer.metadata.name : "";
   }
 
   networks(space: string): string[] {
@@ -66,7 +79,10 @@ export class Session {
     if (!this.allows(network.split(":")[0] ?? "", method)) throw { code: 4200 };
     const { client, topic } = this;
     const answer = client.request<unknown>({ topic, chainId: network, request: { method, params } });
-    const answered = (): boolean => this.open.delete(answer);
+    const answered = (): void => {
+      this.open.delete(answer);
+      if (this.open.size === 0) this.requestId = null;
+    };
     this.open.add(answer);
     answer.then(answered, answered);
     try {

@@ -9,6 +9,8 @@ export const words = {
   code: say("walletconnect.code"),
   copy: say("walletconnect.copy"),
   open: say("walletconnect.open"),
+  apps: say("walletconnect.apps"),
+  openApp: (wallet: string) => say("walletconnect.openApp", { wallet }),
   nothing: say("walletconnect.nothing"),
   relay: say("walletconnect.relay"),
   expired: say("walletconnect.expired"),

@@ -1,37 +1,76 @@
-/** Detects this browser's Ethereum wallets: EIP-6963 announcements, or else `window.ethereum`. */
+/** Detects this browser's Ethereum wallets: EIP-6963 announcements, and `window.ethereum` if it is another wallet. */
 
 import { ethereumWallet, type Provider } from "./ethereum";
 import { INJECTED, walletFace, type Wallet, type WalletsFound } from "./wallet";
 
 const FALLBACK_AFTER_MS = 300;
+/** Slow wallets add `window.ethereum` later, most of them without an event. */
+const LOOK_EVERY_MS = 1_000;
+const LOOKS = 15;
+
+interface Found {
+  wallet: Wallet;
+  provider: Provider;
+}
 
 export function discoverEthereumWallets(defaultName: string, onChange: WalletsFound): void {
-  const wallets = new Map<string, Wallet>();
+  const announcedWallets = new Map<string, Found>();
+  let injected: Found | null = null;
   let settled = false;
 
+  const report = (): void => {
+    const found = [...announcedWallets.values()];
+    const other = injected && !found.some(({ provider }) => isSameWallet(provider, injected?.provider)) ? [injected] : [];
+    onChange([...found, ...other].map(({ wallet }) => wallet), settled);
+  };
+  const look = (): void => {
+    const { ethereum } = window as { ethereum?: unknown };
+    if (!settled || !isProvider(ethereum) || ethereum === injected?.provider) return;
+    injected = { wallet: ethereumWallet({ id: INJECTED, name: defaultName, icon: null }, ethereum), provider: ethereum };
+    report();
+  };
+
   window.addEventListener("eip6963:announceProvider", (event) => {
-    const wallet = announced((event as CustomEvent<unknown>).detail);
-    if (!wallet || wallets.has(wallet.id)) return;
-    wallets.delete(INJECTED);
-    wallets.set(wallet.id, wallet);
-    onChange([...wallets.values()], settled);
+    const found = announced((event as CustomEvent<unknown>).detail);
+    if (!found || announcedWallets.has(found.wallet.id)) return;
+    announcedWallets.set(found.wallet.id, found);
+    report();
   });
+  window.addEventListener("ethereum#initialized", look);
   window.dispatchEvent(new Event("eip6963:requestProvider"));
 
   setTimeout(() => {
     settled = true;
-    const injected = (window as { ethereum?: unknown }).ethereum;
-    if (wallets.size === 0 && isProvider(injected)) {
-      wallets.set(INJECTED, ethereumWallet({ id: INJECTED, name: defaultName, icon: null }, injected));
-    }
-    onChange([...wallets.values()], settled);
+    look();
+    report();
+    let looks = 0;
+    const timer = setInterval(() => {
+      look();
+      if ((looks += 1) === LOOKS) clearInterval(timer);
+    }, LOOK_EVERY_MS);
   }, FALLBACK_AFTER_MS);
 }
 
-function announced(detail: unknown): Wallet | null {
+function announced(detail: unknown): Found | null {
   const { info, provider } = (detail ?? {}) as { info?: Record<string, unknown>; provider?: unknown };
   const face = info && walletFace(info.uuid, info.name, info.icon);
-  return face && isProvider(provider) ? ethereumWallet(face, provider) : null;
+  return face && isProvider(provider) ? { wallet: ethereumWallet(face, provider), provider } : null;
+}
+
+/** Many wallets announce another object than their `window.ethereum`; its flags, such as `isMetaMask`, are the same. */
+function isSameWallet(announced: Provider, injected: unknown): boolean {
+  if (announced === injected) return true;
+  const flags = flagsOf(injected);
+  return flags !== "" && flags === flagsOf(announced);
+}
+
+function flagsOf(provider: unknown): string {
+  const flags: string[] = [];
+  // Also inherited ones.
+  for (const name in provider as object) {
+    if (/^is[A-Z]/.test(name) && (provider as Record<string, unknown>)[name] === true) flags.push(name);
+  }
+  return flags.sort().join();
 }
 
 function isProvider(value: unknown): value is Provider {

@@ -89,6 +89,8 @@ export interface Wallet extends WalletFace {
   screen?(back: () => void): WalletScreen | null;
   /** The state of that screen, to detect changes. */
   readonly pairing?: object | null;
+  /** Its app on this phone and the link that opens it at the open request; null if unknown. */
+  readonly app?: { name: string; url: string } | null;
   /** Disconnect: the customer left the wallet, or the payment was sent. */
   leave?(): void;
 }

@@ -29,7 +29,7 @@ async function run(...approvals: Approval[]): Promise<Run> {
   const steps: Step[] = [];
   const review = vi.fn();
   const send = vi.fn(async () => HASH);
-  const stage = { go: (step: Step) => void steps.push(step), review, means: { chains } } as unknown as Stage;
+  const stage = { go: (step: Step) => void steps.push(step), review, prompted: (_: string, answer: unknown) => answer, means: { chains } } as unknown as Stage;
   const payer = wallet({ matches: () => true, read: () => null, chain: async () => HERE, outcome: async () => true, send });
   const option = { chainId: HERE, token: USDC, balance: null, usd: null, logo: null, isRequested: false, isEnough: true };
   const through = [{ type: "swap", chain_id: HERE, contract_address: STRANGER, spender: STRANGER }];

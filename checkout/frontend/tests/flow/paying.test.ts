@@ -9,8 +9,9 @@ import { chains, checkout, HASH, HERE, json, locks, NOW, PAYER, respond, route, 
 
 const BUILT = { route_id: "route_1", chain_type: "evm", transaction: {}, binding: "reference", payer_proof: null };
 
-function payer(send: Wallet["send"]): Wallet {
+function payer(send: Wallet["send"], sign: Wallet["sign"]): Wallet {
   return wallet({
+    sign,
     connect: async () => PAYER,
     accounts: async () => [PAYER],
     chain: async () => HERE,
@@ -27,7 +28,11 @@ interface Page {
 }
 
 /** A page that has reviewed a payment of all that remains. */
-async function reviewing(send: Wallet["send"], isStillDue: () => Promise<boolean> = async () => true): Promise<Page> {
+async function reviewing(
+  send: Wallet["send"],
+  isStillDue: () => Promise<boolean> = async () => true,
+  sign: Wallet["sign"] = async () => "0x1b",
+): Promise<Page> {
   const shown = { checkout: checkout() };
   const sent = vi.fn();
   const flow = new Flow({
@@ -49,7 +54,7 @@ async function reviewing(send: Wallet["send"], isStillDue: () => Promise<boolean
     },
   });
   respond(json({ routes: [route()] }), json(BUILT), json(BUILT));
-  await flow.choose(payer(send));
+  await flow.choose(payer(send, sign));
   expect(flow.step.at).toBe("review");
   return { flow, shown, sent };
 }
@@ -116,6 +121,19 @@ test("second tab opens no prompt beside the first one's", async () => {
   respond(json(BUILT));
   await pay(there);
   expect(send).toHaveBeenCalledTimes(1);
+});
+
+test("signature that the wallet has not answered is an open prompt, but no payment", async () => {
+  let answer = (_: string): void => undefined;
+  const page = await reviewing(async () => HASH, async () => true, () => new Promise((resolve) => (answer = resolve)));
+  respond(json({ ...BUILT, payer_proof: { message: "Sign", expires_at: "" } }), json({}));
+  const paid = pay(page);
+  await vi.waitFor(() => expect(page.flow.step.at).toBe("proving"));
+  expect([page.flow.isPromptOpen, page.flow.isPaymentOpen]).toEqual([true, false]);
+  answer("0x1b");
+  await paid;
+  expect(page.flow.isPromptOpen).toBe(false);
+  expect(page.sent).toHaveBeenCalledTimes(1);
 });
 
 test("declined prompt is not open", async () => {

@@ -58,6 +58,8 @@ test("mail about a failure has the payment code as its subject", () => {
   expect(contact?.getAttribute("href")).toBe("mailto:help@shop.example?subject=Ab3dEf6hJk9m");
 });
 
+const STAYS = { secondsLeft: null, seconds: 3 };
+
 test("failure of an unknown kind has a default text and advice", () => {
   const panel = failedPanel(failed("new_code"));
   expect(panel.textContent).toContain(copy.failedDefault);
@@ -66,7 +68,7 @@ test("failure of an unknown kind has a default text and advice", () => {
 
 test("complete payment leads back to the shop and says when", () => {
   const back = checkout({ ...WHOLE, redirect_url: "https://shop.example/done" });
-  const screen = outcomes.completedScreen(back, chains, 2, stay);
+  const screen = outcomes.completedScreen(back, chains, { secondsLeft: 2, seconds: 3 }, stay);
   expect(drawn(screen).querySelector("#return")?.getAttribute("href")).toBe("https://shop.example/done");
   expect(drawn(screen).querySelector(".leaving")?.textContent).toContain(copy.goingBack("Alice's Bakery", 2));
   // Spoken once, with the full time.
@@ -74,17 +76,17 @@ test("complete payment leads back to the shop and says when", () => {
 });
 
 test.each([null, "javascript:alert(1)"])("complete payment with redirect %s may be closed", (redirect_url) => {
-  const panel = drawn(outcomes.completedScreen(checkout({ ...WHOLE, redirect_url }), chains, null, stay));
+  const panel = drawn(outcomes.completedScreen(checkout({ ...WHOLE, redirect_url }), chains, STAYS, stay));
   expect(panel.querySelector("#return")).toBeNull();
   expect(panel.textContent).toContain(copy.mayClose);
 });
 
 test("late payment says that it was late", () => {
-  expect(drawn(outcomes.completedScreen(checkout({ ...WHOLE, paid_late: true }), chains, null, stay)).textContent).toContain(copy.paidLate);
+  expect(drawn(outcomes.completedScreen(checkout({ ...WHOLE, paid_late: true }), chains, STAYS, stay)).textContent).toContain(copy.paidLate);
 });
 
 test("overpayment is a notice with the merchant's contact", () => {
-  const screen = outcomes.completedScreen(checkout({ ...MORE, merchant: MERCHANT }), chains, 15, stay);
+  const screen = outcomes.completedScreen(checkout({ ...MORE, merchant: MERCHANT }), chains, { secondsLeft: 15, seconds: 15 }, stay);
   expect(screen.heading).toBe(copy.overpaidHeading);
   expect(drawn(screen).querySelector("[data-testid=notice]")?.textContent).toBe(withoutMarks(copy.overpaid("2.00 USDC", "Alice")));
   expect(drawn(screen).textContent).toContain("help@shop.example");
@@ -94,7 +96,7 @@ test("small surplus of a swap is no overpayment", () => {
   const one = checkout({ ...MORE, payments: [swap({ status: "completed" })] });
   const two = checkout({ ...MORE, payments: [swap({ status: "completed" }), payment({ status: "completed" })] });
   expect([outcomes.isPaidTooMuch(one), outcomes.isPaidTooMuch(two)]).toEqual([false, true]);
-  expect(drawn(outcomes.completedScreen(one, chains, null, stay)).textContent).toContain(withoutMarks(copy.moreThanAsked("2.00 USDC")));
+  expect(drawn(outcomes.completedScreen(one, chains, STAYS, stay)).textContent).toContain(withoutMarks(copy.moreThanAsked("2.00 USDC")));
 });
 
 test.each<[string, Screen, string]>([

@@ -25,7 +25,7 @@ class Wallet {
       request,
       disconnect,
       on: (name: string, listener: (event: object) => void) => listeners.set(name, listener),
-      session: { keys: ["topic"], get: () => ({ namespaces: this.allowed }) },
+      session: { keys: ["topic"], get: () => ({ namespaces: this.allowed, peer: { metadata: { name: "MetaMask Wallet" } } }) },
     };
     this.session = new Session(client as unknown as Client, "topic");
   }
@@ -191,4 +191,19 @@ test("Solana transaction is requested in base64, with its account", async () => 
   expect(await pay!.send(ADDRESS, btoa("abc"))).toBe("1".repeat(64));
   const params = { transaction: btoa("abc"), pubkey: ADDRESS };
   expect(phone.request).toHaveBeenCalledWith({ topic: "topic", chainId: "solana:localnet", request: { method: SEND, params } });
+});
+
+test("open request has an id until it is answered", async () => {
+  let answer = (_: unknown): void => undefined;
+  wallet.request.mockReturnValueOnce(new Promise((resolve) => (answer = resolve)));
+  const changed = vi.fn();
+  wallet.session.onChange(changed);
+  const answered = wallet.session.request(HERE, "personal_sign", []);
+  wallet.say("session_request_sent", { id: 7 }, "other");
+  expect([wallet.session.requestId, changed.mock.calls.length]).toEqual([null, 0]);
+  wallet.say("session_request_sent", { id: 8 });
+  expect([wallet.session.requestId, changed.mock.calls.length, wallet.session.peerName]).toEqual([8, 1, "MetaMask Wallet"]);
+  answer("0x1b");
+  await answered;
+  expect(wallet.session.requestId).toBeNull();
 });

@@ -73,6 +73,42 @@ test("wallet of an old browser is listed until one announces itself", () => {
   expect(names()).toEqual(["Late Wallet"]);
 });
 
+const flagged = (...flags: string[]) => ({ request: async () => null, ...Object.fromEntries(flags.map((flag) => [flag, true])) });
+const announceAs = (name: string, provider: object): void => announce({ info: { uuid: name, name, icon: "" }, provider });
+
+test("wallet that announces itself late is listed when it appears", () => {
+  const { list, names } = discover();
+  vi.advanceTimersByTime(60_000);
+  expect([names(), list.isSettled]).toEqual([[], true]);
+  announceAs("Late Wallet", provider);
+  expect(names()).toEqual(["Late Wallet"]);
+});
+
+test.each([
+  ["with an event", 0],
+  ["without an event", 1_000],
+])("window.ethereum that comes late %s is listed", (_, waited) => {
+  const { list, names } = discover();
+  vi.advanceTimersByTime(5_000);
+  Object.assign(window, { ethereum: provider });
+  if (waited === 0) window.dispatchEvent(new Event("ethereum#initialized"));
+  vi.advanceTimersByTime(waited);
+  expect([names(), list.all[0]?.id]).toEqual([["Browser wallet"], INJECTED]);
+});
+
+test.each([
+  ["another wallet", flagged("isOther"), ["Alpha", "Browser wallet"]],
+  ["a wallet without flags", flagged(), ["Alpha", "Browser wallet"]],
+  ["a wallet that imitates another and says so", flagged("isAlpha", "isOther"), ["Alpha", "Browser wallet"]],
+  ["the announced wallet in another object", flagged("isAlpha"), ["Alpha"]],
+])("window.ethereum that is %s, beside an announced wallet", (_, ethereum, expected) => {
+  Object.assign(window, { ethereum });
+  const { names } = discover();
+  announceAs("Alpha", flagged("isAlpha"));
+  vi.advanceTimersByTime(300);
+  expect(names()).toEqual(expected);
+});
+
 test("wallet that was used last comes first after a reload", () => {
   const recent = new RecentWallets("req_1");
   recent.connected(wallet({ name: "Beta" }));

@@ -65,6 +65,19 @@ def test_injected_wallet_without_a_name_is_offered(
     expect(panel.get_by_role("heading", name="Review and pay")).to_be_visible()
 
 
+def test_wallet_that_comes_late_is_listed_beside_the_announced_one(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
+) -> None:
+    add_wallet()
+    page.goto(create()["payment_url"])
+    names = panel.locator(".wallet__name")
+    expect(names).to_have_text([NAME])
+    add_wallet(name="Late", isInjected=True).arrive()
+    expect(names).to_have_text([NAME, "Browser wallet"])
+    panel.get_by_role("button", name="Browser wallet").click()
+    expect(panel.get_by_role("heading", name="Review and pay")).to_be_visible()
+
+
 def test_broken_icon_is_replaced_by_a_letter(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:

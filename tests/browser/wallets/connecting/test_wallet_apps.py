@@ -8,7 +8,18 @@ from pytest_django.live_server_helper import LiveServer
 
 from tests.browser.conftest import TOUCHED, AddWallet, Create
 from tests.pictures import picture
+from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.wallets.stub import NAME
+
+_INLINE_WALLET = """
+new MutationObserver((_, observer) => {
+  if (!document.head) return;
+  observer.disconnect();
+  const script = document.createElement("script");
+  script.append("window.ethereum = { request: async () => null }");
+  document.head.append(script);
+}).observe(document, { childList: true, subtree: true });
+"""
 
 ON_A_PHONE = pytest.mark.parametrize("page", [TOUCHED], ids=["phone"], indirect=True)
 
@@ -45,6 +56,21 @@ def test_wallets_own_browser_shows_no_app_links(page: Page, path: str, add_walle
     page.goto(path)
     expect(page.get_by_role("button", name=NAME)).to_be_visible()
     expect(page.locator("#wallet-apps")).to_be_hidden()
+
+
+@ON_A_PHONE
+def test_wallet_that_the_policy_blocks_leads_to_ways_that_work(page: Page, path: str) -> None:
+    page.add_init_script(_INLINE_WALLET)
+    page.goto(path)
+    panel = page.locator("#panel")
+    expect(panel).to_contain_text("A wallet or extension in this browser tried to add itself to this page")
+    expect(panel).not_to_contain_text("Open this page in your wallet app’s own browser")
+    # The customer is in such a browser already.
+    expect(page.locator("#wallet-apps")).to_be_hidden()
+    picture(page, "wallets, blocked by the policy")
+    assert_accessible(page)
+    panel.get_by_role("link", name="Send it yourself").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("10.50 USDC")
 
 
 def test_desktop_shows_no_app_links(page: Page, path: str) -> None:

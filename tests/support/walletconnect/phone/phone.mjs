@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { SignClient } from "@walletconnect/sign-client";
 
 const [projectId, relayUrl] = process.argv.slice(2);
-const metadata = { name: "Test Phone", description: "A wallet", url: "https://phone.example", icons: [] };
+const metadata = { name: "Rainbow for Tests", description: "A wallet", url: "https://phone.example", icons: [] };
 const storageOptions = { database: ":memory:" };
 // A question that nobody answered, since its test is over, must not hold up those of the next.
 const signConfig = { disableRequestQueue: true };

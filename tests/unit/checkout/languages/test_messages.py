@@ -147,7 +147,7 @@ def test_templates_use_known_messages_and_no_other_words() -> None:
         text = path.read_text()
         assert set(re.findall(r'{% say "([\w.]+)"', text)) <= set(read_messages(ENGLISH)), path
         markup = re.sub(r"{%.*?%}|{{.*?}}|{#.*?#}", "", text, flags=re.DOTALL)
-        without = re.sub(r"<style.*?</style>|<[^>]*>|&\w+;", " ", markup, flags=re.DOTALL)
+        without = re.sub(r"<(style|script).*?</\1>|<[^>]*>|&\w+;", " ", markup, flags=re.DOTALL)
         assert set(re.findall(r"[^\W\d_]{3,}", without)) <= {"Quittance", "UTC", "lang"}, path
         shown = re.findall(r'(?:aria-label|title|alt|placeholder)="([^"{]*)"', text)
         assert not any(shown), path
@@ -167,3 +167,13 @@ def test_what_a_copy_button_is_called_has_the_word_that_it_shows(tag: str) -> No
     shown = str(messages["page.copy"]).lower()
     for key in ("page.copyRecipient", "page.copyToken", "page.copyAmount", "page.copyText"):
         assert re.search(rf"(?<![^\W\d_a-zぁ-ヿ一-鿿가-힣]){shown}", str(messages[key]).lower()), key
+
+
+def test_addresses_and_texts_to_sign_in_templates_are_not_translated() -> None:
+    tags = [
+        (path.name, tag)
+        for path in sorted((REPOSITORY / "templates/checkout").rglob("*.html"))
+        for tag in re.findall(r"<(?:code|pre)\b[^>]*>", path.read_text())
+    ]
+    assert len(tags) > 10
+    assert [each for each in tags if 'translate="no"' not in each[1]] == []
