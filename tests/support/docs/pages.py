@@ -43,6 +43,25 @@ def rows_by_code(page: Path) -> dict[str, list[str]]:
     return {match[1]: row for match, row in named if match}
 
 
+def unknown_tests(cell: str) -> list[str]:
+    """Return the tests that a cell of a page links to and that don't exist.
+
+    Raises:
+        ValueError: The cell links to no test, or to something else.
+    """
+    python = re.findall(r"\[`(\w+)`\]\(\.\./(tests/[\w/]+\.py)\)", cell)
+    script = re.findall(r"\[\"([^\]]+)\"\]\(\.\./(checkout/frontend/tests/[\w/-]+\.test\.ts)\)", cell)
+    if not 0 < cell.count("](") == len(python) + len(script):
+        raise ValueError(f"not only tests in {cell!r}")
+    patterns = [(name, file, rf"^(async )?def {name}\(") for name, file in python]
+    patterns += [(title, file, rf'[(]"{re.escape(title)}", ') for title, file in script]
+    return [
+        f"{name} in {file}"
+        for name, file, pattern in patterns
+        if not (path := REPOSITORY / file).exists() or not re.search(pattern, path.read_text(), re.MULTILINE)
+    ]
+
+
 def anchors(page: Path) -> set[str]:
     """Return the anchors of a page: those that GitHub makes of its headings, and its own (`<a id="…">`)."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)

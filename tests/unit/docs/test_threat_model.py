@@ -2,7 +2,7 @@
 
 import re
 
-from tests.support.docs.pages import REPOSITORY, table_rows
+from tests.support.docs.pages import REPOSITORY, table_rows, unknown_tests
 
 PAGE = REPOSITORY / "docs" / "threat-model.md"
 # The first cell of an entry is its anchor and its number.
@@ -17,12 +17,5 @@ def test_the_entries_are_numbered_without_gaps() -> None:
 
 
 def test_each_entry_names_a_test_that_exists() -> None:
-    missing = []
-    for number, row in ENTRIES:
-        names = re.findall(r"\[`(\w+)`\]\(\.\./(tests/[\w/]+\.py)\)", row[-1])
-        assert names, f"entry {number[2]} names no test"
-        for test, file in names:
-            path = REPOSITORY / file
-            if not path.exists() or not re.search(rf"^(async )?def {test}\(", path.read_text(), re.MULTILINE):
-                missing.append((number[2], file, test))
+    missing = [(number[2], unknown) for number, row in ENTRIES for unknown in unknown_tests(row[-1])]
     assert missing == []
