@@ -43,9 +43,10 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 const DECLINED = /\buser (has )?(rejected|declined|denied|cancell?ed)\b/i;
 /**
  * What hardware wallets report for data that they can't show: Ledger's status 0x6a80, its setting for contract data or
- * blind signing, and Trezor's and Keystone's words. Nothing was signed.
+ * blind signing, and Trezor's and Keystone's words. MetaMask rejects data in a transfer to an account of its own. Nothing
+ * was signed.
  */
-const DATA_REFUSED = /\b0x6a80\b|\b(contract|extra|trailing|invalid|unexpected|unknown) (call ?)?data\b|\bblind.?sign/i;
+const DATA_REFUSED = /\b0x6a80\b|\b(contract|extra|trailing|invalid|unexpected|unknown) (call ?)?data\b|\bblind.?sign|\binclude data\b/i;
 const MOST_LAYERS = 12;
 const LONGEST_DETAIL = 200;
 

@@ -26,6 +26,11 @@ test.each<[string, unknown, Refusal]>([
   ["unknown network, deep", error(-32603, "x", { data: { cause: { originalError: { code: 4902 } } } }), "unknown_chain"],
   ["a Ledger that can't show the data", error(-32603, "Ledger device: Invalid data received (0x6a80)"), "data_refused"],
   ["a Ledger without its setting", error(-32000, "Please enable Contract data on the Ethereum app Settings"), "data_refused"],
+  [
+    "MetaMask, to an account of its own",
+    error(-32602, "External transactions to internal accounts cannot include data"),
+    "data_refused",
+  ],
   ["a Ledger that asks for another setting", error(-32603, "Enable Blind signing in the app"), "data_refused"],
   ["failed otherwise", error(-32603, "nonce too low"), "other"],
   ["no error at all", undefined, "other"],
