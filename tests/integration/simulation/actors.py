@@ -18,6 +18,7 @@ _SPACE = re.compile(r"\s+")
 # Django names a savepoint after its thread.
 _SAVEPOINT = re.compile(r"\"s\d+_x(\d+)\"")
 _PATIENCE_SECONDS = 0.005
+_LONGEST_PATIENCE_SECONDS = 0.08
 # A statement that only reads matters less than one that writes or locks: the process stops before some of them.
 _ONLY_READS = re.compile(r"\s*SELECT\b(?!.*(\bFOR\b|\bpg_))", re.DOTALL)
 _PASSED_SHARE = 0.7
@@ -80,10 +81,13 @@ class Actor:
 
     def settle(self, is_blocked: Callable[[int], bool]) -> None:
         """Wait until it stops or waits for a lock, which only another actor can release."""
-        while not self._stopped.wait(_PATIENCE_SECONDS):
+        patience = _PATIENCE_SECONDS
+        while not self._stopped.wait(patience):
             if not self._is_impatient and is_blocked(self.pid):
                 self.is_blocked = True
                 return
+            # A busy machine must not spend its time on these queries.
+            patience = min(2 * patience, _LONGEST_PATIENCE_SECONDS)
         self.is_blocked = False
 
     def stop(self, at: str) -> Fault | None:
