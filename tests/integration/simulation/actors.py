@@ -64,7 +64,8 @@ class Actor:
 
     def begin_history(self, chance: random.Random) -> None:
         """Leave nothing of the history before."""
-        self._chance = chance
+        # Of its own: two threads run at once for a moment after one released a lock for which the other waited.
+        self._chance = random.Random(f"{chance.random()} {self.name}")
         self.result, self.problem = "", None
         self.leases.clear()
 
