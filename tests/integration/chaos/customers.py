@@ -91,6 +91,11 @@ class Crowd:
         """How many hashes the service has confirmed to have."""
         return sum(customer.is_submitted for customer in self.customers)
 
+    @property
+    def refunded(self) -> int:
+        """How many refunds the service has confirmed to have."""
+        return sum(bool(customer.refund_id) for customer in self.customers)
+
     def pay_all(self, threads: int = 8) -> None:
         """Order, pay and submit, several customers at a time. Raises TimeoutError where the service stays away."""
         self.find_token()

@@ -1,4 +1,4 @@
-"""The simulation's PostgreSQL: its clock, a journal of all changes of status, and empty tables for each history."""
+"""The simulation's PostgreSQL: its clock, a journal of statuses and leases, and empty tables for each history."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -23,7 +23,10 @@ _CLOCK_FUNCTION = """
     AS $$ SELECT timestamptz 'epoch' + last_value * interval '1 microsecond' FROM simulated.clock $$;
 """
 _JOURNAL = """
-    CREATE TABLE simulated.journal (id bigserial, name text, key text, old text, new text);
+    CREATE TABLE simulated.journal (
+        id bigserial, name text, key text, old text, new text,
+        process text DEFAULT current_setting('application_name')
+    );
     CREATE FUNCTION simulated.note() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         INSERT INTO simulated.journal (name, key, old, new)
@@ -36,10 +39,14 @@ _JOURNALED = (
     ("reorged", "reorged", "payments_payment"),
     ("request", "status", "payments_paymentrequest"),
     ("delivery", "status", "webhooks_delivery"),
+    ("claim", "claim_id", "payments_lookup"),
+    ("claim", "claim_id", "webhooks_delivery"),
 )
+# A claim id may stay null: a process that had lost its lease released it. Statuses are never null.
 _TRIGGER = """
     CREATE TRIGGER simulated_{name} AFTER UPDATE OF {column} ON {table} FOR EACH ROW
-    WHEN (OLD.{column} IS DISTINCT FROM NEW.{column}) EXECUTE FUNCTION simulated.note('{name}', '{column}');
+    WHEN (OLD.{column} IS DISTINCT FROM NEW.{column} OR NEW.{column} IS NULL)
+    EXECUTE FUNCTION simulated.note('{name}', '{column}');
 """
 # Set up once for all histories, and never changed by one.
 _KEPT = ("merchants_", "chains_", "django_", "auth_")

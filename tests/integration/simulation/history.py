@@ -22,9 +22,11 @@ from tests.integration.simulation.people import Call, People
 from tests.integration.simulation.scheduler import Deadlock, Scheduler, Trace
 from tests.integration.simulation.stage import Stage
 
-STEPS = 350
+STEPS = 250
 # A crash right before or after a commit finds most of what a crash can find.
 _AT_COMMITS = 10
+# How many steps of the others a paused worker misses.
+_PAUSED_STEPS = (20, 80)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class History:
         database.tell_time()
         cache.clear()
         for actor in [*workers, *webs]:
-            actor.forget()
+            actor.begin_history(chance)
         self._workers, self._webs, self._database, self._stage = workers, webs, database, stage
         self._trace = Trace(say)
         self._scheduler = Scheduler([*workers, *webs], database, chance, self._trace)
@@ -74,12 +76,16 @@ class History:
         # Some histories have many faults of one kind and none of another: what two kinds hide, one of them shows.
         self._kills = chance.choice((0, 0.003, 0.01))
         self._cuts = chance.choice((0, 0.002, 0.01))
+        self._kills_after_commits = chance.choice((0, 0.1, 0.4))
         self._was_commit: dict[Actor, bool] = {}
+        self._paused: dict[Actor, int] = {}
+        self._due: tuple[object, list[str]] = (None, [])
         self._events: list[tuple[Callable[[], str], float]] = [
             (self._go, 100),
             (self._people.act, chance.choice((2, 4))),
             (self._tick, chance.choice((2, 6))),
             (self._stall, chance.choice((0, 1, 3))),
+            (self._pause, chance.choice((0, 2, 6))),
             (self._beat, chance.choice((0, 3, 8))),
             (self._mine, chance.choice((4, 8))),
             (self._reorganise, chance.choice((0, 0, 0.5, 1.5))),
@@ -91,6 +97,10 @@ class History:
         """Let it happen, and say what is wrong afterwards."""
         for _ in range(3):
             self._people.order()
+        # Payments from the beginning, so that workers have work.
+        while self._people.waiting:
+            self._people.waiting.pop(0)()
+            self._nodes.mine()
         events, weights = zip(*self._events, strict=True)
         try:
             while self._trace.steps < STEPS:
@@ -115,7 +125,8 @@ class History:
         able = [*self._scheduler.ready(), *(each for each in self._workers if each.is_idle)]
         if self._people.waiting or self._calls:
             able += [each for each in self._webs if each.is_idle]
-        actor = self._chance.choice(able)
+        awake = [each for each in able if self._paused.get(each, 0) <= self._trace.steps]
+        actor = self._chance.choice(awake or able)
         if actor.is_idle:
             self._collect(actor)
             if not self._begin(actor):
@@ -126,7 +137,9 @@ class History:
     def _begin(self, actor: Actor) -> bool:
         """Give the idle process something to do, if there is anything."""
         if actor in self._workers:
-            name = work.choose(self._chance)
+            name = work.choose(self._chance, self._due_now())
+            if name is None:
+                return False
             actor.begin(name, self._jobs[name])
             return True
         if not self._people.waiting:
@@ -135,6 +148,13 @@ class History:
         self._calls[actor] = call
         actor.begin(call.name, call)
         return True
+
+    def _due_now(self) -> list[str]:
+        """Return the queues with due work; these change only by a step or with time."""
+        moment = self._trace.steps, CLOCK.time
+        if self._due[0] != moment:
+            self._due = moment, work.due(self._database)
+        return self._due[1]
 
     def _collect(self, actor: Actor) -> None:
         """See how the idle process's last job ended."""
@@ -146,11 +166,11 @@ class History:
             self._problems.append(f"{actor.name} failed: {problem!r}")
 
     def _fault(self, actor: Actor) -> Fault | None:
-        is_commit = actor.at == "COMMIT"
-        more = _AT_COMMITS if is_commit or self._was_commit.get(actor) else 1
+        is_commit, was_commit = actor.at == "COMMIT", self._was_commit.get(actor)
+        more = _AT_COMMITS if is_commit or was_commit else 1
         self._was_commit[actor] = is_commit
         roll = self._chance.random()
-        if roll < self._kills * more:
+        if roll < self._kills * more + (self._kills_after_commits if was_commit else 0):
             return Fault.KILLED
         if roll < (self._kills + self._cuts) * more:
             return self._chance.choice((Fault.CUT_BEFORE, Fault.CUT_AFTER))
@@ -164,6 +184,16 @@ class History:
         """Let time pass, longer than a lease, while all processes stand still."""
         self._scheduler.forward(self._chance.choice((10.5, 20, 60, 130)))
         return ""
+
+    def _pause(self) -> str:
+        """Pause one worker amid a call to the outside for longer than its lease, while the others go on."""
+        calling = [each for each in self._workers if each.is_calling]
+        if not calling:
+            return ""
+        actor = self._chance.choice(calling)
+        self._paused[actor] = self._trace.steps + self._chance.randint(*_PAUSED_STEPS)
+        self._stall()
+        return f"{actor.name} is paused"
 
     def _beat(self) -> str:
         actor = self._chance.choice(self._workers)
@@ -193,12 +223,12 @@ class History:
     def _end_calls(self) -> None:
         """Let all that was begun, and all calls that wait, come to an end."""
         self._nodes.is_down = False
-        self._scheduler.finish()
+        self._scheduler.finish(self._fault)
         for actor in [*self._workers, *self._webs]:
             self._collect(actor)
         while self._people.waiting:
             self._begin(self._webs[0])
-            self._scheduler.finish()
+            self._scheduler.finish(self._fault)
             self._collect(self._webs[0])
 
 

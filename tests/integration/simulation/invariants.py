@@ -23,6 +23,7 @@ def violations(nodes: Nodes, receiver: Receiver, database: Database) -> list[str
         *_histories(database),
         *_events(database),
         *_deliveries(receiver, database),
+        *_claims(database),
         *_leases(database),
     ]
 
@@ -135,6 +136,17 @@ def _deliveries(receiver: Receiver, database: Database) -> Iterator[str]:
     for key, old, new in _journal(database, "delivery"):
         if old == Delivery.Status.DELIVERED:
             yield f"delivery {key} was delivered and became {new}"
+
+
+def _claims(database: Database) -> Iterator[str]:
+    """A worker ends only its own leases. Web processes may end those of workers."""
+    holders: dict[str, str] = {}
+    query = "SELECT process, old, new FROM simulated.journal WHERE name = 'claim' ORDER BY id"
+    for process, old, new in database.rows(query):
+        if new is not None:
+            holders[new] = process
+        elif process.startswith("worker") and holders.get(old) != process:
+            yield f"{process} stored a result after it had lost its lease to {holders.get(old, 'another')}"
 
 
 def _leases(database: Database) -> Iterator[str]:

@@ -17,9 +17,10 @@ def claim_guard() -> None:
 
     def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
         rows = Lookup.of(ids).select_for_update(no_key=True).order_by("pk")
-        held = {each.payment_id: each.next_check_at for each in rows}
-        open_ = Payment.objects.filter(pk__in=held, status=Payment.Status.PROCESSING)
-        return {pk: held[pk] for pk in open_.order_by("pk").values_list("pk", flat=True)}
+        held = dict(rows.values_list("of_payment_id", "next_check_at"))
+        verified = Payment.objects.filter(pk__in=held, status=Payment.Status.PROCESSING)
+        payments = verified.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
+        return {pk: held[pk] for pk in payments}
 
     _plant("lock_held", lock_held)
 

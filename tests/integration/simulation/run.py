@@ -31,7 +31,8 @@ def main() -> int:
         first, count = int(os.environ.get("FIRST", "0")), int(os.environ.get("SEEDS", "200"))
         seeds, processes = list(range(first, first + count)), int(os.environ.get("PROCESSES", "2"))
     wrong = done = steps = completed = 0
-    for result in results(seeds, processes, is_verbose="SEED" in os.environ):
+    mutant = os.environ.get("MUTANT", "")
+    for result in results(seeds, processes, is_verbose="SEED" in os.environ, mutant=mutant):
         done, steps, completed = done + 1, steps + result["steps"], completed + result["completed"]
         if result["found"] or len(seeds) == 1:
             print(f"seed {result['seed']}: {result['steps']} steps, digest {result['digest']}", flush=True)
@@ -41,30 +42,38 @@ def main() -> int:
         if len(seeds) > 1 and done % 20 == 0:
             print(f"{done} of {len(seeds)} histories", flush=True)
     print(f"{done} histories, {steps} steps, {completed} payments completed amid them: {wrong} wrong")
-    if done < len(seeds) and "MUTANT" not in os.environ:
+    if done < len(seeds) and not mutant:
         print(f"{len(seeds) - done} histories did not end")
         return 1
     return 1 if wrong else 0
 
 
-def results(seeds: list[int], processes: int, *, is_verbose: bool = False) -> Iterator[dict[str, Any]]:
-    """Simulate the seeds in several processes; yield what each history came to, as they end."""
+def results(
+    seeds: list[int], processes: int, *, is_verbose: bool = False, mutant: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Simulate the seeds in several processes; yield what each history came to, as they end.
+
+    With a mutant, a process stops at the first history that finds it.
+    """
     shares = [share for place in range(processes) if (share := seeds[place::processes])]
     ended: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
     for share in shares:
-        Thread(target=_run, args=(share, ended, is_verbose), daemon=True).start()
+        Thread(target=_run, args=(share, ended, is_verbose, mutant), daemon=True).start()
     for _ in shares:
         while (result := ended.get()) is not None:
             yield result
 
 
-def _run(seeds: list[int], ended: "SimpleQueue[dict[str, Any] | None]", is_verbose: bool) -> None:
+def _run(
+    seeds: list[int], ended: "SimpleQueue[dict[str, Any] | None]", is_verbose: bool, mutant: str
+) -> None:
     environment = {
         **os.environ,
         # The order of a set of strings is the order of some statements.
         "PYTHONHASHSEED": "0",
         "SIMULATED_SEEDS": ",".join(map(str, seeds)),
         "SIMULATED_STEPS": "1" if is_verbose else "",
+        "MUTANT": mutant,
     }
     command = [sys.executable, "-m", "tests.integration.simulation.run"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:

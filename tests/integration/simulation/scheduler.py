@@ -65,10 +65,11 @@ class Scheduler:
             self.trace.note(f"{actor.name}: waits for a lock")
             self._require_no_cycle(actor)
 
-    def finish(self) -> None:
-        """Let all jobs end, in a random order."""
+    def finish(self, fault: Callable[[Actor], Fault | None]) -> None:
+        """Let all jobs end, in a random order and with these faults."""
         while ready := self.ready():
-            self.step(self._chance.choice(ready))
+            actor = self._chance.choice(ready)
+            self.step(actor, fault(actor))
         if len(self.idle()) < len(self._actors):
             raise Deadlock("processes wait for locks that none of them will release")
 

@@ -1,9 +1,13 @@
-"""The simulator finds nothing in the code, and repeats a history exactly."""
+"""The simulator finds nothing in the code, finds each defect that is planted, and repeats a history exactly."""
+
+import pytest
 
 from tests.integration.simulation.run import results
 
 SEEDS = 200
 PROCESSES = 2
+# Each mutant is found by one history in two to six. The first test finds nothing in these without a mutant.
+MUTANT_SEEDS = range(100, 130)
 
 
 def test_simulated_histories_violate_no_invariant() -> None:
@@ -11,6 +15,19 @@ def test_simulated_histories_violate_no_invariant() -> None:
     assert [history["seed"] for history in histories if history["found"]] == []
     assert len(histories) == SEEDS
     assert sum(history["completed"] for history in histories) > SEEDS / 2
+
+
+@pytest.mark.parametrize(
+    ("mutant", "found"),
+    [
+        ("claim_guard", "stored a result after it had lost its lease"),
+        ("consumption_outside", "and consumed None"),
+        ("event_outside", "with 0 events"),
+    ],
+)
+def test_simulator_finds_planted_defect(mutant: str, found: str) -> None:
+    *_, last = results(list(MUTANT_SEEDS), 1, mutant=mutant)
+    assert any(found in each for each in last["found"])
 
 
 def test_same_seed_repeats_every_step_in_another_process() -> None:

@@ -16,11 +16,27 @@ from payments.verification.finality import FINALITY, check_finality
 from payments.verification.leasing import LOOKUPS
 from payments.waking.on_new_heads import make_due
 from tests.integration.simulation.actors import Actor, Job, current
+from tests.integration.simulation.database import Database
 from tests.integration.simulation.outside import Nodes, Receiver
 from webhooks.dispatch.delivery import attempt
 from webhooks.dispatch.dispatcher import Dispatcher, _next
 
-_OFTEN = ("verify", "verify", "verify", "verify", "send", "send", "send", "finality", "search", "expire")
+# The queues with work that is due and not leased.
+_DUE = """
+    SELECT 'verify' WHERE EXISTS (SELECT FROM payments_lookup WHERE next_check_at <= simulated.now() AND {free})
+    UNION ALL
+    SELECT 'finality' WHERE EXISTS (
+        SELECT FROM payments_lookup WHERE finality_check_at <= simulated.now() AND {free}
+    )
+    UNION ALL
+    SELECT 'send' WHERE EXISTS (
+        SELECT FROM webhooks_delivery WHERE status = 'pending' AND due_at <= simulated.now() AND {free}
+    )
+""".format(free="(lease_until IS NULL OR lease_until <= simulated.now())")
+# Some of the other work, and some that is not due: a worker begins it, and finds that another one has it.
+_OTHER = ("verify", "finality", "send", "search", "expire")
+_OTHER_SHARE = 0.2
+_IDLE_SHARE = 0.8
 
 
 class Heartbeat:
@@ -88,6 +104,15 @@ def new_block(chain_id: int) -> Job:
     return partial(make_due, chain_id)
 
 
-def choose(chance: random.Random) -> str:
-    """Return the queue that a worker works on next."""
-    return chance.choice(_OFTEN)
+def due(database: Database) -> list[str]:
+    """Return the queues with work that is due and not leased."""
+    return sorted(name for (name,) in database.rows(_DUE))
+
+
+def choose(chance: random.Random, due: list[str]) -> str | None:
+    """Return the queue that a worker works on next; None, often, if nothing is due."""
+    if due and chance.random() >= _OTHER_SHARE:
+        return chance.choice(due)
+    if not due and chance.random() < _IDLE_SHARE:
+        return None
+    return chance.choice(_OTHER)
