@@ -63,7 +63,7 @@ def test_ways_to_credit_an_unbound_transfer_are_accessible(
     look_until_decided(Payment.objects.get(), Clock())
     texts = {
         text_page: "Sign anyway",
-        order["payment_url"] + "/by-hand": "go back to that page and sign",
+        order["payment_url"] + "/by-hand": "Sign with your wallet",
     }
     for url, text in texts.items():
         open_bare(page, url)

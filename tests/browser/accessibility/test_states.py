@@ -74,7 +74,7 @@ STATES = {
     "sent back": _failed("Send it yourself", FailureCode.SWAP_REFUNDED, **SWAP),
     "completed": State(PAID, "Receipt to print or keep", DONE),
     "paid too much": State(
-        PAID,
+        "Paid more than requested",
         "2.00 USDC more than requested",
         {"status": "completed", "amount_paid": 12_500_000},
         {"status": "completed", "amount_received": 12_500_000},

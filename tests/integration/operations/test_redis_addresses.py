@@ -111,7 +111,7 @@ def sentinels(tmp_path: Path) -> Iterator[tuple[str, list[redis_server.Redis]]]:
                 f"port {port}\nbind 127.0.0.1\nsentinel monitor shop 127.0.0.1 {ports[0]} 1\n"
                 "sentinel auth-pass shop only-for-tests\n"
             )
-            child = spawn("Sentinel", [redis_server._binary(), file, "--sentinel"], tmp_path / f"{port}.log")
+            child = spawn("Sentinel", [redis_server.program(), file, "--sentinel"], tmp_path / f"{port}.log")
             running.callback(child.stop)
             with Redis(port=port) as sentinel:
                 child.await_ready(lambda client=sentinel: knows_replica(client), 60, "")
