@@ -106,7 +106,8 @@ class Evidence:
             return self
 
         def may_claim(proof: SenderProof, transfer: Transfer) -> bool:
-            return transfer.made_by == proof.address and self.may_be_claimed(transfer, block, proof.given_at)
+            is_free = transfer.slot in proof.credited or self.may_be_claimed(transfer, block, proof.given_at)
+            return is_free and transfer.made_by == proof.address
 
         return replace(self, claimed=claimed_by(self.sender_proofs, arrived, may_claim))
 

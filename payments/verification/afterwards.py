@@ -51,6 +51,11 @@ def afterwards_of(
                     proof.needed or 0,
                     is_ours=proof.payment.request_id == lookup.payment.request_id,
                     binds=proof.binds,
+                    credited=frozenset(
+                        slot
+                        for payment_id, (slot, _, _) in consumed[lookup.transaction_hash]
+                        if payment_id == proof.payment_id
+                    ),
                 )
                 for proof in proofs[lookup.transaction_hash]
                 if _ask_the_same(proof.payment.request, lookup.payment.request)

@@ -139,6 +139,17 @@ def test_credited_transfers_use_up_no_part_of_the_need() -> None:
     assert credited(evidence, moved(6, "0"), moved(6, "1")) == (["1"], "payer")
 
 
+def test_proof_keeps_what_it_was_credited_with() -> None:
+    """Else it would claim the wallet's transfer for another order as soon as its own is credited."""
+    theirs = signed(6, 4, is_ours=False, credited=frozenset({"0"}))
+    transfers, consumed = [moved(6, "0"), moved(6, "1")], Taken((("0", "", 6),))
+    assert answered(Evidence(OURS, sender_proofs=(theirs,), consumed=consumed), *transfers) == Provable(
+        6, BLOCK
+    )
+    both = Evidence(OURS, sender_proofs=(theirs, signed(6)), consumed=consumed)
+    assert credited(both, *transfers) == (["1"], "payer")
+
+
 def test_window_proof_that_came_later_takes_nothing_over() -> None:
     evidence = Evidence(OURS, sender_proofs=(signed(),), proofs=(window(10),))
     assert credited(evidence, moved()) == (["0"], "payer")
