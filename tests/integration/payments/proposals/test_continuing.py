@@ -9,7 +9,7 @@ from eth_account import Account
 from eth_utils.crypto import keccak
 
 from chains.models import Chain
-from payments.models import Payment, PaymentRequest
+from payments.models import DiscoveryCursor, Payment, PaymentRequest
 from payments.requests.lifecycle import is_held, lock_request
 from payments.verification.reopening import reopen
 from tests.conftest import Api
@@ -18,6 +18,7 @@ from tests.support.payments.proposing import Customer, search, verify
 from tests.support.payments.world import Clock, look, unsigned
 from tests.support.threats.evm_world import World, transfer_data
 from tests.support.threats.real_accounts import ENTRY_POINTS, execute, handle_ops
+from tests.verifying import discover_due
 
 pytest_plugins = ["tests.support.threats.evm_fixtures"]
 Ask = Callable[..., PaymentRequest]
@@ -92,6 +93,37 @@ def test_transaction_that_is_mined_again_keeps_its_first_block(
     world.chain.mine(5)
     assert verify(payment, clock).status == Payment.Status.COMPLETED
     assert (payment.transaction_hash, payment.lookup.first_block_time) == (sent, first)
+
+
+@pytest.mark.parametrize("name", [SUCCESS, FAILURE], ids=["success", "failure"])
+@pytest.mark.parametrize("found_by", ["customer", "merchant", "discovery"])
+def test_hash_that_an_account_logged_as_its_proposal_counts(
+    world: World, ask: Ask, public: Api, api: Api, name: bytes, found_by: str
+) -> None:
+    """A thief sees the transaction before our nodes do, and submits its hash as the id of a proposal."""
+    request, clock, thief = ask(), Clock(), Account.create().address
+    customer = Customer(public, request)
+    customer.build(customer.route(world.chain.payer))
+    DiscoveryCursor.objects.create(
+        chain=request.chain, next_block=int(world.chain.rpc("eth_blockNumber"), 16)
+    )
+    raw = world.chain.sign(unsigned(world.chain, request), world.stranger())
+    hash_ = "0x" + keccak(raw).hex()
+    world.chain.rpc("anvil_setCode", thief, logging([name, bytes.fromhex(hash_[2:])], bytes(32)))
+    assert customer.submit(hash_, customer.route(thief)).status_code == 201
+    world.call(thief)
+    assert verify(request.payments.get(), clock).status == Payment.Status.FAILED
+    world.chain.send_raw("0x" + raw.hex())
+    if found_by == "customer":
+        assert customer.submit(hash_, None).status_code in (200, 201)
+    elif found_by == "merchant":
+        body = {"transaction_hash": hash_, "chain_id": request.chain_id}
+        assert api.post(f"/api/payment-requests/{request.pk}/payments", body).status_code in (200, 201)
+    else:
+        discover_due(now=clock)
+    payment = request.payments.get(transaction_hash=hash_)
+    assert verify(payment, clock).status == Payment.Status.COMPLETED
+    assert customer.submit(hash_, None).json()["id"] == payment.pk
 
 
 def test_known_hash_counts_although_an_account_logged_it(world: World, ask: Ask, public: Api) -> None:
