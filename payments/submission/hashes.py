@@ -25,7 +25,7 @@ from payments.submission.caps import (
     require_room_for_proposal,
 )
 from payments.submission.sightings import Client, Sighting, proposing_account, sight
-from payments.submission.used_transactions import needs_lookup, require_unused
+from payments.submission.used_transactions import is_credited, needs_lookup, require_unused
 from payments.verification.columns import UNKNOWN
 from payments.verification.reopening import is_given_up, reopen
 from payments.verification.replacements import (
@@ -78,11 +78,12 @@ def submit_hash(
     sighting: Sighting | None = None
     route = Route.objects.filter(pk=route_id, request=request).first() if route_id else None
     account = ""
-    if route is not None and _existing_payment(request, chain, transaction_hash) is None:
+    if route is not None and _may_be_proposal(request, chain, transaction_hash):
+        # What is refused below is not stored, so that a client could repeat it without end.
+        if not (has_room(request, submitter) and has_room_for_proposal(request)):
+            before_extra_lookup()
         account = proposing_account(route, chain, client=client)
     if account:
-        if not has_room_for_proposal(request):
-            before_extra_lookup()
         sighting = sight(request, chain, transaction_hash, timezone.now(), client=client)
     columns = {"route": route, "submitter": submitter}
     while True:
@@ -194,6 +195,12 @@ def _existing_payment(
     if replaced is not None and is_transaction and own.filter(lookup__proposal_id=transaction_hash).exists():
         replaced = None
     return replaced or own.filter(transaction_hash=transaction_hash).first()
+
+
+def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
+    """Whether the hash is new to the request, and no transaction that was credited."""
+    is_new = _existing_payment(request, chain, transaction_hash) is None
+    return is_new and not is_credited(chain, transaction_hash)
 
 
 def _failed_as_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
