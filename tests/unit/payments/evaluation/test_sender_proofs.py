@@ -66,7 +66,7 @@ UNCLAIMABLE: dict[str, tuple[Transfer, dict[str, Any], bool]] = {
     "made by a contract": (moved(made_by=""), {}, False),
     "made by a stranger": (moved(made_by=STRANGER), {}, False),
     "credited before": (moved(), {"consumed": Taken((("0", "", 10),))}, True),
-    "accepted for another request": (moved(), {"is_accepted_elsewhere": True}, True),
+    "accepted for another request": (moved(), {"accepted_elsewhere_at": GIVEN - timedelta(minutes=2)}, True),
     "sent by a solver": (moved(), {"solvers": frozenset({PAYER})}, False),
     "proved for another request": (moved(), {"sender_proofs": (signed(minutes=4, is_ours=False),)}, True),
     "proved late for another request": (
@@ -160,6 +160,18 @@ def test_window_proof_that_came_later_takes_nothing_over() -> None:
 def test_acceptance_leaves_what_another_request_proved() -> None:
     evidence = Evidence(OURS, sender_proofs=(signed(is_ours=False),), is_accepted=True)
     assert credited(evidence, moved()) == UNBOUND
+
+
+@pytest.mark.parametrize("minutes", [4, 6])
+def test_earlier_of_a_proof_and_an_acceptance_counts(minutes: int) -> None:
+    """One of the two requests is credited, neither both nor none."""
+    proved, accepted_at = signed(minutes=5), NOON + timedelta(minutes=minutes)
+    theirs = Evidence(OURS, sender_proofs=(proved,), accepted_elsewhere_at=accepted_at)
+    ours = Evidence(
+        THEIRS, sender_proofs=(replace(proved, is_ours=False),), is_accepted=True, accepted_at=accepted_at
+    )
+    results = credited(theirs, moved()), credited(ours, moved())
+    assert results == ((UNBOUND, (["0"], "manual")) if minutes < 5 else ((["0"], "payer"), UNBOUND))
 
 
 def test_own_proof_is_no_claim_of_another() -> None:
