@@ -318,6 +318,9 @@ def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
     if payment.status != Payment.Status.FAILED or not may_reopen(payment.request, submitter):
         return
     may_once = payment.is_retryable and not payment.reopened_publicly and payment.retries < MAX_RETRIES
+    is_proposal = payment.lookup.proposal_id == payment.transaction_hash
+    if is_proposal and not has_room_for_proposal(payment.request):
+        return
     if _was_proved_since(payment):
         reopen(payment, actor=actor, reason="the payer proved the wallet", submitter=submitter)
     elif may_once:
