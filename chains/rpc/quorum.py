@@ -238,7 +238,7 @@ def _moved_in_both(less: TransactionFacts, more: TransactionFacts) -> tuple[Tran
 
 
 def _moved(transfer: Transfer) -> Transfer:
-    return replace(transfer, references=(), made_by="", claimable=None, within=())
+    return replace(transfer, references=(), is_marked=False, made_by="", claimable=None, within=())
 
 
 def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
@@ -248,6 +248,8 @@ def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
     return replace(
         one,
         references=references,
+        # A mark only prevents a proof, so that one node is enough.
+        is_marked=one.is_marked or other.is_marked,
         made_by=made_by,
         claimable=None if claimable >= one.amount else claimable,
     )
@@ -268,7 +270,7 @@ def _is_contradicted(one: TransactionFacts, other: TransactionFacts) -> bool:
     pairs = [(transfer, others[_moved(transfer)]) for transfer in one.transfers]
     return any(
         (a.references and b.references and a.references != b.references)
-        or (a.made_by and b.made_by and a.made_by != b.made_by)
+        or (a.made_by and b.made_by and (a.made_by, a.is_marked) != (b.made_by, b.is_marked))
         for a, b in pairs
     )
 

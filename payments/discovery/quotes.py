@@ -25,8 +25,7 @@ from payments.discovery.starts import start_of
 from payments.discovery.watches import AFTERWARDS
 from payments.evaluation.named_quotes import ID_BYTES, PREFIX_BYTES
 from payments.models import DiscoveryCursor, Payment, PaymentRequest, Quote
-from payments.models.payment import RETRYABLE_FAILURES
-from payments.submission.hashes import record_discovered
+from payments.submission.hashes import decided_or_open, record_discovered
 from payments.verification.quote_evidence import contracts_of, named_quotes_by_hash, pinned_contracts
 
 logger = logging.getLogger(__name__)
@@ -113,10 +112,7 @@ def _by_word(quotes: Sequence[Quote]) -> dict[bytes, Quote]:
 def _record(chain: Chain, client: ChainClient, matches: Collection[tuple[Quote, str]]) -> int:
     """Record the new payments among the transactions that name these quotes; return how many there were."""
     hashes = sorted({hash_ for _, hash_ in matches})
-    payments = Payment.objects.filter(chain=chain, transaction_hash__in=hashes).exclude(
-        status=Payment.Status.FAILED, failure_code__in=RETRYABLE_FAILURES
-    )
-    existing = set(payments.values_list("request_id", "transaction_hash"))
+    existing = decided_or_open(chain, hashes)
     new = [(quote, hash_) for quote, hash_ in matches if (quote.route.request_id, hash_) not in existing]
     if not new:
         return 0

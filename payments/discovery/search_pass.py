@@ -19,9 +19,8 @@ from config.due_work.leases import Lease
 from payments.discovery.plan import Place, Position, Range, advance, is_finished, next_group
 from payments.discovery.starts import restarted, start_of
 from payments.discovery.watches import Watched, Watching, by_merchant, watched, watched_of
-from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
-from payments.models.payment import RETRYABLE_FAILURES
-from payments.submission.hashes import record_discovered
+from payments.models import DiscoveryCursor, MerchantCursor, PaymentRequest
+from payments.submission.hashes import decided_or_open, record_discovered
 
 logger = logging.getLogger(__name__)
 
@@ -293,10 +292,7 @@ def _record(chain: Chain, requests: Iterable[Watched], matches: Sequence[tuple[b
     if not matches:
         return 0
     ids = {request.watch.reference: request.request_id for request in requests}
-    payments = Payment.objects.filter(
-        chain=chain, transaction_hash__in=[transaction_hash for _, transaction_hash in matches]
-    ).exclude(status=Payment.Status.FAILED, failure_code__in=RETRYABLE_FAILURES)
-    existing = set(payments.values_list("request_id", "transaction_hash"))
+    existing = decided_or_open(chain, [transaction_hash for _, transaction_hash in matches])
     new = [
         (ids[reference], transaction_hash)
         for reference, transaction_hash in matches

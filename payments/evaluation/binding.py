@@ -66,7 +66,8 @@ class Evidence:
       credited with, and `solvers` the senders that delivered a swap for any request: they can't prove afterwards.
     - `foreign` are other requests' references: a transfer that carries one belongs to that request.
     - `elsewhere` are the amounts that providers report as delivered by this transaction for other requests.
-    - `is_accepted`: the merchant accepted the transaction. `is_accepted_elsewhere`: for another request.
+    - `is_accepted`, `accepted_at`: the merchant accepted the transaction, and when. `accepted_elsewhere_at`: when first
+      for another request. Of an acceptance and a sender proof of another request, the earlier one counts.
     - `names_ours`, `names_others`: the transaction names a quote of this request, or of another one.
     - `names_several`: it names several quotes of this request.
     - `our_calls`, `others_calls` are the indexes, among its mentions, of the calls that carry the id of a quote of this
@@ -84,7 +85,8 @@ class Evidence:
     foreign: frozenset[bytes] = frozenset()
     elsewhere: tuple[int, ...] = ()
     is_accepted: bool = False
-    is_accepted_elsewhere: bool = False
+    accepted_at: datetime | None = None
+    accepted_elsewhere_at: datetime | None = None
     names_ours: bool = False
     names_others: bool = False
     names_several: bool = False
@@ -106,7 +108,9 @@ class Evidence:
             return self
 
         def may_claim(proof: SenderProof, transfer: Transfer) -> bool:
-            return transfer.made_by == proof.address and self.may_be_claimed(transfer, block, proof.given_at)
+            is_free = transfer.slot in proof.credited or self.may_be_claimed(transfer, block, proof.given_at)
+            is_accepted_before = not proof.is_ours and _is_by(self.accepted_at, proof.given_at)
+            return is_free and transfer.made_by == proof.address and not is_accepted_before
 
         return replace(self, claimed=claimed_by(self.sender_proofs, arrived, may_claim))
 
@@ -130,7 +134,7 @@ class Evidence:
         return (
             has_reference
             or (owner is not None and owner.given_at <= at)
-            or self.is_accepted_elsewhere
+            or _is_by(self.accepted_elsewhere_at, at)
             or self.consumed.includes(transfer)
             or transfer.amount in self.elsewhere
             or self._may_be_swap(transfer)
@@ -155,6 +159,10 @@ class Evidence:
         is_whole_ours = not self.our_calls or transfer.gain is not None
         is_ours = self.names_ours and (is_whole_ours or bool(self.our_calls.intersection(transfer.within)))
         return not is_ours and self.is_proved_by(transfer, block, ours=False)
+
+
+def _is_by(accepted_at: datetime | None, at: datetime) -> bool:
+    return accepted_at is not None and accepted_at <= at
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,9 @@ def provable(
     if not own:
         return NotProvable(_NONE_MADE)
     others = tuple(p for p in terms.evidence.sender_proofs if not (p.is_ours and p.address == address))
-    earlier = replace(terms.evidence, is_accepted=False, sender_proofs=others).with_claims(arrived, block)
+    earlier = replace(terms.evidence, is_accepted=False, accepted_at=None, sender_proofs=others).with_claims(
+        arrived, block
+    )
     if all(
         transfer.slot in earlier.claimed or earlier.is_claimed_otherwise(transfer, block, at)
         for transfer in own

@@ -19,6 +19,8 @@ class SenderProof:
     - `is_ours`: it was given for the request under evaluation.
     - `binds`: it was given in time. A later one claims its transfers too, but only the merchant's acceptance credits
       them.
+    - `credited` are the slots that its own payment was credited with. They stay claimed, so that the proof does not
+      claim the wallet's next transfers instead, which may pay another request.
     """
 
     address: str
@@ -26,6 +28,7 @@ class SenderProof:
     needed: int
     is_ours: bool = True
     binds: bool = True
+    credited: frozenset[str] = frozenset()
 
 
 Claimed = Mapping[str, SenderProof]

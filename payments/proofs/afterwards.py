@@ -37,9 +37,14 @@ def offer_message(payment: Payment, *, wallet_address: str, client: Client = get
     """
     now = timezone.now()
     _evaluate(payment, wallet_address, now, client)
-    young = _messages(payment, wallet_address).filter(created_at__gt=now - _REUSED_FOR)
-    if (message := young.first()) is not None:
-        return message
+    with transaction.atomic():
+        # Else calls at the same moment would make a message each, and push out the one that the wallet is signing.
+        lock_request(payment.request_id)
+        young = _messages(payment, wallet_address).filter(created_at__gt=now - _REUSED_FOR)
+        return young.first() or _new_message(payment, wallet_address, now)
+
+
+def _new_message(payment: Payment, wallet_address: str, now: datetime) -> TransferProof:
     text = transfer_proof_message(
         payment,
         wallet_address,
@@ -154,8 +159,10 @@ def _evaluate(payment: Payment, wallet_address: str, now: datetime, client: Clie
 
 
 def _messages(payment: Payment, wallet_address: str) -> QuerySet[TransferProof]:
-    unsigned = TransferProof.objects.filter(payment=payment, address=wallet_address, verified_at__isnull=True)
-    return unsigned.select_related("payment").order_by("-created_at", "-pk")
+    """Return the messages for the payment's transaction, which may have changed since the first of them."""
+    hash_ = payment.transaction_hash
+    own = TransferProof.objects.filter(payment=payment, transaction_hash=hash_, address=wallet_address)
+    return own.filter(verified_at__isnull=True).select_related("payment").order_by("-created_at", "-pk")
 
 
 def _stored(payment: Payment, wallet_address: str) -> TransferProof | None:

@@ -23,13 +23,15 @@ def follow_execution(payment: Payment, request: PaymentRequest, transaction_hash
     same = own.exclude(pk=payment.pk).first()
     if same is None:
         columns = continuing_columns(payment, transaction_hash)
+        # The time for verification starts now: the signers may have taken days.
         Payment.objects.filter(pk=payment.pk).update(
-            **columns, status_detail="Executed; checking the network."
+            **columns, status_detail="Executed; checking the network.", verifying_since=now
         )
+        is_other = transaction_hash != payment.transaction_hash
+        first_block = {"first_block_time": None, "first_block_number": None} if is_other else {}
         Lookup.objects.filter(of_payment=payment).update(
             transaction_hash=transaction_hash,
-            first_block_time=None,
-            first_block_number=None,
+            **first_block,
             seen_at=now,
             next_check_at=now,
             proposal_check_at=None,

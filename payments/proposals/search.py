@@ -96,9 +96,9 @@ def _search(
     chain: Chain, lookups: Sequence[Lookup], client: ChainClient, claim_id: uuid.UUID, now: datetime
 ) -> None:
     finality = Finality.parse(chain.confirmations)
-    snapshot = client.look_up(
-        sorted({each.proposal_id for each in lookups}), with_finality=finality.tag is not None
-    )
+    # Ids may be hashes after all, and what a reorganisation removed may be mined again without the event.
+    hashes = sorted({each.payment.transaction_hash for each in lookups})
+    snapshot = client.look_up(hashes, with_finality=finality.tag is not None)
     head = snapshot.head.latest
     proposals = {
         lookup.pk: Proposal(
@@ -160,7 +160,12 @@ def _decide(
     claim_id: uuid.UUID,
     now: datetime,
 ) -> bool:
-    """Store what the search found, and return whether the search is over."""
+    """Store what the search found, and return whether the search is over.
+
+    A transaction that a node knows by the payment's hash comes first: an account can log the event of any id.
+    """
+    if snapshot.transactions.get(lookup.payment.transaction_hash) is not None:
+        return _store(lookup, claim_id, lambda payment, _: _verify(payment, now))
     if execution is not None and execution.succeeded:
         return _store(lookup, claim_id, lambda payment, request: _follow(payment, request, execution, now))
     if execution is not None:
@@ -170,8 +175,6 @@ def _decide(
         if not finality.is_reached(facts, snapshot.head):
             return False
         return _store(lookup, claim_id, lambda payment, request: _revert(payment, request, execution, now))
-    if snapshot.transactions.get(lookup.proposal_id) is not None:
-        return _store(lookup, claim_id, lambda payment, _: _verify(payment, now))
     return False
 
 
@@ -194,11 +197,12 @@ def _follow(payment: Payment, request: PaymentRequest, execution: Execution, now
 
 
 def _verify(payment: Payment, now: datetime) -> None:
-    """Verify the payment as an ordinary one: a node knows its hash, so it is no proposal."""
-    Payment.objects.filter(pk=payment.pk).update(status_detail=SUBMITTED)
-    Lookup.objects.filter(of_payment=payment).update(
-        proposal_id="", proposal_account="", proposal_check_at=None, next_check_at=now, seen_at=now, **FREE
-    )
+    """Verify the transaction with the payment's hash, which a node knows: its id is no proposal's, or was executed."""
+    Payment.objects.filter(pk=payment.pk).update(status_detail=SUBMITTED, verifying_since=now)
+    own = Lookup.objects.filter(of_payment=payment)
+    own.filter(proposal_id=payment.transaction_hash).update(proposal_id="", proposal_account="")
+    hash_ = payment.transaction_hash
+    own.update(transaction_hash=hash_, proposal_check_at=None, next_check_at=now, seen_at=now, **FREE)
     tell_watchers(payment.request_id)
     notify(Channel.PAYMENTS, str(payment.chain_id))
 

@@ -1,16 +1,18 @@
 """Store submitted transaction hashes, and reopen failed payments."""
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F, Q
 from django.utils import timezone
 
 from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
-from payments.models import FailureCode, Payment, PaymentRequest, Route
-from payments.models.payment import MAX_RETRIES
+from payments.models import FailureCode, Lookup, Payment, PaymentRequest, Route
+from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
 from payments.requests.lifecycle import lock_request
 from payments.requests.new_payments import AWAITED, create_payment
 from payments.submission.caps import MAX_OPEN_PAYMENTS as MAX_OPEN_PAYMENTS
@@ -23,7 +25,8 @@ from payments.submission.caps import (
     require_room_for_proposal,
 )
 from payments.submission.sightings import Client, Sighting, proposing_account, sight
-from payments.submission.used_transactions import needs_lookup, require_unused
+from payments.submission.used_transactions import is_credited, needs_lookup, require_unused
+from payments.verification.columns import UNKNOWN
 from payments.verification.reopening import is_given_up, reopen
 from payments.verification.replacements import (
     continue_lookup,
@@ -75,11 +78,12 @@ def submit_hash(
     sighting: Sighting | None = None
     route = Route.objects.filter(pk=route_id, request=request).first() if route_id else None
     account = ""
-    if route is not None and _existing_payment(request, chain, transaction_hash) is None:
+    if route is not None and _may_be_proposal(request, chain, transaction_hash):
+        # What is refused below is not stored, so that a client could repeat it without end.
+        if not (has_room(request, submitter) and has_room_for_proposal(request)):
+            before_extra_lookup()
         account = proposing_account(route, chain, client=client)
     if account:
-        if not has_room_for_proposal(request):
-            before_extra_lookup()
         sighting = sight(request, chain, transaction_hash, timezone.now(), client=client)
     columns = {"route": route, "submitter": submitter}
     while True:
@@ -94,10 +98,12 @@ def submit_hash(
 def sight_for_merchant(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
 ) -> Sighting | None:
-    """Look the transaction up if it may speed up a payment of the request, or was partly credited."""
-    if _existing_payment(request, chain, transaction_hash):
+    """Look the transaction up if it may speed up a payment of the request, was partly credited, or is no proposal."""
+    is_doubtful = _failed_as_proposal(request, chain, transaction_hash)
+    if not is_doubtful and _existing_payment(request, chain, transaction_hash):
         return None
-    if not (replaceable(request, chain).exists() or needs_lookup(request, chain, transaction_hash)):
+    is_doubtful = is_doubtful or needs_lookup(request, chain, transaction_hash)
+    if not (is_doubtful or replaceable(request, chain).exists()):
         return None
     return sight(request, chain, transaction_hash, timezone.now(), client=client)
 
@@ -117,8 +123,11 @@ def submit_for_merchant(
     """
     with transaction.atomic():
         locked = lock_request(request.pk)
-        existing = _existing_payment(locked, chain, transaction_hash)
+        is_transaction = sighting is not None and sighting.is_known
+        existing = _existing_payment(locked, chain, transaction_hash, is_transaction=is_transaction)
         if existing is not None:
+            if is_transaction and _verify_as_hash(existing, actor):
+                return existing, False
             if existing.is_retryable and existing.retries < MAX_RETRIES:
                 reopen(
                     existing, actor=actor, reason="submitted by the merchant", retries=existing.retries + 1
@@ -143,8 +152,13 @@ def _store(
     submitter = columns["submitter"]
     with transaction.atomic():
         locked = lock_request(request.pk)
-        existing = _existing_payment(locked, chain, transaction_hash)
+        is_transaction = sighting is not None and sighting.is_known
+        existing = _existing_payment(locked, chain, transaction_hash, is_transaction=is_transaction)
         if existing is not None:
+            if sighting is None and _failed_as_proposal(locked, chain, transaction_hash):
+                raise _SightingNeeded(is_beyond_caps=True)
+            if is_transaction and _verify_as_hash(existing, actor):
+                return existing, False
             _reopen_by_submission(existing, actor, submitter)
             return existing, False
         if sighting is None and needs_lookup(locked, chain, transaction_hash):
@@ -169,11 +183,44 @@ def _store(
         return _create(locked, chain, transaction_hash, sighting, actor, **columns), True
 
 
-def _existing_payment(request: PaymentRequest, chain: Chain, transaction_hash: str) -> Payment | None:
-    """Return the request's payment that had this hash before a speed-up, or else the one that has it now."""
+def _existing_payment(
+    request: PaymentRequest, chain: Chain, transaction_hash: str, *, is_transaction: bool = False
+) -> Payment | None:
+    """Return the request's payment that had this hash before a speed-up, or else the one that has it now.
+
+    With `is_transaction`, a node knows the transaction: then it is no proposal that another transaction executed.
+    """
     own = Payment.objects.filter(request=request, chain=chain)
     replaced = own.filter(replaced_hashes__contains=[transaction_hash]).first()
+    if replaced is not None and is_transaction and own.filter(lookup__proposal_id=transaction_hash).exists():
+        replaced = None
     return replaced or own.filter(transaction_hash=transaction_hash).first()
+
+
+def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
+    """Whether the hash is new to the request, and no transaction that was credited."""
+    is_new = _existing_payment(request, chain, transaction_hash) is None
+    return is_new and not is_credited(chain, transaction_hash)
+
+
+def _failed_as_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
+    """Whether a payment failed as this proposal, whose id may be a hash that no node knew.
+
+    Any account can log that it executed an id, or failed to.
+    """
+    failed = Payment.objects.filter(request=request, chain=chain, status=Payment.Status.FAILED)
+    return failed.filter(lookup__proposal_id=transaction_hash).exists()
+
+
+def _verify_as_hash(payment: Payment, actor: str) -> bool:
+    """Verify the payment by its hash, which a node knows, if it failed as a proposal; return whether it did."""
+    hash_ = payment.transaction_hash
+    if payment.status != Payment.Status.FAILED or payment.lookup.proposal_id != hash_:
+        return False
+    columns = {"transaction_hash": hash_, "proposal_id": "", "proposal_account": "", **UNKNOWN}
+    Lookup.objects.filter(of_payment=payment).update(**columns)
+    reopen(payment, actor=actor, reason="a node knows it as a transaction")
+    return True
 
 
 def _continued(
@@ -233,6 +280,14 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
     return payment
 
 
+def decided_or_open(chain: Chain, transaction_hashes: Collection[str]) -> set[tuple[uuid.UUID, str]]:
+    """Return the requests and hashes of the payments among these that don't change if discovery finds them."""
+    undecided = Q(failure_code__in=RETRYABLE_FAILURES) | Q(lookup__proposal_id=F("transaction_hash"))
+    payments = Payment.objects.filter(chain=chain, transaction_hash__in=transaction_hashes)
+    known = payments.exclude(undecided, status=Payment.Status.FAILED)
+    return set(known.values_list("request_id", "transaction_hash"))
+
+
 def record_discovered(
     request: PaymentRequest, *, chain: Chain, transaction_hash: str, route: Route | None = None
 ) -> None:
@@ -242,7 +297,7 @@ def record_discovered(
     """
     with transaction.atomic():
         locked = lock_request(request.pk)
-        payment = _existing_payment(locked, chain, transaction_hash)
+        payment = _existing_payment(locked, chain, transaction_hash, is_transaction=True)
         if payment is None:
             create_payment(
                 locked,
@@ -254,7 +309,7 @@ def record_discovered(
                 route=route,
                 status_detail=f"Found on the network by {'the swap id' if route else 'its reference'}.",
             )
-        elif is_given_up(payment):
+        elif not _verify_as_hash(payment, "discovery") and is_given_up(payment):
             reopen(payment, actor="discovery", reason="found on the network")
 
 
@@ -263,6 +318,9 @@ def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
     if payment.status != Payment.Status.FAILED or not may_reopen(payment.request, submitter):
         return
     may_once = payment.is_retryable and not payment.reopened_publicly and payment.retries < MAX_RETRIES
+    is_proposal = payment.lookup.proposal_id == payment.transaction_hash
+    if is_proposal and not has_room_for_proposal(payment.request):
+        return
     if _was_proved_since(payment):
         reopen(payment, actor=actor, reason="the payer proved the wallet", submitter=submitter)
     elif may_once:

@@ -12,6 +12,11 @@ from payments.submission.sightings import Sighting
 from payments.verification.quote_evidence import quotes_of
 
 
+def is_credited(chain: Chain, transaction_hash: str) -> bool:
+    """Whether a payment was credited with a transfer of the transaction."""
+    return _credited(chain, transaction_hash).exists()
+
+
 def needs_lookup(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
     """Whether only the chain can tell if something of this credited transaction is left for the request.
 

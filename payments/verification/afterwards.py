@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import datetime
 
 from chains.models import Chain
 from payments.evaluation.binding import NOTHING_TAKEN, Taken
@@ -20,7 +21,7 @@ class Afterwards:
     proofs: tuple[SenderProof, ...] = ()
     consumed: Taken = NOTHING_TAKEN
     solvers: frozenset[str] = frozenset()
-    is_accepted_elsewhere: bool = False
+    accepted_elsewhere_at: datetime | None = None
 
 
 NONE = Afterwards()
@@ -51,6 +52,11 @@ def afterwards_of(
                     proof.needed or 0,
                     is_ours=proof.payment.request_id == lookup.payment.request_id,
                     binds=proof.binds,
+                    credited=frozenset(
+                        slot
+                        for payment_id, (slot, _, _) in consumed[lookup.transaction_hash]
+                        if payment_id == proof.payment_id
+                    ),
                 )
                 for proof in proofs[lookup.transaction_hash]
                 if _ask_the_same(proof.payment.request, lookup.payment.request)
@@ -63,14 +69,23 @@ def afterwards_of(
                 )
             ),
             solvers,
-            any(
-                other.request_id != lookup.payment.request_id
-                and _ask_the_same(other.request, lookup.payment.request)
-                for other in accepted[lookup.transaction_hash]
+            min(
+                (
+                    accepted_at(other)
+                    for other in accepted[lookup.transaction_hash]
+                    if other.request_id != lookup.payment.request_id
+                    and _ask_the_same(other.request, lookup.payment.request)
+                ),
+                default=None,
             ),
         )
         for lookup in lookups
     }
+
+
+def accepted_at(payment: Payment) -> datetime:
+    """Return when the merchant accepted the payment; for an acceptance from before the column, the earliest time."""
+    return payment.accepted_at or payment.created_at
 
 
 def _ask_the_same(one: PaymentRequest, other: PaymentRequest) -> bool:

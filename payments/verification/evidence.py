@@ -15,7 +15,7 @@ from payments.evaluation.named_quotes import NOTHING_NAMED, Naming, naming_for
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, Terms, all_references
 from payments.models import Lookup, PayerProof, PaymentRequest, Quote
-from payments.verification.afterwards import afterwards_of
+from payments.verification.afterwards import accepted_at, afterwards_of
 from payments.verification.quote_evidence import (
     deliveries_of,
     named_quotes_by_hash,
@@ -88,7 +88,7 @@ def collect_evidence(
             sender_proofs=afterwards[payment.pk].proofs,
             consumed=afterwards[payment.pk].consumed,
             solvers=afterwards[payment.pk].solvers,
-            is_accepted_elsewhere=afterwards[payment.pk].is_accepted_elsewhere,
+            accepted_elsewhere_at=afterwards[payment.pk].accepted_elsewhere_at,
             foreign=frozenset(
                 reference
                 for reference in references.get(hash_, ())
@@ -96,6 +96,7 @@ def collect_evidence(
             ),
             elsewhere=reported.get(payment.pk, ()),
             is_accepted=bool(payment.accepted_by),
+            accepted_at=accepted_at(payment) if payment.accepted_by else None,
             names_ours=named.naming in (Naming.OURS, Naming.SEVERAL),
             names_others=named.naming in (Naming.OTHERS, Naming.SEVERAL),
             names_several=len(named.quotes) > 1,

@@ -35,7 +35,8 @@ def is_given_up(payment: Payment) -> bool:
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
     """Verify the failed payment again, with its attempts reset. The caller holds the lock of the request.
 
-    A swap starts over with the customer's transaction, and a proposal with the search for its execution.
+    A swap starts over with the customer's transaction, and a proposal that was not executed with the search for its
+    execution.
     """
     now = timezone.now()
     move_payment(
@@ -60,8 +61,9 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
         claim_id=None,
         lease_until=None,
     )
-    proposals = Lookup.objects.filter(of_payment=payment).exclude(proposal_id="")
-    proposals.update(next_check_at=None, proposal_check_at=now)
+    # A payment that continued with its execution has that transaction's hash.
+    unexecuted = Lookup.objects.filter(of_payment=payment, proposal_id=payment.transaction_hash)
+    unexecuted.update(next_check_at=None, proposal_check_at=now)
     Lookup.objects.filter(of_swap=payment.pk).delete()
     Swap.objects.filter(payment=payment).update(
         polls=0, attempts=0, reported_amount=None, next_poll_at=None, claim_id=None, lease_until=None

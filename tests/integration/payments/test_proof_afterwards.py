@@ -1,7 +1,10 @@
 """A transfer that nothing binds is proved by its sender afterwards, on a real chain."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
@@ -9,13 +12,17 @@ from django.utils import timezone
 from eth_account import Account
 
 from chains.models import Token
+from checkout.lookup import find_payment, find_request
 from demo.contracts import deploy
 from payments.evaluation.sender_proofs import BINDS_FOR
 from payments.models import Lookup, Payment, PaymentRequest, Solver, TransferProof
+from payments.proofs import afterwards
+from payments.proofs.messages import transfer_proof_message
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.integration.payments.test_payer_proof import sign
 from tests.support.payments.world import Clock, look, submit
+from tests.threads import at_once
 
 Make = Callable[..., PaymentRequest]
 
@@ -86,6 +93,36 @@ def test_stripped_transfer_counts_once_its_sender_signs(
     assert (payment.status, payment.bound_by, payment.retries) == ("completed", "payer", 0)
     request.refresh_from_db()
     assert (request.status, request.paid_late) == ("completed", False)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_calls_at_the_same_moment_share_one_message(
+    request_for: Make, node: LocalChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a stranger's calls push out the message that the wallet is signing."""
+    request, both = request_for(), Barrier(2)
+
+    def written(*arguments: Any, **options: Any) -> str:
+        with suppress(BrokenBarrierError):
+            both.wait(timeout=1)
+        return transfer_proof_message(*arguments, **options)
+
+    monkeypatch.setattr(afterwards, "transfer_proof_message", written)
+    payment = looked(submit(request, transfer(node, request)))
+    payment = find_payment(payment.pk, of=find_request(request.shortcode))
+    messages = at_once([partial(afterwards.offer_message, payment, wallet_address=node.payer)] * 2)
+    assert len({message.message for message in messages}) == TransferProof.objects.count() == 1
+
+
+def test_message_of_an_earlier_transaction_is_not_accepted(
+    public: Api, request_for: Make, node: LocalChain
+) -> None:
+    request = request_for()
+    payment = looked(submit(request, transfer(node, request)))
+    text = message_for(public, payment, node.payer).json()["message"]
+    TransferProof.objects.update(transaction_hash="0x" + "12" * 32)
+    assert refusal(give(public, payment, node.payer, sign(node, text))) == (400, "signature_invalid")
+    assert looked(payment).status == "failed"
 
 
 def test_order_without_a_description_is_named_by_its_code(

@@ -13,7 +13,7 @@ from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
 from config.api.limits.client_address import client_digest, client_identity
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, Route
 from payments.submission.caps import MAX_OPEN_PAYMENTS, MAX_PUBLIC_PAYMENTS, MAX_PUBLIC_ROWS
 from payments.submission.hashes import submit_for_merchant, submit_hash
 from tests.chain import LocalChain
@@ -33,6 +33,14 @@ class Down:
         self, hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
     ) -> Snapshot:
         raise ChainError("no node gave an answer")
+
+
+def nobody(chain: Chain) -> Any:
+    raise AssertionError(f"{chain} was asked")
+
+
+def limited() -> None:
+    raise ApiError(ErrorCode.RATE_LIMITED, "Too many attempts. Try again in 60 seconds.", retry_after=60)
 
 
 def hash_of(number: int) -> str:
@@ -295,10 +303,6 @@ def test_without_a_node_to_ask_it_is_no_refusal_but_a_503(request_for: Make) -> 
 
 def test_the_chain_is_asked_only_when_a_cap_is_reached(request_for: Make) -> None:
     request = request_for()
-
-    def nobody(chain: Chain) -> Any:
-        raise AssertionError(f"{chain} was asked")
-
     submit_hash(request, chain=request.chain, transaction_hash=hash_of(1), actor="checkout", client=nobody)
     assert Payment.objects.count() == 1
 
@@ -306,10 +310,6 @@ def test_the_chain_is_asked_only_when_a_cap_is_reached(request_for: Make) -> Non
 def test_what_is_asked_beyond_the_caps_can_be_limited(request_for: Make) -> None:
     request = request_for()
     counted(request)
-
-    def limited() -> None:
-        raise ApiError(ErrorCode.RATE_LIMITED, "Too many attempts. Try again in 60 seconds.", retry_after=60)
-
     code = refusal(request, hash_of(1), before_extra_lookup=limited, client=lambda _: Down())
     assert code == ("rate_limited", 60)
 
@@ -330,3 +330,17 @@ def test_the_merchant_may_always_submit_and_it_counts_nowhere(
     )
     assert (is_new, payment.submitted_publicly) == (True, False)
     assert look_until_decided(payment, clock).status == "completed"
+
+
+def test_wallet_is_read_within_the_limit_of_calls_beyond_a_cap(
+    request_for: Make, local_chain: LocalChain
+) -> None:
+    """The call itself has no limit: what is refused is not stored, and could be repeated without end."""
+    request, credited = request_for(), request_for()
+    look_until_decided(submit(credited, used := pay(local_chain, credited)), Clock())
+    columns = {"amount": AMOUNT, "expires_at": timezone.now(), "wallet_address": local_chain.payer}
+    route = Route.objects.create(request=request, chain=request.chain, token=request.token, **columns)
+    unread = {"route_id": route.pk, "client": nobody, "before_extra_lookup": limited}
+    assert refusal(request, used, **unread)[0] == "transaction_already_used"
+    counted(request)
+    assert refusal(request, hash_of(1), **unread)[0] == "rate_limited"

@@ -7,7 +7,8 @@ from eth_abi.abi import encode
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from payments.models import Payment, PaymentRequest
+from payments.models import Lookup, Payment, PaymentRequest
+from payments.requests.lifecycle import cancel_request
 from payments.submission.caps import MAX_PROPOSALS
 from tests.chain import LocalChain
 from tests.conftest import Api
@@ -15,6 +16,7 @@ from tests.support.payments.proposing import Customer, search, verify
 from tests.support.payments.world import Clock, look, pay
 from tests.support.threats.evm_world import USDC_UNIT, World, transfer_data
 from tests.support.threats.real_accounts import ENTRY_POINTS, execute, handle_ops
+from tests.verifying import search_proposals
 
 pytest_plugins = ["tests.support.threats.evm_fixtures"]
 Ask = Callable[..., PaymentRequest]
@@ -72,6 +74,22 @@ def test_fourth_id_of_a_request_is_rejected(
     look()
     request.refresh_from_db()
     assert request.status == PaymentRequest.Status.COMPLETED
+
+
+def test_failed_ids_that_are_submitted_again_keep_to_the_maximum(world: World, ask: Ask, public: Api) -> None:
+    request, account, clock = ask(), world.safe(), Clock()
+    customer = Customer(public, request)
+    route_id = customer.route(account.address)
+    for number in range(MAX_PROPOSALS):
+        customer.submit(made_up(number), route_id)
+    cancel_request(request.pk, actor="test")
+    clock.forward(hours=25)
+    search_proposals(now=clock)
+    assert {each.failure_code for each in request.payments.all()} == {"transaction_not_found"}
+    for number in range(1, 1 + MAX_PROPOSALS):
+        assert customer.submit(made_up(50 + number), route_id).status_code == 201
+    assert customer.submit(made_up(0), route_id).json()["status"] == "failed"
+    assert Lookup.objects.filter(proposal_check_at__isnull=False).count() == MAX_PROPOSALS
 
 
 def test_hash_of_a_contract_accounts_wallet_is_no_proposal(

@@ -36,6 +36,17 @@ def test_traced_and_untraced_facts_agree_on_what_both_show() -> None:
     assert both.transfers == (replace(TOKEN, references=()),)
 
 
+def test_mark_that_one_node_shows_is_no_contradiction() -> None:
+    """A node without a trace, or without the state of an account, does not see the call that carries the mark."""
+    marked = replace(TOKEN, is_marked=True)
+    unseen = replace(TOKEN, references=(), made_by="")
+    traced, untraced = replace(MINED, transfers=(marked, INNER)), replace(UNTRACED, transfers=(unseen,))
+    for both in (_both(traced, untraced), _both(untraced, traced)):
+        assert both is not None
+        assert both.transfers == (replace(unseen, is_marked=True),)
+    assert _both(traced, MINED) is None, "both show the call"
+
+
 def test_different_network_fees_leave_the_fee_unknown() -> None:
     one, other = replace(MINED, network_fee=21_000), replace(MINED, network_fee=42_000)
     both = _both(one, other)

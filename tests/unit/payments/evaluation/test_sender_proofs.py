@@ -66,7 +66,7 @@ UNCLAIMABLE: dict[str, tuple[Transfer, dict[str, Any], bool]] = {
     "made by a contract": (moved(made_by=""), {}, False),
     "made by a stranger": (moved(made_by=STRANGER), {}, False),
     "credited before": (moved(), {"consumed": Taken((("0", "", 10),))}, True),
-    "accepted for another request": (moved(), {"is_accepted_elsewhere": True}, True),
+    "accepted for another request": (moved(), {"accepted_elsewhere_at": GIVEN - timedelta(minutes=2)}, True),
     "sent by a solver": (moved(), {"solvers": frozenset({PAYER})}, False),
     "proved for another request": (moved(), {"sender_proofs": (signed(minutes=4, is_ours=False),)}, True),
     "proved late for another request": (
@@ -139,6 +139,17 @@ def test_credited_transfers_use_up_no_part_of_the_need() -> None:
     assert credited(evidence, moved(6, "0"), moved(6, "1")) == (["1"], "payer")
 
 
+def test_proof_keeps_what_it_was_credited_with() -> None:
+    """Else it would claim the wallet's transfer for another order as soon as its own is credited."""
+    theirs = signed(6, 4, is_ours=False, credited=frozenset({"0"}))
+    transfers, consumed = [moved(6, "0"), moved(6, "1")], Taken((("0", "", 6),))
+    assert answered(Evidence(OURS, sender_proofs=(theirs,), consumed=consumed), *transfers) == Provable(
+        6, BLOCK
+    )
+    both = Evidence(OURS, sender_proofs=(theirs, signed(6)), consumed=consumed)
+    assert credited(both, *transfers) == (["1"], "payer")
+
+
 def test_window_proof_that_came_later_takes_nothing_over() -> None:
     evidence = Evidence(OURS, sender_proofs=(signed(),), proofs=(window(10),))
     assert credited(evidence, moved()) == (["0"], "payer")
@@ -149,6 +160,18 @@ def test_window_proof_that_came_later_takes_nothing_over() -> None:
 def test_acceptance_leaves_what_another_request_proved() -> None:
     evidence = Evidence(OURS, sender_proofs=(signed(is_ours=False),), is_accepted=True)
     assert credited(evidence, moved()) == UNBOUND
+
+
+@pytest.mark.parametrize("minutes", [4, 6])
+def test_earlier_of_a_proof_and_an_acceptance_counts(minutes: int) -> None:
+    """One of the two requests is credited, neither both nor none."""
+    proved, accepted_at = signed(minutes=5), NOON + timedelta(minutes=minutes)
+    theirs = Evidence(OURS, sender_proofs=(proved,), accepted_elsewhere_at=accepted_at)
+    ours = Evidence(
+        THEIRS, sender_proofs=(replace(proved, is_ours=False),), is_accepted=True, accepted_at=accepted_at
+    )
+    results = credited(theirs, moved()), credited(ours, moved())
+    assert results == ((UNBOUND, (["0"], "manual")) if minutes < 5 else ((["0"], "payer"), UNBOUND))
 
 
 def test_own_proof_is_no_claim_of_another() -> None:
