@@ -55,7 +55,10 @@ STRANGE = (
     "iframe, object, embed, base, [onerror], [onload], [onfocus], [autofocus], main script, form[action*=':']"
 )
 # The first element of the page's own head notes blocked scripts.
-FOREIGN_SCRIPT = "script:not([type='application/json'], [type='importmap'], [src^='/static/checkout/'], head > script:first-child)"
+FOREIGN_SCRIPT = (
+    "script:not([type='application/json'], [type='importmap'], [src^='/static/checkout/'],"
+    " head > script:first-child)"
+)
 
 
 @pytest.fixture

@@ -48,7 +48,8 @@ _SPOIL = (
     f" ON CONFLICT (chain_id, merchant_id) DO UPDATE SET created_at = {_HOUR_AGO}, searched_at = {_HOUR_AGO}",
     f"UPDATE webhooks_delivery SET status = 'pending', due_at = {_HOUR_AGO}, finished_at = NULL",
     "INSERT INTO chains_switch (name, off_at, actor, reason) VALUES ('refunds', now(), 'olga', 'a test')",
-    "DELETE FROM django_migrations WHERE id = (SELECT max(id) FROM django_migrations WHERE app = 'payments')",
+    "DELETE FROM django_migrations WHERE app = 'payments'"
+    " AND name = (SELECT max(name) FROM django_migrations WHERE app = 'payments')",
 )
 _PARTITIONS = (
     "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'webhooks_eventbody'::regclass"
