@@ -46,7 +46,7 @@ _AFTERWARDS_SECONDS = 120.0
 _SAY_EVERY_SECONDS = 5.0
 _FAILOVER_SECONDS = 15.0
 # A thread of a worker keeps its connection for half a minute without work.
-_LEFT_SECONDS = 45.0
+_LEFT_SECONDS = 120.0
 # What is killed, or made otherwise, when this share of the hashes has been submitted. The last one comes in the middle
 # of a burst.
 SCHEDULE: tuple[tuple[float, tuple[str, ...]], ...] = (
