@@ -15,6 +15,7 @@ from quittance.webhooks import verify
 from tests.chain import LocalChain
 from tests.fault_proxy import Exchange
 from tests.integration.chaos.customers import UNITS, Crowd
+from tests.processes import REPOSITORY
 from tests.support.operations.deployment import PROCESSES, Deployment, Found, small_disk
 from tests.support.operations.tls_proxy import passing_on
 
@@ -39,6 +40,7 @@ BROKEN = {
     "backups": {"backups": "failed"},
 }
 _HOUR_AGO = "now() - interval '1 hour'"
+_NEWEST_MIGRATION = max((REPOSITORY / "payments/migrations").glob("0*.py")).stem
 # Each changes at least one row.
 _SPOIL = (
     f"UPDATE payments_lookup SET next_check_at = {_HOUR_AGO} WHERE next_check_at IS NOT NULL",
@@ -48,8 +50,7 @@ _SPOIL = (
     f" ON CONFLICT (chain_id, merchant_id) DO UPDATE SET created_at = {_HOUR_AGO}, searched_at = {_HOUR_AGO}",
     f"UPDATE webhooks_delivery SET status = 'pending', due_at = {_HOUR_AGO}, finished_at = NULL",
     "INSERT INTO chains_switch (name, off_at, actor, reason) VALUES ('refunds', now(), 'olga', 'a test')",
-    "DELETE FROM django_migrations WHERE app = 'payments'"
-    " AND name = (SELECT max(name) FROM django_migrations WHERE app = 'payments')",
+    f"DELETE FROM django_migrations WHERE app = 'payments' AND name = '{_NEWEST_MIGRATION}'",
 )
 _PARTITIONS = (
     "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'webhooks_eventbody'::regclass"
