@@ -112,6 +112,20 @@ def test_a_released_claim_counts_for_nothing(endpoint: Endpoint, record: Record,
     assert len(claim_due(limit=1, now=clock.now)) == 1
 
 
+def test_claims_are_released_in_the_order_in_which_results_are_stored(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    for _ in range(3):
+        record()
+    claims = claim_due(limit=3, now=clock.now)
+    with CaptureQueriesContext(connection) as seen:
+        release(claims[::-1])
+    changes = [query["sql"] for query in seen if "webhooks_delivery" in query["sql"]]
+    assert "ORDER BY id FOR NO KEY UPDATE" in changes[0]
+    assert all("ORDER BY id" not in change for change in changes[1:])
+    assert Delivery.objects.filter(claim_id=None, attempts=0).count() == 3
+
+
 def test_what_a_disabled_endpoint_holds_back_costs_a_claim_nothing(
     merchant: Merchant, other_merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
