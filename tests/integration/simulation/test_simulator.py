@@ -6,7 +6,7 @@ import pytest
 
 from tests.integration.simulation.run import results
 
-# The simulator does not end yet after a history that finds a deadlock, so these tests are not for continuous integration.
+# Not for continuous integration yet: the simulator does not end after a history that finds a deadlock.
 pytestmark = pytest.mark.skipif("SIMULATE" not in os.environ, reason="SIMULATE=1 runs the simulator")
 
 SEEDS = 200
