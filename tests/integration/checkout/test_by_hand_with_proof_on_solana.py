@@ -73,7 +73,7 @@ def test_solana_signature_of_another_key_is_rejected(browser: Bare, local_ledger
     assert not PayerProof.objects.exists()
 
 
-def test_wallet_that_refuses_the_code_scans_a_plain_one_after_a_signature(
+def test_wallet_that_refuses_the_code_scans_a_plain_one(
     checkout: Callable[..., dict[str, Any]], solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
     recipient = str(local_ledger.new_wallet(usdc=USDC_UNIT).pubkey())

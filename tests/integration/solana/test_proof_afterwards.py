@@ -39,7 +39,7 @@ def ask(public: Api, payment: Payment, wallet: str) -> Any:
     return public.post(path, {"wallet_address": wallet})
 
 
-def test_scanned_transfer_without_the_key_counts_once_its_sender_signs(
+def test_scanned_transfer_without_key_counts_once_signed(
     browser: Bare, local_ledger: LocalLedger, public: Api
 ) -> None:
     payment = unbound(browser, local_ledger)

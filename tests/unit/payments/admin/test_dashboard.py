@@ -86,7 +86,7 @@ def test_figures_are_exact_however_large_or_small(
 
 
 @pytest.mark.parametrize(("environment", "is_said"), [("staging", True), ("development", False)])
-def test_dashboard_of_staging_says_that_simulated_payments_do_not_count(
+def test_staging_says_that_simulated_payments_do_not_count(
     admin_client: Client,
     token: Token,
     merchant: Merchant,
