@@ -70,7 +70,7 @@ def store_transfer_proof(
     """Verify and store the signature of a message of `offer_message`; repeating the call returns the stored proof.
 
     In time, the proof binds the wallet's transfers, and the payment is verified again without using a retry. After
-    that it only tells the merchant that the sender signed.
+    that it only shows the merchant that the sender signed.
 
     Raises ApiError `signature_invalid`, and those of `offer_message`.
     """

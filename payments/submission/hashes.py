@@ -173,7 +173,7 @@ def _store(
             if continued is not None:
                 return continued, False
             if account and not sighting.is_known:
-                # If no node answered, the first search decides whether it is a transaction.
+                # If no node responded, the first search decides whether it is a transaction.
                 if sighting.is_answered:
                     require_room_for_proposal(locked)
                 if has_room_for_proposal(locked):

@@ -1,6 +1,6 @@
 """Faults of services that go on running: a primary becomes read-only, a Redis rejects writes.
 
-`FAULTS=failover make chaos` makes them. No process of the product may end meanwhile, and no call may be answered 500.
+`FAULTS=failover make chaos` makes them. No process of the product may end meanwhile, and no call may return 500.
 """
 
 import shutil

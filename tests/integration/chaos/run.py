@@ -187,7 +187,7 @@ def _run(
     paying.join(_AFTERWARDS_SECONDS)
     progress.end()
     found = [f"a customer could not pay: {problem!r}" for problem in problems]
-    found += [f"{crowd.statuses[500]} calls were answered 500"] if crowd.statuses[500] else []
+    found += [f"{crowd.statuses[500]} calls returned 500"] if crowd.statuses[500] else []
     if failover_seconds:
         ended = {name: ids - world.processes()[name] for name, ids in processes.items()}
         found += [f"processes of {name} ended: {ids}" for name, ids in ended.items() if ids]

@@ -116,7 +116,7 @@ def propose(world: World, step: Step) -> None:
     if some:
         intent = some[step.a % len(some)]
         was_taken = world.propose(intent.request, intent.wallet, intent.proposal) == ""
-        # If no node answers, the service takes the id as a hash.
+        # If no node responds, the service takes the id as a hash.
         intent.is_proposed |= was_taken and not world.home.is_down
 
 

@@ -24,7 +24,7 @@ _TRIES = 6
 
 @dataclass
 class Call:
-    """A call to a web process, made again until it was answered. ApiErrors are answers."""
+    """A call to a web process, made again until it gets a response, which may be an ApiError."""
 
     name: str
     make: Callable[[], object]

@@ -54,7 +54,7 @@ export interface Stage {
   /** Load routes for the chosen token, and review the one with the tag, or else the recommended one. */
   quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag?: string): Promise<void>;
   review(reviewed: Reviewed, notice?: Notice): void;
-  /** Count the prompt as open until the wallet answers it; return its answer. */
+  /** Count the prompt as open until the wallet responds; return its response. */
   prompted<T>(kind: PromptKind, answer: Promise<T>): Promise<T>;
   blocked(chosen: Chosen, notice: Notice, canRetry?: boolean): void;
   /** Whether the wallet still shows the reviewed account. */

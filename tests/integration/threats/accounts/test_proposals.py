@@ -1,4 +1,4 @@
-"""Made-up, borrowed and forged ids of proposals pay nothing, and cost nobody else anything."""
+"""Made-up, borrowed and forged ids of proposals pay nothing, and cost no other customer anything."""
 
 from collections.abc import Callable
 

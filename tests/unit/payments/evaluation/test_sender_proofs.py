@@ -51,7 +51,7 @@ def credited(evidence: Evidence, *transfers: Transfer) -> tuple[list[str], str] 
     return decided.code
 
 
-def answered(evidence: Evidence, *transfers: Transfer, address: str = PAYER, needed: int = 10) -> Any:
+def evaluated(evidence: Evidence, *transfers: Transfer, address: str = PAYER, needed: int = 10) -> Any:
     return provable(terms(evidence), mined(*transfers), address, needed, GIVEN)
 
 
@@ -94,15 +94,15 @@ UNCLAIMABLE: dict[str, tuple[Transfer, dict[str, Any], bool]] = {
 def test_transfer_that_is_not_the_senders_to_give_is_left(case: str) -> None:
     transfer, known, is_used = UNCLAIMABLE[case]
     evidence = Evidence(OURS, **known)
-    answer = answered(evidence, transfer)
-    assert isinstance(answer, NotProvable)
-    assert answer.is_used == is_used
+    result = evaluated(evidence, transfer)
+    assert isinstance(result, NotProvable)
+    assert result.is_used == is_used
     proofs = (*evidence.sender_proofs, signed())
     assert not isinstance(credited(replace(evidence, sender_proofs=proofs), transfer), tuple)
 
 
 def test_senders_own_transfer_is_bound_by_its_proof() -> None:
-    assert answered(Evidence(OURS), moved()) == Provable(10, BLOCK)
+    assert evaluated(Evidence(OURS), moved()) == Provable(10, BLOCK)
     assert credited(Evidence(OURS, sender_proofs=(signed(),)), moved()) == (["0"], "payer")
 
 
@@ -123,7 +123,7 @@ def test_proof_after_its_time_binds_nothing() -> None:
 def test_proof_claims_in_order_until_the_need_is_covered() -> None:
     transfers = [moved(6, "0"), moved(6, "1"), moved(6, "2")]
     assert credited(Evidence(OURS, sender_proofs=(signed(10),)), *transfers) == (["0", "1"], "payer")
-    assert answered(Evidence(OURS), *transfers) == Provable(12, BLOCK)
+    assert evaluated(Evidence(OURS), *transfers) == Provable(12, BLOCK)
     assert credited(Evidence(OURS, sender_proofs=(signed(0),)), *transfers) == UNBOUND
 
 
@@ -131,7 +131,7 @@ def test_next_proof_claims_what_an_earlier_one_left() -> None:
     transfers = [moved(6, "0"), moved(6, "1"), moved(6, "2")]
     first = signed(10, 4, is_ours=False)
     assert credited(Evidence(OURS, sender_proofs=(signed(10), first)), *transfers) == (["2"], "payer")
-    assert answered(Evidence(OURS, sender_proofs=(first,)), *transfers) == Provable(6, BLOCK)
+    assert evaluated(Evidence(OURS, sender_proofs=(first,)), *transfers) == Provable(6, BLOCK)
 
 
 def test_credited_transfers_use_up_no_part_of_the_need() -> None:
@@ -143,7 +143,7 @@ def test_proof_keeps_what_it_was_credited_with() -> None:
     """Else it would claim the wallet's transfer for another order as soon as its own is credited."""
     theirs = signed(6, 4, is_ours=False, credited=frozenset({"0"}))
     transfers, consumed = [moved(6, "0"), moved(6, "1")], Taken((("0", "", 6),))
-    assert answered(Evidence(OURS, sender_proofs=(theirs,), consumed=consumed), *transfers) == Provable(
+    assert evaluated(Evidence(OURS, sender_proofs=(theirs,), consumed=consumed), *transfers) == Provable(
         6, BLOCK
     )
     both = Evidence(OURS, sender_proofs=(theirs, signed(6)), consumed=consumed)
@@ -175,19 +175,19 @@ def test_earlier_of_a_proof_and_an_acceptance_counts(minutes: int) -> None:
 
 
 def test_own_proof_is_no_claim_of_another() -> None:
-    assert answered(Evidence(OURS, sender_proofs=(signed(),)), moved()) == Provable(10, BLOCK)
+    assert evaluated(Evidence(OURS, sender_proofs=(signed(),)), moved()) == Provable(10, BLOCK)
 
 
 def test_longer_suffix_of_a_wallet_is_no_mark() -> None:
-    assert answered(Evidence(OURS), moved(references=(THEIRS,))) == Provable(10, BLOCK)
+    assert evaluated(Evidence(OURS), moved(references=(THEIRS,))) == Provable(10, BLOCK)
 
 
 def test_money_that_the_recipient_gave_back_is_not_proved() -> None:
     back = Transfer("1", TOKEN, MERCHANT, PAYER, 10)
-    assert isinstance(answered(Evidence(OURS), moved(), back), NotProvable)
+    assert isinstance(evaluated(Evidence(OURS), moved(), back), NotProvable)
     forwarded = Transfer("1", TOKEN, MERCHANT, STRANGER, 10)
     returned = Transfer("2", TOKEN, STRANGER, PAYER, 10)
-    assert isinstance(answered(Evidence(OURS), moved(), forwarded, returned), NotProvable)
+    assert isinstance(evaluated(Evidence(OURS), moved(), forwarded, returned), NotProvable)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_native_coin_of_an_inner_call_is_one_transfer() -> None:
     ("extra", "is_marked"), [(0, False), (15, False), (16, True), (17, False), (32, False)]
 )
 def test_exactly_sixteen_more_bytes_mark_a_transfer(extra: int, is_marked: bool) -> None:
-    """A longer suffix is a wallet's attribution; sixteen bytes are what an order is told by."""
+    """A longer suffix is a wallet's attribution; sixteen bytes name an order."""
     suffix = bytes(extra).hex()
     call = "0xa9059cbb" + word(int(RECIPIENT, 16))[2:] + word(7)[2:]
     sent = {"from": PAYER, "to": WALLET, "value": "0x0", "input": call + suffix}
