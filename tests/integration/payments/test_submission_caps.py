@@ -35,7 +35,7 @@ class Down:
         raise ChainError("no node gave an answer")
 
 
-def nobody(chain: Chain) -> Any:
+def unqueried(chain: Chain) -> Any:
     raise AssertionError(f"{chain} was asked")
 
 
@@ -303,7 +303,7 @@ def test_without_a_node_to_ask_it_is_no_refusal_but_a_503(request_for: Make) -> 
 
 def test_the_chain_is_asked_only_when_a_cap_is_reached(request_for: Make) -> None:
     request = request_for()
-    submit_hash(request, chain=request.chain, transaction_hash=hash_of(1), actor="checkout", client=nobody)
+    submit_hash(request, chain=request.chain, transaction_hash=hash_of(1), actor="checkout", client=unqueried)
     assert Payment.objects.count() == 1
 
 
@@ -340,7 +340,7 @@ def test_wallet_is_read_within_the_limit_of_calls_beyond_a_cap(
     look_until_decided(submit(credited, used := pay(local_chain, credited)), Clock())
     columns = {"amount": AMOUNT, "expires_at": timezone.now(), "wallet_address": local_chain.payer}
     route = Route.objects.create(request=request, chain=request.chain, token=request.token, **columns)
-    unread = {"route_id": route.pk, "client": nobody, "before_extra_lookup": limited}
+    unread = {"route_id": route.pk, "client": unqueried, "before_extra_lookup": limited}
     assert refusal(request, used, **unread)[0] == "transaction_already_used"
     counted(request)
     assert refusal(request, hash_of(1), **unread)[0] == "rate_limited"
