@@ -31,10 +31,12 @@ def alive(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - the view inte
 def ready(request: HttpRequest) -> JsonResponse:
     """Return 200 if the database, Redis and a worker respond and each app is ready, else 503.
 
-    The chains' health is only in the details, because one chain's outage must not take the others offline.
+    The chains' health is only in the details, because one chain's outage must not take the others offline. So is a
+    read-only database, from which pages and GET requests are still served.
     """
+    is_read_only = _database_is_read_only()
     parts = {
-        "database": _database_responds(),
+        "database": is_read_only is not None,
         "redis": _redis_responds(),
         "worker": heartbeat_age() is not None,
     }
@@ -44,6 +46,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     body: dict[str, object] = {"status": "ok" if ok else "unavailable"}
     if may_read_details(request):
         body |= {"parts": parts, "worker_heartbeat_age_seconds": heartbeat_age()}
+        body["database_is_read_only"] = is_read_only
         if parts["database"]:
             body |= {name: import_string(path)() for name, path in settings.READINESS_DETAILS.items()}
     if probe.is_valid(request.headers.get(probe.HEADER, "")):
@@ -88,13 +91,14 @@ def may_read_details(request: HttpRequest) -> bool:
         return False
 
 
-def _database_responds() -> bool:
+def _database_is_read_only() -> bool | None:
+    """Return whether the database rejects writes; None if it doesn't respond."""
     try:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+            cursor.execute("SHOW transaction_read_only")
+            return bool(cursor.fetchone()[0] == "on")
     except DatabaseError:
-        return False
-    return True
+        return None
 
 
 def _redis_responds() -> bool:

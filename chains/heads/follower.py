@@ -5,6 +5,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from django.db import connections
+
 from chains.client import ChainClient, ChainError
 from chains.families import get_client
 from chains.heads.pacing import Pacing
@@ -49,6 +51,13 @@ class HeadFollower:
         self._subscription.stop()
 
     def _run(self) -> None:
+        try:
+            self._follow()
+        finally:
+            # What `on_head` opened in this thread would otherwise stay open until the garbage collector finds it.
+            connections.close_all()
+
+    def _follow(self) -> None:
         pacing = Pacing(self._chain.block_time_ms / 1000)
         latest: int | None = None
         failures = 0

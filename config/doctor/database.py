@@ -24,11 +24,15 @@ _MAX_CONNECTIONS_PERCENT = 80
 _NOTIFIED_WITHIN_SECONDS = 2.0
 _MAX_NAMED = 5
 _START = "Start PostgreSQL, and compare DATABASE_URL with its address, user, password and database."
+_PROMOTE = (
+    "Let DATABASE_URL lead to the primary: by target_session_attrs=read-write if it names several hosts, or by the "
+    "proxy. A full disk, or default_transaction_read_only, also makes a primary read-only."
+)
 _POOL_TIMEOUT_WHEN_DOWN = 0.1
 
 
 def check() -> Iterator[Finding]:
-    """Yield the findings on the database. If it doesn't respond, the other checks are skipped."""
+    """Yield the findings on the database. If it doesn't respond or is read-only, the other checks are skipped."""
     try:
         version = int(_one("SELECT current_setting('server_version_num')::int"))
     except DatabaseError as error:
@@ -36,6 +40,9 @@ def check() -> Iterator[Finding]:
         yield failed("PostgreSQL", summary, _START)
         return
     yield version_of(version // 10_000)
+    if _one("SHOW transaction_read_only") == "on":
+        yield failed("PostgreSQL", "rejects writes: it is read-only", _PROMOTE)
+        return
     yield from check_migrations()
     yield check_clock()
     yield check_timeouts()

@@ -117,6 +117,9 @@ class Dispatcher:
                 self._store(ended)
                 if not is_last and (ended or time.monotonic() < self._polls_until):
                     self._take()
+                elif not is_last:
+                    # An idle connection could outlive its server's time as the primary.
+                    connections.close_all()
             except Exception:
                 # What could not be sent or stored is leased again when its lease expires.
                 logger.exception("webhook deliveries could not be leased or stored")

@@ -87,6 +87,10 @@ class Database:
         [(pids,)] = self._session.execute("SELECT pg_blocking_pids(%s)", [pid]).fetchall()
         return list(pids)
 
+    def end_session(self, pid: int) -> None:
+        """End another session, also one that waits for a lock."""
+        self._session.execute("SELECT pg_terminate_backend(%s)", [pid])
+
     def empty(self) -> None:
         """Empty the tables of a history, and begin their sequences again: plans and keys are as in the first one."""
         tables = [

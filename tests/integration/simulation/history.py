@@ -113,6 +113,7 @@ class History:
             self._problems += violations(self._nodes, self._receiver, self._database)
         except (Deadlock, Unfinished) as problem:
             self._problems.append(str(problem))
+            self._scheduler.kill_all()
         self._problems += [*self._overlaps.found, *self._logged.take()]
         return Result(
             self._seed, self._trace.digest, self._trace.steps, self._completed, tuple(self._problems)

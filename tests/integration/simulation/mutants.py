@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from payments.models import Lookup, Payment
 from payments.verification import storing
@@ -22,7 +22,7 @@ def claim_guard() -> None:
         payments = verified.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
         return {pk: held[pk] for pk in payments}
 
-    _plant("lock_held", lock_held)
+    storing.lock_held = lock_held
 
 
 def consumption_outside() -> None:
@@ -31,7 +31,7 @@ def consumption_outside() -> None:
     def after(consumptions: Sequence[Consumption]) -> None:
         transaction.on_commit(lambda: store_credits(consumptions))
 
-    _plant("store_credits", after)
+    storing.store_credits = after
 
 
 def event_outside() -> None:
@@ -41,13 +41,22 @@ def event_outside() -> None:
         with transaction.atomic():
             record_events(new)
 
-    _plant("record_events", lambda new: transaction.on_commit(lambda: record(new)))
+    storing.record_events = lambda new: transaction.on_commit(lambda: record(new))
 
 
-def _plant(name: str, defect: Callable[..., object]) -> None:
-    setattr(storing, name, defect)
+def lock_order() -> None:
+    """Lock two things, in an order that depends on the worker."""
+    lock_held = storing.lock_held
+
+    def lock_both(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
+        for key in (1, 2) if claim_id.int % 2 else (2, 1):
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [key])
+        return lock_held(ids, claim_id)
+
+    storing.lock_held = lock_both
 
 
 MUTANTS: dict[str, Callable[[], None]] = {
-    each.__name__: each for each in (claim_guard, consumption_outside, event_outside)
+    each.__name__: each for each in (claim_guard, consumption_outside, event_outside, lock_order)
 }

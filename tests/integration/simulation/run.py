@@ -8,16 +8,20 @@ finds it. Exit status 1 if anything was found; each line that says so has the se
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
 _WORKERS, _WEBS = 3, 2
+# Of real time for one history, which takes about a second on an idle machine.
+_LIMIT_SECONDS = 180
 
 
 def main() -> int:
@@ -32,7 +36,9 @@ def main() -> int:
         seeds, processes = list(range(first, first + count)), int(os.environ.get("PROCESSES", "2"))
     wrong = done = steps = completed = 0
     mutant = os.environ.get("MUTANT", "")
-    for result in results(seeds, processes, is_verbose="SEED" in os.environ, mutant=mutant):
+    for result in results(
+        seeds, processes, is_verbose="SEED" in os.environ, mutant=mutant, until_found=bool(mutant)
+    ):
         done, steps, completed = done + 1, steps + result["steps"], completed + result["completed"]
         if result["found"] or len(seeds) == 1:
             print(f"seed {result['seed']}: {result['steps']} steps, digest {result['digest']}", flush=True)
@@ -49,32 +55,36 @@ def main() -> int:
 
 
 def results(
-    seeds: list[int], processes: int, *, is_verbose: bool = False, mutant: str = ""
+    seeds: list[int],
+    processes: int,
+    *,
+    is_verbose: bool = False,
+    mutant: str = "",
+    until_found: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Simulate the seeds in several processes; yield what each history came to, as they end.
 
-    With a mutant, a process stops at the first history that finds it.
+    With `until_found`, a process stops at its first history in which anything is wrong.
     """
     shares = [share for place in range(processes) if (share := seeds[place::processes])]
     ended: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
     for share in shares:
-        Thread(target=_run, args=(share, ended, is_verbose, mutant), daemon=True).start()
+        environment = {
+            **os.environ,
+            # The order of a set of strings is the order of some statements.
+            "PYTHONHASHSEED": "0",
+            "SIMULATED_SEEDS": ",".join(map(str, share)),
+            "SIMULATED_STEPS": "1" if is_verbose else "",
+            "MUTANT": mutant,
+            **({"SIMULATED_UNTIL_FOUND": "1"} if until_found else {}),
+        }
+        Thread(target=_run, args=(environment, ended), daemon=True).start()
     for _ in shares:
         while (result := ended.get()) is not None:
             yield result
 
 
-def _run(
-    seeds: list[int], ended: "SimpleQueue[dict[str, Any] | None]", is_verbose: bool, mutant: str
-) -> None:
-    environment = {
-        **os.environ,
-        # The order of a set of strings is the order of some statements.
-        "PYTHONHASHSEED": "0",
-        "SIMULATED_SEEDS": ",".join(map(str, seeds)),
-        "SIMULATED_STEPS": "1" if is_verbose else "",
-        "MUTANT": mutant,
-    }
+def _run(environment: dict[str, str], ended: "SimpleQueue[dict[str, Any] | None]") -> None:
     command = [sys.executable, "-m", "tests.integration.simulation.run"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
         for line in child.stdout or ():
@@ -138,10 +148,26 @@ def _simulate_here(seeds: list[int]) -> None:
     webs = [Actor(f"web {number + 1}") for number in range(_WEBS)]
     say = print if os.environ["SIMULATED_STEPS"] else None
     for seed in seeds:
-        result = History(seed, shared, workers, webs, own, logged, say).run()
+        with _limit(f"seed {seed} did not end in {_LIMIT_SECONDS} seconds"):
+            result = History(seed, shared, workers, webs, own, logged, say).run()
         print(json.dumps(result.__dict__), flush=True)
-        if result.found and mutant:
+        if result.found and "SIMULATED_UNTIL_FOUND" in os.environ:
             break
+
+
+@contextmanager
+def _limit(message: str) -> Iterator[None]:
+    """Raise TimeoutError with the message in the main thread, whatever it waits for."""
+
+    def end(*_: object) -> None:
+        raise TimeoutError(message)
+
+    signal.signal(signal.SIGALRM, end)
+    signal.alarm(_LIMIT_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,14 @@
 """The simulator finds nothing in the code, finds each defect that is planted, and repeats a history exactly."""
 
-import os
-
 import pytest
 
 from tests.integration.simulation.run import results
-
-# Not for continuous integration yet: the simulator does not end after a history that finds a deadlock.
-pytestmark = pytest.mark.skipif("SIMULATE" not in os.environ, reason="SIMULATE=1 runs the simulator")
 
 SEEDS = 200
 PROCESSES = 2
 # Each mutant is found by one history in two to six. The first test finds nothing in these without a mutant.
 MUTANT_SEEDS = range(100, 130)
+DEADLOCKING_SEED = 10
 
 
 def test_simulated_histories_violate_no_invariant() -> None:
@@ -31,8 +27,18 @@ def test_simulated_histories_violate_no_invariant() -> None:
     ],
 )
 def test_simulator_finds_planted_defect(mutant: str, found: str) -> None:
-    *_, last = results(list(MUTANT_SEEDS), 1, mutant=mutant)
+    *_, last = results(list(MUTANT_SEEDS), 1, mutant=mutant, until_found=True)
     assert any(found in each for each in last["found"])
+
+
+def test_history_that_deadlocks_leaves_nothing_behind() -> None:
+    seeds = [DEADLOCKING_SEED, 3, DEADLOCKING_SEED]
+    first, other, again = results(seeds, 1, mutant="lock_order")
+    [message] = first["found"]
+    assert message.startswith("a deadlock: ")
+    assert again == first
+    [alone] = results([3], 1, mutant="lock_order")
+    assert other == alone
 
 
 def test_same_seed_repeats_every_step_in_another_process() -> None:

@@ -3,12 +3,14 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
 from chains.models import ChainStatus, Token
 from config.health import beat_heart
+from tests.support.operations.read_only import read_only
 
 
 @pytest.fixture
@@ -49,6 +51,15 @@ def test_it_tells_how_each_chain_does_and_stays_ready_while_one_is_down(client: 
     metrics = client.get("/metrics").content.decode()
     assert f'quittance_chain_lag_seconds{{chain="{usdc.chain_id}"}} 7.0' in metrics
     assert f'quittance_chain_nodes{{chain="{usdc.chain_id}",state="failing"}} 1.0' in metrics
+
+
+@pytest.mark.django_db(transaction=True)
+def test_read_only_database_is_in_the_details_and_stays_ready(client: Client) -> None:
+    beat_heart()
+    assert client.get("/readyz").json()["database_is_read_only"] is False
+    with read_only(**connection.get_connection_params()):
+        response = client.get("/readyz")
+    assert (response.status_code, response.json()["database_is_read_only"]) == (200, True)
 
 
 def test_the_details_are_for_those_who_may_read_them(client: Client, db: None, settings: Settings) -> None:

@@ -5,6 +5,8 @@ from queue import Queue
 from typing import Any
 
 import pytest
+from django.db import connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chains.client import ChainError
 from chains.heads import follower
@@ -85,3 +87,17 @@ def test_it_ends_when_it_is_stopped() -> None:
     eventually(
         lambda: not any(thread.name == "heads-1" for thread in threading.enumerate()), "its thread ended"
     )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_follower_that_ends_closes_its_database_connection() -> None:
+    used: list[BaseDatabaseWrapper] = []
+
+    def read(head: int) -> None:
+        connection.ensure_connection()
+        used.append(connections["default"])
+
+    made = following(Nodes(5), read)
+    eventually(lambda: bool(used), "it acts on a head")
+    made.stop()
+    eventually(lambda: used[0].connection is None, "it is closed")

@@ -17,6 +17,7 @@ from config.doctor.finding import Level
 from config.due_work.listening import connect
 from tests.processes import eventually
 from tests.support.operations.findings import found, levels
+from tests.support.operations.read_only import read_only
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,6 +26,12 @@ def test_a_sound_database_has_nothing_wrong() -> None:
     findings = [*database.check_migrations(), database.check_clock(), database.check_notifications()]
     assert set(levels(findings).values()) == {"ok"}
     assert levels(database.check())["PostgreSQL"] == "ok"
+
+
+def test_read_only_database_is_named() -> None:
+    with read_only(**connection.get_connection_params()):
+        (summary,) = found(database.check(), Level.FAILED)
+    assert summary == "PostgreSQL: rejects writes: it is read-only"
 
 
 def test_an_old_version_is_named() -> None:

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from chains.models import Chain, Token
+from config.due_work import listening
 from merchants.models import Merchant
 from payments.models import Payment
 from payments.waking import watcher
@@ -113,3 +115,22 @@ def test_watch_leaves_a_demoted_primary_and_begins_again(
             lambda: made.followed == [CHAIN] and made._followers[CHAIN] is not follower,
             "it watches over another connection",
         )
+
+
+def test_process_that_waits_to_watch_leaves_a_demoted_primary(
+    watching: Callable[[Nodes], HeadWatcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[psycopg.Connection[Any]] = []
+
+    def connect() -> psycopg.Connection[Any]:
+        opened.append(listening.connect())
+        return opened[-1]
+
+    monkeypatch.setattr(watcher, "connect", connect)
+    with listening.connect() as other:
+        other.execute("SELECT pg_advisory_lock(%s)", [watcher._LOCK])
+        watching(Nodes(7))
+        eventually(lambda: len(opened) == 1, "it waits for the lock")
+        with demoted(**connection.get_connection_params()):
+            eventually(lambda: len(opened) == 2, "it waits over another connection")
+        assert opened[0].closed

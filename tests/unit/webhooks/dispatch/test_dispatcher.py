@@ -12,6 +12,7 @@ from django.utils import timezone
 from merchants.models import Merchant
 from tests.processes import eventually
 from tests.support.webhooks.receiver import Receiver, answer, running_receiver
+from webhooks.dispatch import dispatcher as module
 from webhooks.dispatch.attempts import Outcome
 from webhooks.dispatch.dispatcher import SLOW_MS, Dispatcher
 from webhooks.dispatch.http_client import Answer
@@ -51,6 +52,23 @@ def test_one_nudge_delivers_all_that_is_due(
         receiver.arrivals.get(timeout=10)
     all_delivered()
     assert len({received.headers["Service-Event-Id"] for received in receiver.received}) == 30
+
+
+def test_dispatcher_without_work_keeps_no_database_connection(
+    merchant: Merchant, receiver: Receiver, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_KEEP_POLLING_SECONDS", 0.0)
+    configure(merchant, Change(url=receiver.url))
+    record_many(merchant, 1)
+    assert dispatcher.nudge() == 1
+    all_delivered()
+    connection.close()
+    eventually(lambda: not in_use(), "the pool has all connections back")
+
+
+def in_use() -> int:
+    stats = connection.pool.get_stats()
+    return int(stats["pool_size"] - stats["pool_available"])
 
 
 def test_a_hanging_receiver_keeps_only_its_own_merchant_waiting(
