@@ -58,7 +58,7 @@ class OpenAmountSerializer(StrictSerializer):
         return super().to_internal_value(data)
 
 
-@described("NewPaymentLink", "What the link's customers pay, and to whom.", examples.NEW_PAYMENT_LINK)
+@described("NewPaymentLink", "The terms of the new link.", examples.NEW_PAYMENT_LINK)
 class CreateLinkSerializer(CreateRequestSerializer):
     """The body of POST /api/payment-links."""
 
@@ -78,9 +78,7 @@ class CreateLinkSerializer(CreateRequestSerializer):
         max_value=MAX_PAYMENTS,
         required=False,
         allow_null=True,
-        help_text=(
-            "The number of payments after which the link takes no more. Requests that nobody has paid don't count."
-        ),
+        help_text=("The number of payments after which the link takes no more. Unpaid requests don't count."),
     )
     expires_at = TimeField(
         required=False, allow_null=True, help_text="The time from which the link takes no more payments."

@@ -1,4 +1,4 @@
-"""The payment link: what a merchant offers to any number of customers, each of whom gets a payment request."""
+"""The payment link: the terms on which each of any number of customers gets a payment request."""
 
 from django.conf import settings
 from django.db import models

@@ -1,8 +1,8 @@
 """Decide whether a payment link takes another payment request, and count what its requests were paid.
 
 A link's `max_payments` limits its requests that are completed, or active and paid in part. A completed request counts
-whatever is refunded later. An open request that nobody paid doesn't count, so visitors can't use up a link without
-paying; therefore two customers can pay the last place. Both are credited, and the portal shows the second under
+whatever is refunded later. An open, unpaid request doesn't count, so visitors can't use up a link without paying;
+therefore two customers can pay the last place. Both are credited, and the portal shows the second under
 "Needs attention" (`payments.attention`).
 """
 
