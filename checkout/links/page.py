@@ -36,6 +36,7 @@ from payments.sandbox import availability
 
 _MAX_SHOWN = 100
 _CLOSED = 410
+_NAMING_LIMITS = ("page.linkOutside", "page.linkTooSmall")
 _HEADINGS = {Reason.EXPIRED: "page.linkExpired", Reason.USED_UP: "page.linkUsedUp"}
 
 
@@ -47,6 +48,11 @@ class _Refusal:
     status: int
     retry_after: int | None = None
     is_about_amount: bool = False
+
+    @property
+    def names_limits(self) -> bool:
+        """Whether the message says from where to where the amount may be."""
+        return self.message in _NAMING_LIMITS
 
 
 # No CSRF check is needed: no cookie is read. Another site's form could only create an unpaid request, which counts
