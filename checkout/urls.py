@@ -3,6 +3,7 @@ from django.urls import path
 from checkout.api.refund_building import RefundBuildViewSet
 from checkout.api.views import CheckoutViewSet
 from checkout.api.wallet_views import WalletViewSet
+from checkout.links.page import link_logo, link_page
 from checkout.pages.by_hand import by_hand_page, submit_by_hand
 from checkout.pages.by_hand_proof import (
     proof_page,
@@ -58,6 +59,8 @@ urlpatterns = [
     path("favicon.ico", favicon, name="favicon"),
     path("quittance.js", shop_script, name="shop-script"),
     path("pay/<str:shortcode>", pay_page, name="pay"),
+    path("l/<str:code>", link_page, name="payment-link-page"),
+    path("l/<str:code>/logo", link_logo, name="link-logo"),
     path("logos/<int:chain_id>/<str:address>", token_logo, name="token-logo"),
     path("pay/<str:shortcode>/logo", logo, name="logo"),
     path("pay/<str:shortcode>/by-hand", by_hand_page, name="by-hand"),

@@ -17,7 +17,7 @@ from config.database.outages import is_outage
 logger = logging.getLogger(__name__)
 
 _PORTAL = "/admin/"
-_CUSTOMERS = ("/pay/", "/refunds/")
+_CUSTOMERS = ("/pay/", "/refunds/", "/l/")
 _RETRY_AFTER_SECONDS = 5
 
 

@@ -1,11 +1,13 @@
 from django.urls import path
 
 from payments.api.currency_views import CurrencyViewSet
+from payments.api.link_views import PaymentLinkViewSet
 from payments.api.refund_views import RefundViewSet
 from payments.api.sandbox_views import SandboxViewSet
 from payments.api.views import PaymentRequestViewSet
 
 requests = PaymentRequestViewSet
+links = PaymentLinkViewSet
 refunds = RefundViewSet
 
 urlpatterns = [
@@ -36,6 +38,10 @@ urlpatterns = [
         "payment-requests/<str:id>/refunds",
         refunds.as_view({"get": "of_request", "post": "create"}),
         name="request-refunds",
+    ),
+    path("payment-links", links.as_view({"get": "list", "post": "create"}), name="payment-links"),
+    path(
+        "payment-links/<str:id>", links.as_view({"get": "retrieve", "patch": "update"}), name="payment-link"
     ),
     path("refunds", refunds.as_view({"get": "list"}), name="refunds"),
     path("refunds/<str:id>", refunds.as_view({"get": "retrieve"}), name="refund"),

@@ -89,7 +89,7 @@ def scripted(
             except (OSError, ValueError):  # the client hung up, or the behaviour did
                 self.close_connection = True
 
-        do_POST = do_PUT = do_GET
+        do_POST = do_PUT = do_PATCH = do_GET
 
         def finish(self) -> None:
             with suppress(OSError, ValueError):

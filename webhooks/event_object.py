@@ -41,6 +41,7 @@ EXAMPLE: dict[str, Any] = {
     "amount_refund_open": _NOTHING,
     "request_status": "completed",
     "metadata": {"customer": "c-42"},
+    "payment_link": None,
     "is_simulated": False,
 }
 
@@ -139,6 +140,9 @@ class EventObject(Answer, kw_only=True):
         doc("The payment request's status after the event."),
     ]
     metadata: Annotated[dict[str, str], doc("The request's own key-value pairs.")]
+    payment_link: Annotated[
+        str | None, doc("The `id` of the payment link that created the request; null without one.")
+    ]
     is_simulated: Annotated[
         bool,
         doc(

@@ -57,6 +57,7 @@ _MERCHANTS_OWN = {
     "external_id",
     "metadata",
     "webhook_url",
+    "payment_link",
     "references",
     "cancelled_at",
     "expired_at",

@@ -77,6 +77,7 @@ class ErrorCode(StrEnum):
     PAYMENT_REQUEST_ACTIVE = "payment_request_active"
     PAYMENT_REFUNDED = "payment_refunded"
     WEBHOOK_NOT_CONFIGURED = "webhook_not_configured"
+    LINK_INACTIVE = "link_inactive"
 
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
     IDEMPOTENCY_KEY_IN_USE = "idempotency_key_in_use"
@@ -119,6 +120,7 @@ _STATUS = {
     ErrorCode.PAYMENT_REQUEST_ACTIVE: 409,
     ErrorCode.PAYMENT_REFUNDED: 409,
     ErrorCode.WEBHOOK_NOT_CONFIGURED: 409,
+    ErrorCode.LINK_INACTIVE: 409,
     ErrorCode.IDEMPOTENCY_KEY_IN_USE: 409,
     ErrorCode.RATE_LIMITED: 429,
     ErrorCode.TOO_MANY_OPEN_PAYMENTS: 429,
@@ -164,6 +166,7 @@ TEMPORARY_CONFLICTS = {
     ErrorCode.PAYMENT_REQUEST_ACTIVE,  # until the request completes, expires or is cancelled
     ErrorCode.PAYMENT_REFUNDED,  # until a refund is cancelled or fails
     ErrorCode.WEBHOOK_NOT_CONFIGURED,  # until a URL is set
+    ErrorCode.LINK_INACTIVE,  # until the merchant activates the link, or a part payment of its last request expires
     ErrorCode.IDEMPOTENCY_KEY_IN_USE,  # until the first call ends
 }
 

@@ -111,6 +111,7 @@ PAYMENT_REQUEST: dict[str, Any] = {
     "external_id": "order-1001",
     "description": "Two bags of coffee",
     "metadata": {"customer": "c-42"},
+    "payment_link": None,
     "references": True,
     "paid_late": False,
     "expires_at": "2026-11-21T11:05:12.402881Z",
@@ -153,4 +154,47 @@ REFUND: dict[str, Any] = {
     "created_at": "2026-11-22T09:00:00.000000Z",
     "completed_at": None,
     "is_simulated": False,
+}
+
+OPEN_AMOUNT: dict[str, Any] = {"min": "5.00", "max": "500.00"}
+
+OPEN_AMOUNT_LIMITS: dict[str, Any] = {
+    "min": {"raw": "5000000", "formatted": "5.000000", "decimals": 6},
+    "max": {"raw": "500000000", "formatted": "500.000000", "decimals": 6},
+}
+
+NEW_PAYMENT_LINK: dict[str, Any] = {
+    "name": "Coffee tasting, 12 December",
+    "amount": "12.50",
+    "token_id": 2,
+    "chain_id": 8453,
+    "recipient_address": _SHOP,
+    "description": "One seat at the tasting",
+    "max_payments": 20,
+    "expires_at": "2026-12-12T17:00:00Z",
+    "redirect_url": "https://shop.example.com/tasting",
+    "metadata": {"event": "tasting"},
+}
+
+PAYMENT_LINK: dict[str, Any] = {
+    "id": "pl_9fLhW3kTqZr5Yx8BvNc2PdSe",
+    "object": "payment_link",
+    "code": "Km7PwR4xTq9Z",
+    "url": "https://pay.example.com/l/Km7PwR4xTq9Z",
+    "name": "Coffee tasting, 12 December",
+    "is_active": True,
+    "token": _USDC,
+    "chain_id": 8453,
+    "recipient_address": _SHOP,
+    "amount": _PRICE,
+    "price": None,
+    "open_amount": None,
+    "description": "One seat at the tasting",
+    "metadata": {"event": "tasting"},
+    "redirect_url": "https://shop.example.com/tasting",
+    "max_payments": 20,
+    "expires_at": "2026-12-12T17:00:00.000000Z",
+    "requests_count": 9,
+    "payments_count": 7,
+    "created_at": "2026-11-21T10:00:00.000000Z",
 }

@@ -377,6 +377,9 @@ class PaymentRequestObject(RequestFields, kw_only=True):
     ]
     external_id: Annotated[str | None, doc("Your own reference; null if you sent none.")]
     metadata: Annotated[dict[str, str], doc("Your own key-value pairs; `{}` if you sent none.")]
+    payment_link: Annotated[
+        str | None, doc("The `id` of the payment link that created the request; null without one.")
+    ]
     references: Annotated[bool, doc("Whether transactions built for the request carry its reference.")]
     cancelled_at: Annotated[Time | None, doc("The time of cancellation; null unless cancelled.")]
     expired_at: Annotated[
@@ -398,6 +401,7 @@ def _merchants_own(request: PaymentRequest, refunds: Sequence[RefundNow]) -> dic
         "webhook_url": request.webhook_url,
         "external_id": request.external_id,
         "metadata": request.metadata,
+        "payment_link": request.payment_link_id,
         "references": request.references,
         "cancelled_at": timestamp(request.cancelled_at),
         "expired_at": timestamp(request.expired_at),

@@ -1,6 +1,6 @@
 """Check a new request's amount, price and lifetime together."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rest_framework.serializers import ErrorDetail
@@ -8,6 +8,15 @@ from rest_framework.serializers import ErrorDetail
 from config.api.errors import ErrorCode, Problem
 
 MAX_PRICED_SECONDS = 900
+
+
+def error_detail(code: ErrorCode, message: str) -> ErrorDetail:
+    return ErrorDetail(message, code.value)
+
+
+def names_sent(data: Any, names: Collection[str]) -> set[str]:
+    """Return which of these parameters the body has, null ones aside."""
+    return {name for name in names if isinstance(data, Mapping) and data.get(name) is not None}
 
 
 def with_both_first(problems: dict[str, Any]) -> dict[str, Any]:

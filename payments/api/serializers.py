@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
@@ -33,7 +33,13 @@ from merchants.models import Merchant
 from merchants.recipients import recipient_problem
 from merchants.web_addresses import parse_web_address
 from payments.api import examples
-from payments.api.price_problems import MAX_PRICED_SECONDS, price_problems, with_both_first
+from payments.api.price_problems import (
+    MAX_PRICED_SECONDS,
+    error_detail,
+    names_sent,
+    price_problems,
+    with_both_first,
+)
 from payments.models import PaymentRequest
 from payments.requests.creation import NewRequest, Price
 from webhooks.api.serializers import WebhookAddressField
@@ -120,25 +126,29 @@ class PriceSerializer(StrictSerializer):
         values = super().to_internal_value(data)
         if not is_currency(values["currency"]):
             message = f"{values['currency']} is not the code of a currency (ISO 4217) that prices can be in."
-            raise serializers.ValidationError({"currency": [_detail(ErrorCode.PARAMETER_INVALID, message)]})
+            raise serializers.ValidationError(
+                {"currency": [error_detail(ErrorCode.PARAMETER_INVALID, message)]}
+            )
         try:
             return Price(values["currency"], read_price(values["amount"], values["currency"]))
         except AmountError as error:
-            raise serializers.ValidationError({"amount": [_detail(error.code, str(error))]}) from error
-
-
-def _detail(code: ErrorCode, message: str) -> serializers.ErrorDetail:
-    return serializers.ErrorDetail(message, code.value)
+            raise serializers.ValidationError({"amount": [error_detail(error.code, str(error))]}) from error
 
 
 @described(
     "NewPaymentRequest", "The requested amount, token, chain and recipient.", examples.NEW_PAYMENT_REQUEST
 )
 class CreateRequestSerializer(StrictSerializer):
-    """The body of POST /api/payment-requests.
+    """The body of POST /api/payment-requests; `payments.api.link_serializers` reads one with a `payment_link`.
 
     The context's `merchant` limits the recipients; `create_request` checks that again under a lock.
     """
+
+    checked_together: ClassVar[tuple[str, ...]] = (
+        "amount", "price", "token_id", "chain_id", "recipient_address", "expires_in",
+    )  # fmt: skip
+    # A body with a `payment_link` has none of them.
+    schema_optional: ClassVar[tuple[str, ...]] = ("token_id", "chain_id", "recipient_address")
 
     amount = AnyJSONField(
         required=False,
@@ -211,6 +221,15 @@ class CreateRequestSerializer(StrictSerializer):
         allow_null=True,
         help_text="The URL for this request's events, in place of your endpoint. Signed with the same secret.",
     )
+    payment_link = TextField(
+        max_length=64,
+        required=False,
+        allow_null=True,
+        help_text=(
+            "The `id` of a payment link, in place of `token_id`, `chain_id`, `recipient_address`, `price` and "
+            "`expires_in`. If the customer enters the amount, send it as `amount`."
+        ),
+    )
     references = TrueOrFalseField(
         required=False,
         allow_null=True,
@@ -222,23 +241,13 @@ class CreateRequestSerializer(StrictSerializer):
 
     def to_internal_value(self, data: Any) -> Any:
         """Validate each field, then the fields together; report all failures at once."""
-        problems: dict[str, Any] = {}
-        values: dict[str, Any] = {}
-        try:
-            values = super().to_internal_value(data)
-        except serializers.ValidationError as error:
-            if not isinstance(error.detail, dict):
-                raise
-            problems.update(error.detail)
-            values = self._valid_parts(data, problems)
-        sent_names = {
-            name for name in ("amount", "price") if isinstance(data, Mapping) and data.get(name) is not None
-        }
+        values, problems = self.read_fields(data)
+        sent_names = names_sent(data, ("amount", "price"))
         is_both = len(sent_names) > 1
         for problem in () if is_both else price_problems(sent_names, values.get("expires_in")):
-            problems.setdefault(str(problem.param), [_detail(problem.code, problem.message)])
-        for problem in self._validate_together(values):
-            problems[str(problem.param)] = [serializers.ErrorDetail(problem.message, problem.code.value)]
+            problems.setdefault(str(problem.param), [error_detail(problem.code, problem.message)])
+        for problem in self.validate_together(values):
+            problems[str(problem.param)] = [error_detail(problem.code, problem.message)]
         ordered = {name: problems[name] for name in [*self.fields, *problems] if name in problems}
         if is_both:
             ordered = with_both_first(ordered)
@@ -246,16 +255,25 @@ class CreateRequestSerializer(StrictSerializer):
             raise serializers.ValidationError(ordered)
         return values
 
-    def _valid_parts(self, data: Any, problems: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields that are valid by themselves, so that one mistake doesn't hide another."""
-        names = ("amount", "price", "token_id", "chain_id", "recipient_address", "expires_in")
-        return {
+    def read_fields(self, data: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Validate each field by itself; return the valid ones of `checked_together`, and all problems.
+
+        Without a problem, all fields are returned.
+        """
+        try:
+            return super().to_internal_value(data), {}
+        except serializers.ValidationError as error:
+            if not isinstance(error.detail, dict):
+                raise
+            problems = dict(error.detail)
+        valid = {
             name: self.fields[name].run_validation(data[name])
-            for name in names
+            for name in self.checked_together
             if name not in problems and name in data
         }
+        return valid, problems
 
-    def _validate_together(self, values: dict[str, Any]) -> list[Problem]:
+    def validate_together(self, values: dict[str, Any]) -> list[Problem]:
         problems: list[Problem] = []
         chain = _active_chain(values["chain_id"], problems) if "chain_id" in values else None
         token = _active_token(values["token_id"], chain, problems) if "token_id" in values else None
@@ -325,6 +343,7 @@ class RequestListQuery(SimulatedListQuery):
     )
     token_id = NumberInQueryField(required=False, help_text="Only requests for this token.")
     chain_id = NumberInQueryField(required=False, help_text="Only requests on this chain.")
+    payment_link = TextField(max_length=64, required=False, help_text="Only requests of this payment link.")
     created_after = TimeInQueryField(required=False, help_text="Only requests created after this time.")
     created_before = TimeInQueryField(required=False, help_text="Only requests created before this time.")
 

@@ -20,6 +20,7 @@ from config.api.serializers import demand_no_parameters
 from merchants.keys.authentication import actor_of, merchant_of
 from merchants.keys.idempotency import Effect, idempotent
 from merchants.keys.permissions import CanCreatePayments, HasApiKey
+from payments.api.link_serializers import new_request_order
 from payments.api.objects import (
     PaymentObject,
     PaymentRequestDetail,
@@ -50,6 +51,7 @@ _FILTERS = {
     "external_id": "external_id",
     "token_id": "token_id",
     "chain_id": "chain_id",
+    "payment_link": "payment_link_id",
     "created_after": "created_at__gt",
     "created_before": "created_at__lt",
     "is_simulated": "is_simulated",
@@ -124,7 +126,8 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         summary="Create a payment request",
         description=(
             "Requests an amount of one token, or a price that is converted into one. Send the customer to the "
-            "`payment_url` of the response."
+            "`payment_url` of the response. With a `payment_link`, the link sets token, chain, recipient and amount or "
+            "price."
         ),
         body=CreateRequestSerializer,
         errors=[
@@ -141,12 +144,14 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
             ErrorCode.URL_INVALID,
             ErrorCode.URL_NOT_ALLOWED,
             ErrorCode.RATE_UNAVAILABLE,
+            ErrorCode.RESOURCE_MISSING,
+            ErrorCode.LINK_INACTIVE,
         ],
         answers={201: OpenApiResponse(PaymentRequestObject, "The new payment request.")},
     )
     def create(self, request: Request) -> Effect:
         merchant = merchant_of(request)
-        order = CreateRequestSerializer.order(request.data, merchant)
+        order = new_request_order(request.data, merchant)
         require_offered(order.token)
         require_rate(order)
         order = with_amount(order)

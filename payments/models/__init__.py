@@ -1,6 +1,7 @@
 """The payment models with their constraints and indexes."""
 
 from payments.models.discovery import DiscoveryCursor, MerchantCursor
+from payments.models.link import PaymentLink, PaymentLinkChange
 from payments.models.lookup import Lookup, delivery_of
 from payments.models.payment import FailureCode, Payment
 from payments.models.proof import PayerProof, TransferProof
@@ -27,6 +28,8 @@ __all__ = [
     "MerchantCursor",
     "PayerProof",
     "Payment",
+    "PaymentLink",
+    "PaymentLinkChange",
     "PaymentRequest",
     "Quote",
     "Refund",

@@ -15,6 +15,7 @@ from chains.models import Chain, Token
 from chains.switches import Feature, is_offered, is_on
 from merchants.identifiers import shortcode, uuid7
 from merchants.models import Merchant
+from payments.models.link import PaymentLink
 
 REFERENCE_BYTES = 16
 ENDED_AT = Greatest("completed_at", "expired_at", "cancelled_at")
@@ -64,7 +65,7 @@ class PaymentRequest(models.Model):
 
     `is_refund`: it carries a refund, in the opposite direction: the merchant pays the customer. The API and the portal
     show the `Refund` instead. `has_refunds`: there are refunds of it. `is_simulated`: the sandbox simulated one of its
-    payments or its expiry: no money moved.
+    payments or its expiry: no money moved. `payment_link` is the link that a customer or the merchant created it by.
     """
 
     class Status(models.TextChoices):
@@ -95,6 +96,15 @@ class PaymentRequest(models.Model):
     recipient_address = models.CharField(max_length=64)
     price = models.JSONField(null=True, blank=True)
     rate = models.JSONField(null=True, blank=True)
+    payment_link = models.ForeignKey(
+        PaymentLink,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="requests",
+        db_index=False,
+    )
 
     external_id = models.CharField("external ID", max_length=255, null=True, blank=True)  # noqa: DJ001 - absent is not empty
     description = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001 - absent is not empty
@@ -142,6 +152,16 @@ class PaymentRequest(models.Model):
                 fields=("merchant", "-created_at", "-id"),
                 condition=Q(is_simulated=True),
                 name="payment_request_simulated",
+            ),
+            models.Index(
+                fields=("payment_link", "-created_at", "-id"),
+                condition=Q(payment_link__isnull=False),
+                name="payment_request_by_link",
+            ),
+            models.Index(
+                fields=("payment_link",),
+                condition=Q(payment_link__isnull=False, amount_paid__gt=0),
+                name="payment_request_paid_by_link",
             ),
             models.Index(
                 fields=("expiry_check_at",),

@@ -1,5 +1,6 @@
 """Create payment requests."""
 
+import uuid
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -9,9 +10,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from chains.models import Token
+from merchants.identifiers import uuid7
 from merchants.models import Merchant
 from merchants.recipients import require_allowed
-from payments.models import PaymentRequest
+from payments.models import PaymentLink, PaymentRequest
+from payments.requests.link_limits import use_link
 from payments.requests.transitions import insert_request
 from webhooks.endpoints.configuration import ensure_secret
 
@@ -28,7 +31,8 @@ class Price:
 class NewRequest:
     """The validated parameters of a new payment request. `amount` is in base units; `lifetime` starts now.
 
-    With a `price`, `amount` follows from it at `rate`, which is stored as displayed.
+    With a `price`, `amount` follows from it at `rate`, which is stored as displayed. `id` replaces a new one, so that
+    a form that is sent twice creates one request.
     """
 
     token: Token
@@ -44,12 +48,18 @@ class NewRequest:
     webhook_url: str | None = None
     price: Price | None = None
     rate: dict[str, Any] | None = None
+    payment_link: PaymentLink | None = None
+    id: uuid.UUID | None = None
 
 
 def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
-    """Create an active request. Raises ApiError if the merchant does not allow the recipient."""
+    """Create an active request.
+
+    Raises ApiError: `recipient_not_allowed`, or `link_inactive` if its payment link takes no more payments.
+    """
     now = timezone.now()
     request = PaymentRequest(
+        id=order.id or uuid7(),
         merchant=merchant,
         chain=order.token.chain,
         token=order.token,
@@ -64,12 +74,15 @@ def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> Paym
         webhook_url=order.webhook_url,
         price=order.price and {"currency": order.price.currency, "amount": str(order.price.amount)},
         rate=order.rate,
+        payment_link=order.payment_link,
         created_at=now,
         expires_at=now + order.lifetime,
         expiry_check_at=now + order.lifetime,
     )
     with transaction.atomic(savepoint=False):
         require_allowed(merchant, request.chain.chain_type, request.recipient_address)
+        if order.payment_link:
+            use_link(order.payment_link, now)
         if order.webhook_url:
             ensure_secret(merchant)
         insert_request(request, actor=actor)

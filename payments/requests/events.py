@@ -148,6 +148,7 @@ def event_object(
         **refund_amounts(request),
         request_status=request.status,
         metadata=request.metadata,
+        payment_link=request.payment_link_id,
         is_simulated=payment.is_simulated
         if payment and event_type != EventType.PAYMENT_EXPIRED
         else request.is_simulated,

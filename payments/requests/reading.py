@@ -23,6 +23,7 @@ _EXAMPLES: dict[str, Any] = {
     "external_id": "an external id",
     "token_id": 7_777_777,
     "chain_id": 8_888_888,
+    "payment_link_id": "a payment link",
     "created_at__gt": _TIMES[0],
     "created_at__lt": _TIMES[1],
 }

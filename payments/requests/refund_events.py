@@ -62,6 +62,7 @@ def _object(type_: EventType, refund: Refund, payment: Payment) -> EventObject:
         **refund_amounts(request),
         request_status=request.status,
         metadata=request.metadata,
+        payment_link=request.payment_link_id,
         is_simulated=refund.is_simulated,
         payment_id=refund.payment_id,
         recipient_address=refund.recipient_address,

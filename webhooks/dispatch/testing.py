@@ -125,6 +125,7 @@ def example_object(type_: EventType) -> dict[str, Any]:
         amount_refund_open=AmountObject.of(0, _DECIMALS),
         request_status=about.request_status,
         metadata={},
+        payment_link=None,
         is_simulated=True,
     )
     if type_ in (EventType.REFUND_COMPLETED, EventType.REFUND_FAILED):

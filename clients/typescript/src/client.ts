@@ -1,4 +1,5 @@
 import { Chains, Currencies } from "./resources/catalogue.js";
+import { PaymentLinks } from "./resources/payment-links.js";
 import { PaymentRequests } from "./resources/payment-requests.js";
 import { Refunds } from "./resources/refunds.js";
 import { Sandbox } from "./resources/sandbox.js";
@@ -24,6 +25,7 @@ export class Client {
   readonly chains: Chains;
   readonly currencies: Currencies;
   readonly paymentRequests: PaymentRequests;
+  readonly paymentLinks: PaymentLinks;
   readonly refunds: Refunds;
   readonly webhooks: Webhooks;
   readonly deliveries: Deliveries;
@@ -43,6 +45,7 @@ export class Client {
     this.chains = new Chains(transport);
     this.currencies = new Currencies(transport);
     this.paymentRequests = new PaymentRequests(transport);
+    this.paymentLinks = new PaymentLinks(transport);
     this.refunds = new Refunds(transport);
     this.webhooks = new Webhooks(transport);
     this.deliveries = new Deliveries(transport);

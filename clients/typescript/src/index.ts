@@ -15,7 +15,8 @@ export {
 } from "./errors.js";
 export type * from "./objects.js";
 export { List, Page, type ListParams } from "./pages.js";
-export type { PaymentRequestCreateParams, PaymentRequestListParams } from "./resources/payment-requests.js";
+export type { PaymentLinkCreateParams, PaymentLinkListParams } from "./resources/payment-links.js";
+export type { PaymentRequestByLinkParams, PaymentRequestCreateParams, PaymentRequestListParams } from "./resources/payment-requests.js";
 export type { RefundCreateParams, RefundListParams } from "./resources/refunds.js";
 export type { SimulateOptions } from "./resources/sandbox.js";
 export type { DeliveryListParams, EventListParams, RedeliverFailedParams, WebhookUpdateParams } from "./resources/webhooks.js";

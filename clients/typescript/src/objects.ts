@@ -158,6 +158,33 @@ export interface Payment {
   is_simulated: boolean;
 }
 
+/** A page on which each customer gets a payment request of their own. */
+export interface PaymentLink {
+  id: string;
+  object: "payment_link";
+  code: string;
+  /** The page's URL. */
+  url: string;
+  name: string;
+  is_active: boolean;
+  token: Token;
+  chain_id: number;
+  recipient_address: string;
+  /** Null with a price or an open amount. */
+  amount: Amount | null;
+  price: Price | null;
+  open_amount: { min: Amount; max: Amount | null } | null;
+  description: string | null;
+  metadata: Record<string, string>;
+  redirect_url: string | null;
+  max_payments: number | null;
+  expires_at: string | null;
+  requests_count: number;
+  /** Requests that are completed, or active and paid in part. */
+  payments_count: number;
+  created_at: string;
+}
+
 export type RefundStatus = OpenEnum<"requires_address" | "ready" | "processing" | "completed" | "failed" | "cancelled">;
 
 /** Money that goes back to a customer. You sign it on `refund_url`, or with `refunds.build`. */
@@ -229,6 +256,8 @@ export interface PaymentRequest {
   external_id: string | null;
   description: string | null;
   metadata: Record<string, string>;
+  /** The id of the payment link that created it; null without one. */
+  payment_link: string | null;
   references: boolean;
   /** The transfer that completed it was mined after `expires_at`. */
   paid_late: boolean;
@@ -300,6 +329,8 @@ export interface PaymentEventObject {
   amount_refund_open: Amount;
   request_status: PaymentRequestStatus;
   metadata: Record<string, string>;
+  /** The id of the payment link that created the request; null without one. */
+  payment_link: string | null;
   /** The sandbox simulated the payment or refund: no money moved. */
   is_simulated: boolean;
   /** Only in `payment.failed` and `refund.failed`. */

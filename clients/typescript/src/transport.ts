@@ -17,7 +17,7 @@ export interface RequestOptions {
 }
 
 interface Call {
-  method: "GET" | "POST" | "PUT";
+  method: "GET" | "POST" | "PUT" | "PATCH";
   path: string;
   query?: Query;
   body?: object;

@@ -57,6 +57,7 @@ MEANINGS = {
     ErrorCode.PAYMENT_REQUEST_ACTIVE: "The payment request is still active. Cancel it before you refund it.",
     ErrorCode.PAYMENT_REFUNDED: "Refunds leave less than the requested amount, so acceptance wouldn't complete it.",
     ErrorCode.WEBHOOK_NOT_CONFIGURED: "No webhook URL is set.",
+    ErrorCode.LINK_INACTIVE: "The payment link is inactive, has expired, or has reached its number of payments.",
     ErrorCode.RATE_LIMITED: "Too many calls. Try again after Retry-After seconds.",
     ErrorCode.TOO_MANY_OPEN_PAYMENTS: "5 payments of this request are being verified for this client.",
     ErrorCode.TOO_MANY_PAYMENTS: "Too many transactions were submitted publicly for this request.",

@@ -181,7 +181,7 @@ class Inspector(AutoSchema):
             codes.append(ErrorCode.RESOURCE_MISSING)
         if "query" in places:
             codes += [ErrorCode.PARAMETER_INVALID, ErrorCode.PARAMETER_UNKNOWN]
-        if self.method in ("POST", "PUT"):
+        if self.method in ("POST", "PUT", "PATCH"):
             codes += errors.BODY
             body = found.get("requestBody")
             codes += errors.PARAMETERS if body else [ErrorCode.PARAMETER_UNKNOWN]
@@ -214,6 +214,9 @@ class Inspector(AutoSchema):
             isinstance(serializer, type) and issubclass(serializer, StrictSerializer)
         ):
             found["additionalProperties"] = False
+        optional = getattr(serializer, "schema_optional", ())
+        if optional:
+            found["required"] = [name for name in found["required"] if name not in optional]
         example = getattr(serializer, "schema_example", None)
         if example is not None:
             for name, value in example.items():

@@ -30,6 +30,10 @@ _CLIENT: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "refunds.build": ("built", "refunds.build", ("id",)),
     "refunds.submit": ("refund", "refunds.submit", ("id",)),
     "refunds.cancel": ("refund", "refunds.cancel", ("id",)),
+    "payment_links.create": ("payment_link", "payment_links.create", ()),
+    "payment_links.list": ("payment_links", "payment_links.list", ()),
+    "payment_links.retrieve": ("payment_link", "payment_links.retrieve", ("id",)),
+    "payment_links.update": ("payment_link", "payment_links.update", ("id",)),
     "webhooks.retrieve": ("configuration", "webhooks.retrieve", ()),
     "webhooks.update": ("configuration", "webhooks.update", ()),
     "webhooks.test": ("test", "webhooks.test", ()),
@@ -53,6 +57,7 @@ _BODIES: dict[str, tuple[str, ...]] = {
     "payment_requests.create": (
         "amount", "token_id", "chain_id", "recipient_address", "external_id", "redirect_url",
     ),
+    "payment_links.create": ("name", "amount", "token_id", "chain_id", "recipient_address"),
     "webhooks.update": ("url",),
 }  # fmt: skip
 _WIDTH = 60  # characters that fit beside the reference's text
@@ -136,6 +141,8 @@ def _path_values(path: str, components: Mapping[str, Any]) -> dict[str, Any]:
         kind = "WebhookDelivery"
     elif "/events/" in path:
         kind = "Event"
+    elif "/payment-links/" in path:
+        kind = "PaymentLink"
     else:
         kind = "PaymentRequest"
     values = {
@@ -157,7 +164,7 @@ def _curl(
     pairs = "&".join(f"{field}={value}" for field, value in query.items())
     target = f'"{address}?{pairs}"' if pairs else address
     parts = [f"curl --no-buffer {target}" if _is_stream(operation) else f"curl {target}"]
-    if method == "put" or (method == "post" and body is None):
+    if method in ("put", "patch") or (method == "post" and body is None):
         parts[0] = f"curl -X {method.upper()} {target}"
     if is_keyed:
         parts.append('-H "X-API-Key: $QUITTANCE_API_KEY"')

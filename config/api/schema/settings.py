@@ -9,6 +9,7 @@ _TAGS = {
     "Payment requests": "Requests for an amount of one token, on one chain, to one wallet.",
     "Payments": "The transactions submitted or found for a payment request, and their verification.",
     "Refunds": "Money that goes back to customers. The service builds and verifies it, you sign it.",
+    "Payment links": "Pages on which any number of customers pay, each with a payment request of their own.",
     "Webhooks": "The endpoint for events, its secret, and test events.",
     "Webhook events": "The calls that your endpoint receives, and how to verify them.",
     "Deliveries": "The deliveries of events, with all of their attempts. Kept for 30 days.",

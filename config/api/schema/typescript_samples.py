@@ -9,6 +9,7 @@ _WIDTH = 60  # characters that fit beside the reference's text
 _LISTS = (
     "payment_requests.list",
     "payments.list",
+    "payment_links.list",
     "refunds.list",
     "refunds.list_of_request",
     "webhook_deliveries.list",

@@ -25,10 +25,19 @@ from payments import attention, metrics
 from payments.admin import search
 from payments.api import shown_payments
 from payments.discovery.watches import by_merchant, watched
-from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Route, Transition
+from payments.models import (
+    ConsumedTransfer,
+    Lookup,
+    Payment,
+    PaymentLink,
+    PaymentRequest,
+    Route,
+    Transition,
+)
 from payments.prices import late_payments, values
 from payments.proposals.search import PROPOSALS
 from payments.requests import lifecycle
+from payments.requests.link_limits import counted_requests
 from payments.requests.reading import find_any, find_by_shortcode, find_own, list_own
 from payments.stats.daily import changed_days, count_day
 from payments.verification import leasing
@@ -95,6 +104,10 @@ _RARE = (
     "UPDATE payments_lookup SET proposal_check_at = now() WHERE hashtext(transaction_hash) % 500 = 2",
     "UPDATE payments_lookup SET finality_check_at = now() WHERE hashtext(transaction_hash) % 500 = 1",
     "UPDATE payments_paymentrequest SET is_simulated = TRUE WHERE hashtext(id::text) % 500 = 2",
+    "INSERT INTO payments_paymentlink (id, merchant_id, code, name, is_active, chain_id, token_id, recipient_address,"
+    " amount, metadata, requests_count, created_at, created_by) SELECT 'pl_1', merchant_id, 'code', 'Donations', true,"
+    " chain_id, token_id, '0x2', 1, '{}', 0, now(), '' FROM payments_paymentrequest LIMIT 1",
+    "UPDATE payments_paymentrequest SET payment_link_id = 'pl_1' WHERE hashtext(id::text) % 100 = 4",
     "UPDATE payments_payment SET reorged = TRUE WHERE hashtext(id) % 500 = 3 AND completed_at IS NOT NULL",
     "UPDATE webhooks_delivery SET url_override = 'https://shop.example/own' WHERE status = 'pending'"
     " AND hashtext(id) % 2 = 0",
@@ -118,6 +131,7 @@ class Sample:
         self.rare_token = Token.objects.select_related("chain").get(pk=rarest[0]["token"])
         self.rare_chain = self.rare_token.chain
         self.requests = PaymentRequest.objects.filter(merchant=self.merchant)
+        self.link = PaymentLink.objects.get()
         self.deliveries = Delivery.objects.filter(merchant=self.merchant)
 
 
@@ -187,6 +201,16 @@ REQUESTS: list[tuple[str, str, Query]] = [
         "payment_request_simulated",
         "API: list of simulated requests",
         lambda at: newest(at.requests.filter(is_simulated=True)),
+    ),
+    (
+        "payment_request_by_link",
+        "API: list of a payment link's requests",
+        lambda at: newest(at.requests.filter(payment_link=at.link)),
+    ),
+    (
+        "payment_request_paid_by_link",
+        "API: what counts towards a link's limit",
+        lambda at: counted_requests([at.link]),
     ),
     (
         "payment_request_by_order",

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.models import PaymentRequest, Refund
+from payments.models import PaymentLink, PaymentRequest, Refund
 from tests.support.payments.rows import new_payment
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Event
@@ -46,6 +46,9 @@ def belongings(owner: Merchant) -> dict[str, Any]:
         for number, code in ((1, "transaction_not_found"), (2, "transaction_not_bound"))
     )
     refund = Refund.objects.create(merchant=owner, request=request, amount=1)
+    link = PaymentLink.objects.create(
+        merchant=owner, name="Tasting", chain=chain, token=token, amount=1, recipient_address="0x2"
+    )
     configure(owner, Change(url="https://shop.example/hook"))
     event = Event.objects.create(
         merchant=owner, type="payment.failed", created=now, dedupe_key="1", body=b'{"id":"evt_1"}'
@@ -66,5 +69,6 @@ def belongings(owner: Merchant) -> dict[str, Any]:
         "refund": refund.id,
         "event": event.id,
         "delivery": delivery.id,
+        "link": link.id,
         "token": token.id,
     }

@@ -12,7 +12,7 @@ from tests.unit.config.api.schema.test_openapi import COMPONENTS, OPERATIONS, re
 # Each call's own section, by "METHOD path".
 SECTIONS = dict(
     re.findall(
-        r"^### `((?:GET|POST|PUT) /api/[^`]+)`\n(.*?)(?=^##)", API.read_text(), re.MULTILINE | re.DOTALL
+        r"^### `((?:GET|POST|PUT|PATCH) /api/[^`]+)`\n(.*?)(?=^##)", API.read_text(), re.MULTILINE | re.DOTALL
     )
 )
 CALLS = {

@@ -3,6 +3,7 @@
 from types import TracebackType
 
 from quittance.resources.catalogue import Chains, Currencies
+from quittance.resources.payment_links import PaymentLinks
 from quittance.resources.payment_requests import PaymentRequests
 from quittance.resources.refunds import Refunds
 from quittance.resources.sandbox import Sandbox
@@ -25,6 +26,7 @@ class Client:
         self.chains = Chains(self._transport)
         self.currencies = Currencies(self._transport)
         self.payment_requests = PaymentRequests(self._transport)
+        self.payment_links = PaymentLinks(self._transport)
         self.refunds = Refunds(self._transport)
         self.webhooks = Webhooks(self._transport)
         self.deliveries = Deliveries(self._transport)

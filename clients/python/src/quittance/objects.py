@@ -258,6 +258,7 @@ class PaymentRequest(ApiObject):
     redirect_url: str | None = None
     cancel_url: str | None = None
     webhook_url: str | None = None
+    payment_link: str | None = None
     references: bool | None = None
     paid_late: bool = False
     completed_at: datetime | None = None
@@ -296,6 +297,43 @@ class WebhookTest(ApiObject):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OpenAmount(ApiObject):
+    """The limits of the amount that a link's customers enter."""
+
+    min: Amount
+    max: Amount | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaymentLink(ApiObject):
+    """A page on which each customer gets a payment request of their own. Share its `url`.
+
+    One of `amount`, `price` and `open_amount` is set. `payments_count` counts requests that are completed, or active
+    and paid in part.
+    """
+
+    id: str
+    url: str
+    name: str
+    is_active: bool
+    token: Token
+    chain_id: int
+    recipient_address: str
+    created_at: datetime
+    code: str = ""
+    amount: Amount | None = None
+    price: Price | None = None
+    open_amount: OpenAmount | None = None
+    description: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+    redirect_url: str | None = None
+    max_payments: int | None = None
+    expires_at: datetime | None = None
+    requests_count: int = 0
+    payments_count: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class PaymentEventObject(ApiObject):
     """The `data.object` of an event. (For other kinds of events, use `to_dict()`.)
 
@@ -325,6 +363,7 @@ class PaymentEventObject(ApiObject):
     amount_refund_open: Amount | None = None
     request_status: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
+    payment_link: str | None = None
     is_simulated: bool = False
     failure_code: str | None = None
     failure_message: str | None = None

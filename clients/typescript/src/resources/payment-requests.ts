@@ -30,11 +30,18 @@ export interface PaymentRequestCreateParams {
   references?: Optional<boolean>;
 }
 
+/** The parameters of a new payment request by a payment link, which sets token, chain, recipient and amount or price. */
+export interface PaymentRequestByLinkParams
+  extends Omit<PaymentRequestCreateParams, "price" | "token_id" | "chain_id" | "recipient_address" | "expires_in"> {
+  payment_link: string;
+}
+
 export interface PaymentRequestListParams extends ListParams {
   status?: PaymentRequestStatus;
   external_id?: string;
   token_id?: number;
   chain_id?: number;
+  payment_link?: string;
   created_after?: Date | string;
   created_before?: Date | string;
   is_simulated?: boolean;
@@ -51,10 +58,14 @@ export class PaymentRequests {
   }
 
   /** Creates a payment request; send the customer to the result's `payment_url`. */
-  async create(params: PaymentRequestCreateParams, options?: RequestOptions): Promise<PaymentRequest> {
-    const asked = params as { amount?: unknown; price?: { amount?: unknown } | null };
+  async create(
+    params: PaymentRequestCreateParams | PaymentRequestByLinkParams,
+    options?: RequestOptions,
+  ): Promise<PaymentRequest> {
+    const asked = params as { amount?: unknown; price?: { amount?: unknown } | null; payment_link?: string };
     const amount = asked.price ? asked.price.amount : asked.amount;
-    if (typeof amount !== "string") {
+    const isSetByLink = asked.payment_link !== undefined && (amount === undefined || amount === null);
+    if (typeof amount !== "string" && !isSetByLink) {
       throw new TypeError(
         `amount should be a string such as "12.50", not a ${typeof amount}: a number can't hold most decimal amounts ` +
           "exactly (0.1 + 0.2 is 0.30000000000000004).",

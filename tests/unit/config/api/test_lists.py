@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from merchants.services import issue_key
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentLink, PaymentRequest
 from tests.conftest import Api
 from tests.support.api.fixtures import error_of
 from tests.support.payments.rows import new_payment
@@ -58,7 +58,7 @@ def ids(answer: Any) -> list[str]:
 
 
 # Every list: its path, and a maker of one object of it, so many minutes after the beginning, that gives its id.
-@pytest.fixture(params=["requests", "payments", "events", "deliveries"])
+@pytest.fixture(params=["requests", "payments", "links", "events", "deliveries"])
 def shelf(
     request: pytest.FixtureRequest, merchant: Merchant, coin: Token, make: Callable[..., PaymentRequest]
 ) -> tuple[str, Callable[[float], str]]:
@@ -90,9 +90,23 @@ def shelf(
             created_at=BEGAN + timedelta(minutes=at),
         )
 
+    def link(at: float) -> str:
+        made = PaymentLink.objects.create(
+            merchant=merchant,
+            name="Tasting",
+            chain=coin.chain,
+            token=coin,
+            amount=1,
+            recipient_address="0x2",
+            created_at=BEGAN + timedelta(minutes=at),
+        )
+        return made.id
+
     match request.param:
         case "requests":
             return REQUESTS, lambda at: str(make(at).id)
+        case "links":
+            return "/api/payment-links", link
         case "events":
             return "/api/events", lambda at: event(at).id
         case "deliveries":

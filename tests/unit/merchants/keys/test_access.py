@@ -104,6 +104,10 @@ ROWS = [
         body={"transaction_hash": f"0x{1:064x}"},
     ),
     Row(SEND_BACK, "POST", f"{REFUND}/cancel"),
+    Row(ANY_KEY, "GET", "/api/payment-links"),
+    Row(CREATE, "POST", "/api/payment-links", 201, body={**NEW, "name": "Tasting"}),
+    Row(ANY_KEY, "GET", "/api/payment-links/{link}"),
+    Row(CREATE, "PATCH", "/api/payment-links/{link}", body={"is_active": False}),
     Row(CREATE, "POST", "/api/test/payment-requests/{request}/simulate", body={"outcome": "paid"}),
     Row(MANAGE, "GET", "/api/webhooks"),
     Row(MANAGE, "PUT", "/api/webhooks", body={"url": None}),
@@ -255,6 +259,7 @@ _LISTS = (
     f"{REQUEST}/payments",
     "/api/refunds",
     f"{REQUEST}/refunds",
+    "/api/payment-links",
     "/api/webhooks/deliveries",
     "/api/events",
 )
@@ -366,8 +371,9 @@ def test_another_merchants_object_is_as_if_it_did_not_exist(
         "unbound": "pay_111111111111111111111111",
         "event": "evt_111111111111111111111111",
         "delivery": "del_111111111111111111111111",
+        "link": "pl_111111111111111111111111",
     }
-    for name in ("request", "lost", "unbound", "event", "delivery"):
+    for name in ("request", "lost", "unbound", "event", "delivery", "link"):
         if f"{{{name}}}" in row.path:
             # Alice's own one, among the stranger's own where the path names two.
             answer = call(row, {**theirs, name: things[name]}, headers)

@@ -27,10 +27,11 @@ class PaymentRequests:
         self,
         *,
         amount: str | Decimal | None = None,
-        token_id: int,
-        chain_id: int,
-        recipient_address: str,
+        token_id: int | None = None,
+        chain_id: int | None = None,
+        recipient_address: str | None = None,
         price: Mapping[str, str | Decimal] | None = None,
+        payment_link: str | None = None,
         external_id: str | None = None,
         description: str | None = None,
         metadata: Mapping[str, str] | None = None,
@@ -44,10 +45,12 @@ class PaymentRequests:
         """Create a request for `amount` whole units of a token (a string or Decimal such as "12.50", never a float).
 
         Or for a `price` in a currency, such as `{"currency": "EUR", "amount": "25.00"}`: the service converts it. Send
-        the customer to the result's `payment_url`. `expires_in` is in seconds. Raises TypeError for a float.
+        the customer to the result's `payment_url`. `expires_in` is in seconds. A `payment_link` sets token, chain,
+        recipient, and the amount unless its customers choose it. Raises TypeError for a float.
         """
+        has_amount = amount is not None or (price is None and payment_link is None)
         body = {
-            "amount": None if amount is None and price is not None else decimal_string(amount),
+            "amount": decimal_string(amount) if has_amount else None,
             "price": None if price is None else {**price, "amount": decimal_string(price["amount"])},
             "token_id": token_id,
             "chain_id": chain_id,
@@ -60,6 +63,7 @@ class PaymentRequests:
             "expires_in": expires_in,
             "webhook_url": webhook_url,
             "references": references,
+            "payment_link": payment_link,
         }
         fields = {name: value for name, value in body.items() if value is not None}
         answer = self._transport.request("POST", _PATH, body=fields, idempotency_key=idempotency_key)
@@ -76,6 +80,7 @@ class PaymentRequests:
         external_id: str | None = None,
         token_id: int | None = None,
         chain_id: int | None = None,
+        payment_link: str | None = None,
         created_after: datetime | str | None = None,
         created_before: datetime | str | None = None,
         is_simulated: bool | None = None,
@@ -89,6 +94,7 @@ class PaymentRequests:
             external_id=external_id,
             token_id=token_id,
             chain_id=chain_id,
+            payment_link=payment_link,
             created_after=created_after,
             created_before=created_before,
             is_simulated=is_simulated,

@@ -1,0 +1,60 @@
+"""Create one payment request for one form, however often a browser sends it."""
+
+import uuid
+from dataclasses import replace
+
+from django.core import signing
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from chains.switches import require_offered
+from merchants.identifiers import uuid7
+from payments.links.orders import link_order
+from payments.models import PaymentLink, PaymentRequest
+from payments.prices.pricing import with_amount
+from payments.requests.creation import create_request
+
+_SALT = "payment-link-form"
+_ACTOR = "payment link"
+
+
+def new_form(link: PaymentLink) -> str:
+    """Return the form's hidden value: the id of the payment request that it will create, signed for this link."""
+    return signing.dumps(str(uuid7()), salt=_SALT + link.pk)
+
+
+def form_id(link: PaymentLink, value: str) -> uuid.UUID | None:
+    """Return the id in a form's hidden value; None if it isn't ours."""
+    try:
+        return uuid.UUID(signing.loads(value, salt=_SALT + link.pk))
+    except signing.BadSignature:
+        return None
+
+
+def open_request(
+    link: PaymentLink, request_id: uuid.UUID | None, amount: int | None
+) -> PaymentRequest | None:
+    """Return the open, unpaid request that this form created before, if it requests the same amount."""
+    request = PaymentRequest.objects.filter(pk=request_id, payment_link=link).first() if request_id else None
+    if request is None or (amount is not None and request.amount != amount):
+        return None
+    is_open = request.status == PaymentRequest.Status.ACTIVE and not request.is_past_expiry(timezone.now())
+    return request if is_open and request.amount_paid == 0 else None
+
+
+def create_by_form(link: PaymentLink, request_id: uuid.UUID | None, amount: int | None) -> PaymentRequest:
+    """Create a request with this id, or with a new one if it is taken.
+
+    Raises ApiError: `link_inactive`, `recipient_not_allowed`, `rate_unavailable` or `service_unavailable`.
+    """
+    require_offered(link.token)
+    order = with_amount(link_order(link, amount))
+    try:
+        with transaction.atomic():
+            return create_request(link.merchant, replace(order, id=request_id), actor=_ACTOR)
+    except IntegrityError:
+        # The same form was sent a moment ago, or again after its request had ended.
+        earlier = open_request(link, request_id, amount)
+        if earlier is not None:
+            return earlier
+    return create_request(link.merchant, order, actor=_ACTOR)

@@ -1,0 +1,1 @@
+"""Payment links: create and change them, and create payment requests by them."""

@@ -1,0 +1,67 @@
+"""The payment request that a customer, or the merchant's API key, creates by a payment link."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from chains.amounts import AmountError, display_amount, parse_amount
+from config.api.errors import ErrorCode
+from payments.models import PaymentLink
+from payments.requests.creation import NewRequest, Price
+
+LIFETIME = timedelta(hours=1)
+# The rate of a price is fixed when the request is created, so a longer time would be a free option.
+PRICED_LIFETIME = timedelta(seconds=900)
+
+
+def link_order(link: PaymentLink, amount: int | None, own: Mapping[str, Any] | None = None) -> NewRequest:
+    """Return the order for one request of the link. With a price, the amount is 0 until it is converted.
+
+    `amount` is what `entered_amount` returned. `own` replaces the link's description, metadata and URLs.
+    """
+    price = link.price and Price(link.price["currency"], Decimal(link.price["amount"]))
+    order = NewRequest(
+        token=link.token,
+        amount=amount or link.amount or 0,
+        recipient_address=link.recipient_address,
+        lifetime=PRICED_LIFETIME if price else LIFETIME,
+        description=link.description,
+        metadata=link.metadata,
+        redirect_url=link.redirect_url,
+        price=price or None,
+        payment_link=link,
+    )
+    return replace(order, **own) if own else order
+
+
+def entered_amount(link: PaymentLink, text: object) -> int | None:
+    """Return the amount of an open link in base units, from a decimal string; None for a link with its own amount.
+
+    Raises AmountError: `parameter_missing` without an amount, `parameter_invalid` outside the link's limits or if the
+    link has its own amount, and the errors of `parse_amount`.
+    """
+    if link.min_amount is None:
+        if text is not None:
+            message = "The payment link sets the amount. Leave it out."
+            raise AmountError(ErrorCode.PARAMETER_INVALID, message)
+        return None
+    if text is None:
+        message = f"The payment link has an open amount. Send one {limits_text(link)}."
+        raise AmountError(ErrorCode.PARAMETER_MISSING, message)
+    amount = parse_amount(text, link.token)
+    if amount < link.min_amount or (link.max_amount is not None and amount > link.max_amount):
+        shown = display_amount(amount, link.token.decimals)
+        message = f"The amount should be {limits_text(link)}; got {shown}."
+        raise AmountError(ErrorCode.PARAMETER_INVALID, message)
+    return amount
+
+
+def limits_text(link: PaymentLink) -> str:
+    """Return the limits of an open link, such as `from 5.00 to 100 USDC`."""
+    decimals, symbol = link.token.decimals, link.token.symbol
+    smallest = display_amount(link.min_amount or 0, decimals)
+    if link.max_amount is None:
+        return f"of at least {smallest} {symbol}"
+    return f"from {smallest} to {display_amount(link.max_amount, decimals)} {symbol}"

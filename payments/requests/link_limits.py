@@ -1,0 +1,96 @@
+"""Decide whether a payment link takes another payment request, and count what its requests were paid.
+
+A link's `max_payments` limits its requests that are completed, or active and paid in part. A completed request counts
+whatever is refunded later. An open, unpaid request doesn't count, so visitors can't use up a link without paying;
+therefore two customers can pay the last place. Both are credited, and the portal shows the second under
+"Needs attention" (`payments.attention`).
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+from enum import StrEnum
+
+from django.db.models import Count, F, Q, QuerySet
+
+from chains.lookup import find_chain, find_token
+from config.api.errors import ApiError, ErrorCode
+from config.api.serializers import required_timestamp
+from payments.models import PaymentLink, PaymentRequest
+
+Status = PaymentRequest.Status
+
+COUNTED = Q(amount_paid__gt=0) & (
+    Q(status=Status.COMPLETED) | Q(status=Status.ACTIVE, amount_paid__gt=F("amount_reorged"))
+)
+"""The requests that `max_payments` limits."""
+
+
+class Reason(StrEnum):
+    """Why a link takes no payments."""
+
+    INACTIVE = "inactive"
+    EXPIRED = "expired"
+    USED_UP = "used_up"
+    UNAVAILABLE = "unavailable"
+    """Its token or its chain is no longer active in the catalogue."""
+
+
+def counted_requests(links: Collection[PaymentLink]) -> QuerySet[PaymentRequest]:
+    """Return the requests of these links that count towards their limits."""
+    return PaymentRequest.objects.filter(COUNTED, payment_link__in=links)
+
+
+def payments_counts(links: Collection[PaymentLink]) -> dict[str, int]:
+    """Return how many of each link's requests count, by the link's id, in one query."""
+    counts = dict.fromkeys((link.pk for link in links), 0)
+    rows = counted_requests(links).order_by().values_list("payment_link").annotate(number=Count("pk"))
+    return counts | {str(link_id): number for link_id, number in rows}
+
+
+def why_closed(link: PaymentLink, now: datetime) -> Reason | None:
+    """Return why the link takes no payments now; None if it does."""
+    if not link.is_active:
+        return Reason.INACTIVE
+    if link.expires_at is not None and now >= link.expires_at:
+        return Reason.EXPIRED
+    if find_token(link.token_id) is None or find_chain(link.chain_id) is None:
+        return Reason.UNAVAILABLE
+    return Reason.USED_UP if _is_used_up(link) else None
+
+
+def _is_used_up(link: PaymentLink) -> bool:
+    if link.max_payments is None:
+        return False
+    last_place = link.max_payments - 1
+    return counted_requests([link]).order_by()[last_place : last_place + 1].exists()
+
+
+def use_link(link: PaymentLink, now: datetime) -> None:
+    """Count one more request of the link. Raises ApiError `link_inactive`, and the caller must roll back.
+
+    The row's lock lasts until the caller's transaction ends, so a link that was made inactive gets no more requests.
+    """
+    PaymentLink.objects.filter(pk=link.pk).update(requests_count=F("requests_count") + 1)
+    current = PaymentLink.objects.get(pk=link.pk)
+    reason = why_closed(current, now)
+    if reason is not None:
+        raise link_inactive(current, reason)
+
+
+def link_inactive(link: PaymentLink, reason: Reason) -> ApiError:
+    return ApiError(ErrorCode.LINK_INACTIVE, _message(link, reason), "payment_link")
+
+
+def _message(link: PaymentLink, reason: Reason) -> str:
+    match reason:
+        case Reason.INACTIVE:
+            return "This payment link is inactive. Set is_active to true to take payments again."
+        case Reason.EXPIRED:
+            end = required_timestamp(link.expires_at) if link.expires_at else ""
+            return f"This payment link expired at {end}. Create a new one."
+        case Reason.USED_UP:
+            return (
+                f"This payment link has reached its limit of {link.max_payments} payments. Create a new one."
+            )
+        case Reason.UNAVAILABLE:
+            return "The token of this payment link is no longer active. Create a link for another token."
