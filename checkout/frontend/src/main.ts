@@ -363,6 +363,7 @@ class CheckoutPage {
     document.title = withoutMarks(title);
     this.embedding.tell(this.state(), screen.name === "confirming" || this.flow.isPaymentOpen || this.awaited() !== null);
     this.runCountdown();
+    this.countdown.drawBeside();
   }
 
   private state(): string {
