@@ -10,6 +10,7 @@ import type { At } from "./flow/states";
 import { localTime } from "./language";
 import { withoutMarks } from "./marks";
 import { isZero, plain, showPrice } from "./money";
+import { BackButton } from "./page/back";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
@@ -54,6 +55,7 @@ class CheckoutPage {
   private readonly poll: StatusPoll;
   private readonly delivery: Delivery;
   private readonly countdown: Countdown;
+  private readonly backButton: BackButton;
   private readonly embedding: Embedding;
   private readonly leaving: Leaving;
   private readonly finder: Finder;
@@ -119,6 +121,7 @@ class CheckoutPage {
       this.poll.now();
       this.render();
     });
+    this.backButton = new BackButton({ depth: () => this.depth(), back: () => this.flow.back() });
     this.embedding = new Embedding(checkout.id, originsAround(), {
       panel: byId("panel"),
       url: checkout.payment_url,
@@ -262,6 +265,11 @@ class CheckoutPage {
     return this.isPayable() && !this.isInFlight();
   }
 
+  /** How many steps back there are from this screen; none once a payment is under way. */
+  private depth(): number {
+    return this.isPayable() && !this.isInFlight() ? this.flow.depth : 0;
+  }
+
   private openPrompt(): OpenPrompt {
     if (this.flow.isPromptOpen) return "here";
     return this.outbox.promptWasLeftOpen ? "unanswered" : null;
@@ -364,6 +372,7 @@ class CheckoutPage {
     this.embedding.tell(this.state(), screen.name === "confirming" || this.flow.isPaymentOpen || this.awaited() !== null);
     this.runCountdown();
     this.countdown.drawBeside();
+    this.backButton.update();
   }
 
   private state(): string {

@@ -25,19 +25,19 @@ export function payScreen(step: Step, context: PayContext): Screen {
       const { name } = step.wallet;
       const own = step.wallet.screen?.(() => flow.restart());
       if (own) return own;
-      return waitScreen("connecting", copy.connecting(name), copy.connectingHelp(name), () => flow.restart(), slowHint(step, flow));
+      return waitScreen("connecting", copy.connecting(name), copy.connectingHelp(name), () => flow.back(), slowHint(step, flow));
     }
     case "looking":
-      return waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.restart(), busyHint(flow));
+      return waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.back(), busyHint(flow));
     case "tokens":
       return tokenScreen(step, context);
     case "quoting": {
       const hint = busyHint(flow);
       if (step.option.isRequested) {
-        return waitScreen("quoting", copy.quoting, copy.quotingHelp, () => flow.restart(), hint);
+        return waitScreen("quoting", copy.quoting, copy.quotingHelp, () => flow.back(), hint);
       }
       const help = copy.findingRoutesHelp(step.option.token.symbol, money(checkout.amount_remaining, checkout));
-      return waitScreen("quoting", copy.findingRoutes, help, () => flow.showTokens(), hint);
+      return waitScreen("quoting", copy.findingRoutes, help, () => flow.back(), hint);
     }
     case "routes":
       return routesScreen(step, context);
