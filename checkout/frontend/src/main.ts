@@ -202,6 +202,7 @@ class CheckoutPage {
     const amounts = ({ status, amount_paid, amount_remaining }: Checkout): string =>
       [status, amount_paid.raw, amount_remaining.raw].join();
     if (amounts(next) !== amounts(before)) this.showAmounts();
+    this.finder.follow(next.payments, this.warning());
     this.render();
   }
 
@@ -235,7 +236,7 @@ class CheckoutPage {
   private refused({ transaction_hash: hash }: SentTransaction, text: string): void {
     const isOwn = this.outbox.isOwn(hash);
     this.outbox.drop(hash);
-    this.finder.answer(text);
+    if (!isOwn && this.finder.rejected(hash, text)) return this.render();
     // An error about an entered hash must not interrupt a payment in progress.
     if (isOwn || this.flow.step.at === "choose") this.flow.restart({ tone: "error", text });
     else this.panel.announce(text);
@@ -287,7 +288,7 @@ class CheckoutPage {
     if (awaited) return this.waiting(awaited, following);
     if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, secondsLeft, stay);
     if (checkout.status === "expired") return outcomes.expiredScreen(checkout);
-    const warning = progress.findWarning(checkout.payments, this.outbox.own, (hash) => this.outbox.knows(hash));
+    const warning = this.warning();
     const checkAgain = ({ transaction_hash: hash, chain_id }: Payment): void => this.send({ transaction_hash: hash, chain_id });
     const failed = warning && this.isOwnFailure(warning) ? warning.payment : null;
     if (failed && failed.id !== this.dismissedFailure && this.flow.step.at === "choose") {
@@ -316,6 +317,10 @@ class CheckoutPage {
       warning: warningElement,
       flow: this.flow,
     });
+  }
+
+  private warning(): progress.PaymentWarning | null {
+    return progress.findWarning(this.checkout.payments, this.outbox.own, (hash) => this.outbox.knows(hash));
   }
 
   /** Whether the customer's own transaction failed: one that a wallet of this browser sent. */

@@ -29,12 +29,12 @@ export class BackButton {
   }
 
   private moved(to: number): void {
-    const isForward = to > this.at;
+    const isBack = to < this.at;
     // Links inside the page also change the address.
     const isSamePlace = location.href === this.address;
     this.at = to;
     this.address = location.href;
-    if (isForward || !isSamePlace) return;
+    if (!isBack || !isSamePlace) return;
     if (this.steps.depth() > to) this.steps.back();
     else history.back();
   }
