@@ -23,6 +23,7 @@ import * as outcomes from "./screens/outcomes";
 import { Panel, type Screen } from "./screens/panel";
 import { money, paidSoFar, partialBox, partialText } from "./screens/parts";
 import { payScreen } from "./screens/pay";
+import { estimateOf, isSlow, tickEstimate, type Estimate } from "./screens/estimate";
 import { isTakingLong, processingScreen, waitingScreen, type Following } from "./screens/progress";
 import { Api } from "./server/api";
 import { Delivery } from "./server/delivery";
@@ -163,6 +164,7 @@ class CheckoutPage {
     });
     this.render();
     setInterval(() => this.render(), LATE_CHECK_MS);
+    setInterval(tickEstimate, 1000);
     this.replacements.start();
     this.poll.start();
     void this.delivery.run();
@@ -250,6 +252,12 @@ class CheckoutPage {
     return progress.awaited(this.checkout.payments, this.outbox.own);
   }
 
+  /** The estimate of the payment under way, if this browser sent it. */
+  private estimate(): Estimate | null {
+    const payment = this.underWay();
+    return estimateOf(payment ? progress.ownOf(payment, this.outbox.own) : this.awaited());
+  }
+
   private isInFlight(): boolean {
     return this.underWay() !== null || this.awaited() !== null;
   }
@@ -278,7 +286,7 @@ class CheckoutPage {
 
   private screen(): Screen {
     const { checkout, chains } = this;
-    const following = { checkout, chains, now: this.clock.now() };
+    const following = { checkout, chains, now: this.clock.now(), estimate: this.estimate() };
     const { secondsLeft } = this.leaving;
     const stay = (): void => this.leaving.stay();
     if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, this.leaving, stay);
@@ -352,6 +360,7 @@ class CheckoutPage {
         this.flow.isSlow,
         this.flow.waitsFor,
         this.checkout.payments.some((payment) => isTakingLong(payment, this.chains, this.clock.now())),
+        this.estimate() && isSlow(this.estimate() as Estimate),
         this.wallets.all.map(({ id, sibling }) => [id, sibling !== undefined]),
         this.wallets.isSettled,
         this.isWalletBlocked,
