@@ -27,6 +27,8 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _NOT_FOR_THE_SCRIPT = ("page.", "shop.", "refund.")
 # On a refund's page, a message with this prefix replaces the one without it.
 _OF_A_REFUND = "refund."
+# English pages show the server's own sentences instead, which come with each response.
+_NOT_IN_ENGLISH = ("refusal.", "detail.")
 _NOT_WITHOUT_WALLETCONNECT = "walletconnect."
 # Isolate the direction of inserted values (Unicode FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE).
 _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
@@ -67,7 +69,12 @@ class Language:
     def script_messages(self) -> dict[str, Message]:
         is_offered = bool(settings.WALLETCONNECT_PROJECT_ID)
         excluded = _NOT_FOR_THE_SCRIPT if is_offered else (*_NOT_FOR_THE_SCRIPT, _NOT_WITHOUT_WALLETCONNECT)
-        return {key: text for key, text in self.messages.items() if not key.startswith(excluded)}
+        if self.tag == ENGLISH:
+            excluded = (*excluded, *_NOT_IN_ENGLISH)
+        needed = {f"refusal.{code}" for code in _FOR_PROGRAMS}
+        return {
+            key: text for key, text in self.messages.items() if key in needed or not key.startswith(excluded)
+        }
 
     def say(self, key: str, values: dict[str, Any] | None = None) -> SafeString:
         """Return a message as HTML with its placeholders filled in. Raises KeyError for an unknown key.

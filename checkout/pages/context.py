@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -48,6 +48,7 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "is_time_up": payment_request.status == PaymentRequest.Status.ACTIVE
         and payment_request.is_past_expiry(timezone.now()),
         "merchant": checkout["merchant"],
+        "shop_site": shop_site(checkout["redirect_url"] or checkout["cancel_url"]),
         "is_test": checkout["is_test"],
         "is_refund": payment_request.is_refund,
         "refund_id": payment_request.refund.id if payment_request.is_refund else None,
@@ -65,6 +66,14 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "embed_origins": embed_origins(payment_request),
         "chains": [builtins(CheckoutChain.of(chain)) for chain in _offered_chains(payment_request)],
     }
+
+
+def shop_site(return_url: str | None) -> str | None:
+    """Return the origin of the shop's pages: the way to reach a merchant who has entered no other."""
+    if not return_url:
+        return None
+    parts = urlsplit(return_url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _offered_chains(payment_request: PaymentRequest) -> list[Chain]:

@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import template
 from django.conf import settings
@@ -135,6 +136,11 @@ def named(token: dict[str, Any]) -> SafeString:
 @register.filter
 def link(text: str, url: str) -> SafeString:
     return format_html('<a href="{}">{}</a>', url, text)
+
+
+@register.filter
+def host_link(origin: str) -> SafeString:
+    return format_html('<a href="{}" rel="noopener">{}</a>', origin, urlsplit(origin).netloc)
 
 
 @register.filter

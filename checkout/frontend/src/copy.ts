@@ -194,6 +194,14 @@ export const copy = {
   takingLong: say("takingLong"),
   late: say("late"),
   takingLongUnseen: say("takingLongUnseen"),
+  secondsLeft: (seconds: number) =>
+    say("secondsLeft", { time: seconds < 90 ? unit(seconds, "second") : unit(Math.ceil(seconds / 60), "minute") }),
+  anyMoment: say("anyMoment"),
+  slow: {
+    unseen: (chain: string) => say("slow.unseen", { chain }),
+    confirming: (chain: string) => say("slow.confirming", { chain }),
+    crossing: (provider: string, chain: string) => say("slow.crossing", { provider, chain }),
+  },
   support: (merchant: string) => say("support", { merchant }),
   askMerchant: (merchant: string) => say("askMerchant", { merchant }),
   nameTheCode: (code: string) => say("nameTheCode", { code }),

@@ -10,6 +10,7 @@ import type { At } from "./flow/states";
 import { localTime } from "./language";
 import { withoutMarks } from "./marks";
 import { isZero, plain, showPrice } from "./money";
+import { BackButton } from "./page/back";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
@@ -22,6 +23,7 @@ import * as outcomes from "./screens/outcomes";
 import { Panel, type Screen } from "./screens/panel";
 import { money, paidSoFar, partialBox, partialText } from "./screens/parts";
 import { payScreen } from "./screens/pay";
+import { estimateOf, isSlow, tickEstimate, type Estimate } from "./screens/estimate";
 import { isTakingLong, processingScreen, waitingScreen, type Following } from "./screens/progress";
 import { Api } from "./server/api";
 import { Delivery } from "./server/delivery";
@@ -54,6 +56,7 @@ class CheckoutPage {
   private readonly poll: StatusPoll;
   private readonly delivery: Delivery;
   private readonly countdown: Countdown;
+  private readonly backButton: BackButton;
   private readonly embedding: Embedding;
   private readonly leaving: Leaving;
   private readonly finder: Finder;
@@ -119,6 +122,7 @@ class CheckoutPage {
       this.poll.now();
       this.render();
     });
+    this.backButton = new BackButton({ depth: () => this.depth(), back: () => this.flow.back() });
     this.embedding = new Embedding(checkout.id, originsAround(), {
       panel: byId("panel"),
       url: checkout.payment_url,
@@ -160,6 +164,7 @@ class CheckoutPage {
     });
     this.render();
     setInterval(() => this.render(), LATE_CHECK_MS);
+    setInterval(tickEstimate, 1000);
     this.replacements.start();
     this.poll.start();
     void this.delivery.run();
@@ -199,6 +204,7 @@ class CheckoutPage {
     const amounts = ({ status, amount_paid, amount_remaining }: Checkout): string =>
       [status, amount_paid.raw, amount_remaining.raw].join();
     if (amounts(next) !== amounts(before)) this.showAmounts();
+    this.finder.follow(next.payments, this.warning());
     this.render();
   }
 
@@ -232,7 +238,7 @@ class CheckoutPage {
   private refused({ transaction_hash: hash }: SentTransaction, text: string): void {
     const isOwn = this.outbox.isOwn(hash);
     this.outbox.drop(hash);
-    this.finder.answer(text);
+    if (!isOwn && this.finder.rejected(hash, text)) return this.render();
     // An error about an entered hash must not interrupt a payment in progress.
     if (isOwn || this.flow.step.at === "choose") this.flow.restart({ tone: "error", text });
     else this.panel.announce(text);
@@ -244,6 +250,12 @@ class CheckoutPage {
 
   private awaited(): OwnTransaction | null {
     return progress.awaited(this.checkout.payments, this.outbox.own);
+  }
+
+  /** The estimate of the payment under way, if this browser sent it. */
+  private estimate(): Estimate | null {
+    const payment = this.underWay();
+    return estimateOf(payment ? progress.ownOf(payment, this.outbox.own) : this.awaited());
   }
 
   private isInFlight(): boolean {
@@ -262,6 +274,11 @@ class CheckoutPage {
     return this.isPayable() && !this.isInFlight();
   }
 
+  /** How many steps back there are from this screen; none once a payment is under way. */
+  private depth(): number {
+    return this.isPayable() && !this.isInFlight() ? this.flow.depth : 0;
+  }
+
   private openPrompt(): OpenPrompt {
     if (this.flow.isPromptOpen) return "here";
     return this.outbox.promptWasLeftOpen ? "unanswered" : null;
@@ -269,7 +286,7 @@ class CheckoutPage {
 
   private screen(): Screen {
     const { checkout, chains } = this;
-    const following = { checkout, chains, now: this.clock.now() };
+    const following = { checkout, chains, now: this.clock.now(), estimate: this.estimate() };
     const { secondsLeft } = this.leaving;
     const stay = (): void => this.leaving.stay();
     if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, this.leaving, stay);
@@ -279,7 +296,7 @@ class CheckoutPage {
     if (awaited) return this.waiting(awaited, following);
     if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, secondsLeft, stay);
     if (checkout.status === "expired") return outcomes.expiredScreen(checkout);
-    const warning = progress.findWarning(checkout.payments, this.outbox.own, (hash) => this.outbox.knows(hash));
+    const warning = this.warning();
     const checkAgain = ({ transaction_hash: hash, chain_id }: Payment): void => this.send({ transaction_hash: hash, chain_id });
     const failed = warning && this.isOwnFailure(warning) ? warning.payment : null;
     if (failed && failed.id !== this.dismissedFailure && this.flow.step.at === "choose") {
@@ -308,6 +325,10 @@ class CheckoutPage {
       warning: warningElement,
       flow: this.flow,
     });
+  }
+
+  private warning(): progress.PaymentWarning | null {
+    return progress.findWarning(this.checkout.payments, this.outbox.own, (hash) => this.outbox.knows(hash));
   }
 
   /** Whether the customer's own transaction failed: one that a wallet of this browser sent. */
@@ -339,6 +360,7 @@ class CheckoutPage {
         this.flow.isSlow,
         this.flow.waitsFor,
         this.checkout.payments.some((payment) => isTakingLong(payment, this.chains, this.clock.now())),
+        this.estimate() && isSlow(this.estimate() as Estimate),
         this.wallets.all.map(({ id, sibling }) => [id, sibling !== undefined]),
         this.wallets.isSettled,
         this.isWalletBlocked,
@@ -363,6 +385,8 @@ class CheckoutPage {
     document.title = withoutMarks(title);
     this.embedding.tell(this.state(), screen.name === "confirming" || this.flow.isPaymentOpen || this.awaited() !== null);
     this.runCountdown();
+    this.countdown.drawBeside();
+    this.backButton.update();
   }
 
   private state(): string {

@@ -36,6 +36,6 @@ def test_altered_import_does_not_run(page: Page, create: Create) -> None:
 def test_altered_style_sheet_is_not_applied(page: Page, service: str) -> None:
     page.goto(service)
     assert page.evaluate("document.styleSheets.length") == 1
-    page.route("**/checkout.css", altered)
+    page.route("**/sheets.css", altered)
     page.goto(service)
     assert page.evaluate("document.styleSheets.length") == 0

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from payments.models import FailureCode, Payment
 from tests.browser.conftest import TOUCHED, AddWallet, Create
 from tests.browser.wallets.steps import ON_ITS_WAY, SENT, refresh, review, send
+from tests.browsing import DESKTOP, PHONE
 from tests.conftest import Api
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import assert_accessible
@@ -72,6 +73,15 @@ def test_mistyped_hash_is_corrected_in_the_same_place(
     finder = page.get_by_text("Already paid, but it isn’t shown here?")
     finder.click()
     field = page.get_by_label("Transaction hash")
+    page.set_viewport_size(PHONE)
+    field.fill(MADE_UP[:-1])
+    page.get_by_role("button", name="Find my payment").click()
+    answer = page.locator("#finder-answer")
+    for element in (answer, field):
+        expect(element).to_be_in_viewport(ratio=1)
+    expect(answer).to_have_text("Enter the transaction hash: 0x and 64 more characters.")
+    expect(field).to_have_value(MADE_UP[:-1])
+    page.set_viewport_size(DESKTOP)
     field.fill(MADE_UP)
     page.get_by_role("button", name="Find my payment").click()
     warning = panel.get_by_test_id("doubt")
@@ -80,6 +90,8 @@ def test_mistyped_hash_is_corrected_in_the_same_place(
     look()
     refresh(page)
     expect(warning).to_contain_text("We can’t find this transaction yet")
+    expect(answer).to_contain_text("We can’t find this transaction yet")
+    expect(field).to_have_value(MADE_UP)
     finder.click()
     expect(field).to_be_hidden()
     warning.get_by_role("button", name="Enter another hash").click()

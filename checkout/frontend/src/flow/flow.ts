@@ -14,7 +14,7 @@ import type { Means, PromptKind, Stage } from "./stage";
 import { NEXT, type At, type Chosen, type Connected, type Reviewed, type Step } from "./states";
 
 /** After this time without an answer, the page hints where the wallet's prompt may be hidden. */
-const SLOW_AFTER_MS = 15_000;
+const SLOW_AFTER_MS = 12_000;
 const ASKING: readonly At[] = ["connecting", "switching", "approving", "proving", "confirming"];
 
 export class Flow implements Stage {
@@ -32,6 +32,9 @@ export class Flow implements Stage {
   private readonly paying: Paying;
   private readonly openPrompts: Record<PromptKind, number> = { payment: 0, other: 0 };
   private turn = 0;
+  /** Whether this wallet's tokens were shown, and the requested token if its review came before them. */
+  private hasShownTokens = false;
+  private reviewedFirst: Option | null = null;
   private unwatch: (() => void) | null = null;
   private slowTimer: ReturnType<typeof setTimeout> | null = null;
 
@@ -100,6 +103,7 @@ export class Flow implements Stage {
   showTokens(notice?: Notice, isRefresh = false): void {
     if (!("account" in this.step)) return;
     const { wallet, account } = this.step;
+    if ("option" in this.step && !this.isBelowTokens(this.step)) this.reviewedFirst = this.step.option;
     this.turn += 1;
     this.isRoutingDown = false;
     this.means.events.chose(null);
@@ -153,6 +157,48 @@ export class Flow implements Stage {
     this.review(step, info(isMining ? copy.notices.stoppedWaiting : copy.notices.leftOpen[step.at]));
   }
 
+  /** How many steps back there are to the list of wallets. */
+  get depth(): number {
+    const { step } = this;
+    if (step.at === "choose") return 0;
+    const tokens = this.reviewedFirst ? 2 : 1;
+    if (!("option" in step)) return step.at === "tokens" ? tokens : 1;
+    const review = this.isBelowTokens(step) ? tokens + 1 : 1;
+    return ["quoting", "blocked", "review"].includes(step.at) ? review : review + 1;
+  }
+
+  /** Go one step back: from a prompt to the review, then to the tokens if they were shown, then to the wallets. */
+  back(): void {
+    const { step, reviewedFirst } = this;
+    if (step.at === "tokens" && reviewedFirst) {
+      this.forgetTokens();
+      void this.pick(reviewedFirst);
+      return;
+    }
+    if (!("option" in step)) return this.restart();
+    if (step.at === "routes") {
+      const [route] = step.routes;
+      if (route) this.take(route);
+    } else if (step.at === "building") {
+      this.turn += 1;
+      this.review(step);
+    } else if (["quoting", "blocked", "review"].includes(step.at)) {
+      if (this.isBelowTokens(step)) this.showTokens();
+      else this.restart();
+    } else {
+      this.leavePrompt();
+    }
+  }
+
+  private forgetTokens(): void {
+    this.hasShownTokens = false;
+    this.reviewedFirst = null;
+  }
+
+  private isBelowTokens({ option }: Chosen): boolean {
+    return this.hasShownTokens || !option.isRequested;
+  }
+
   /** Load routes for the chosen token, and review the one with the tag, or else the recommended one. */
   async quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag = ""): Promise<void> {
     const { wallet, account, option } = chosen;
@@ -194,6 +240,8 @@ export class Flow implements Stage {
     const isOpen = step.at === "choose" || NEXT[this.step.at].includes(step.at);
     if (!isOpen) throw new Error(`No way from ${this.step.at} to ${step.at}`);
     this.step = step;
+    if (step.at === "tokens") this.hasShownTokens = true;
+    else if (!("option" in step)) this.forgetTokens();
     const isAnswered = ("isMining" in step && step.isMining) || ("isSigned" in step && step.isSigned);
     this.expectAnswer(ASKING.includes(step.at) && !isAnswered);
     this.means.events.changed();

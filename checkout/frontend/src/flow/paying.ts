@@ -201,7 +201,7 @@ export class Paying {
     flow.go({ at: "confirming", plan, signed, ...reviewed });
     try {
       const hash = await flow.prompted("payment", wallet.send(account, built.transaction));
-      const by = { wallet: wallet.name, account, prompt };
+      const by = { wallet: wallet.name, account, prompt, seconds: route.duration_seconds };
       events.sent({ transaction_hash: hash, chain_id: option.chainId, route_id: route.id }, by);
       flow.restart();
     } catch (error) {

@@ -21,11 +21,15 @@ export class ServerClock {
 }
 
 const ANNOUNCED_SECONDS = [300, 60];
+/** From here on, the countdown is also beside the button that pays. */
+const LAST_SECONDS = 120;
 
 /** Shows the time left in `output` each second, announces the last minutes, and calls `onEnd` once at zero. */
 export class Countdown {
   private timer: ReturnType<typeof setInterval> | null = null;
   private lastSeconds = Infinity;
+  /** The text beside the button that pays. */
+  private last = "";
 
   constructor(
     private readonly output: HTMLElement,
@@ -46,12 +50,22 @@ export class Countdown {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
     this.output.textContent = "";
+    this.last = "";
+    this.drawBeside();
+  }
+
+  /** Show the last minutes beside the button that pays, which the panel may have just drawn. */
+  drawBeside(): void {
+    const beside = document.querySelector(".pay-bar__time");
+    if (beside) beside.textContent = this.last;
   }
 
   private tick(end: number): void {
     const seconds = Math.max(0, Math.ceil((end - this.clock.now()) / 1000));
     this.output.textContent = copy.timeLeft(remaining(seconds));
     this.output.classList.toggle("countdown--soon", seconds <= 300);
+    this.last = seconds <= LAST_SECONDS ? this.output.textContent : "";
+    this.drawBeside();
     const passed = ANNOUNCED_SECONDS.find((mark) => this.lastSeconds > mark && seconds <= mark);
     if (passed !== undefined && this.lastSeconds !== Infinity) this.announce(copy.timeLeftSpoken(passed));
     this.lastSeconds = seconds;

@@ -2,12 +2,13 @@
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
-import { byId } from "../dom";
 import { isTransactionHash } from "../families";
-import type { SentTransaction } from "../server/types";
+import type { PaymentWarning } from "../server/progress";
+import type { Payment, SentTransaction } from "../server/types";
 
 export class Finder {
   private readonly form = document.getElementById("finder") as HTMLFormElement | null;
+  private readonly input = document.getElementById("finder-hash") as HTMLInputElement | null;
   private readonly network = document.getElementById("finder-network") as HTMLSelectElement | null;
 
   constructor(
@@ -17,34 +18,63 @@ export class Finder {
   ) {
     this.form?.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.submit(byId("finder-hash") as HTMLInputElement);
+      this.submit();
     });
+    this.input?.addEventListener("input", () => this.show("", false));
   }
 
   /** Open the form and focus its field. */
   open(): void {
-    (document.getElementById("finder-box") as HTMLDetailsElement | null)?.setAttribute("open", "");
-    document.getElementById("finder-hash")?.focus();
+    document.getElementById("finder-box")?.setAttribute("open", "");
+    this.input?.focus();
   }
 
-  /** Show the result below the field. */
-  answer(text: string): void {
-    if (this.form) byId("finder-answer").textContent = text;
+  /** Show at the field why the server rejected the hash. Return whether the field still shows this hash. */
+  rejected(hash: string, text: string): boolean {
+    if (!this.shows(hash)) return false;
+    this.fail(text);
+    return true;
   }
 
-  private submit(input: HTMLInputElement): void {
-    const hash = input.value.trim();
+  /** Show at the field that its hash can't be found; clear the field once a node has seen the transaction. */
+  follow(payments: readonly Payment[], warning: PaymentWarning | null): void {
+    const payment = payments.find(({ transaction_hash: hash }) => this.shows(hash));
+    if (!payment) return;
+    if (payment.is_seen && this.input) {
+      this.input.value = "";
+      this.show("", false);
+    } else if (warning?.payment === payment && warning.kind === "unseen") {
+      this.show(`${copy.paymentWarning.unseen}. ${copy.unseenHelp}`, true);
+    }
+  }
+
+  private submit(): void {
+    const hash = this.input?.value.trim() ?? "";
     const chainId = this.network ? Number(this.network.value) : this.chains.requested.id;
     const family = this.chains.get(chainId)?.chain_type ?? "";
-    const isHash = isTransactionHash(family, hash);
-    input.setAttribute("aria-invalid", String(!isHash));
-    const text = isHash ? copy.findDone : copy.findEmpty(family);
-    this.answer(text);
-    if (!isHash) {
-      this.announce(text);
-      return input.focus();
-    }
-    input.value = "";
+    if (!isTransactionHash(family, hash)) return this.fail(copy.findEmpty(family));
+    this.show(copy.findDone, false);
+    // The hash stays until it is found, so that a typing error can be corrected.
     this.onFound({ transaction_hash: hash, chain_id: chainId });
+  }
+
+  /** Show an error, and bring the field into view unless the customer is elsewhere by now. */
+  private fail(text: string): void {
+    this.show(text, true);
+    this.announce(text);
+    const { activeElement } = document;
+    if (activeElement === document.body || this.form?.contains(activeElement)) this.input?.focus();
+  }
+
+  private show(text: string, isError: boolean): void {
+    const answer = document.getElementById("finder-answer");
+    if (!answer || !this.input) return;
+    answer.textContent = text;
+    answer.className = isError ? "field-error" : "help help--small";
+    this.input.setAttribute("aria-invalid", String(isError));
+  }
+
+  private shows(hash: string): boolean {
+    return this.input?.value.trim().toLowerCase() === hash.toLowerCase();
   }
 }

@@ -9,7 +9,7 @@ import { failureOf } from "../server/progress";
 import type { Checkout, Payment } from "../server/types";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, screen, smallPrint, spinner } from "./parts";
-import { supportLine, transactionBoxes } from "./progress";
+import { shopSite, supportLine, transactionBoxes } from "./progress";
 
 const CHECK_AGAIN = new Set([
   "transaction_not_found",
@@ -135,8 +135,9 @@ export function provePage(payment: Payment, { shortcode, chain_id: chainId }: Ch
 }
 
 /** A button that contacts the merchant; an e-mail has the payment code as its subject. */
-function contactButton({ merchant, shortcode }: Checkout, kind: "primary" | "secondary"): Node | false {
-  const page = webUrl(merchant.support_url);
+function contactButton(checkout: Checkout, kind: "primary" | "secondary"): Node | false {
+  const { merchant, shortcode } = checkout;
+  const page = webUrl(merchant.support_url) ?? (merchant.support_email ? null : shopSite(checkout));
   if (page) return linkButton("contact", kind, page, copy.support(merchant.name));
   if (!merchant.support_email) return false;
   const address = encodeURIComponent(merchant.support_email).replace("%40", "@");

@@ -48,8 +48,13 @@ export function fact(name: string, value: Child, extra = ""): HTMLElement {
   return el("div", { class: `fact ${extra}`.trim() }, el("dt", {}, name), el("dd", {}, value));
 }
 
-export function addressFact(name: string, address: string): HTMLElement {
-  return fact(name, el("code", { class: "address" }, address), "fact--tall");
+export function addressFact(name: string, address: string, extra = ""): HTMLElement {
+  return fact(name, el("code", { class: "address" }, address), `fact--tall ${extra}`.trim());
+}
+
+/** The button that pays, with the last minutes counted down beside it; on phones, a bar at the bottom of the window. */
+export function payBar(pay: HTMLElement): HTMLElement {
+  return el("div", { class: "pay-bar" }, el("span", { class: "pay-bar__time" }), pay);
 }
 
 /** What counts toward the amount of an active request: not what a reorganisation has taken back. */

@@ -25,19 +25,19 @@ export function payScreen(step: Step, context: PayContext): Screen {
       const { name } = step.wallet;
       const own = step.wallet.screen?.(() => flow.restart());
       if (own) return own;
-      return waitScreen("connecting", copy.connecting(name), copy.connectingHelp(name), () => flow.restart(), slowHint(step, flow));
+      return waitScreen("connecting", copy.connecting(name), copy.connectingHelp(name), () => flow.back(), slowHint(step, flow));
     }
     case "looking":
-      return waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.restart(), busyHint(flow));
+      return waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.back(), busyHint(flow));
     case "tokens":
       return tokenScreen(step, context);
     case "quoting": {
       const hint = busyHint(flow);
       if (step.option.isRequested) {
-        return waitScreen("quoting", copy.quoting, copy.quotingHelp, () => flow.restart(), hint);
+        return waitScreen("quoting", copy.quoting, copy.quotingHelp, () => flow.back(), hint);
       }
       const help = copy.findingRoutesHelp(step.option.token.symbol, money(checkout.amount_remaining, checkout));
-      return waitScreen("quoting", copy.findingRoutes, help, () => flow.showTokens(), hint);
+      return waitScreen("quoting", copy.findingRoutes, help, () => flow.back(), hint);
     }
     case "routes":
       return routesScreen(step, context);
@@ -68,22 +68,27 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   if (!isKnownFamily(checkout)) {
     nodes.push(paragraph(copy.unsupportedChain(checkout.chain.name)), supportLine(checkout));
   } else if (wallets.length > 0) {
-    const left = money(checkout.amount_remaining, checkout);
-    const help = flow.means.offersSwaps ? copy.chooseAnyWallet : copy.chooseWallet;
     nodes.push(context.isWalletBlocked && noticeBox({ tone: "info", text: copy.blockedWallet }));
-    nodes.push(paragraph(help(left, checkout.chain.name)), walletList(wallets, context), missingWallet(context));
+    nodes.push(chooseHelp(context), walletList(wallets, context), missingWallet(context));
     nodes.push(context.isWalletBlocked && waysHere(true));
   } else if (walletsSettled && context.isWalletBlocked) {
     nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.blockedWallet), waysHere(false), copyLinkButton());
   } else if (walletsSettled) {
-    const help = [copy.noWalletHelp, flow.means.offersSwaps ? "" : copy.noWalletNeeds(checkout.chain.name)].join(" ").trim();
-    nodes.push(el("h3", {}, copy.noWallet), paragraph(help), missingWallet(context), copyLinkButton());
+    const needs = flow.means.offersSwaps ? null : paragraph(copy.noWalletNeeds(checkout.chain.name));
+    nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.noWalletHelp), needs, missingWallet(context), copyLinkButton());
   } else if (!notice) {
-    nodes.push(paragraph(copy.lookingForWallets));
+    // As the page was served.
+    const hidden = el("span", { class: "hidden-text" }, copy.lookingForWallets);
+    nodes.push(chooseHelp(context), el("div", { class: "skeleton__wallet" }, hidden));
   }
   const isPart = partialText(checkout) !== null;
   const heading = isPart ? copy.payTheRest(money(checkout.amount_remaining, checkout)) : copy.payWithWallet;
   return screen("choose", heading, nodes, notice?.text ?? context.warning?.firstChild?.textContent ?? "");
+}
+
+function chooseHelp({ checkout, flow }: PayContext): HTMLElement {
+  const help = flow.means.offersSwaps ? copy.chooseAnyWallet : copy.chooseWallet;
+  return paragraph(help(money(checkout.amount_remaining, checkout), checkout.chain.name));
 }
 
 /** The ways to pay that need no wallet in this browser; the page's own links lead there. */

@@ -8,6 +8,7 @@ import { messageFor } from "../language";
 import type { OwnTransaction } from "../server/outbox";
 import type { Checkout, Payment } from "../server/types";
 import type { Screen } from "./panel";
+import { estimateLine, isSlow, type Estimate } from "./estimate";
 import { actions, noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
 import { providerName } from "./routes";
 import { stepList, type StepState } from "./steps";
@@ -24,6 +25,8 @@ export interface Following {
   chains: Chains;
   /** The server's time. */
   now: number;
+  /** Of a transaction that this browser sent. */
+  estimate?: Estimate | null;
 }
 
 /** Whether a payment is under way for longer than such payments usually are. */
@@ -53,38 +56,43 @@ export interface Waiting {
 
 /** The screen for a transaction sent from this browser that no node has seen yet. */
 export function waitingScreen(sent: OwnTransaction, { isUnsent, isRetrying, payAgain }: Waiting, following: Following): Screen {
-  const { checkout, chains } = following;
+  const { checkout, chains, estimate = null } = following;
   const { chainId, hash } = sent;
   const name = chains.name(chainId);
   const reached = isUnsent ? 0 : 1;
   const steps = chainId === checkout.chain_id ? directSteps(null, reached) : crossingSteps(name, checkout.chain.name, null, reached);
   const isFailing = isUnsent && isRetrying;
+  const isLong = !isUnsent && estimate !== null && isSlow(estimate);
+  const late = payAgain ? copy.notSeen : isLong ? copy.slow.unseen(name) : "";
   const notices = [
     isFailing && noticeBox({ tone: "error", text: copy.submitRetrying }),
-    payAgain && noticeBox({ tone: "info", text: copy.notSeen }),
+    late && noticeBox({ tone: "info", text: late }),
   ];
+  const label = chainId === checkout.chain_id ? copy.transaction : copy.transactionOn(name);
   return screen(
-    payAgain ? "late" : "processing",
-    payAgain ? copy.late : copy.processing,
+    late ? "late" : "processing",
+    late ? copy.late : copy.processing,
     [
       ...notices,
-      !isFailing && !payAgain && paragraph(isUnsent ? copy.submitting : copy.waiting),
+      !isFailing && !late && paragraph(isUnsent ? copy.submitting : copy.waiting),
+      !late && estimate && estimateLine(estimate),
       stepList(steps),
       payAgain && actions(button("not-sent", "secondary", copy.notSent, payAgain)),
-      transactionBox(copy.transaction, hash, chains.transactionUrl(chainId, hash)),
+      transactionBox(label, hash, chains.transactionUrl(chainId, hash)),
     ],
-    payAgain ? copy.notSeen : isUnsent ? "" : copy.waiting,
+    late || (isUnsent ? "" : copy.waiting),
   );
 }
 
 export function processingScreen(payment: Payment, following: Following): Screen {
-  const { checkout, chains, now } = following;
+  const { checkout, chains, now, estimate = null } = following;
   const [from, to] = [chains.name(payment.chain_id), chains.name(payment.destination_chain_id)];
   const steps = isCrossing(payment) ? crossingSteps(from, to, payment) : directSteps(payment);
-  const isLong = isTakingLong(payment, chains, now);
+  const isVeryLong = isTakingLong(payment, chains, now);
+  const isLong = isVeryLong || (estimate !== null && isSlow(estimate));
   const current = steps.find(([, state]) => state === "current" || state === "awaited")?.[0] ?? copy.stepSent;
   const isUnseen = !isCrossing(payment) && payment.confirmations === 0;
-  const long = isUnseen ? copy.takingLongUnseen : copy.takingLong;
+  const long = !isVeryLong ? slowText(payment, chains) : isUnseen ? copy.takingLongUnseen : copy.takingLong;
   return screen(
     isLong ? "late" : "processing",
     isLong ? copy.late : copy.processing,
@@ -92,6 +100,7 @@ export function processingScreen(payment: Payment, following: Following): Screen
       partialBox(checkout),
       isLong && noticeBox({ tone: "info", text: long }),
       paragraph(isCrossing(payment) ? copy.crossingHelp(from, to) : copy.processingHelp),
+      !isLong && estimate && estimateLine(estimate),
       stepList(steps),
       payment.status_detail ? smallPrint(detailOf(payment, payment.status_detail)) : null,
       isLong && supportLine(checkout),
@@ -99,6 +108,14 @@ export function processingScreen(payment: Payment, following: Following): Screen
     ],
     isLong ? long : current,
   );
+}
+
+/** What is slow, and that the money is safe. */
+function slowText(payment: Payment, chains: Chains): string {
+  const [from, to] = [chains.name(payment.chain_id), chains.name(payment.destination_chain_id)];
+  if (payment.confirmations === 0 && !payment.provider_status) return copy.slow.unseen(from);
+  const isDue = isCrossing(payment) && !isDelivered(payment);
+  return isDue ? copy.slow.crossing(providerName(payment.provider), to) : copy.slow.confirming(to);
 }
 
 /** Links to the customer's transaction, the delivery, and the provider's status page. */
@@ -115,14 +132,24 @@ export function transactionBoxes(payment: Payment, chains: Chains): Child[] {
 }
 
 /** How to contact the merchant, and the payment code to quote. */
-export function supportLine({ merchant, shortcode }: Checkout): Child {
+export function supportLine(checkout: Checkout): Child {
+  const { merchant, shortcode } = checkout;
   const { name, support_url: url, support_email: email } = merchant;
   const line = (...contact: Child[]) =>
     el("p", { class: "help help--small support" }, ...contact, el("br"), copy.nameTheCode(shortcode));
   if (webUrl(url)) return line(externalLink(url, copy.support(name)));
+  const site = shopSite(checkout);
+  if (!email && site) return line(copy.supportNamed(name), externalLink(site, new URL(site).host));
   if (!email) return line(copy.askMerchant(name));
   const address = encodeURIComponent(email).replace("%40", "@");
   return line(copy.supportNamed(name), el("a", { href: `mailto:${address}` }, email));
+}
+
+/** The shop's own site: the way to reach a merchant who has entered no other. Null on a refund's page. */
+export function shopSite({ redirect_url: done, cancel_url: cancel }: Checkout): string | null {
+  const isRefund = document.getElementById("checkout")?.dataset["refund"] !== undefined;
+  const url = isRefund ? null : (webUrl(done) ?? webUrl(cancel));
+  return url && new URL(url).origin;
 }
 
 function detailOf(payment: Payment, sentence: string): string {
@@ -141,7 +168,8 @@ function isCrossing(payment: Payment): boolean {
 function directSteps(payment: Payment | null, waiting = 0): StepRow[] {
   // The status `processing` only means that verification has started; confirmations mean that it was seen.
   const reached = !payment ? waiting : payment.confirmations > 0 ? 2 : 1;
-  return inOrder([[copy.stepSent], [copy.stepSeen], [confirmationsText(payment)], [copy.stepPaid]], reached, reached > 1);
+  const steps: [string, string?][] = [[copy.stepSent], [copy.stepSeen], [copy.stepFinality, confirmationsText(payment)], [copy.stepPaid]];
+  return inOrder(steps, reached, reached > 1);
 }
 
 function crossingSteps(from: string, to: string, payment: Payment | null, waiting = 0): StepRow[] {
@@ -154,7 +182,7 @@ function crossingSteps(from: string, to: string, payment: Payment | null, waitin
     [copy.stepSeenOn(from)],
     [copy.stepCrossing(to), carrier],
     [copy.stepDelivered(to)],
-    [hasArrived ? confirmationsText(payment) : copy.stepFinality],
+    [copy.stepFinality, hasArrived ? confirmationsText(payment) : ""],
     [copy.stepPaid],
   ];
   return inOrder(steps, reached, reached > 1);
@@ -169,9 +197,10 @@ function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): 
   });
 }
 
+/** The remark on the step of confirmations; a step's name stays the same while it runs. */
 function confirmationsText(payment: Payment | null): string {
   const { done, needed } = payment ? depthOf(payment) : { done: 0, needed: null };
-  return needed === null ? copy.stepFinality : copy.stepConfirmations(Math.min(done, needed), needed);
+  return needed === null ? "" : copy.stepConfirmations(Math.min(done, needed), needed);
 }
 
 /** The confirmations of the delivery, or of the payment itself; `needed` is null if the chain's finality decides. */

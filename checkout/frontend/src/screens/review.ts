@@ -11,7 +11,7 @@ import { about, amountOf, costs, dollars, isZero, plain, worth } from "../money"
 import type { Amount, Checkout, Route, RouteFee } from "../server/types";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
-import { actions, addressFact, fact, facts, money, noticeBox, screen, smallPrint } from "./parts";
+import { actions, addressFact, fact, facts, money, noticeBox, payBar, screen, smallPrint } from "./parts";
 import { timeOf, wayOf } from "./routes";
 
 export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayContext): Screen {
@@ -26,10 +26,8 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
       context.warning,
       isDirect ? directFacts(step, context) : swapFacts(step, context),
       isAcceptanceNeeded(step.route) && noticeBox({ tone: "info", text: acceptance(step, context) }),
-      actions(
-        button("pay", "primary", copy.pay(cost), () => void flow.pay(step)),
-        ...(isDirect ? directWaysOn(flow) : swapWaysOn(step, flow)),
-      ),
+      payBar(button("pay", "primary", copy.pay(cost), () => void flow.pay(step))),
+      actions(...(isDirect ? directWaysOn(flow) : swapWaysOn(step, flow))),
       ...advice(step),
       isDirect ? null : swapDetails(step, context),
     ],
@@ -77,7 +75,7 @@ function directFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElem
     fact(copy.network, chains.name(step.option.chainId)),
     fact(copy.networkFee, networkFee(step.route)),
     ...depositFacts(step.route, checkout),
-    addressFact(copy.recipient, checkout.recipient_address),
+    addressFact(copy.recipient, checkout.recipient_address, "fact--to"),
     addressFact(copy.payer, step.account),
   );
 }

@@ -13,6 +13,8 @@ export interface OwnTransaction extends TrackedTransaction {
   /** The wallet's name. */
   wallet: string;
   sentAt: number;
+  /** How long its route should take; missing if unknown, and in records of earlier releases. */
+  seconds?: number | null;
   /** Its earlier hashes, if it was sped up. */
   replaced: string[];
   isCancelled: boolean;
@@ -20,11 +22,12 @@ export interface OwnTransaction extends TrackedTransaction {
   isLetGo: boolean;
 }
 
-/** The wallet and account that sent a transaction, and the prompt that asked for it. */
+/** The wallet and account that sent a transaction, the prompt that asked for it, and its route's estimate. */
 export interface Sender {
   wallet: string;
   account: string;
   prompt: number;
+  seconds: number | null;
 }
 
 interface Memory {
@@ -208,11 +211,11 @@ function stillMatters(openedAt: number): boolean {
   return Date.now() - openedAt < PROMPT_MATTERS_FOR_MS;
 }
 
-function ownTransaction(sent: SentTransaction, { wallet, account }: Sender): OwnTransaction {
+function ownTransaction(sent: SentTransaction, { wallet, account, seconds }: Sender): OwnTransaction {
   const { transaction_hash: hash, chain_id: chainId, route_id: routeId } = sent;
   const unknown = { nonce: null, call: null, fromBlock: null };
   const so = { replaced: [], isCancelled: false, isLetGo: false };
-  return { hash, chainId, ...(routeId ? { routeId } : {}), wallet, sender: account, sentAt: Date.now(), ...unknown, ...so };
+  return { hash, chainId, ...(routeId ? { routeId } : {}), wallet, sender: account, sentAt: Date.now(), seconds, ...unknown, ...so };
 }
 
 /** Lower-case hexadecimal hashes. Base58 is case-sensitive and stays as it is. */

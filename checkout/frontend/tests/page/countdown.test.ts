@@ -41,6 +41,17 @@ test("last minutes are marked and announced once each", () => {
   expect(announce).toHaveBeenCalledTimes(2);
 });
 
+test("last two minutes are also beside the button that pays", () => {
+  document.body.insertAdjacentHTML("beforeend", '<span class="pay-bar__time"></span>');
+  const beside = document.querySelector(".pay-bar__time");
+  const started = countdown(121);
+  expect(beside?.textContent).toBe("");
+  vi.advanceTimersByTime(1_000);
+  expect(beside?.textContent).toBe(copy.timeLeft("2:00"));
+  started.stop();
+  expect(beside?.textContent).toBe("");
+});
+
 test("end is reported once, and the text goes", () => {
   countdown(2);
   vi.advanceTimersByTime(10_000);

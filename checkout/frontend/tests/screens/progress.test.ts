@@ -17,7 +17,7 @@ function shown(screen: Screen): { text: string; current: string; links: string[]
 
 test.each<[string, Payment, string]>([
   ["not seen", payment(), `${copy.stepSeen} (${copy.notYet})`],
-  ["confirming", payment({ confirmations: 2 }), `${copy.stepConfirmations(2, 12)} (${copy.inProgress})`],
+  ["confirming", payment({ confirmations: 2 }), `${copy.stepFinality} (${copy.inProgress})${copy.stepConfirmations(2, 12)}`],
   ["beyond its confirmations", payment({ confirmations: 99 }), copy.stepConfirmations(12, 12)],
   ["final by the network", payment({ confirmations: 2, confirmations_required: null }), `${copy.stepFinality} (${copy.inProgress})`],
   ["crossing unseen", swap(), `${copy.stepSeenOn("Far Chain")} (${copy.notYet})`],
@@ -25,7 +25,7 @@ test.each<[string, Payment, string]>([
   [
     "delivered",
     swap({ provider_status: "DONE", destination_transaction_hash: DELIVERY, destination_confirmations: 2 }),
-    `${copy.stepConfirmations(2, 12)} (${copy.inProgress})`,
+    `${copy.stepFinality} (${copy.inProgress})${copy.stepConfirmations(2, 12)}`,
   ],
 ])("current step of a payment that is %s", (_, current, step) => {
   expect(shown(processingScreen(current, following())).current).toContain(step);
@@ -95,6 +95,41 @@ test("own transaction that no node sees can be paid again", () => {
   panel.append(...waiting.nodes);
   panel.querySelector<HTMLButtonElement>("#not-sent")?.click();
   expect([waiting.name, calls]).toEqual(["late", 1]);
+});
+
+test("shop's own site is the contact of a merchant without another", () => {
+  const merchant = { name: "Alice", support_url: null, support_email: null };
+  const line = supportLine(checkout({ merchant, cancel_url: "https://shop.example/basket?status=active" })) as HTMLElement;
+  expect(line.querySelector("a")?.getAttribute("href")).toBe("https://shop.example");
+});
+
+test("names of the steps stay the same from sending to confirming", () => {
+  const names = (shownScreen: Screen): (string | undefined)[] => {
+    const panel = document.createElement("div");
+    panel.append(...shownScreen.nodes);
+    return [...panel.querySelectorAll(".step")].map((step) => step.firstElementChild?.textContent ?? "");
+  };
+  const sent = names(waitingScreen(own(), { ...sending, isUnsent: false }, following()));
+  for (const confirmations of [0, 1, 12]) expect(names(processingScreen(payment({ confirmations }), following()))).toEqual(sent);
+});
+
+const estimated = (seconds: number, ago: number) => ({ ...following(), estimate: { sentAt: Date.now() - ago * 1000, seconds } });
+
+test.each<[string, Payment, string]>([
+  ["unseen", payment(), copy.slow.unseen("Local Chain")],
+  ["confirming", payment({ confirmations: 1 }), copy.slow.confirming("Local Chain")],
+  ["crossing", swap({ provider_status: "PENDING" }), copy.slow.crossing("lifi", "Local Chain")],
+  ["delivered", swap({ provider_status: "DONE", destination_transaction_hash: DELIVERY }), copy.slow.confirming("Local Chain")],
+])("payment that is %s says after twice its estimate what is slow", (_, slow, text) => {
+  const soon = processingScreen(slow, estimated(40, 60));
+  expect([soon.name, shown(soon).text.includes(text)]).toEqual(["processing", false]);
+  const late = processingScreen(slow, estimated(40, 81));
+  expect([late.name, shown(late).text.includes(text)]).toEqual(["late", true]);
+});
+
+test("own transaction that is unseen after twice its estimate says what is slow", () => {
+  const waiting = waitingScreen(own(), { ...sending, isUnsent: false }, estimated(40, 81));
+  expect([waiting.name, shown(waiting).text.includes(copy.slow.unseen("Local Chain"))]).toEqual(["late", true]);
 });
 
 test.each<[string, string | null, string | null, string | null]>([

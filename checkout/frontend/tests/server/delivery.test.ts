@@ -8,7 +8,7 @@ const events = { changed: vi.fn(), delivered: vi.fn(), refused: vi.fn() };
 
 function delivery(): { outbox: Outbox; delivery: Delivery } {
   const outbox = new Outbox("req_1");
-  outbox.remember({ transaction_hash: HASH, chain_id: HERE }, { wallet: "Stub Wallet", account: PAYER, prompt: 1 });
+  outbox.remember({ transaction_hash: HASH, chain_id: HERE }, { wallet: "Stub Wallet", account: PAYER, prompt: 1, seconds: 40 });
   return { outbox, delivery: new Delivery(new Api("req_1"), outbox, events.changed, events.delivered, events.refused) };
 }
 

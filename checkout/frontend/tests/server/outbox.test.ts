@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { Outbox } from "../../src/server/outbox";
 import { HASH, HERE, PAYER } from "../fixtures";
 
-const BY = { wallet: "Stub Wallet", account: PAYER, prompt: 1 };
+const BY = { wallet: "Stub Wallet", account: PAYER, prompt: 1, seconds: 40 };
 const OTHER = `0x${"56".repeat(32)}`;
 const sent = (transaction_hash = HASH) => ({ transaction_hash, chain_id: HERE });
 

@@ -87,6 +87,14 @@ def test_without_a_contact_the_merchant_is_named(public: Api, checkout: Checkout
     assert "Alice" in main.split('class="help support"')[1]
 
 
+def test_without_a_contact_the_shops_own_site_is_named(public: Api, checkout: Checkout) -> None:
+    order = checkout(cancel_url="https://bakery.example/basket?item=7")
+    PaymentRequest.objects.filter(pk=order["id"]).update(status="expired")
+    main, _ = main_and_foot(public, f"/pay/{order['shortcode']}")
+    support = main.split('class="help support"')[1]
+    assert '<a href="https://bakery.example" rel="noopener">bakery.example</a>' in support
+
+
 def test_no_page_has_private_data_of_the_merchant(
     public: Api, checkout: Checkout, merchant: Merchant, api_key: tuple[ApiKey, str]
 ) -> None:
