@@ -11,6 +11,7 @@ from merchants.sign_in.enrolment import TwoFactorView
 from merchants.sign_in.views import CodeView, SignInForm, SignInView, next_step
 from merchants.staff import audit
 from merchants.staff.time_zones import TimeZoneView
+from merchants.team.accepting import InvitationView
 
 if TYPE_CHECKING:
     from django.contrib.admin import AdminSite as _Site
@@ -32,6 +33,7 @@ class PortalSite(_Site):
         own: list[URLPattern] = [
             path("sign-in/code/", CodeView.as_view(site=self), name="sign_in_code"),
             path("two-factor/", TwoFactorView.as_view(site=self), name="two_factor"),
+            path("invitation/<str:token>/", InvitationView.as_view(site=self), name="invitation"),
             path("time-zone/", self.admin_view(TimeZoneView.as_view(site=self)), name="time_zone"),
         ]
         return [*own, *password_reset.urls(self), *super().get_urls()]

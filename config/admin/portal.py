@@ -257,7 +257,9 @@ _SECTIONS = {
         ("Tokens", "token", "chains.token"),
         ("Kill switches", "emergency_home", "chains.switch"),
     ],
-    "Staff": [
+    "Team": [
+        ("Members", "group", "merchants.staffmembership"),
+        ("Invitations", "mail", "merchants.invitation"),
         ("Users", "person", "auth.user"),
         ("Security log", "policy", "merchants.auditentry"),
     ],

@@ -1,5 +1,5 @@
-"""The portal's pages for merchants, their keys and recipients, kill switches, and the portal's users."""
+"""The portal's pages for merchants, their keys, recipients and teams, kill switches, users and the security log."""
 
-from merchants.admin import merchants, switch_pages, users
+from merchants.admin import merchants, security_log, switch_pages, team, users
 
-__all__ = ["merchants", "switch_pages", "users"]
+__all__ = ["merchants", "security_log", "switch_pages", "team", "users"]

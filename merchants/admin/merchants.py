@@ -18,14 +18,11 @@ from config.admin import portal
 from config.admin.cells import in_zone
 from merchants.admin.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateForm
 from merchants.admin.recipient_pages import RecipientPages
-from merchants.admin.users import AuditEntryAdmin, StaffAdmin
 from merchants.models import ApiKey, Merchant, Permission
 from merchants.services import issue_key, revoke_key, rotate_key
 from merchants.staff import audit
 from merchants.staff.roles import merchant_of
 from merchants.staff.scope import MerchantScoped
-
-__all__ = ["ApiKeyAdmin", "AuditEntryAdmin", "MerchantAdmin", "StaffAdmin"]
 
 _STATUS_COLOURS = {"active": "success", "expired": "warning", "revoked": "danger"}
 

@@ -6,60 +6,21 @@ from django.contrib.admin.widgets import AutocompleteSelect
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
+from django.utils.safestring import mark_safe
 
 from config.admin import portal
+from merchants.admin.team import ROLE_TEXTS
 from merchants.models import Merchant, StaffMembership, merchant_id
-from merchants.staff.roles import OPERATOR, role_of
-
-ROLES = (
-    (OPERATOR, "Operator: everything, users included"),
-    (
-        StaffMembership.Role.SUPPORT.value,
-        "Support: can read every merchant’s data, retry payments and resend webhooks",
-    ),
-    (
-        StaffMembership.Role.MERCHANT.value,
-        "Merchant staff: only one merchant’s data, payments and keys",
-    ),
-)
+from merchants.staff.roles import MEMBER_ROLES, role_of
 
 
-class _RoleFields(forms.ModelForm[User]):
-    role = forms.ChoiceField(choices=ROLES, widget=portal.Radios)
-    merchant = forms.ModelChoiceField(
-        Merchant.objects.all(), required=False, help_text="For merchant staff: whose data they see."
-    )
-
-    def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
-        """Treat an invalid merchant ID as no choice; the lookup field would raise an error."""
-        if data is not None and merchant_id(data.get("merchant", "")) is None:
-            data = data.copy()
-            data["merchant"] = ""
-        super().__init__(data, *args, **options)
-        membership = StaffMembership._meta.get_field("merchant")
-        chosen: Any = self.fields["merchant"]
-        chosen.widget = AutocompleteSelect(membership, site)
-        chosen.widget.choices = chosen.choices
-
-    def clean(self) -> dict[str, Any]:
-        """Require a merchant for merchant staff and clear it for other roles."""
-        cleaned = super().clean() or {}
-        belongs = cleaned.get("role") == StaffMembership.Role.MERCHANT
-        if belongs and cleaned.get("merchant") is None and "merchant" not in self.errors:
-            self.add_error("merchant", "Choose the merchant that this user works for.")
-        if not belongs:
-            cleaned["merchant"] = None
-        return cleaned
-
-
-class NewStaffForm(_RoleFields, portal.NewUserForm[User]):
-    class Meta:
-        model = User
-        fields = ("username", "email")
-
-
-class StaffForm(_RoleFields, portal.UserForm[User]):
+class StaffForm(portal.UserForm[User]):
     """An existing user: name, status and role. Users can't change their own role."""
+
+    role = forms.ChoiceField(choices=list(ROLE_TEXTS.items()), widget=portal.Radios)
+    merchant = forms.ModelChoiceField(
+        Merchant.objects.all(), required=False, help_text="For a merchant’s role: which merchant."
+    )
 
     class Meta:
         model = User
@@ -67,15 +28,30 @@ class StaffForm(_RoleFields, portal.UserForm[User]):
 
     is_self = False
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
+        """Treat an invalid merchant ID as no choice; the lookup field would raise an error."""
+        if data is not None and merchant_id(data.get("merchant", "")) is None:
+            data = data.copy()
+            data["merchant"] = ""
+        super().__init__(data, *args, **options)
         membership = StaffMembership.objects.filter(user=self.instance).first()
         self.initial.setdefault("role", role_of(self.instance))
         self.initial.setdefault("merchant", membership.merchant_id if membership else None)
+        chosen: Any = self.fields["merchant"]
+        chosen.widget = AutocompleteSelect(StaffMembership._meta.get_field("merchant"), site)
+        chosen.widget.choices = chosen.choices
+        self.fields["password"].help_text = mark_safe(
+            'Users choose their passwords. <a class="text-link" href="../password/">Send a link to set a new one</a>'
+        )
 
     def clean(self) -> dict[str, Any]:
-        """Reject a change of the user's own role or status, so that an operator always remains."""
-        cleaned = super().clean()
+        """Require a merchant for a merchant's role; reject a change of the user's own role or status."""
+        cleaned = super().clean() or {}
+        is_member = cleaned.get("role") in MEMBER_ROLES
+        if is_member and cleaned.get("merchant") is None and "merchant" not in self.errors:
+            self.add_error("merchant", "Choose the merchant that this user works for.")
+        if not is_member:
+            cleaned["merchant"] = None
         if self.is_self and {"role", "is_active"} & set(self.changed_data):
             raise ValidationError(
                 "You can't change your own role or deactivate yourself. Ask another operator."

@@ -1,4 +1,4 @@
-"""The portal's users with their roles, and the security log."""
+"""The portal's users with their roles."""
 
 from typing import Any
 
@@ -10,18 +10,18 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 
+from config import mail
 from config.admin import portal
-from config.admin.cells import in_zone
-from merchants.admin.user_forms import NewStaffForm, StaffForm
-from merchants.models import AuditEntry, Authenticator, Merchant, StaffMembership
+from merchants.admin.team import ROLE_COLOURS, show_link
+from merchants.admin.user_forms import StaffForm
+from merchants.models import Authenticator, Merchant
 from merchants.sign_in import two_factor
+from merchants.sign_in.password_reset import reset_link, send_reset_link
 from merchants.staff import audit
-from merchants.staff.roles import OPERATOR, assign_role, membership_of, role_of
-
-_ROLE_WORDS = {"merchant": "merchant staff", "": "no role"}
-_ROLE_COLOURS = {"operator": "info", "support": "success", "no role": "warning"}
+from merchants.staff.roles import OPERATOR, OnlyOwner, Role, assign_role, membership_of, role_of
+from merchants.team.invitations import role_label
 
 admin.site.unregister((User, Group))
 
@@ -31,7 +31,7 @@ class RoleFilter(admin.SimpleListFilter):
     parameter_name = "role"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the admin interface
-        return [(OPERATOR, "Operator"), *StaffMembership.Role.choices]
+        return [(OPERATOR, "Operator"), *Role.choices]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:  # noqa: ARG002 - the admin interface
         if self.value() == OPERATOR:
@@ -44,8 +44,6 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
     """Portal users. They are deactivated, not deleted, so that the security log keeps its actors."""
 
     form: Any = StaffForm
-    add_form: Any = NewStaffForm
-    change_password_form = portal.PasswordForm
     list_display = (
         "username",
         "role_badge",
@@ -67,10 +65,6 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         ("Person", {"fields": (("first_name", "last_name"), "email")}),
         ("Sign-in", {"fields": ("second_factor", "last_login", "date_joined")}),
     )
-    add_fieldsets = (
-        ("New user", {"fields": ("username", "email", "password1", "password2")}),
-        ("Role", {"fields": ("role", "merchant")}),
-    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         users: QuerySet[User] = super().get_queryset(request)
@@ -79,6 +73,23 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
     @admin.display(description="Email", ordering="email")
     def address(self, user: User) -> str:
         return user.email
+
+    def add_view(
+        self,
+        request: HttpRequest,
+        form_url: str = "",  # noqa: ARG002 - the admin interface
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002 - the admin interface
+    ) -> HttpResponse:
+        """Redirect to the invitation: users choose their own passwords."""
+        portal.demand(self.has_add_permission(request))
+        return HttpResponseRedirect(reverse("admin:merchants_invitation_add"))
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
+        try:
+            return super().changeform_view(request, *args, **options)
+        except OnlyOwner as error:
+            messages.error(request, str(error))
+            return HttpResponseRedirect(request.path)
 
     def get_form(
         self, request: HttpRequest, obj: User | None = None, change: bool = False, **options: Any
@@ -105,30 +116,62 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Save the user with the chosen role and no other permissions."""
-        before = _described(User.objects.get(pk=obj.pk)) if change else ""
+        before = _described(User.objects.get(pk=obj.pk))
         with transaction.atomic():
             super().save_model(request, obj, form, change)
-            if not change or {"role", "merchant"} & set(form.changed_data):
+            if {"role", "merchant"} & set(form.changed_data):
                 assign_role(obj, form.cleaned_data["role"], form.cleaned_data["merchant"])
             self._note(request, obj, form, before)
 
     def _note(self, request: HttpRequest, user: User, form: Any, before: str) -> None:
-        after = _described(User.objects.get(pk=user.pk))
-        if not before:
-            audit.note(request, audit.What.USER_MADE, subject=user, detail=after)
-            return
+        user = User.objects.get(pk=user.pk)
+        after = _described(user)
         if after != before:
             audit.note(request, audit.What.ROLE_CHANGED, subject=user, detail=f"{before} → {after}")
         others = [name for name in form.changed_data if name not in ("role", "merchant")]
         if others:
             audit.note(request, audit.What.USER_CHANGED, subject=user, detail=", ".join(others))
 
-    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Set a user's password, which ends their sessions."""
-        response = super().user_change_password(request, id, form_url)
-        if request.method == "POST" and response.status_code == 302:
-            audit.note(request, audit.What.PASSWORD_CHANGED, subject=User.objects.get(pk=id))
-        return response
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: ARG002 - the admin interface
+        """Send the user a link to set a new password, or show it if e-mail isn't set up."""
+        user = self.get_object(request, id)
+        if user is None or not self.has_change_permission(request, user):
+            raise PermissionDenied
+        if not user.is_active or not user.is_staff:
+            messages.error(request, f"{user} is not active and can’t sign in.")
+            return HttpResponseRedirect(portal.change_url(user))
+        by_mail = bool(mail.is_configured() and user.email)
+        way = f"Sends {user.email} a link" if by_mail else "Shows a link"
+        if request.method != "POST":
+            return portal.confirmation(
+                request,
+                user,
+                self,
+                title=f"A new password for {user}",
+                explanation=(
+                    f"{way} that works once, within an hour. The user chooses the password there. The second "
+                    "factor stays. Verify who requests this first."
+                ),
+                button="Send the link" if by_mail else "Show the link",
+            )
+        audit.note(request, audit.What.RESET_REQUESTED, subject=user)
+        link = reset_link(user)
+        if by_mail:
+            try:
+                send_reset_link(user, link)
+            except OSError:
+                messages.error(request, "The e-mail could not be sent. Pass the link on yourself.")
+            else:
+                messages.success(request, f"The link was sent to {user.email}.")
+                return HttpResponseRedirect(portal.change_url(user))
+        return show_link(
+            request,
+            self,
+            title=f"A new password for {user}",
+            text="Send this link to the user. It works once, within an hour, and is shown only now.",
+            link=link,
+            back_url=portal.change_url(user),
+        )
 
     def reset_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
         user = self.get_object(request, str(user_id))
@@ -163,7 +206,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
     @admin.display(description="Role")
     def role_badge(self, user: User) -> str:
         role = role_of(user)
-        return portal.badge(_ROLE_WORDS.get(role, role), _ROLE_COLOURS)
+        return portal.badge(role_label(role) if role else "No role", ROLE_COLOURS)
 
     @admin.display(description="Merchant")
     def merchant_name(self, user: User) -> Merchant | str:
@@ -173,34 +216,6 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
     @admin.display(description="Two-factor", boolean=True)
     def second_factor(self, user: User) -> bool:
         return bool(getattr(user, "has_factor", False))
-
-
-@admin.register(AuditEntry)
-class AuditEntryAdmin(portal.ReadOnly, portal.ModelAdmin[AuditEntry]):
-    list_display = ("moment", "event", "actor", "subject", "detail", "address")
-    list_display_links = None
-    empty_value_display = ""
-    list_filter = ("what",)
-    search_fields = ("=actor", "=address", "subject")
-    search_help_text = "User name, IP address, or the object that was changed"
-    fields = readonly_fields = ("at", "what", "actor", "subject", "detail", "address")
-    ordering = ("-id",)
-    list_per_page = 50
-    show_full_result_count = False
-    paginator = portal.BoundedPaginator
-    show_facets = admin.ShowFacets.NEVER
-
-    def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
-        """Return the list class without a "show all" link."""
-        return portal.RecordList
-
-    @admin.display(description=in_zone("When"), ordering="id")
-    def moment(self, entry: AuditEntry) -> str:
-        return portal.moment(entry.at)
-
-    @admin.display(description="What", ordering="what")
-    def event(self, entry: AuditEntry) -> str:
-        return entry.get_what_display()
 
 
 def _described(user: User) -> str:

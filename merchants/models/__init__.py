@@ -2,7 +2,6 @@
 
 import uuid
 
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
@@ -20,6 +19,7 @@ from merchants.models.accounts import (
     SpentForm,
 )
 from merchants.models.idempotency_keys import IdempotencyKey
+from merchants.models.team import Invitation, StaffMembership
 
 __all__ = [
     "AllowedRecipient",
@@ -27,6 +27,7 @@ __all__ = [
     "AuditEntry",
     "Authenticator",
     "IdempotencyKey",
+    "Invitation",
     "Merchant",
     "Permission",
     "PortalPreferences",
@@ -151,37 +152,6 @@ class ApiKey(models.Model):
     @property
     def is_active(self) -> bool:
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
-
-
-class StaffMembership(models.Model):
-    """The role of staff who aren't operators: support for all merchants, or staff of one merchant.
-
-    Operators are Django's superusers and have no row. `merchants.staff.roles` defines each role's permissions.
-    """
-
-    class Role(models.TextChoices):
-        SUPPORT = "support", "Support"
-        MERCHANT = "merchant", "Merchant staff"
-
-    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="membership")
-    role = models.CharField(max_length=16, choices=Role.choices)
-    merchant = models.ForeignKey(
-        Merchant, on_delete=models.PROTECT, null=True, blank=True, related_name="staff"
-    )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    class Meta:
-        permissions = [("see_every_merchant", "Can see what every merchant owns")]
-        constraints = [
-            models.CheckConstraint(
-                condition=models.Q(role="support", merchant__isnull=True)
-                | models.Q(role="merchant", merchant__isnull=False),
-                name="staff_of_a_merchant_or_support",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.get_role_display()} of {self.merchant}" if self.merchant else self.get_role_display()
 
 
 def merchant_id(text: str) -> uuid.UUID | None:

@@ -90,7 +90,11 @@ class SignInAttempt(models.Model):
 
 
 class AuditEntry(models.Model):
-    """A security log entry: actor, action, time and IP address. Append-only, without secrets."""
+    """A security log entry: actor, action, time and IP address. Append-only, without secrets.
+
+    The owners of `merchant` see it. If the actor worked for the operator (`by_operator`), they see neither the name
+    nor the IP address.
+    """
 
     class What(models.TextChoices):
         SIGNED_IN = "signed_in", "Signed in"
@@ -107,9 +111,13 @@ class AuditEntry(models.Model):
         TWO_FACTOR_RESET = "two_factor_reset", "Second factor reset by an operator"
         RECOVERY_CODES_MADE = "recovery_codes_made", "New recovery codes"
         RECOVERY_CODE_USED = "recovery_code_used", "Recovery code used"
-        USER_MADE = "user_made", "User made"
+        USER_MADE = "user_made", "User created"
         USER_CHANGED = "user_changed", "User changed"
         ROLE_CHANGED = "role_changed", "Role changed"
+        MEMBER_INVITED = "member_invited", "Member invited"
+        INVITATION_ACCEPTED = "invitation_accepted", "Invitation accepted"
+        INVITATION_REVOKED = "invitation_revoked", "Invitation revoked"
+        MEMBER_REMOVED = "member_removed", "Member removed"
         KEY_ISSUED = "key_issued", "API key issued"
         KEY_ROTATED = "key_rotated", "API key rotated"
         KEY_REVOKED = "key_revoked", "API key revoked"
@@ -118,6 +126,10 @@ class AuditEntry(models.Model):
         MERCHANT_CHANGED = "merchant_changed", "Merchant changed"
         RECIPIENT_ALLOWED = "recipient_allowed", "Recipient allowed"
         RECIPIENT_DISALLOWED = "recipient_disallowed", "Recipient no longer allowed"
+        WEBHOOK_CHANGED = "webhook_changed", "Webhook endpoint changed"
+        WEBHOOK_TESTED = "webhook_tested", "Webhook endpoint tested"
+        SECRET_ROTATED = "secret_rotated", "Webhook secret rotated"
+        SECRET_REVEALED = "secret_revealed", "Webhook secret revealed"
         EXPORTED = "exported", "CSV exported"
         SWITCHED_OFF = "switched_off", "Kill switch: off"
         SWITCHED_ON = "switched_on", "Kill switch: on again"
@@ -128,10 +140,22 @@ class AuditEntry(models.Model):
     subject = models.CharField(max_length=200, blank=True, editable=False)
     detail = models.CharField(max_length=300, blank=True, editable=False)
     address = models.CharField(max_length=45, blank=True, editable=False, db_index=True)
+    merchant = models.ForeignKey(
+        "merchants.Merchant",
+        on_delete=models.PROTECT,
+        null=True,
+        editable=False,
+        related_name="+",
+        db_index=False,
+    )
+    by_operator = models.BooleanField(default=False, db_default=False, editable=False)
 
     class Meta:
         verbose_name = "security log entry"
-        verbose_name_plural = "security log entries"
+        verbose_name_plural = "security log"
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=("merchant", "-id"), name="log_of_a_merchant")
+        ]
         ordering: ClassVar[tuple[str, ...]] = ("-id",)
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm, SetPasswordForm
 from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
 from django.contrib.auth.views import (
     PasswordResetCompleteView,
     PasswordResetConfirmView,
@@ -20,8 +21,10 @@ from django.contrib.auth.views import (
 )
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.urls import URLPattern, path, reverse_lazy
+from django.urls import URLPattern, path, reverse, reverse_lazy
 from django.utils.decorators import method_decorator
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 from django.views.decorators.cache import never_cache
 
 from config import mail
@@ -74,6 +77,20 @@ def _send(recipient: str, subject: str, text: str) -> None:
         mail.send(recipient, subject, text)
     except OSError:
         logger.exception("a mail with a link to reset a password was not sent")
+
+
+def reset_link(user: User) -> str:
+    """Return a link that sets a new password for `user` once, within an hour."""
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    page = reverse("admin:password_reset_confirm", args=(uid, default_token_generator.make_token(user)))
+    return f"{settings.BASE_URL}{page}"
+
+
+def send_reset_link(user: User, link: str) -> None:
+    """Send a link that an operator requested. Raises OSError."""
+    context = {"user": user, "base_url": settings.BASE_URL, "link": link}
+    text = render_to_string("admin/password_link_email.txt", context)
+    mail.send(user.email, "Choose a new password for Quittance", text)
 
 
 class NewPasswordForm(_SetPasswordForm):

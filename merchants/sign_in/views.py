@@ -1,6 +1,7 @@
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, RedirectURLMixin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -177,8 +178,5 @@ def _request(form: Any) -> HttpRequest:
     return request
 
 
-def _known(name: str) -> str:
-    from django.contrib.auth.models import User
-
-    user = User.objects.filter(username=name).first()
-    return user.get_username() if user else "an unknown name"
+def _known(name: str) -> User | str:
+    return User.objects.filter(username=name).first() or "an unknown name"

@@ -8,8 +8,8 @@ from django.db.models.signals import post_save
 from django.http import HttpRequest
 
 from config.api.limits.client_address import client_address
-from merchants.models import AuditEntry
-from merchants.staff.roles import Account
+from merchants.models import AuditEntry, Merchant
+from merchants.staff.roles import Account, membership_of
 
 What = AuditEntry.What
 
@@ -21,18 +21,38 @@ def note(
     actor: Account | None = None,
     subject: object = "",
     detail: str = "",
+    merchant: Merchant | None = None,
 ) -> None:
-    """Write one entry. The default actor is the request's user, or the command line without a request."""
+    """Write one entry. The default actor is the request's user, or the command line without a request.
+
+    The owners of `merchant` see the entry; by default the merchant of the subject, else of the actor.
+    """
     if actor is None and request is not None:
         actor = request.user
-    name = actor.get_username() if actor is not None and not actor.is_anonymous else ""
+    is_known = actor is not None and not actor.is_anonymous
+    actors_merchant = _merchant_of(actor)
     AuditEntry.objects.create(
         what=what,
-        actor=name if request is not None else "command line",
+        actor=(actor.get_username() if actor is not None and is_known else "")
+        if request is not None
+        else "command line",
         subject=str(subject)[:200],
         detail=detail[:300],
         address=str(client_address(request) or "") if request is not None else "",
+        merchant=merchant or _merchant_of(subject) or actors_merchant,
+        by_operator=request is None or (is_known and actors_merchant is None),
     )
+
+
+def _merchant_of(thing: object) -> Merchant | None:
+    """Return the merchant of an account or of a merchant's object, if it has one."""
+    if isinstance(thing, Merchant):
+        return thing
+    if isinstance(thing, Account):
+        membership = membership_of(thing)
+        return membership.merchant if membership is not None else None
+    merchant = getattr(thing, "merchant", None)
+    return merchant if isinstance(merchant, Merchant) else None
 
 
 @contextmanager
@@ -44,7 +64,7 @@ def of_saved_users(what: str, *, detail: str = "") -> Iterator[None]:
     """
 
     def record(instance: User, **_: object) -> None:
-        note(None, what, subject=instance.get_username(), detail=detail)
+        note(None, what, subject=instance, detail=detail)
 
     post_save.connect(record, sender=User)
     try:

@@ -1,9 +1,10 @@
-"""Portal roles: operators, support for all merchants, and staff of one merchant.
+"""Portal roles: operators, support for all merchants, and the members of a merchant.
 
 An operator is a superuser. The other roles are rows of StaffMembership. This code defines their permissions, so a
 role means the same in every deployment and needs no migration.
 """
 
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.contrib.auth.backends import ModelBackend
@@ -14,47 +15,79 @@ from django.db.models import Model, QuerySet
 
 from merchants.models import Merchant, StaffMembership
 
+Role = StaffMembership.Role
+
 SEE_EVERY_MERCHANT = "merchants.see_every_merchant"
+MANAGE_TEAM = "merchants.manage_team"
+EXPORT = "payments.export_payment"
 OPERATOR = "operator"
 
-_MERCHANTS_BUSINESS = frozenset(
-    {
-        "merchants.view_merchant",
-        "merchants.view_apikey",
-        "payments.view_paymentrequest",
-        "payments.view_payment",
-        "payments.view_refund",
-        "payments.view_consumedtransfer",
-        "payments.view_transition",
-        "webhooks.view_endpoint",
-        "webhooks.view_event",
-        "webhooks.view_delivery",
-    }
+MEMBER_ROLES = (Role.OWNER, Role.DEVELOPER, Role.FINANCE, Role.VIEWER)
+"""The roles in a merchant's team."""
+
+
+@dataclass(frozen=True)
+class Right:
+    """A line of the permission table: the permissions that some roles have."""
+
+    label: str
+    permissions: frozenset[str]
+    roles: frozenset[str]
+
+
+def _right(label: str, permissions: str, *roles: str) -> Right:
+    return Right(label, frozenset(permissions.split()), frozenset(roles))
+
+
+RIGHTS = (
+    _right(
+        "See payment requests, payments, refunds, the webhook endpoint, events and deliveries",
+        "merchants.view_merchant payments.view_paymentrequest payments.view_payment payments.view_refund "
+        "payments.view_consumedtransfer payments.view_transition webhooks.view_endpoint webhooks.view_event "
+        "webhooks.view_delivery chains.view_token",
+        Role.SUPPORT,
+        *MEMBER_ROLES,
+    ),
+    _right(
+        "See every merchant, and the state of chains", f"{SEE_EVERY_MERCHANT} chains.view_chain", Role.SUPPORT
+    ),
+    _right("Export CSV", EXPORT, Role.SUPPORT, Role.OWNER, Role.FINANCE),
+    _right("Retry and check payments", "payments.retry_payment", Role.SUPPORT, Role.OWNER, Role.FINANCE),
+    _right(
+        "Cancel payment requests and accept payments",
+        "payments.cancel_paymentrequest payments.accept_payment",
+        Role.OWNER,
+        Role.FINANCE,
+    ),
+    _right(
+        "Create and cancel refunds, and change their address",
+        "payments.refund_paymentrequest payments.cancel_refund",
+        Role.OWNER,
+        Role.FINANCE,
+    ),
+    _right("See API keys", "merchants.view_apikey", Role.SUPPORT, Role.OWNER, Role.DEVELOPER),
+    _right(
+        "Issue, change, rotate and revoke API keys",
+        "merchants.add_apikey merchants.change_apikey",
+        Role.OWNER,
+        Role.DEVELOPER,
+    ),
+    _right("Resend webhooks", "webhooks.resend_delivery", Role.SUPPORT, Role.OWNER, Role.DEVELOPER),
+    _right("Change the allowed recipients", "merchants.change_allowed_recipients", Role.OWNER),
+    _right(
+        "See and change the team",
+        f"merchants.view_staffmembership merchants.view_invitation merchants.add_invitation {MANAGE_TEAM}",
+        Role.OWNER,
+    ),
+    _right("See the security log", "merchants.view_auditentry", Role.OWNER),
 )
-_CATALOGUE = frozenset({"chains.view_chain", "chains.view_token"})
+"""The permission table, as `docs/team.md` shows it. Operators may do everything. Permissions that Django doesn't make
+by itself are names of actions, such as `payments.accept_payment`."""
 
 ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
-    StaffMembership.Role.SUPPORT: _MERCHANTS_BUSINESS
-    | _CATALOGUE
-    | {SEE_EVERY_MERCHANT, "payments.retry_payment", "webhooks.resend_delivery"},
-    StaffMembership.Role.MERCHANT: _MERCHANTS_BUSINESS
-    | {
-        "chains.view_token",
-        "merchants.add_apikey",
-        "merchants.change_apikey",
-        "merchants.change_allowed_recipients",
-        "payments.cancel_paymentrequest",
-        "payments.refund_paymentrequest",
-        "payments.cancel_refund",
-        "payments.retry_payment",
-        "payments.accept_payment",
-        "webhooks.resend_delivery",
-    },
+    role: frozenset().union(*(right.permissions for right in RIGHTS if role in right.roles))
+    for role in Role.values
 }
-"""What each role may do; operators may do everything. Permissions that Django does not make by itself are names of
-actions: `merchants.change_allowed_recipients`, `payments.cancel_paymentrequest`,
-`payments.refund_paymentrequest`, `payments.cancel_refund`, `payments.retry_payment`,
-`payments.accept_payment`, `webhooks.resend_delivery`."""
 
 Account = AbstractBaseUser | AnonymousUser
 _Row = TypeVar("_Row", bound=Model)
@@ -106,28 +139,62 @@ def visible_to(user: Account, rows: QuerySet[_Row], path: str) -> QuerySet[_Row]
 
 
 def role_of(user: User) -> str:
-    """Return `operator`, `support`, `merchant` or an empty string."""
+    """Return `operator`, a `StaffMembership.Role` or an empty string."""
     membership = membership_of(user)
     if membership is not None:
         return membership.role
     return OPERATOR if user.is_superuser else ""
 
 
-def assign_role(user: User, role: str, merchant: Merchant | None = None) -> None:
-    """Make this saved user an operator, support, or staff of `merchant`, and remove other roles.
+class OnlyOwner(ValueError):
+    """The change would leave the merchant without an owner who can sign in."""
 
-    Raises ValueError for an unknown role, for merchant staff without a merchant, and for other roles with one.
+
+def lock_team(merchant: Merchant) -> None:
+    """Lock the merchant's team against other changes until the transaction ends."""
+    Merchant.objects.select_for_update(no_key=True).get(pk=merchant.pk)
+
+
+def require_other_owner(membership: StaffMembership) -> None:
+    """Raise OnlyOwner if no other active owner would remain without this member. Call with the team locked."""
+    others = StaffMembership.objects.filter(
+        merchant=membership.merchant, role=Role.OWNER, user__is_active=True
+    ).exclude(pk=membership.pk)
+    if membership.role == Role.OWNER and not others.exists():
+        raise OnlyOwner(
+            f"{membership.user} is the only owner of {membership.merchant}. Add another owner first."
+        )
+
+
+def assign_role(user: User, role: str, merchant: Merchant | None = None) -> None:
+    """Make this saved user an operator, support, or a member of `merchant`, and remove other roles.
+
+    Raises OnlyOwner, and ValueError for an unknown role, for a member's role without a merchant, and for other roles
+    with one.
     """
-    if role not in (OPERATOR, *StaffMembership.Role.values):
+    if role not in (OPERATOR, *Role.values):
         raise ValueError(f"there is no role {role!r}")
-    if (merchant is not None) != (role == StaffMembership.Role.MERCHANT):
-        raise ValueError("the merchant role needs a merchant; other roles can't have one")
+    if (merchant is not None) != (role in MEMBER_ROLES):
+        raise ValueError("a member's role needs a merchant; other roles can't have one")
     with transaction.atomic():
+        leave_owner_behind(user, role, merchant)
         user.groups.clear()
         user.user_permissions.clear()
         user.is_staff, user.is_superuser = True, role == OPERATOR
         user.save(update_fields=("is_staff", "is_superuser"))
-        StaffMembership.objects.filter(user=user).delete()
-        if role != OPERATOR:
-            StaffMembership.objects.create(user=user, role=role, merchant=merchant)
+        if role == OPERATOR:
+            StaffMembership.objects.filter(user=user).delete()
+        else:
+            StaffMembership.objects.update_or_create(user=user, defaults={"role": role, "merchant": merchant})
     user.refresh_from_db()
+
+
+def leave_owner_behind(user: User, role: str, merchant: Merchant | None) -> None:
+    """Lock the user's present team, and raise OnlyOwner if its only owner would get another role."""
+    present = StaffMembership.objects.filter(user=user).select_related("user", "merchant").first()
+    if present is None or present.merchant is None:
+        return
+    lock_team(present.merchant)
+    present.refresh_from_db()
+    if (role, merchant) != (Role.OWNER, present.merchant):
+        require_other_owner(present)

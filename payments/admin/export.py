@@ -29,6 +29,7 @@ from config.api.limits.waiting import Busy, hold
 from config.api.serializers import one_line
 from merchants.models import AuditEntry
 from merchants.staff import audit
+from merchants.staff.roles import EXPORT
 
 if TYPE_CHECKING:
     _AdminClass = portal.ModelAdmin[Any]
@@ -126,11 +127,13 @@ class CsvExport(_AdminClass):
         meta = self.model._meta
         address = reverse(f"admin:{meta.app_label}_{meta.model_name}_export")
         query = request.GET.urlencode()
-        context = {"export_url": f"{address}?{query}" if query else address, **(extra_context or {})}
+        export_url = f"{address}?{query}" if query else address
+        may_export = request.user.has_perm(EXPORT)
+        context = {"export_url": export_url if may_export else "", **(extra_context or {})}
         return super().changelist_view(request, context)
 
     def export_view(self, request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
-        portal.demand(self.has_view_permission(request))
+        portal.demand(self.has_view_permission(request) and request.user.has_perm(EXPORT))
         meta = self.model._meta
         try:
             rows = self.get_changelist_instance(request).get_queryset(request)

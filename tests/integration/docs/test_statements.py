@@ -193,6 +193,7 @@ def test_the_commands_that_the_page_names_are_in_the_security_log(
         "create_api_key": ("Shop",),
         "set_merchant": ("Shop", "--references", "off"),
         "switch": ("off", "swaps"),
+        "add_member": ("Shop", "anna@shop.example", "--role", "owner"),
         "reset_two_factor": ("root",),
     }
     assert set(re.findall(r"\w+(?=`)", named)) == calls.keys()

@@ -8,28 +8,12 @@ from django.test import Client
 
 from merchants.models import AllowedRecipient, AuditEntry, Authenticator, Merchant
 from merchants.staff.roles import assign_role
-from tests.support.portal.phone import PASSWORD, Phone, enrolled
+from tests.support.portal.phone import PASSWORD, enrolled
+from tests.support.portal.staff import Staff
 
 WALLET = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 SECOND = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 SOLANA_WALLET = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
-
-
-class Staff:
-    """A member of staff with a phone, signed in by it; `role` is that of merchants.staff.roles."""
-
-    def __init__(self, name: str, role: str, merchant: Merchant | None = None) -> None:
-        self.user = User.objects.create_user(name, password=PASSWORD)
-        assign_role(self.user, role, merchant)
-        self.phone: Phone = enrolled(self.user)[0]
-        self.client = Client()
-        self.client.post("/admin/login/", {"username": name, "password": PASSWORD})
-        self.used = self.phone.code()
-        self.client.post("/admin/sign-in/code/", {"code": self.used})
-
-    def code(self) -> str:
-        """Return a code that was not used yet."""
-        return self.phone.code(steps=1)
 
 
 @pytest.fixture

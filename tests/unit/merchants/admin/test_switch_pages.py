@@ -5,7 +5,7 @@ from django.test import Client
 
 from chains.models import Switch
 from merchants.models import AuditEntry, Merchant
-from tests.unit.merchants.admin.test_recipient_pages import Staff
+from tests.support.portal.staff import Staff
 
 LIST, OFF = "/admin/chains/switch/", "/admin/chains/switch/add/"
 ON = "/admin/chains/switch/swaps/change/"

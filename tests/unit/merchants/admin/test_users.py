@@ -1,11 +1,13 @@
-"""Operators make users by choosing a role; each change is logged, and users keep their own role."""
+"""Operators invite users and change their roles; each change is logged, and users keep their own role."""
 
 import getpass
+import re
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.core import mail
 from django.core.management import CommandError, call_command
 from django.test import Client
 
@@ -14,19 +16,6 @@ from merchants.staff.roles import assign_role, merchant_of, role_of
 from tests.support.portal.phone import PASSWORD
 
 ADD = "/admin/auth/user/add/"
-
-
-def new_user(**different: Any) -> dict[str, Any]:
-    filled = {
-        "username": "mel",
-        "email": "mel@example.com",
-        "usable_password": "true",
-        "password1": PASSWORD,
-        "password2": PASSWORD,
-        "role": "support",
-        "merchant": "",
-    }
-    return {**filled, **different}
 
 
 def user_form(user: User, **different: Any) -> dict[str, Any]:
@@ -38,41 +27,61 @@ def mel() -> User:
     return User.objects.get(username="mel")
 
 
-def test_each_role_is_one_choice(admin_client: Client, merchant: Merchant) -> None:
-    for role, whose in (("operator", ""), ("support", ""), ("merchant", str(merchant.pk))):
-        answer = admin_client.post(ADD, new_user(username=role, role=role, merchant=whose))
-        assert answer.status_code == 302, answer.context["errors"]
-        user = User.objects.get(username=role)
-        assert (role_of(user), user.is_staff, user.is_superuser) == (role, True, role == "operator")
-        assert merchant_of(user) == (merchant if whose else None)
-    made = AuditEntry.objects.filter(what="user_made").order_by("id")
-    assert [(line.actor, line.subject, line.detail) for line in made] == [
-        ("admin", "operator", "operator"),
-        ("admin", "support", "Support"),
-        ("admin", "merchant", "Merchant staff of Alice's Bakery"),
-    ]
+@pytest.fixture
+def support(db: None) -> User:
+    user = User.objects.create_user("mel", "mel@example.com", PASSWORD)
+    assign_role(user, "support")
+    return user
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"role": ""},
-        {"role": "merchant", "merchant": ""},
-        {"role": "merchant", "merchant": "01890000-0000-7000-8000-000000000000"},
-    ],
-)
-def test_invalid_form_creates_no_user(
-    admin_client: Client, merchant: Merchant, wrong: dict[str, Any]
-) -> None:
-    assert admin_client.post(ADD, new_user(**wrong)).status_code == 200
+def test_operators_invite_instead_of_typing_a_password(admin_client: Client) -> None:
+    assert admin_client.get(ADD)["Location"] == "/admin/merchants/invitation/add/"
+    form = {"username": "mel", "password1": PASSWORD, "password2": PASSWORD, "role": "support"}
+    assert admin_client.post(ADD, form)["Location"] == "/admin/merchants/invitation/add/"
     assert User.objects.count() == 1
+
+
+@pytest.mark.parametrize("wrong", ["", "01890000-0000-7000-8000-000000000000", "x"])
+def test_members_role_needs_a_merchant(admin_client: Client, support: User, wrong: str) -> None:
+    form = user_form(support, role="finance", merchant=wrong)
+    assert admin_client.post(f"/admin/auth/user/{support.pk}/change/", form).status_code == 200
+    assert role_of(mel()) == "support"
     assert not AuditEntry.objects.exists()
 
 
+def test_password_link_is_mailed_and_works_once(admin_client: Client, support: User) -> None:
+    page = f"/admin/auth/user/{support.pk}/password/"
+    assert "mel@example.com" in admin_client.get(page).content.decode()
+    assert mail.outbox == []
+    form = {"password1": "typed by an operator", "password2": "typed by an operator"}
+    assert admin_client.post(page, form).status_code == 302
+    assert mel().check_password(PASSWORD)
+    found = re.search(r"(/admin/password-reset/\S+/)", str(mail.outbox[0].body))
+    assert found
+    theirs = Client()
+    chosen = theirs.get(found[1], follow=True).request["PATH_INFO"]
+    new = "another horse, another staple"
+    assert theirs.post(chosen, {"new_password1": new, "new_password2": new}).status_code == 302
+    assert mel().check_password(new)
+    assert "This link doesn’t work" in Client().get(found[1], follow=True).content.decode()
+    assert [*AuditEntry.objects.order_by("id").values_list("what", "actor", "subject")] == [
+        ("reset_requested", "admin", "mel"),
+        ("password_reset", "", "mel"),
+    ]
+
+
+def test_password_link_is_shown_without_mail(admin_client: Client, support: User) -> None:
+    User.objects.update(email="")
+    answer = admin_client.post(f"/admin/auth/user/{support.pk}/password/")
+    assert "/admin/password-reset/" in answer.content.decode()
+    assert "no-store" in answer["Cache-Control"]
+    User.objects.filter(pk=support.pk).update(is_active=False)
+    assert admin_client.post(f"/admin/auth/user/{support.pk}/password/").status_code == 302
+
+
 def test_a_changed_role_takes_effect_at_once_and_is_written_down(
-    admin_client: Client, merchant: Merchant
+    admin_client: Client, merchant: Merchant, support: User
 ) -> None:
-    admin_client.post(ADD, new_user())
     theirs = Client()
     theirs.force_login(mel())
     assert theirs.get("/admin/chains/chain/").status_code == 200
@@ -84,9 +93,11 @@ def test_a_changed_role_takes_effect_at_once_and_is_written_down(
     assert (line.actor, line.subject, line.detail, line.address) == (
         "admin",
         "mel",
-        "Support → Merchant staff of Alice's Bakery",
+        "Support → Owner of Alice's Bakery",
         "127.0.0.1",
     )
+    other = User.objects.create_user("second")
+    assign_role(other, "merchant", merchant)
     admin_client.post(change, user_form(mel(), role="support", merchant=str(merchant.pk)))
     assert merchant_of(mel()) is None, "support belongs to no merchant, whatever the form says"
 
@@ -115,8 +126,7 @@ def test_users_keep_their_own_role_and_activity(admin_client: Client, admin_user
     assert admin_client.post(change, user_form(admin_user, first_name="Ada")).status_code == 302
 
 
-def test_users_are_switched_off_and_not_deleted(admin_client: Client) -> None:
-    admin_client.post(ADD, new_user())
+def test_users_are_switched_off_and_not_deleted(admin_client: Client, support: User) -> None:
     assert admin_client.post(f"/admin/auth/user/{mel().pk}/delete/", {"post": "yes"}).status_code == 403
     form = user_form(mel(), email="mel@example.com")
     del form["is_active"]

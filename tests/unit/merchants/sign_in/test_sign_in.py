@@ -166,7 +166,7 @@ def test_a_session_ends_when_it_was_idle_or_lived_too_long(
         assert is_in(client) is stays
 
 
-def test_a_new_password_ends_the_other_sessions(client: Client, olga: User, admin_client: Client) -> None:
+def test_a_new_password_ends_the_other_sessions(client: Client, olga: User) -> None:
     other = Client()
     for one in (client, other):
         sign_in(one)
@@ -176,12 +176,8 @@ def test_a_new_password_ends_the_other_sessions(client: Client, olga: User, admi
     )
     assert is_in(client)
     assert not is_in(other)
-    third = "yet another staple of them"
-    form = {"usable_password": "true", "password1": third, "password2": third}
-    assert admin_client.post(f"/admin/auth/user/{olga.pk}/password/", form).status_code == 302
-    assert not is_in(client)
-    changes = AuditEntry.objects.filter(what="password_changed").order_by("id")
-    assert [(line.actor, line.subject) for line in changes] == [("olga", "olga"), ("admin", "olga")]
+    change = AuditEntry.objects.get(what="password_changed")
+    assert (change.actor, change.subject) == ("olga", "olga")
 
 
 def test_a_user_who_is_switched_off_is_out(client: Client, olga: User) -> None:

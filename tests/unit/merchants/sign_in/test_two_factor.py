@@ -49,8 +49,10 @@ def test_in_production_a_password_leads_to_the_set_up_and_no_further(
     assert sign_in(client, olga)["Location"] == SET_UP
     for pattern in site.get_urls():
         address = "/admin/" + re.sub(r"<[^>]+>", "1", str(pattern.pattern)).lstrip("^")
-        # A forgotten password is reset before sign-in, and shows nothing of the portal (test_password_reset).
-        if address in (SET_UP, LOGIN, "/admin/logout/") or address.startswith("/admin/password-reset/"):
+        # Before sign-in, a forgotten password is reset and an invitation is accepted. Both show nothing of the portal
+        # (test_password_reset, test_invitations).
+        before_sign_in = ("/admin/password-reset/", "/admin/invitation/")
+        if address in (SET_UP, LOGIN, "/admin/logout/") or address.startswith(before_sign_in):
             continue
         assert client.get(address).status_code in (302, 404), address
     for address in (

@@ -9,20 +9,20 @@ from django.db.models import Model
 from django.utils import timezone
 
 from chains.models import Chain, Switch, Token
-from merchants.models import AuditEntry, Merchant
+from merchants.models import AuditEntry, Invitation, Merchant
 from merchants.services import issue_key
-from merchants.staff.roles import assign_role
+from merchants.staff.roles import MEMBER_ROLES, OPERATOR, Role, assign_role
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
 from payments.requests.creation import NewRequest, create_request
 from tests.support.payments.rows import new_payment
 from webhooks.models import Delivery, Endpoint, Event
 
-ROLES = ("operator", "support", "merchant", "nobody", "stranger")
+ROLES = (OPERATOR, *Role.values, "nobody", "stranger")
 
 
 @dataclass(frozen=True)
 class Estate:
-    """A merchant, what it owns, by model, and its own member of staff."""
+    """A merchant, what it owns, by model, and its owner."""
 
     merchant: Merchant
     owned: dict[type[Model], Any]
@@ -43,6 +43,8 @@ class Estate:
             self.owned[Event].pk,
             self.owned[Delivery].pk,
             self.owned[Endpoint].url,
+            self.owned[Invitation].email,
+            self.staff.email,
         }
 
 
@@ -91,9 +93,18 @@ def furnish(name: str, coin: Token, digit: str) -> Estate:
         status="failed",
         finished_at=timezone.now(),
     )
-    staff = User.objects.create_user(f"staff of {name}")
-    assign_role(staff, "merchant", merchant)
+    staff = User.objects.create_user(f"staff of {name}", f"owner@{digit}.example")
+    assign_role(staff, Role.OWNER, merchant)
+    invitation = Invitation.objects.create(
+        merchant=merchant,
+        email=f"invited@{digit}.example",
+        role=Role.VIEWER,
+        digest=digit.encode(),
+        expires_at=timezone.now() + timedelta(days=7),
+    )
+    entry = AuditEntry.objects.create(what="signed_in", merchant=merchant, actor=staff.username)
     rows = [merchant, key, request, payment, transfer, Transition.objects.filter(request=request).first()]
+    rows += [staff.membership, invitation, entry]
     return Estate(
         merchant=merchant,
         owned={type(row): row for row in (*rows, refund, endpoint, event, delivery)},  # type: ignore[misc]
@@ -102,14 +113,14 @@ def furnish(name: str, coin: Token, digit: str) -> Estate:
 
 
 def user_with(role: str, estate: Estate) -> User | None:
-    """Return somebody with this role; `merchant` is the estate's own staff, `nobody` has none, None is a stranger."""
-    if role == "merchant":
+    """Return a user with this role, in the estate's team if it is a member's; None for a stranger."""
+    if role == Role.OWNER:
         return estate.staff
     if role == "stranger":
         return None
     user = User.objects.create_user(role, is_staff=True)
     if role != "nobody":
-        assign_role(user, role)
+        assign_role(user, role, estate.merchant if role in MEMBER_ROLES else None)
     return user
 
 
@@ -119,7 +130,6 @@ def global_rows() -> dict[type[Model], Any]:
         Chain.objects.get(),
         Token.objects.get(),
         User.objects.first(),
-        AuditEntry.objects.create(what="signed_in"),
         Switch.objects.get_or_create(name="swaps", defaults={"actor": "olga", "reason": "an incident"})[0],
     )
     return {type(row): row for row in rows}  # type: ignore[misc]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.admin import site
 from django.contrib.admin.utils import quote
 from django.contrib.auth.models import User
@@ -13,20 +14,26 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
 
 from merchants.models import Merchant, StaffMembership
-from merchants.staff.roles import assign_role, merchant_of
+from merchants.staff.roles import MEMBER_ROLES, OPERATOR, RIGHTS, Role, assign_role, merchant_of
 from merchants.staff.scope import MerchantScoped
 from tests.unit.merchants.staff.estate import ROLES, Estate, furnish, global_rows, token, user_with
 
-OPERATOR, SUPPORT, MERCHANT, NOBODY = "operator", "support", "merchant", "nobody"
-EVERYBODY = {OPERATOR, SUPPORT, MERCHANT, NOBODY}
-READERS = {OPERATOR, SUPPORT, MERCHANT}
+NOBODY = "nobody"
+SUPPORT, OWNER, DEVELOPER, FINANCE, VIEWER = Role.values
+READERS = {OPERATOR, *Role.values}
+EVERYBODY = {*READERS, NOBODY}
 STAFF = {OPERATOR, SUPPORT}
+OWNERS = {OPERATOR, OWNER}
+TECHNICAL = {OPERATOR, OWNER, DEVELOPER}
+FINANCIAL = {OPERATOR, OWNER, FINANCE}
 
 # Who may look at a model's rows, who makes one; nothing is deleted by anybody.
 MODELS: dict[str, tuple[set[str], set[str]]] = {
     "merchants_merchant": (READERS, {OPERATOR}),
-    "merchants_apikey": (READERS, {OPERATOR, MERCHANT}),
-    "merchants_auditentry": ({OPERATOR}, set()),
+    "merchants_apikey": ({*TECHNICAL, SUPPORT}, TECHNICAL),
+    "merchants_auditentry": (OWNERS, set()),
+    "merchants_invitation": (OWNERS, OWNERS),
+    "merchants_staffmembership": (OWNERS, set()),
     "auth_user": ({OPERATOR}, {OPERATOR}),
     "chains_chain": (STAFF, set()),
     "chains_token": (READERS, set()),
@@ -42,23 +49,26 @@ MODELS: dict[str, tuple[set[str], set[str]]] = {
 }
 # Pages of what can be done, and of the site itself.
 PAGES: dict[str, set[str]] = {
-    "merchants_apikey_rotate": {OPERATOR, MERCHANT},
-    "merchants_apikey_revoke": {OPERATOR, MERCHANT},
-    "merchants_merchant_allow_recipient": {OPERATOR, MERCHANT},
-    "merchants_merchant_disallow_recipient": {OPERATOR, MERCHANT},
+    "merchants_apikey_rotate": TECHNICAL,
+    "merchants_apikey_revoke": TECHNICAL,
+    "merchants_merchant_allow_recipient": OWNERS,
+    "merchants_merchant_disallow_recipient": OWNERS,
+    "merchants_staffmembership_role": OWNERS,
+    "merchants_staffmembership_remove": OWNERS,
+    "merchants_invitation_revoke": OWNERS,
     "auth_user_password_change": {OPERATOR},
     "auth_user_reset_two_factor": {OPERATOR},
-    "payments_paymentrequest_cancel": {OPERATOR, MERCHANT},
-    "payments_paymentrequest_refund": {OPERATOR, MERCHANT},
-    "payments_paymentrequest_refund-excess": {OPERATOR, MERCHANT},
-    "payments_refund_cancel": {OPERATOR, MERCHANT},
-    "payments_refund_address": {OPERATOR, MERCHANT},
-    "payments_paymentrequest_export": READERS,
-    "payments_payment_retry": READERS,
-    "payments_payment_look": READERS,
-    "payments_payment_accept": {OPERATOR, MERCHANT},
-    "payments_payment_export": READERS,
-    "webhooks_delivery_resend": READERS,
+    "payments_paymentrequest_cancel": FINANCIAL,
+    "payments_paymentrequest_refund": FINANCIAL,
+    "payments_paymentrequest_refund-excess": FINANCIAL,
+    "payments_refund_cancel": FINANCIAL,
+    "payments_refund_address": FINANCIAL,
+    "payments_paymentrequest_export": {*FINANCIAL, SUPPORT},
+    "payments_payment_retry": {*FINANCIAL, SUPPORT},
+    "payments_payment_look": {*FINANCIAL, SUPPORT},
+    "payments_payment_accept": FINANCIAL,
+    "payments_payment_export": {*FINANCIAL, SUPPORT},
+    "webhooks_delivery_resend": {*TECHNICAL, SUPPORT},
     "password_change": EVERYBODY,
     "password_change_done": EVERYBODY,
     "search": EVERYBODY,
@@ -67,8 +77,8 @@ PAGES: dict[str, set[str]] = {
     "time_zone": EVERYBODY,
 }
 # Covered by other tests: the first page and lists of apps (below), signing in and out (test_sign_in and
-# test_two_factor), resetting a password, which is open to all (test_password_reset), choices (test_roles_apart), and
-# what only redirects.
+# test_two_factor), resetting a password and accepting an invitation, which are open to all (test_password_reset,
+# test_invitations), choices (test_roles_apart), and what only redirects.
 ELSEWHERE = {
     "index",
     "app_list",
@@ -81,6 +91,7 @@ ELSEWHERE = {
     "password_reset_done",
     "password_reset_confirm",
     "password_reset_complete",
+    "invitation",
 }
 
 
@@ -144,7 +155,7 @@ def test_each_page_opens_to_its_roles_alone(estate: Estate, role: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("role", ["support", "merchant", "nobody"])
+@pytest.mark.parametrize("role", [*Role.values, NOBODY])
 def test_what_a_role_may_only_look_at_it_can_not_post_to(estate: Estate, role: str) -> None:
     client = Client()
     user = user_with(role, estate)
@@ -172,7 +183,7 @@ def everything() -> list[Any]:
     return [[*table.objects.order_by("pk").values()] for table in tables if table.__name__ != "AuditEntry"]
 
 
-@pytest.mark.parametrize("role", ["operator", "support", "merchant"])
+@pytest.mark.parametrize("role", [OPERATOR, *Role.values])
 def test_the_first_page_and_the_side_bar_offer_what_opens(estate: Estate, role: str) -> None:
     client = Client()
     user = user_with(role, estate)
@@ -201,7 +212,7 @@ def test_without_a_role_one_sees_nobodys_data(estate: Estate) -> None:
 
 def test_every_page_keeps_merchants_apart_or_is_known_to_show_none() -> None:
     """A new page either has the base that scopes it, or is added here on purpose."""
-    known = {"chains.chain", "chains.token", "chains.switch", "auth.user", "merchants.auditentry"}
+    known = {"chains.chain", "chains.token", "chains.switch", "auth.user"}
     unscoped = {
         model._meta.label_lower
         for model, page in site._registry.items()
@@ -215,10 +226,15 @@ def test_every_page_keeps_merchants_apart_or_is_known_to_show_none() -> None:
 
 def test_the_database_refuses_a_role_that_makes_no_sense(estate: Estate) -> None:
     user = User.objects.create_user("eve")
-    for wrong in ({"role": "support", "merchant": estate.merchant}, {"role": "merchant", "merchant": None}):
+    for wrong in (
+        {"role": SUPPORT, "merchant": estate.merchant},
+        {"role": OWNER, "merchant": None},
+        {"role": VIEWER, "merchant": None},
+        {"role": "king", "merchant": estate.merchant},
+    ):
         with pytest.raises(IntegrityError), transaction.atomic():
             StaffMembership.objects.create(user=user, **wrong)
-    for role, merchant in (("support", estate.merchant), ("merchant", None), ("king", None)):
+    for role, merchant in ((SUPPORT, estate.merchant), (OWNER, None), ("king", None)):
         with pytest.raises(ValueError, match="role|merchant"):
             assign_role(user, role, merchant)
     assert not StaffMembership.objects.filter(user=user).exists()
@@ -227,11 +243,11 @@ def test_the_database_refuses_a_role_that_makes_no_sense(estate: Estate) -> None
 def test_a_role_replaces_all_rights_one_had(estate: Estate) -> None:
     user = User.objects.create_superuser("olga")
     assert merchant_of(user) is None
-    assign_role(user, "merchant", estate.merchant)
+    assign_role(user, OWNER, estate.merchant)
     user = User.objects.get(pk=user.pk)
     assert merchant_of(user) == estate.merchant
     assert not user.is_superuser
-    assert not user.has_perm("merchants.change_merchant")
+    assert not user.has_perm("merchants.add_merchant")
     assign_role(user, "support")
     assert merchant_of(User.objects.get(pk=user.pk)) is None
 
@@ -253,3 +269,14 @@ def test_no_page_has_a_script_or_a_handler_in_its_text(estate: Estate) -> None:
             policy = page.headers["Content-Security-Policy"]
             assert "default-src 'none'; script-src 'self' 'unsafe-eval'; " in policy, address
             assert policy.endswith("form-action 'self'; frame-ancestors 'none'"), address
+
+
+def test_docs_show_the_permission_table_of_the_code() -> None:
+    columns = [Role.SUPPORT, *MEMBER_ROLES]
+    head = "| | operator | " + " | ".join(role.label.lower() for role in columns) + " |"
+    lines = [head, "|---" * (len(columns) + 2) + "|"]
+    for right in RIGHTS:
+        cells = ["yes" if role in right.roles else "" for role in columns]
+        lines.append(f"| {right.label} | yes | " + " | ".join(cells) + " |")
+    page = (settings.BASE_DIR / "docs/team.md").read_text()
+    assert re.sub(r" +", " ", "\n".join(lines)) in re.sub(r" +", " ", page)

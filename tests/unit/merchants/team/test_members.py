@@ -1,0 +1,220 @@
+"""Owners change roles and remove members; each change takes effect at once, and an owner always remains."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.test import RequestFactory
+
+from merchants.models import AuditEntry, Merchant, StaffMembership
+from merchants.staff.roles import OnlyOwner, Role, assign_role, role_of
+from merchants.team.members import change_role, remove_member
+from tests.support.portal.staff import Staff
+from tests.threads import at_once
+
+TEAM = "/admin/merchants/staffmembership/"
+
+
+@pytest.fixture
+def olga(merchant: Merchant) -> Staff:
+    return Staff("olga", "merchant", merchant)
+
+
+@pytest.fixture
+def bob(merchant: Merchant) -> Staff:
+    return Staff("bob", "merchant", merchant)
+
+
+def membership(user: User) -> StaffMembership:
+    return StaffMembership.objects.get(user=user)
+
+
+def give(actor: Staff, user: User, role: str) -> Any:
+    page = f"{TEAM}{membership(user).pk}/role/"
+    return actor.client.post(page, {"role": role, "code": actor.fresh_code()})
+
+
+def remove(actor: Staff, user: User) -> Any:
+    return actor.client.post(f"{TEAM}{membership(user).pk}/remove/", {"code": actor.fresh_code()})
+
+
+def request_of(user: User) -> Any:
+    request = RequestFactory().post(TEAM)
+    request.user = User.objects.get(pk=user.pk)
+    return request
+
+
+def test_demoted_member_loses_rights_in_open_session(olga: Staff, bob: Staff) -> None:
+    assert bob.client.get(TEAM).status_code == 200
+    assert bob.client.get("/admin/merchants/apikey/add/").status_code == 200
+    assert give(olga, bob.user, "viewer")["Location"] == TEAM
+    for page in (TEAM, "/admin/merchants/apikey/add/", "/admin/merchants/auditentry/"):
+        assert bob.client.get(page).status_code == 403
+    assert bob.client.get("/admin/payments/payment/").status_code == 200
+    line = AuditEntry.objects.get(what="role_changed")
+    assert (line.actor, line.subject, line.detail) == (
+        "olga",
+        "bob",
+        "Owner of Alice's Bakery → Viewer of Alice's Bakery",
+    )
+
+
+def test_removed_member_is_signed_out_at_once(olga: Staff, bob: Staff) -> None:
+    assert remove(olga, bob.user)["Location"] == TEAM
+    assert "/login/" in bob.client.get("/admin/")["Location"]
+    bob.user.refresh_from_db()
+    assert not bob.user.is_active
+    assert not StaffMembership.objects.filter(user=bob.user).exists()
+    line = AuditEntry.objects.get(what="member_removed")
+    assert (line.actor, line.subject, line.merchant) == ("olga", "bob", membership(olga.user).merchant)
+
+
+def test_last_owner_is_neither_demoted_nor_removed(olga: Staff) -> None:
+    for attempt in (lambda: give(olga, olga.user, "viewer"), lambda: remove(olga, olga.user)):
+        page = olga.client.get(attempt()["Location"]).content.decode()
+        assert "olga is the only owner of Alice&#x27;s Bakery. Add another owner first." in page
+    assert role_of(User.objects.get(pk=olga.user.pk)) == "merchant"
+    assert not AuditEntry.objects.filter(what__in=("role_changed", "member_removed")).exists()
+
+
+def test_deactivated_owner_does_not_count(olga: Staff, bob: Staff) -> None:
+    User.objects.filter(pk=bob.user.pk).update(is_active=False)
+    give(olga, olga.user, "viewer")
+    assert membership(olga.user).role == Role.OWNER
+
+
+def test_operator_keeps_the_last_owner_too(olga: Staff, admin_client: Any) -> None:
+    page = f"/admin/auth/user/{olga.user.pk}/change/"
+    form = {"username": "olga", "is_active": "on", "role": "support", "merchant": ""}
+    answer = admin_client.post(page, form, follow=True)
+    assert "the only owner" in answer.content.decode()
+    assert membership(olga.user).role == Role.OWNER
+
+
+def test_owner_with_a_second_owner_may_step_down(olga: Staff, bob: Staff) -> None:
+    assert give(olga, olga.user, "finance")["Location"] == "/admin/"
+    assert membership(olga.user).role == Role.FINANCE
+    assert give(bob, bob.user, "finance")["Location"] == TEAM
+    assert membership(bob.user).role == Role.OWNER
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("way", ["demote", "remove", "both"])
+def test_owners_who_demote_each_other_leave_one(merchant: Merchant, way: str) -> None:
+    owners = [User.objects.create_user(name) for name in ("olga", "bob")]
+    for user in owners:
+        assign_role(user, "merchant", merchant)
+
+    def against(actor: User, other: User) -> Any:
+        request, member = request_of(actor), membership(other)
+        is_removal = way == "remove" or (way == "both" and actor == owners[0])
+
+        def attempt() -> object:
+            try:
+                if is_removal:
+                    remove_member(member, request=request)
+                else:
+                    change_role(member, "viewer", request=request)
+            except (OnlyOwner, PermissionDenied) as error:
+                return error
+            return None
+
+        return attempt
+
+    results = at_once([against(*owners), against(*reversed(owners))])
+    assert sorted(result is None for result in results) == [False, True]
+    left = StaffMembership.objects.filter(merchant=merchant, role=Role.OWNER, user__is_active=True)
+    assert left.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_owners_who_step_down_at_once_leave_one(merchant: Merchant) -> None:
+    owners = [User.objects.create_user(name) for name in ("olga", "bob")]
+    for user in owners:
+        assign_role(user, "merchant", merchant)
+
+    def step_down(user: User) -> Any:
+        request, member = request_of(user), membership(user)
+
+        def attempt() -> object:
+            try:
+                change_role(member, "viewer", request=request)
+            except OnlyOwner as error:
+                return error
+            return None
+
+        return attempt
+
+    results = at_once([step_down(user) for user in owners])
+    assert sorted(result is None for result in results) == [False, True]
+    assert StaffMembership.objects.filter(merchant=merchant, role=Role.OWNER).count() == 1
+
+
+def test_owner_demoted_meanwhile_changes_nothing(olga: Staff, bob: Staff) -> None:
+    request, member = request_of(bob.user), membership(olga.user)
+    give(olga, bob.user, "viewer")
+    with pytest.raises(PermissionDenied):
+        change_role(member, "viewer", request=request)
+    assert membership(olga.user).role == Role.OWNER
+
+
+@pytest.mark.parametrize("role", ["developer", "finance", "viewer"])
+def test_other_roles_change_no_team(olga: Staff, merchant: Merchant, role: str) -> None:
+    carl = Staff("carl", role, merchant)
+    before = list(StaffMembership.objects.order_by("pk").values())
+    for user in (carl.user, olga.user):
+        assert give(carl, user, "merchant").status_code == 403
+        assert remove(carl, user).status_code == 403
+    form = {"email": "eve@example.com", "role": "merchant", "code": carl.fresh_code()}
+    assert carl.client.post("/admin/merchants/invitation/add/", form).status_code == 403
+    assert list(StaffMembership.objects.order_by("pk").values()) == before
+
+
+def test_members_of_another_merchant_are_out_of_reach(olga: Staff, other_merchant: Merchant) -> None:
+    mallory = Staff("mallory", "merchant", other_merchant)
+    page = mallory.client.get(TEAM).content.decode()
+    assert "olga" not in page
+    for answer in (give(mallory, olga.user, "viewer"), remove(mallory, olga.user)):
+        assert answer.status_code == 302
+    assert mallory.client.get(f"{TEAM}{membership(olga.user).pk}/change/").status_code == 404
+    assert membership(olga.user).role == Role.OWNER
+
+
+def test_support_is_not_in_a_team(olga: Staff, admin_client: Any) -> None:
+    support = User.objects.create_user("sam")
+    assign_role(support, "support")
+    assert "sam" not in admin_client.get(TEAM).content.decode()
+    answer = admin_client.get(f"{TEAM}{membership(support).pk}/role/")
+    assert answer.status_code == 302
+
+
+def test_without_a_fresh_code_nothing_changes_in_the_team(olga: Staff, bob: Staff) -> None:
+    member = membership(bob.user)
+    for page, answers in (("role", {"role": "viewer"}), ("remove", {})):
+        response = olga.client.post(f"{TEAM}{member.pk}/{page}/", {**answers, "code": "000000"})
+        assert response.status_code == 200
+    assert membership(bob.user).role == Role.OWNER
+
+
+def test_owner_reads_the_own_log_without_operators_names(
+    olga: Staff, other_merchant: Merchant, admin_client: Any, bob: Staff
+) -> None:
+    give(olga, bob.user, "viewer")
+    mallory = Staff("mallory", "merchant", other_merchant)
+    form = {"username": "bob", "is_active": "on", "role": "finance"}
+    merchant = membership(bob.user).merchant
+    assert merchant is not None
+    admin_client.post(f"/admin/auth/user/{bob.user.pk}/change/", {**form, "merchant": str(merchant.pk)})
+    own = olga.client.get("/admin/merchants/auditentry/").content.decode()
+    assert "Owner of Alice&#x27;s Bakery → Viewer of Alice&#x27;s Bakery" in own
+    assert "Viewer of Alice&#x27;s Bakery → Finance of Alice&#x27;s Bakery" in own
+    assert "the operator" in own
+    assert "mallory" not in own
+    theirs = mallory.client.get("/admin/merchants/auditentry/").content.decode()
+    assert "mallory" in theirs
+    assert "bob" not in theirs
+    for term in ("admin", "127.0.0.1"):
+        found = olga.client.get("/admin/merchants/auditentry/", {"q": term, "what": "role_changed"})
+        assert {row.by_operator for row in found.context["cl"].queryset} <= {False}
+    assert "admin" in admin_client.get("/admin/merchants/auditentry/").content.decode()
