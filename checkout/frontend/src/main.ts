@@ -9,7 +9,7 @@ import { Flow } from "./flow/flow";
 import type { At } from "./flow/states";
 import { localTime } from "./language";
 import { withoutMarks } from "./marks";
-import { isZero, plain, showPrice } from "./money";
+import { isZero, plain } from "./money";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
@@ -141,7 +141,6 @@ class CheckoutPage {
 
   start(): void {
     replaceBrokenLogo(this.checkout.merchant.name);
-    showPrice();
     byId("expires").textContent = localTime(this.checkout.expires_at);
     this.outbox.onOtherTab(() => {
       this.poll.now();
