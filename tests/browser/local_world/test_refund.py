@@ -104,6 +104,8 @@ def sign_for_address(page: Page, refund: dict[str, Any], address: str) -> None:
     kind = address[:2]
     page.goto(refund["claim_url"])
     check(page, f"claim, address, {kind}")
+    expect(page.locator(".button--primary")).to_have_text(["Sign with Demo Wallet"])
+    page.get_by_text("Another address, or sign in another way").click()
     field = page.get_by_label("that receives the refund")
     field.fill("0x12")
     page.get_by_role("button", name="Show the text to sign").click()
@@ -114,6 +116,7 @@ def sign_for_address(page: Page, refund: dict[str, Any], address: str) -> None:
     with page.expect_navigation(wait_until="load"):
         page.get_by_role("button", name="Show the text to sign").click()
     expect(page.locator("#wallets")).to_be_visible()
+    expect(page.locator(".button--primary")).to_have_text(["Sign with Demo Wallet"])
     check(page, f"claim, text to sign, {kind}")
     page.get_by_role("button", name="Sign with Demo Wallet").click()
     expect(page.get_by_test_id("demo-wallet-message")).to_contain_text(address, timeout=60_000)
