@@ -39,13 +39,13 @@ function offered(wallet: Wallet, index: number): HTMLElement {
   return button(`wallet-${index}`, signs && index === 0 ? "primary" : "secondary", label, () => void use(wallet));
 }
 
-/** Fold the form away once, unless it shows an error: the wallet's button is then the page's only primary one. */
+/** Fold the form away once, unless it shows an error. The wallet's button is then the page's only primary one. */
 function foldOtherWay(): void {
   const other = document.getElementById("other-way");
-  if (!other || other.dataset["folded"] !== undefined || other.querySelector("[aria-invalid]")) return;
-  other.dataset["folded"] = "";
-  other.removeAttribute("open");
-  other.querySelector(".button--primary")?.classList.replace("button--primary", "button--secondary");
+  const own = other?.querySelector(".button--primary");
+  if (!other || !own) return;
+  own.classList.replace("button--primary", "button--secondary");
+  if (!other.querySelector("[aria-invalid]")) other.removeAttribute("open");
 }
 
 async function use(wallet: Wallet): Promise<void> {
