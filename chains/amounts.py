@@ -7,6 +7,7 @@ from config.api.errors import ErrorCode
 
 _DECIMAL = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
 _UINT256_DIGITS = 78
+SHORT_DIGITS = 8
 
 
 class AmountError(ValueError):
@@ -67,6 +68,17 @@ def display_amount(raw: int, decimals: int) -> str:
     if not fraction:
         return whole
     return f"{whole}.{fraction.ljust(min(2, decimals), '0')}"
+
+
+def short_text(raw: int, decimals: int) -> str:
+    """Return `raw` as `price_text` does, rounded half up to SHORT_DIGITS significant digits, never in its whole part
+    or its first two decimal places.
+    """
+    places = max(SHORT_DIGITS - len(str(raw)) + decimals, min(2, decimals))
+    if places < decimals:
+        unit = 10 ** (decimals - places)
+        raw = (raw + unit // 2) // unit * unit
+    return price_text(raw, decimals)
 
 
 def price_text(raw: int, decimals: int) -> str:

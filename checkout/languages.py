@@ -7,12 +7,14 @@ per plural category of its language (Unicode CLDR), selected by `count`. Missing
 import json
 import re
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from babel import Locale
 from babel.dates import format_skeleton, get_datetime_format
+from babel.numbers import format_currency
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils.html import conditional_escape
@@ -108,6 +110,21 @@ class Language:
         message = self.messages.get(key)
         uses_sentence = self.tag == ENGLISH and code not in _FOR_PROGRAMS and key not in self._replaced
         return sentence or "" if uses_sentence or not isinstance(message, str) else message
+
+    def number(self, text: str) -> str:
+        """Return a decimal string with the language's decimal separator, in western digits."""
+        return text.replace(".", self.locale.number_symbols["latn"]["decimal"])
+
+    def currency(self, amount: str, code: str) -> str:
+        """Return an amount of a currency with all of its digits; `amount` is a decimal string."""
+        shown = format_currency(
+            Decimal(amount),
+            code,
+            locale=self.locale,
+            decimal_quantization=False,
+            numbering_system="latn",
+        )
+        return _TURNING.sub("", shown)
 
     def when(self, instant: datetime) -> str:
         """Return the day and time in UTC, in western digits."""

@@ -109,6 +109,7 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "RATE_URL_COINBASE": at.rates,
         "RATE_URL_KRAKEN": at.rates,
         "DEMO_WALLET_KEY": anvil.WALLET_KEY,
+        "DEMO_MERCHANT_KEY": anvil.MERCHANT_KEY,
         **_solana_environment(at),
     }
 

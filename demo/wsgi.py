@@ -3,7 +3,8 @@
 For the local demo only. The product does not know of it: the wallet is served under `/demo-wallet/`, and its
 script is added to the checkout's pages on their way out, as a browser extension would add itself.
 
-Environment: `LOCAL_RPC_URL` (the local EVM chain's node); optional `LOCAL_CHAIN_NAME` and `DEMO_WALLET_KEY`;
+Environment: `LOCAL_RPC_URL` (the local EVM chain's node); optional `LOCAL_CHAIN_NAME`, `DEMO_WALLET_KEY` and
+`DEMO_MERCHANT_KEY`;
 `HARBOUR_RPC_URL` and `HARBOUR_CHAIN_NAME` (a second EVM chain);
 `LOCAL_SOLANA_RPC_URL` and `DEMO_SOLANA_WALLET_KEY` (32 bytes in hex), without which the wallet knows no Solana.
 """
@@ -68,11 +69,15 @@ Headers = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class LocalNode:
-    """A local chain as the wallet knows it: its node, its name, and the test key (hex) that signs there."""
+    """A local chain as the wallet knows it: its node, its name, and the test key (hex) that signs there.
+
+    `merchant_key` is that of the merchant's wallet, which replaces the customer's on the pages that send refunds.
+    """
 
     rpc_url: str
     chain_name: str
     key: str
+    merchant_key: str | None = None
 
 
 def with_demo_wallet(
@@ -118,7 +123,8 @@ def _config(evm: Sequence[LocalNode], solana: LocalNode | None) -> dict[str, Any
         {"rpc": _rpc_path(place), "name": node.chain_name, "nativeSymbol": "ETH"}
         for place, node in enumerate(evm)
     ]
-    return {"privateKey": evm[0].key, "chains": chains, "solana": on_solana}
+    keys = {"privateKey": evm[0].key, "merchantKey": evm[0].merchant_key}
+    return {**keys, "chains": chains, "solana": on_solana}
 
 
 def _answer(start_response: "StartResponse", status: str, content_type: str, body: bytes) -> list[bytes]:
@@ -205,7 +211,7 @@ def _header(headers: Headers, name: str) -> str:
 def _evm_nodes(environment: Mapping[str, str]) -> list[LocalNode]:
     key = environment.get("DEMO_WALLET_KEY", PUBLIC_TEST_KEY)
     first = environment.get("LOCAL_CHAIN_NAME", "Local test chain")
-    nodes = [LocalNode(environment["LOCAL_RPC_URL"], first, key)]
+    nodes = [LocalNode(environment["LOCAL_RPC_URL"], first, key, environment.get("DEMO_MERCHANT_KEY"))]
     if second := environment.get("HARBOUR_RPC_URL"):
         nodes.append(LocalNode(second, environment.get("HARBOUR_CHAIN_NAME", "Second test chain"), key))
     return nodes

@@ -88,8 +88,20 @@ def paid_so_far(checkout: dict[str, Any]) -> int:
 
 
 def is_paid_too_much(checkout: dict[str, Any]) -> bool:
-    """Whether the customer overpaid. A swap's small surplus over its minimum doesn't count."""
-    paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
-    is_swap = len(paid) == 1 and paid[0]["type"] == Payment.Type.SWAP
+    """Whether the customer overpaid. What a conversion delivered beyond its minimum doesn't count."""
     is_over = checkout["amount_overpaid"]["raw"] != "0"
-    return checkout["status"] == PaymentRequest.Status.COMPLETED and is_over and not is_swap
+    return (
+        checkout["status"] == PaymentRequest.Status.COMPLETED
+        and is_over
+        and not is_extra_from_conversion(checkout)
+    )
+
+
+def is_extra_from_conversion(checkout: dict[str, Any]) -> bool:
+    """Whether what was paid beyond the amount is a swap's surplus: the newest payment is a swap, and was needed."""
+    paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
+    if not paid or paid[0]["type"] != Payment.Type.SWAP:
+        return False
+    received = paid[0]["amount_received"]
+    others = int(checkout["amount_paid"]["raw"]) - int(received["raw"] if received else 0)
+    return others < int(checkout["amount"]["raw"])

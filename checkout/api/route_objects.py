@@ -22,11 +22,12 @@ from payments.providers import token_list
 from payments.providers.base import NoOfferCode
 
 DEPOSIT_NAME = "Account deposit"
+_CENT = Decimal("0.01")
 
 
 def dollars(meaning: str) -> msgspec.Meta:
-    """Return the description of a field that holds US dollars, as text to the cent."""
-    return doc(f"{meaning} In US dollars, as text; null if no price is known.")
+    """Return the description of a field that holds US dollars."""
+    return doc(f"{meaning} US dollars as text, to the cent or two digits; null if no price is known.")
 
 
 @described("RouteToken", "A token on a chain.", SIDE["token"])
@@ -209,13 +210,17 @@ def route_object(
 
 
 def usd_text(value: Decimal | None) -> str | None:
-    """Return dollars as text, to the cent; None if no price is known."""
-    return None if value is None else f"{value:.2f}"
+    """Return dollars as text, to the cent, and below a cent with two significant digits; None if unknown."""
+    if value is None or value == 0 or value >= _CENT:
+        return None if value is None else f"{value:.2f}"
+    return f"{value.quantize(Decimal(1).scaleb(value.adjusted() - 1)):f}"
 
 
 def _direct(route: Route, network_fee: int | None, deposit: int) -> dict[str, Any]:
     """Return the fields of a direct route: the whole amount arrives. The network fee and any deposit are added."""
-    side = _side(route.chain, route.token, route.amount, None)
+    token = route.token
+    usd = token_list.usd_value(route.chain_id, token.contract_address, route.amount, token.decimals)
+    side = _side(route.chain, token, route.amount, usd)
     block_seconds = route.chain.block_time_ms / 1000
     confirmations = int(route.chain.confirmations) if route.chain.confirmations.isdigit() else None
     return {

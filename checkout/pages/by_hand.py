@@ -89,7 +89,8 @@ def show_by_hand(
     error: ApiError | None = None,
 ) -> HttpResponse:
     """Return the page with the additional context `more`, and with the status of `error`."""
-    context = {**by_hand_context(payment_request), **(more or {})}
+    context = {**by_hand_context(request, payment_request), **(more or {})}
+    context["has_wallets"] = context["is_payable"]
     return shown(request, payment_request, "checkout/by_hand.html", context, error=error)
 
 
@@ -155,9 +156,9 @@ def _may_query(request: HttpRequest, payment_request: PaymentRequest) -> bool:
     return True
 
 
-def by_hand_context(payment_request: PaymentRequest) -> dict[str, Any]:
+def by_hand_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[str, Any]:
     """Return the page's context, with the payment link only if it doesn't bind the transfer."""
-    context = page_context(payment_request)
+    context = page_context(request, payment_request)
     if not context["is_payable"] or binds(payment_request):
         return {**context, "is_by_hand": False}
     return {**context, **link_context(payment_request), "is_by_hand": True}

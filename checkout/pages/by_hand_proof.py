@@ -49,7 +49,7 @@ def request_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
         payment_request = find_request(shortcode)
     except Http404:
         return missing(request)
-    context = by_hand_context(payment_request)
+    context = by_hand_context(request, payment_request)
     if request.method != "POST" or not context["is_payable"]:
         return lead_to(request, "by-hand", payment_request.shortcode)
     address = typed(request, "wallet_address")
@@ -77,7 +77,7 @@ def proof_page(request: HttpRequest, shortcode: str, route_id: str) -> HttpRespo
     if request.method == "POST":
         return _accept_signature(request, payment_request, route)
     proof = current_proof(route)
-    context = page_context(payment_request)
+    context = page_context(request, payment_request)
     if proof is not None and _is_being_checked(payment_request, proof):
         return lead_to(request, "pay", payment_request.shortcode)
     if proof is not None and _may_send(context):
@@ -108,7 +108,7 @@ def submit_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str)
         refused, proof, context = (
             hash_form_errors(request, error),
             current_proof(route),
-            page_context(payment_request),
+            page_context(request, payment_request),
         )
         if proof is None or not _may_send(context):
             return show_by_hand(request, payment_request, refused, error)
@@ -153,7 +153,7 @@ def _accept_signature(request: HttpRequest, payment_request: PaymentRequest, rou
             over = {"is_proof_over": True, **_kept(route.wallet_address)}
             return show_by_hand(request, payment_request, over, error)
         answered = {
-            **page_context(payment_request),
+            **page_context(request, payment_request),
             "error": refusal(error),
             "typed": text[:LONGEST_SIGNATURE],
         }
@@ -182,7 +182,8 @@ def _shown(
     error: ApiError | None = None,
 ) -> HttpResponse:
     times = {"built_at": timestamp(route.built_at), "sign_until": timestamp(route.expires_at)}
-    return shown(request, payment_request, _PAGE, {**context, "route": route, **times}, error=error)
+    whole = {**context, "route": route, "has_wallets": "proof" not in context, **times}
+    return shown(request, payment_request, _PAGE, whole, error=error)
 
 
 def _kept(address: str) -> dict[str, str]:
@@ -249,5 +250,5 @@ def _transfer_shown(
     context: dict[str, Any],
     error: ApiError | None = None,
 ) -> HttpResponse:
-    whole = {**page_context(payment_request), "payment": payment, **context}
+    whole = {**page_context(request, payment_request), "payment": payment, "has_wallets": True, **context}
     return shown(request, payment_request, _TRANSFER_PAGE, whole, error=error)

@@ -20,7 +20,7 @@ from chains.families.base import LONGEST_SIGNATURE
 from chains.switches import RETRY_AFTER_SECONDS, Feature, is_offered, is_on
 from checkout.api.checkout_object import CheckoutChain
 from checkout.pages.by_hand import MAX_SHOWN, refusal
-from checkout.pages.context import missing, page_context, shown
+from checkout.pages.context import missing, page_context, page_language, shown
 from checkout.pages.forms import lead_to, typed
 from config.api.answers import builtins
 from config.api.errors import ApiError, ErrorCode
@@ -195,10 +195,23 @@ def _ask(
     closed: _Closed | None = None,
     **more: Any,
 ) -> HttpResponse:
-    context = {**_context(current), **more, "why_closed": closed and closed.message}
+    takes_address = closed is None and _needs_address(current)
+    context = {
+        **_context(request, current),
+        **more,
+        "why_closed": closed and closed.message,
+        "has_wallets": takes_address,
+        # One wallet can both sign and receive.
+        "pays_there": takes_address and _is_paid_from_its_family(current.refund),
+    }
     if error is not None and closed is None:
         context["address_refusal"] = refusal(error)
     return shown(request, current.refund.request, _PAGE, context, error=error)
+
+
+def _is_paid_from_its_family(refund: Refund) -> bool:
+    """Whether the wallet that paid can also receive the refund: its chain has the same kind of addresses."""
+    return signing_chain(refund).chain_type == refund.request.chain.chain_type
 
 
 def _sign(
@@ -211,26 +224,29 @@ def _sign(
     typed_signature: str = "",
 ) -> HttpResponse:
     chain = signing_chain(current.refund)
+    shared = _context(request, current)
     context = {
-        **_context(current),
+        **shared,
         "choice": choice,
         "address": address,
         "sign_until": timestamp(until),
         "message": claim_message(current.refund, address, until),
         "wording": chain.family.wording,
-        "checkout": {**_context(current)["checkout"], "chain": builtins(CheckoutChain.of(chain))},
+        "checkout": {**shared["checkout"], "chain": builtins(CheckoutChain.of(chain))},
         "typed": typed_signature,
+        "has_wallets": True,
     }
     if error is not None:
         context["error"] = refusal(error)
     return shown(request, current.refund.request, _SIGN_PAGE, context, error=error)
 
 
-def _context(current: RefundNow) -> dict[str, Any]:
+def _context(request: HttpRequest, current: RefundNow) -> dict[str, Any]:
     refund, standing = current.refund, current.standing
-    amount = price_text(refund.amount, refund.request.token.decimals)
+    language = page_language(request, refund.request)
+    amount = language.number(price_text(refund.amount, refund.request.token.decimals))
     return {
-        **page_context(refund.request),
+        **page_context(request, refund.request),
         "refund": refund,
         "refund_status": standing.status.value,
         "refund_amount": f"{amount} {refund.request.token.symbol}",

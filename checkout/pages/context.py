@@ -1,6 +1,7 @@
 """The template context that a request's pages share, and the response with their security policy."""
 
 from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -19,6 +20,7 @@ from chains.switches import Feature, is_on
 from checkout.api import progress
 from checkout.api.checkout_object import CheckoutChain, checkout_object, with_server_time
 from checkout.api.payment_links import binds, payment_link
+from checkout.languages import Language, language_of
 from checkout.logos import cached_logo, version
 from checkout.pages.qr import qr_code
 from checkout.security import allow_nonce, page_policy
@@ -32,10 +34,20 @@ from payments.refunds.watching import keep_watching
 RENEWED_EVERY_SECONDS = 15
 
 
-def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
+def page_language(request: HttpRequest, payment_request: PaymentRequest) -> Language:
+    """Return the language of the request's pages."""
+    default = payment_request.merchant.default_language
+    return language_of(request, default, is_for_refund=payment_request.is_refund)
+
+
+def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[str, Any]:
+    language = page_language(request, payment_request)
     checkout = builtins(with_server_time(checkout_object(payment_request)))
     state = progress.page_state(checkout)
-    decimals = payment_request.token.decimals
+
+    def shown_amount(raw: int) -> str:
+        return language.number(price_text(raw, payment_request.token.decimals))
+
     so_far = progress.paid_so_far(checkout)
     is_too_much = progress.is_paid_too_much(checkout)
     return {
@@ -54,13 +66,16 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "refund_id": payment_request.refund.id if payment_request.is_refund else None,
         "address_source": payment_request.refund.address_source if payment_request.is_refund else "",
         "order_number": payment_request.external_id if payment_request.merchant.show_order_number else None,
-        "amount_display": price_text(payment_request.amount, decimals),
-        "remaining_display": price_text(payment_request.amount_remaining, decimals),
-        "paid_display": price_text(payment_request.amount_paid, decimals),
+        "amount_display": shown_amount(payment_request.amount),
+        "remaining_display": shown_amount(payment_request.amount_remaining),
+        # To copy: wallets expect a decimal point in every language.
+        "remaining_exact": price_text(payment_request.amount_remaining, payment_request.token.decimals),
+        "paid_display": shown_amount(payment_request.amount_paid),
         "so_far": so_far,
-        "so_far_display": price_text(so_far, decimals),
-        "overpaid_display": price_text(payment_request.paid_beyond, decimals),
-        "price_display": price_text(_price(payment_request, is_too_much=is_too_much), decimals),
+        "so_far_display": shown_amount(so_far),
+        "overpaid_display": shown_amount(payment_request.paid_beyond),
+        "price_display": shown_amount(_price(payment_request, is_too_much=is_too_much)),
+        **_price_context(language, payment_request),
         "is_paid_too_much": is_too_much,
         "logo_path": logo_path(payment_request),
         "embed_origins": embed_origins(payment_request),
@@ -74,6 +89,24 @@ def shop_site(return_url: str | None) -> str | None:
         return None
     parts = urlsplit(return_url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _price_context(language: Language, payment_request: PaymentRequest) -> dict[str, Any]:
+    """Return the price in the merchant's currency and its rate, both as text; None without a price."""
+    price, rate = payment_request.price, payment_request.rate
+    if price is None or rate is None:
+        return {"currency_price": None, "rate_text": None}
+    value = f"{_short_rate(Decimal(rate['value'])):f}"
+    return {
+        "currency_price": language.currency(price["amount"], price["currency"]),
+        "rate_text": f"1 {payment_request.token.symbol} = {language.currency(value, rate['currency'])}",
+    }
+
+
+def _short_rate(value: Decimal) -> Decimal:
+    """Return the rate for display: to the cent, below 10 with four decimal places, and at least four digits."""
+    places = 2 if value >= 10 else max(4, 3 - value.adjusted())
+    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
 
 def _offered_chains(payment_request: PaymentRequest) -> list[Chain]:
@@ -174,6 +207,8 @@ def _warning_context(payment_request: PaymentRequest, payments: list[dict[str, A
     The customer can still pay, since anyone with the link may have submitted these transactions.
     """
     warned = progress.payments_with_warnings(payments)
+    for each in warned:
+        each["provider_name"] = settings.ROUTING_PROVIDER_NAMES.get(each["provider"] or "")
     unbound = [each for each in warned if each["code"] == FailureCode.TRANSACTION_NOT_BOUND]
     for each in unbound:
         is_here = each["chain_id"] == payment_request.chain_id and not payment_request.is_refund

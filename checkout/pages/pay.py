@@ -13,6 +13,7 @@ from checkout.pages.context import (
     link_context,
     missing,
     page_context,
+    page_language,
     preview_image,
     shown,
 )
@@ -31,7 +32,7 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         payment_request = find_request(shortcode)
     except Http404:
         return missing(request)
-    context = {**page_context(payment_request), "qr_svg": qr_code(payment_url(payment_request))}
+    context = {**page_context(request, payment_request), "qr_svg": qr_code(payment_url(payment_request))}
     if context["is_payable"] and binds(payment_request):
         context |= link_context(payment_request)
     # Without scripts, the page refreshes itself while a payment may arrive, unless the customer has stopped
@@ -47,7 +48,7 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         "preview_image": preview_image(payment_request),
         "provider_names": json.dumps(settings.ROUTING_PROVIDER_NAMES),
         "events_url": events_url(payment_request),
-        "refund_lines": refund_lines(payment_request),
+        "refund_lines": refund_lines(payment_request, page_language(request, payment_request)),
     }
     origins = [walletconnect.relay_origin] if walletconnect else []
     if settings.EVENTS_URL:

@@ -7,9 +7,11 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.gzip import gzip_page
 
-from chains.amounts import price_text
+from chains.amounts import price_text, short_text
+from checkout.api.progress import is_extra_from_conversion
+from checkout.languages import Language
 from checkout.lookup import find_request
-from checkout.pages.context import missing, page_context, shown, wording_of
+from checkout.pages.context import missing, page_context, page_language, shown, wording_of
 from checkout.pages.forms import lead_to
 from checkout.pages.qr import qr_code
 from checkout.pages.refund_lines import refund_lines
@@ -28,13 +30,17 @@ def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         return missing(request)
     if payment_request.status != PaymentRequest.Status.COMPLETED:
         return lead_to(request, "pay", payment_request.shortcode)
-    # Before refunds, which the receipt lists separately.
-    context = {
-        **page_context(payment_request),
+    context = page_context(request, payment_request)
+    language = page_language(request, payment_request)
+    is_extra = is_extra_from_conversion(context["checkout"])
+    # Amounts before refunds, which the receipt lists separately.
+    paid = payment_request.amount if is_extra else payment_request.amount_paid
+    context |= {
+        "total_display": language.number(short_text(paid, payment_request.token.decimals)),
         "paid_beyond": payment_request.paid_beyond,
-        "paid_beyond_display": price_text(payment_request.paid_beyond, payment_request.token.decimals),
-        "lines": _lines(_counted(payment_request)),
-        "refund_lines": refund_lines(payment_request),
+        "is_extra": is_extra,
+        "lines": _lines(_counted(payment_request), language),
+        "refund_lines": refund_lines(payment_request, language),
     }
     return shown(request, payment_request, "checkout/receipt.html", context)
 
@@ -49,26 +55,33 @@ def _counted(payment_request: PaymentRequest) -> list[Payment]:
     )
 
 
-def _lines(payments: list[Payment]) -> list[dict[str, Any]]:
+def _lines(payments: list[Payment], language: Language) -> list[dict[str, Any]]:
     """Return the receipt's payments. The payer is shown only if all payments have the same one."""
     payers = {payment.from_address for payment in payments}
     return [
-        {**_line(payment), "payer": payment.from_address if len(payers) == 1 else ""} for payment in payments
+        {**_line(payment, language), "payer": payment.from_address if len(payers) == 1 else ""}
+        for payment in payments
     ]
 
 
-def _line(payment: Payment) -> dict[str, Any]:
-    """Return one payment for the receipt; `proof` is the transaction that paid the merchant."""
+def _line(payment: Payment, language: Language) -> dict[str, Any]:
+    """Return one payment for the receipt; `proof` is the transaction that paid the merchant.
+
+    `exact`: the exact values of the amounts that are shown with fewer digits.
+    """
     request = payment.request
     sent = payment.token or request.token
+    amounts = _Amounts(language)
     explorer = _explorer(payment)
     return {
         "payment": payment,
-        "received": price_text(payment.amount_received or 0, request.token.decimals),
+        "received": amounts.exact_text(
+            payment.amount_received or 0, request.token.decimals, request.token.symbol
+        ),
         "received_raw": payment.amount_received or 0,
-        "sent": None if payment.amount is None else price_text(payment.amount, sent.decimals),
-        "sent_symbol": sent.symbol,
-        **_fees(payment),
+        "sent": payment.amount and amounts.text(payment.amount, sent.decimals, sent.symbol),
+        **_fees(payment, amounts),
+        "exact": amounts.shortened,
         "proof": payment.delivered_by or payment.transaction_hash,
         "explorer": explorer,
         "explorer_qr": explorer and qr_code(explorer),
@@ -77,29 +90,46 @@ def _line(payment: Payment) -> dict[str, Any]:
     }
 
 
-def _fees(payment: Payment) -> dict[str, Any]:
+class _Amounts:
+    """Formats amounts in a language, and keeps the exact values of those that it shortens."""
+
+    def __init__(self, language: Language) -> None:
+        self._language = language
+        self.shortened: list[str] = []
+
+    def text(self, raw: int, decimals: int, symbol: str) -> str:
+        exact = self.exact_text(raw, decimals, symbol)
+        short = f"{self._language.number(short_text(raw, decimals))} {symbol}"
+        if short != exact and exact not in self.shortened:
+            self.shortened.append(exact)
+        return short
+
+    def exact_text(self, raw: int, decimals: int, symbol: str) -> str:
+        return f"{self._language.number(price_text(raw, decimals))} {symbol}"
+
+    def of_fee(self, fee: dict[str, Any]) -> str:
+        return self.text(int(fee["amount"]), fee["decimals"], fee["symbol"])
+
+
+def _fees(payment: Payment, amounts: _Amounts) -> dict[str, Any]:
     """Return a swap's quoted fees, and the network fee from its block, else as quoted."""
-    paid = _network_fee(payment)
+    paid = _network_fee(payment, amounts)
     if payment.type != Payment.Type.SWAP or payment.route is None or not payment.route.details:
         return {"fees": [], "network_fee": paid, "network_fee_quoted": ""}
     quoted = payment.route.details
     network = quoted["gas"] if len(quoted["gas"]) == 1 and not paid else []
     return {
-        "fees": [{"name": fee["name"], "amount": _fee_text(fee)} for fee in quoted["fees"]],
+        "fees": [{"name": fee["name"], "amount": amounts.of_fee(fee)} for fee in quoted["fees"]],
         "network_fee": paid,
-        "network_fee_quoted": next((_fee_text(fee) for fee in network), ""),
+        "network_fee_quoted": next((amounts.of_fee(fee) for fee in network), ""),
     }
 
 
-def _network_fee(payment: Payment) -> str:
+def _network_fee(payment: Payment, amounts: _Amounts) -> str:
     if payment.network_fee is None or payment.is_simulated or not payment.chain.is_installed:
         return ""  # Only the chain's family knows the decimals of its coin.
     decimals = payment.chain.family.native_decimals
-    return f"{price_text(payment.network_fee, decimals)} {payment.chain.native_symbol}"
-
-
-def _fee_text(fee: dict[str, Any]) -> str:
-    return f"{price_text(int(fee['amount']), fee['decimals'])} {fee['symbol']}"
+    return amounts.text(payment.network_fee, decimals, payment.chain.native_symbol)
 
 
 def _explorer(payment: Payment) -> str | None:

@@ -4,38 +4,45 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from chains.amounts import price_text
+from checkout.languages import Language
 from payments.models import PaymentRequest, Refund
 from payments.refunds.reading import refunds_of
 
 
 @dataclass(frozen=True)
 class RefundLine:
-    """A completed or open refund. Its address, time and transaction are set once it is completed."""
+    """A completed or open refund. Its address, time and transaction are set once it is completed.
+
+    `claim_code` names the page on which the customer sets the address; empty if the refund has an address.
+    """
 
     amount: str
+    claim_code: str = ""
     address: str = ""
     completed_at: datetime | None = None
     transaction_hash: str = ""
     explorer_url: str | None = None
 
 
-def refund_lines(payment_request: PaymentRequest) -> list[RefundLine]:
+def refund_lines(payment_request: PaymentRequest, language: Language) -> list[RefundLine]:
     """Return the completed and the open refunds of the request, oldest first."""
     token, lines = payment_request.token, []
     for current in reversed(refunds_of(payment_request)):
         standing = current.standing
         payment = standing.payment
-        amount = f"{price_text(current.refund.amount, token.decimals)} {token.symbol}"
+        number = language.number(price_text(current.refund.amount, token.decimals))
+        amount = f"{number} {token.symbol}"
         if standing.is_open:
-            lines.append(RefundLine(amount))
+            needs_address = standing.status == Refund.Status.REQUIRES_ADDRESS
+            lines.append(RefundLine(amount, claim_code=current.refund.code if needs_address else ""))
         elif standing.status == Refund.Status.COMPLETED and payment is not None:
             lines.append(
                 RefundLine(
                     amount,
-                    current.refund.recipient_address,
-                    payment.completed_at,
-                    payment.transaction_hash,
-                    payment.explorer_url,
+                    address=current.refund.recipient_address,
+                    completed_at=payment.completed_at,
+                    transaction_hash=payment.transaction_hash,
+                    explorer_url=payment.explorer_url,
                 )
             )
     return lines

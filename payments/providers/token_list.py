@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal, localcontext
+from decimal import Decimal, localcontext
 from typing import Any
 
 from django.core.cache import cache
@@ -34,7 +34,6 @@ MAX_WAIT_SECONDS = 3.0
 RETRY_SECONDS = 30.0
 MAX_TOKENS = 5000
 _CACHE_PAUSE_SECONDS = 5.0
-_CENT = Decimal("0.01")
 
 Place = tuple[str, int]
 """The key of a list: provider and chain id."""
@@ -67,12 +66,12 @@ def price(chain_id: int, token: str) -> Decimal | None:
 
 
 def usd_value(chain_id: int, token: str, amount: int, decimals: int) -> Decimal | None:
-    """Return the value of `amount` base units in US dollars, rounded to cents."""
+    """Return the value of `amount` base units in US dollars; None if no price is known."""
     usd = price(chain_id, token)
     if usd is None:
         return None
     with localcontext(prec=200):
-        return (usd * amount).scaleb(-decimals).quantize(_CENT, ROUND_HALF_UP)
+        return (usd * amount).scaleb(-decimals)
 
 
 def _merged(chain_ids: Sequence[int]) -> dict[int, Mapping[str, ListedToken]]:

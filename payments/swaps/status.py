@@ -90,8 +90,8 @@ def read_status(status: SwapStatus, journey: Journey) -> Progress:
         case SwapState.REFUNDED:
             return Ended(
                 FailureCode.SWAP_REFUNDED,
-                f"{name} could not deliver and reports that it refunded the paying wallet on {journey.from_chain}. You "
-                "can pay again.",
+                f"{name} couldn't deliver the payment and reports that it refunded the paying wallet on "
+                f"{journey.from_chain}. You can pay again.",
             )
         case SwapState.NEEDS_CLAIM:
             return Ended(

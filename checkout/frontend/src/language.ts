@@ -15,10 +15,13 @@ const isEnglish = lang === "en";
 // Amounts use western digits in every language, so the numbers beside them do, too.
 const locale = `${lang}-u-nu-latn`;
 const plurals = new Intl.PluralRules(lang);
+const separators = new Intl.NumberFormat(locale).formatToParts(12345.6);
+const separator = (type: "decimal" | "group"): string => separators.find((part) => part.type === type)?.value ?? "";
+const SEPARATORS: Readonly<Record<string, string>> = { ".": separator("decimal"), ",": separator("group") };
 
 /** Placeholders for amounts, symbols and codes, which translators would damage: "SOL" would become "sun". */
 const UNTRANSLATED = new Set(
-  "allowed amount code fee paid required rest token total usd usdIn usdOut wanted".split(" "),
+  "allowed amount code fee held paid required rest token total usd usdIn usdOut wanted".split(" "),
 );
 
 /** Return the message with its placeholders filled in. */
@@ -51,6 +54,11 @@ export function messageFor(kind: "failure" | "refusal" | "detail", code: string,
 const FROM_RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 /** Characters that change the direction of text; no name needs them. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]/g;
+
+/** A decimal string with the language's separators; in `text`, a comma separates groups. */
+export function inDigits(text: string): string {
+  return text.replace(/[.,]/g, (mark) => SEPARATORS[mark] ?? mark);
+}
 
 /** An amount of a currency, given as a decimal string. */
 export function inCurrency(amount: string, currency: string): string {

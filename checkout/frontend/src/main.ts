@@ -9,7 +9,7 @@ import { Flow } from "./flow/flow";
 import type { At } from "./flow/states";
 import { localTime } from "./language";
 import { withoutMarks } from "./marks";
-import { isZero, plain, showPrice } from "./money";
+import { isZero, plain } from "./money";
 import { BackButton } from "./page/back";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
@@ -145,7 +145,6 @@ class CheckoutPage {
 
   start(): void {
     replaceBrokenLogo(this.checkout.merchant.name);
-    showPrice();
     byId("expires").textContent = localTime(this.checkout.expires_at);
     this.outbox.onOtherTab(() => {
       this.poll.now();

@@ -1,6 +1,6 @@
-/** Amounts for people. Strings and big integers throughout: no amount is ever a floating-point number. */
+/** Amounts in the customer's language. Strings and big integers throughout: no amount is ever a floating-point number. */
 
-import { inCurrency, untranslated } from "./language";
+import { inCurrency, inDigits, untranslated } from "./language";
 import type { Amount } from "./server/types";
 
 const SHORT_DIGITS = 6;
@@ -8,9 +8,17 @@ const COST_DIGITS = 8;
 const ESTIMATE_DIGITS = 3;
 /** 999,999,999,999 is the most that a row shows. */
 const LONGEST_WHOLE = 12;
+const DECIMAL = /^\d+(\.\d+)?$/;
+/** The decimals of values in US dollars while they are added. */
+const SCALE = 18;
+const CENT = 10n ** BigInt(SCALE - 2);
 
 /** The whole amount without trailing zeros, but with two fraction digits where the token has them. */
 export function plain(amount: Amount): string {
+  return inDigits(exact(amount));
+}
+
+function exact(amount: Amount): string {
   const [whole = "0", fraction = ""] = amount.formatted.split(".");
   return joined(whole, fraction, Math.min(2, amount.decimals));
 }
@@ -19,10 +27,7 @@ export function plain(amount: Amount): string {
 export function less(amount: Amount, part: Amount): Amount {
   const left = BigInt(amount.raw) - BigInt(part.raw);
   const raw = (left > 0n ? left : 0n).toString();
-  const digits = raw.padStart(amount.decimals + 1, "0");
-  const point = digits.length - amount.decimals;
-  const formatted = amount.decimals ? `${digits.slice(0, point)}.${digits.slice(point)}` : digits;
-  return { ...amount, raw, formatted };
+  return amountOf(raw, amount.decimals);
 }
 
 /**
@@ -32,25 +37,30 @@ export function less(amount: Amount, part: Amount): Amount {
 export function held(amount: Amount): string {
   const [digits = "0", fraction = ""] = amount.formatted.split(".");
   const whole = digits.replace(/^0+(?=\d)/, "");
-  if (whole.length > LONGEST_WHOLE) return `>\u00a0${grouped("9".repeat(LONGEST_WHOLE))}`;
+  if (whole.length > LONGEST_WHOLE) return `>\u00a0${inDigits(grouped("9".repeat(LONGEST_WHOLE)))}`;
   const places = whole.length > 6 ? 0 : whole.length > 3 ? 2 : SHORT_DIGITS;
   const cut = fraction.slice(0, places);
   const isDust = !isZero(amount) && !/[1-9]/.test(whole + cut);
   const least = joined("0", "1".padStart(SHORT_DIGITS, "0"), 0);
-  return isDust ? `<\u00a0${least}` : joined(grouped(whole), cut, Math.min(2, places, amount.decimals));
+  const shown = isDust ? `<\u00a0${least}` : joined(grouped(whole), cut, Math.min(2, places, amount.decimals));
+  return inDigits(shown);
 }
 
 /** What a wallet needs, grouped as what it holds is; rounded up, since less would not be enough. */
 export function needed(amount: Amount): string {
-  const [whole = "0", fraction = ""] = costs(amount).split(".");
-  return joined(grouped(whole), fraction, fraction.length);
+  const [whole = "0", fraction = ""] = roundedUp(amount).split(".");
+  return inDigits(joined(grouped(whole), fraction, fraction.length));
 }
 
 /** What leaves a wallet, in eight digits that count: rounded up, so that it is never more than was said. */
 export function costs(amount: Amount): string {
+  return inDigits(roundedUp(amount));
+}
+
+function roundedUp(amount: Amount): string {
   const length = amount.raw.length;
   const kept = Math.max(COST_DIGITS, length - amount.decimals + 2);
-  if (length <= kept) return plain(amount);
+  if (length <= kept) return exact(amount);
   const unit = 10n ** BigInt(length - kept);
   const up = ((BigInt(amount.raw) + unit - 1n) / unit) * unit;
   const digits = up.toString().padStart(amount.decimals + 1, "0");
@@ -60,27 +70,34 @@ export function costs(amount: Amount): string {
 
 /** An estimate: the whole part, and fraction digits up to three digits that count in all. */
 export function about(amount: Amount): string {
-  const text = plain(amount);
+  const text = exact(amount);
   const [whole = "", fraction = ""] = text.split(".");
-  if (isZero(amount)) return text;
+  if (isZero(amount)) return inDigits(text);
   const leadingZeros = fraction.search(/[1-9]/);
   const places = whole === "0" ? leadingZeros + ESTIMATE_DIGITS : Math.max(0, ESTIMATE_DIGITS - whole.length);
-  return joined(whole, fraction.slice(0, places), 0);
+  return inDigits(joined(whole, fraction.slice(0, places), 0));
 }
 
-/** US dollars in cents; empty where the value is not known. */
+/** US dollars, rounded to the cent; empty if the value is not known. Less than a cent is never zero. */
 export function dollars(usd: string | null | undefined): string {
-  if (!usd || !/^\d+(\.\d+)?$/.test(usd)) return "";
-  const [whole = "0", fraction = ""] = usd.split(".");
-  const cents = fraction.slice(0, 2).padEnd(2, "0");
-  const isDust = /^0*$/.test(whole + cents) && /[1-9]/.test(fraction);
-  return untranslated(isDust ? "<\u00a0$0.01" : `$${grouped(whole)}.${cents}`);
+  if (!usd || !DECIMAL.test(usd)) return "";
+  const units = scaled(usd);
+  if (units > 0n && units < CENT) return untranslated(`<\u00a0${inCurrency("0.01", "USD")}`);
+  const cents = (units + CENT / 2n) / CENT;
+  return untranslated(inCurrency(amountOf(cents.toString(), 2).formatted, "USD"));
 }
 
-/** The value of an amount. The server rounds it to cents, so a smaller one is less than a cent instead of zero. */
+/** The value of an amount. A price source may round the value of a small amount to zero, so it is less than a cent. */
 export function worth(amount: Amount, usd: string | null | undefined): string {
   const isRoundedOff = /^0+(\.0+)?$/.test(usd ?? "") && !isZero(amount);
   return dollars(isRoundedOff ? "0.001" : usd);
+}
+
+/** What is lost between two values in US dollars; null if one is not known, or if nothing is lost. */
+export function lost(sent: string | null | undefined, received: string | null | undefined): string | null {
+  if (!sent || !received || !DECIMAL.test(sent) || !DECIMAL.test(received)) return null;
+  const units = scaled(sent) - scaled(received);
+  return units > 0n ? amountOf(units.toString(), SCALE).formatted : null;
 }
 
 /** Which of two decimal strings is the larger: below zero for the first. Null is less than anything. */
@@ -108,7 +125,6 @@ export function isZero(amount: Amount): boolean {
   return BigInt(amount.raw) === 0n;
 }
 
-const SCALE = 18;
 
 function scaled(text: string): bigint {
   const [whole = "0", fraction = ""] = text.split(".");
@@ -122,11 +138,4 @@ function joined(whole: string, fraction: string, least: number): string {
 
 function grouped(whole: string): string {
   return whole.replace(/^0+(?=\d)/, "").replace(/\B(?=(\d{3})+$)/g, ",");
-}
-
-/** Write the price in the merchant's currency as the page's language does. */
-export function showPrice(): void {
-  const shown = document.getElementById("price");
-  const { currency, amount } = shown?.dataset ?? {};
-  if (shown && currency && amount) shown.textContent = inCurrency(amount, currency);
 }

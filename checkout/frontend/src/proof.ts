@@ -10,7 +10,9 @@ import { discoverWallets } from "./wallets/wallets";
 
 const place = byId("wallets");
 revealOwn();
-const { wants, address, solana = "" } = place.dataset;
+const { wants, address, continues, solana = "" } = place.dataset;
+/** Whether a wallet's button leads to a signature, now or on the next page. */
+const signs = wants === "signature" || continues !== undefined;
 const chain = JSON.parse(byId("chain-data").textContent ?? "") as Chain;
 const notice = el("p", { class: "notice", hidden: "" });
 const choice = el("div", { class: "actions" });
@@ -29,11 +31,21 @@ discoverWallets(
 function offer(wallets: Wallet[]): void {
   choice.replaceChildren(...wallets.map(offered));
   place.hidden = wallets.length === 0;
+  if (wallets.length > 0 && signs) foldOtherWay();
 }
 
-function offered(wallet: Wallet, place: number): HTMLElement {
-  const label = wants === "signature" ? copy.proving(wallet.name) : copy.byHand.takeAddress(wallet.name);
-  return button(`wallet-${place}`, "secondary", label, () => void use(wallet));
+function offered(wallet: Wallet, index: number): HTMLElement {
+  const label = signs ? copy.proving(wallet.name) : copy.byHand.takeAddress(wallet.name);
+  return button(`wallet-${index}`, signs && index === 0 ? "primary" : "secondary", label, () => void use(wallet));
+}
+
+/** Fold the form away once, unless it shows an error. The wallet's button is then the page's only primary one. */
+function foldOtherWay(): void {
+  const other = document.getElementById("other-way");
+  const own = other?.querySelector(".button--primary");
+  if (!other || !own) return;
+  own.classList.replace("button--primary", "button--secondary");
+  if (!other.querySelector("[aria-invalid]")) other.removeAttribute("open");
 }
 
 async function use(wallet: Wallet): Promise<void> {
@@ -47,8 +59,7 @@ async function use(wallet: Wallet): Promise<void> {
   if (wants === "signature") await sign(wallet, account);
   else {
     fill("wallet", account);
-    // The page about a transfer that was sent asks for no more than the wallet.
-    if (place.dataset["continues"] !== undefined) (byId("wallet") as HTMLInputElement).form?.requestSubmit();
+    if (continues !== undefined) (byId("wallet") as HTMLInputElement).form?.requestSubmit();
   }
 }
 

@@ -25,6 +25,16 @@ test.each([
   expect(inCurrency("25.00", "EUR")).toBe(shown);
 });
 
+test.each([
+  ["en", "1,234.50"],
+  ["de", "1.234,50"],
+  ["fr", "1\u202f234,50"],
+  ["ar", "1,234.50"],
+])("number in %s is written as %s", async (lang, shown) => {
+  const { inDigits } = await pageIn(lang);
+  expect(inDigits("1,234.50")).toBe(shown);
+});
+
 test("price in an unknown currency keeps the amount and the code", async () => {
   const { inCurrency } = await pageIn("en");
   expect(inCurrency("25.00", "EURO")).toBe("25.00 EURO");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { about, amountOf, costs, dollars, held, isZero, larger, less, needed, plain, sum } from "../src/money";
+import { about, amountOf, costs, dollars, held, isZero, larger, less, lost, needed, plain, sum, worth } from "../src/money";
 import { withoutMarks } from "../src/marks";
 import type { Amount } from "../src/server/types";
 
@@ -60,7 +60,9 @@ test.each([
 
 test.each([
   ["12345678.90", "$12,345,678.90"],
-  ["4.999", "$4.99"],
+  ["4.994", "$4.99"],
+  ["4.995", "$5.00"],
+  ["0.0099", "<\u00a0$0.01"],
   ["0.001", "<\u00a0$0.01"],
   ["0", "$0.00"],
   ["", ""],
@@ -68,6 +70,20 @@ test.each([
   ["1e3", ""],
 ])("value %s in dollars is shown as %s", (usd, shown) => {
   expect(withoutMarks(dollars(usd))).toBe(shown);
+});
+
+test("value that a source rounded to zero is less than a cent", () => {
+  expect(withoutMarks(worth(amount("0.000005", 9), "0.0000"))).toBe("<\u00a0$0.01");
+  expect(withoutMarks(worth(amount("0", 9), "0.00"))).toBe("$0.00");
+});
+
+test.each([
+  ["10.58", "10.55", "0.03"],
+  ["10.55", "10.58", null],
+  ["10.58", null, null],
+])("between %s and %s, %s is lost", (sent, received, difference) => {
+  const text = lost(sent, received);
+  expect(text && Number(text)).toBe(difference && Number(difference));
 });
 
 test("remainder of an amount is never negative", () => {

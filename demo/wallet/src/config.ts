@@ -18,6 +18,8 @@ export interface SolanaConfig {
 
 interface ServedConfig {
   privateKey: Hex;
+  /** The key of the merchant's wallet; null if the demo has none. */
+  merchantKey: Hex | null;
   chains: { rpc: string; name: string; nativeSymbol: string }[];
   solana: { privateKey: string; rpc: string; chainName: string; symbols: Record<string, string> } | null;
 }
@@ -25,9 +27,10 @@ interface ServedConfig {
 let served: Promise<ServedConfig> | null = null;
 
 /** Read what the demo server says, and ask each node which chain it is on. */
-export async function loadConfig(): Promise<Config> {
-  const { privateKey, chains } = await (served ??= read());
-  return { privateKey, chains: await Promise.all(chains.map(withId)) };
+export async function loadConfig(isMerchant: boolean): Promise<Config> {
+  const { privateKey, merchantKey, chains } = await (served ??= read());
+  const key = isMerchant && merchantKey ? merchantKey : privateKey;
+  return { privateKey: key, chains: await Promise.all(chains.map(withId)) };
 }
 
 async function withId({ rpc, name, nativeSymbol }: ServedConfig["chains"][number]): Promise<Chain> {

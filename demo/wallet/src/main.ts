@@ -3,6 +3,8 @@ import { DemoWalletProvider } from "./provider";
 import { registerSolanaWallet } from "./solana";
 
 const NAME = "Demo Wallet";
+/** On the page that sends a refund, the merchant's own wallet replaces the customer's. */
+const isMerchant = document.querySelector("[data-refund]") !== null;
 const ICON =
   "data:image/svg+xml," +
   encodeURIComponent(
@@ -14,11 +16,11 @@ const ICON =
 const detail = Object.freeze({
   info: Object.freeze({
     uuid: crypto.randomUUID?.() ?? "6f1a7f0e-2f0b-4f57-9d0a-d9a2c0f7c1b1",
-    name: NAME,
+    name: isMerchant ? "Demo Merchant Wallet" : NAME,
     icon: ICON,
     rdns: "demo.quittance.wallet",
   }),
-  provider: new DemoWalletProvider(loadConfig()),
+  provider: new DemoWalletProvider(loadConfig(isMerchant)),
 });
 
 const announce = () => window.dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail }));

@@ -72,7 +72,7 @@ STATES = {
     "not bound": _failed("Please don’t send it again.", FailureCode.TRANSACTION_NOT_BOUND),
     "reverted": _failed("You can pay again.", FailureCode.TRANSACTION_REVERTED),
     "sent back": _failed("Send it yourself", FailureCode.SWAP_REFUNDED, **SWAP),
-    "completed": State(PAID, "Receipt to print or keep", DONE),
+    "completed": State(PAID, "View receipt", DONE),
     "paid too much": State(
         "Paid more than requested",
         "2.00 USDC more than requested",

@@ -20,24 +20,25 @@ def test_price_is_shown_in_the_customers_format(
     page = context.new_page()
     page.goto(f"/pay/{created['shortcode']}")
     expect(page.locator("#price")).to_have_text("25,00\xa0€")
-    expect(page.locator("#amount")).to_have_text("27.43")
+    expect(page.locator("#amount")).to_have_text("27,43")
+    expect(page.locator("#rate")).to_have_text("1 USDC = 0,9114\xa0€")
     expect(page.locator("#countdown")).not_to_be_empty()
     picture(page, "price")
     PaymentRequest.objects.filter(pk=created["id"]).update(amount_paid=20_000_000)
     page.reload()
-    expect(page.locator("#amount")).to_have_text("7.43")
+    expect(page.locator("#amount")).to_have_text("7,43")
     expect(page.locator("#price")).to_be_hidden()
     context.close()
 
 
-def test_price_without_scripts_is_the_amount_and_the_code(
+def test_price_without_scripts_is_in_the_format_of_the_language(
     checkout: Callable[..., dict[str, Any]], public: Any
 ) -> None:
     created = checkout(amount="27.43")
     page = f"/pay/{created['shortcode']}"
     assert 'id="price"' not in public.get(page).content.decode()
     update_price(created)
-    assert ">25.00 EUR<" in public.get(page).content.decode()
+    assert ">€25.00<" in public.get(page).content.decode()
 
 
 def update_price(created: dict[str, Any]) -> None:

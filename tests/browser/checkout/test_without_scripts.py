@@ -180,7 +180,7 @@ def test_receipt_has_the_proof_and_can_be_printed(
         completed_at=PAST,
     )
     page.goto(f"{origin}/pay/{order['shortcode']}")
-    page.get_by_role("link", name="Receipt to print or keep").click()
+    page.get_by_role("link", name="View receipt").click()
     expect(page.get_by_role("heading", name="Receipt", exact=True)).to_be_visible()
     text = page.locator("main").inner_text()
     reference = "0x" + bytes(PaymentRequest.objects.get(pk=order["id"]).reference).hex()

@@ -110,7 +110,7 @@ def test_page_leaves_three_seconds_after_the_last_input(
     # A customer who goes back wants to stay.
     page.go_back()
     expect(page.get_by_role("heading", name=COMPLETE)).to_be_visible()
-    expect(page.get_by_role("link", name="Receipt to print or keep")).to_be_visible()
+    expect(page.get_by_role("link", name="View receipt")).to_be_visible()
     expect(leaving).to_have_count(0)
 
 

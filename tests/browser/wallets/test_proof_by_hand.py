@@ -115,7 +115,7 @@ def test_unbound_transfer_is_signed_for_where_it_was_entered(
     expect(doubt).to_contain_text("This transfer isn’t linked to this payment yet")
     page.get_by_role("link", name="Sign with your wallet").click()
     expect(page.get_by_text("Sign only if you sent this transfer")).to_be_visible()
-    expect(page.get_by_role("button", name="Use the address from Stub Wallet")).to_be_hidden()
+    expect(page.get_by_role("button", name="Sign with Stub Wallet")).to_be_hidden()
     assert not wallet.asked("eth_requestAccounts")
     assert_accessible(page)
     page.go_back()
@@ -126,7 +126,7 @@ def test_unbound_transfer_is_signed_for_where_it_was_entered(
     expect(doubt).to_contain_text(f"We found your transfer. {found}")
     page.get_by_role("link", name="Sign with your wallet").click()
     expect(page.get_by_text("Sign only if you sent this transfer")).to_be_hidden()
-    page.get_by_role("button", name="Use the address from Stub Wallet").click()
+    page.get_by_role("button", name="Sign with Stub Wallet").click()
     expect(page.locator("#proof-text")).to_contain_text("and no other.")
     assert_accessible(page)
     text = TransferProof.objects.get().message

@@ -50,7 +50,7 @@ def test_warning_comes_before_the_address(public: Api, checkout: Checkout, local
     assert -1 < text.index(WARNING) < text.index(local_chain.recipient)
     assert text.index("From an exchange.") < text.index(local_chain.recipient)
     main = shown(public, order, "")
-    assert main.index("isn’t matched to this payment automatically") < main.index(local_chain.recipient)
+    assert main.index("it can’t be matched automatically") < main.index(local_chain.recipient)
 
 
 def test_page_shows_amount_network_and_whole_address(

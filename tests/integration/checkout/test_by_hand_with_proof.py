@@ -93,7 +93,7 @@ def test_signature_credits_a_transfer_sent_before_it(checkout: Checkout, local_c
     payment = browser.paste(local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT))
     assert verdict(payment).failure_code == "transaction_not_bound"
     shown = browser.open(page).content.decode()
-    assert "nothing in it links it to this payment" in shown
+    assert "isn’t matched to this payment yet" in shown
     assert "Sign anyway" in shown
     assert browser.send(page, signature=sign(text, local_chain.payer_key)).status_code == 303
     assert browser.open(page)["Location"] == browser.start.removesuffix("/by-hand")

@@ -50,7 +50,7 @@ def test_page_names_each_state_in_words(
 @pytest.mark.parametrize(
     ("change", "shown"),
     [
-        ({}, "Seen on Far Chain"),
+        ({}, "Received by Far Chain"),
         ({"provider_status": "PENDING"}, "On its way to Local Chain"),
         ({"delivery_hash": "0x" + "56" * 32}, "Delivery on Local Chain"),
     ],

@@ -56,7 +56,11 @@ def test_payment_on_one_chain_is_delivered_on_another(
     )
     token = offered["action"]["toToken"]["address"]
     before = holdings(anvil_b, token, anvil_b.recipient)
-    swap = aggregator.delivered(pay(local_chain, offered))
+    sent = pay(local_chain, offered)
+    (gas,) = offered["estimate"]["gasCosts"]
+    used = int(local_chain.rpc("eth_getTransactionReceipt", sent)["gasUsed"], 16)
+    assert used <= int(gas["estimate"]) <= 3 * used
+    swap = aggregator.delivered(sent)
     arrived = holdings(anvil_b, token, anvil_b.recipient) - before
     assert swap.delivery is not None
     assert arrived == swap.delivery.amount >= amount

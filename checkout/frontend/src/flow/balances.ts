@@ -62,6 +62,20 @@ export class Balances {
     this.changed();
   }
 
+  /** Load the tokens on a chain that most customers pay with, unless they are loaded. */
+  async ensure(chainId: number): Promise<void> {
+    if (this.isLoading || this.missing.has(chainId) || this.balanceOf(chainId, "")) return;
+    await this.api
+      .essentialBalances(this.account, [chainId])
+      .then(({ balances, unavailable }) => this.take(balances, unavailable))
+      .catch(() => undefined);
+  }
+
+  /** The balance of a token, or of the chain's coin with an empty address; null if it isn't loaded. */
+  balanceOf(chainId: number, address: string): Amount | null {
+    return this.heldTokens.get(`${chainId}:${address}`)?.balance ?? null;
+  }
+
   /** The chains whose balances couldn't be loaded. */
   get unavailable(): number[] {
     return [...this.missing];

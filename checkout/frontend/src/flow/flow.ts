@@ -212,6 +212,8 @@ export class Flow implements Stage {
       if (!route) return;
       this.review({ wallet, account, option, route, routes }, notice);
       this.means.events.chose(choiceOf(option, route));
+      // The review shows what the wallet lacks.
+      void this.balances?.ensure(option.chainId);
     } catch (error) {
       if (current()) this.unquoted(chosen, error);
     }

@@ -4,12 +4,14 @@ import type { Chains } from "../chains";
 import { copy } from "../copy";
 import { button, el, linkButton, webUrl, type Child } from "../dom";
 import { messageFor } from "../language";
+import { withoutMarks } from "../marks";
 import { isZero, less, plain } from "../money";
 import { failureOf } from "../server/progress";
 import type { Checkout, Payment } from "../server/types";
 import type { Screen } from "./panel";
-import { actions, money, noticeBox, paragraph, screen, smallPrint, spinner } from "./parts";
+import { actions, money, noticeBox, paragraph, priceText, screen, smallPrint, spinner } from "./parts";
 import { shopSite, supportLine, transactionBoxes } from "./progress";
+import { providerName } from "./routes";
 
 const CHECK_AGAIN = new Set([
   "transaction_not_found",
@@ -46,10 +48,16 @@ export function latest(payments: Payment[]): Payment | null {
   );
 }
 
-/** Whether the customer overpaid. The small surplus of a swap, which guarantees only a minimum, doesn't count. */
-export function isPaidTooMuch({ status, amount_overpaid, payments }: Checkout): boolean {
-  const paid = payments.filter((payment) => payment.status === "completed");
-  return status === "completed" && !isZero(amount_overpaid) && !(paid.length === 1 && paid[0]?.type === "swap");
+/** Whether the customer overpaid. What a conversion delivered beyond its minimum doesn't count. */
+export function isPaidTooMuch(checkout: Checkout): boolean {
+  return checkout.status === "completed" && !isZero(checkout.amount_overpaid) && !isExtraFromConversion(checkout);
+}
+
+/** Whether the excess is a swap's surplus: the newest payment is a swap, and the others didn't cover the request. */
+function isExtraFromConversion({ amount, amount_paid, payments }: Checkout): boolean {
+  const last = payments.find((payment) => payment.status === "completed");
+  if (last?.type !== "swap") return false;
+  return BigInt(amount_paid.raw) - BigInt(last.amount_received?.raw ?? 0) < BigInt(amount.raw);
 }
 
 export function completedScreen(
@@ -66,29 +74,52 @@ export function completedScreen(
   const isTooMuch = isPaidTooMuch(checkout);
   const help = copy.paidHelp(money(checkout.amount_paid, checkout), merchant.name);
   const excess = over && (isTooMuch ? copy.overpaid(over, merchant.name) : copy.moreThanAsked(over));
+  const refund = isTooMuch && refundButton(checkout);
   const leaving = secondsLeft === null ? "" : copy.goingBack(merchant.name, seconds);
   return screen(
     "completed",
     isTooMuch ? copy.overpaidHeading : copy.paid,
     [
       tick(),
+      paidAmount(checkout, isTooMuch),
       paragraph(help),
       checkout.paid_late ? paragraph(copy.paidLate) : null,
       excess && (isTooMuch ? noticeBox({ tone: "info", text: excess }) : smallPrint(excess)),
       isTooMuch && supportLine(checkout),
-      back ? actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))) : paragraph(copy.mayClose),
+      !back && paragraph(copy.mayClose),
+      (refund || back) &&
+        actions(refund, back && linkButton("return", refund ? "secondary" : "primary", back, copy.returnTo(merchant.name))),
       leavingNote(merchant.name, secondsLeft, stay),
-      ...paid.flatMap((payment) => transactionBoxes(payment, chains)),
+      details(paid.flatMap((payment) => transactionBoxes(payment, chains))),
     ],
     // Announced once, not with every second of the countdown.
     [help, isTooMuch && excess, leaving].filter(Boolean).join(" "),
   );
 }
 
+/** What was paid, with the price that it comes from. */
+function paidAmount(checkout: Checkout, isTooMuch: boolean): HTMLElement {
+  const { amount, amount_paid } = checkout;
+  const price = isTooMuch ? null : priceText(checkout);
+  const small = price && el("small", {}, price);
+  return el("p", { class: "paid-amount" }, el("strong", {}, money(isTooMuch ? amount_paid : amount, checkout)), small);
+}
+
+/** The hashes, one tap away. */
+function details(boxes: Child[]): HTMLElement {
+  return el("details", { class: "more" }, el("summary", {}, copy.transactionDetails), ...boxes);
+}
+
+/** A button that asks the merchant for a refund; none if one is made, or without a contact. */
+function refundButton(checkout: Checkout): Node | false {
+  const { merchant, shortcode } = checkout;
+  if (document.querySelector(".refunds")) return false;
+  return contactLink(checkout, "ask-refund", "primary", copy.askRefund(merchant.name), copy.refundSubject(shortcode));
+}
+
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {
   const code = failureOf(payment) ?? "other";
-  // A payment that is still being verified has no failure message yet.
-  const what = messageFor("failure", code, payment.failure_message ?? "") || copy.failedDefault;
+  const what = failureText(payment, chains) || copy.failedDefault;
   // The money has arrived; the page for manual transfers said that the merchant would then have to accept it.
   const isUnbound = code === "transaction_not_bound";
   const text = (isUnbound && foundText(payment, checkout)) || what;
@@ -119,6 +150,15 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
   );
 }
 
+/** Why the payment failed; empty if nothing is known. A payment that is still being verified has no message yet. */
+export function failureText(payment: Payment, chains: Chains): string {
+  const code = failureOf(payment) ?? "other";
+  if (code === "swap_refunded" && payment.provider) {
+    return copy.swapRefunded(providerName(payment.provider), chains.name(payment.chain_id));
+  }
+  return messageFor("failure", code, payment.failure_message ?? "");
+}
+
 /** What the customer reads whose own transfer nothing links to the request: where it arrived, and to sign for it. */
 export function foundText(payment: Payment, checkout: Checkout): string | null {
   if (payment.sender_signed_at) return copy.signedWaits(checkout.merchant.name);
@@ -136,13 +176,23 @@ export function provePage(payment: Payment, { shortcode, chain_id: chainId }: Ch
 
 /** A button that contacts the merchant; an e-mail has the payment code as its subject. */
 function contactButton(checkout: Checkout, kind: "primary" | "secondary"): Node | false {
-  const { merchant, shortcode } = checkout;
+  return contactLink(checkout, "contact", kind, copy.support(checkout.merchant.name), checkout.shortcode);
+}
+
+/** A link to where the merchant is reached: its support page or address, else the shop's own site. */
+function contactLink(
+  checkout: Checkout,
+  id: string,
+  kind: "primary" | "secondary",
+  label: string,
+  subject: string,
+): Node | false {
+  const { merchant } = checkout;
   const page = webUrl(merchant.support_url) ?? (merchant.support_email ? null : shopSite(checkout));
-  if (page) return linkButton("contact", kind, page, copy.support(merchant.name));
+  if (page) return linkButton(id, kind, page, label);
   if (!merchant.support_email) return false;
   const address = encodeURIComponent(merchant.support_email).replace("%40", "@");
-  const letter = `mailto:${address}?subject=${encodeURIComponent(shortcode)}`;
-  return linkButton("contact", kind, letter, copy.support(merchant.name));
+  return linkButton(id, kind, `mailto:${address}?subject=${encodeURIComponent(withoutMarks(subject))}`, label);
 }
 
 /** Whether the failed payment can be verified again. */
@@ -175,6 +225,7 @@ export function expiredScreen(checkout: Checkout): Screen {
   const { merchant } = checkout;
   const back = webUrl(checkout.cancel_url);
   const part = isZero(checkout.amount_paid) ? null : arrivedText(checkout);
+  const refund = part !== null && refundButton(checkout);
   return screen(
     "expired",
     copy.expired,
@@ -182,7 +233,8 @@ export function expiredScreen(checkout: Checkout): Screen {
       part ? noticeBox({ tone: "info", text: part }) : null,
       paragraph(part ? copy.sendNothing : copy.expiredHelp(merchant.name)),
       supportLine(checkout),
-      back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
+      (refund || back) &&
+        actions(refund, back && linkButton("return", refund ? "secondary" : "primary", back, copy.returnTo(merchant.name))),
     ],
     part ?? "",
   );
@@ -194,6 +246,7 @@ export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, 
   const arrived = isZero(checkout.amount_paid)
     ? null
     : copy.cancelledPaid(plain(checkout.amount_paid), money(checkout.amount, checkout), merchant.name);
+  const refund = arrived !== null && refundButton(checkout);
   return screen(
     "cancelled",
     copy.cancelled,
@@ -202,7 +255,8 @@ export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, 
       paragraph(arrived ? copy.sendNothing : copy.cancelledHelp(merchant.name)),
       arrived ? null : paragraph(copy.cancelledNext(merchant.name)),
       supportLine(checkout),
-      back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
+      (refund || back) &&
+        actions(refund, back && linkButton("return", refund ? "secondary" : "primary", back, copy.returnTo(merchant.name))),
       arrived ? null : leavingNote(merchant.name, secondsLeft, stay),
     ],
     arrived ?? "",

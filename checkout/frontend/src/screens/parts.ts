@@ -18,6 +18,16 @@ export function money(amount: Amount, checkout: Checkout): string {
   return untranslated(`${plain(amount)} ${checkout.token.symbol}`);
 }
 
+/**
+ * "€25.00 · 1 USDC = €0.9259": the price that the remaining amount comes from, as the page's header has it; without the
+ * price once a part is paid. Null for a request without a price.
+ */
+export function priceText({ amount, amount_remaining: rest }: Checkout): string | null {
+  const isWhole = rest.raw === amount.raw;
+  const [price, rate] = ["price", "rate"].map((id) => document.getElementById(id)?.textContent ?? "");
+  return [isWhole && price, rate].flatMap((text) => (text ? [untranslated(text)] : [])).join(" · ") || null;
+}
+
 export function noticeBox(notice: Notice | undefined): HTMLElement | null {
   if (!notice) return null;
   // No ARIA role: the page's live region announces it once.

@@ -3,11 +3,10 @@
 import type { Chains } from "../chains";
 import { copy } from "../copy";
 import { el, externalLink, type Child } from "../dom";
-import { messageFor } from "../language";
 import { withoutMarks } from "../marks";
 import { failureOf, type PaymentWarning } from "../server/progress";
 import type { Checkout, Payment } from "../server/types";
-import { canCheckAgain, foundText, provePage } from "./outcomes";
+import { canCheckAgain, failureText, foundText, provePage } from "./outcomes";
 
 const FIRST = 10;
 const LAST = 8;
@@ -33,7 +32,7 @@ export function paymentWarning(
     unbound: () => [copy.unboundHelp],
     signers: () => [copy.signersHelp],
     cancelled: () => [copy.cancelledInWalletHelp],
-    unpaid: () => (isUnbound ? unboundTexts(payment, checkout, isMine) : reasons(payment)),
+    unpaid: () => (isUnbound ? unboundTexts(payment, checkout, isMine) : reasons(payment, chains)),
   };
   const isFound = isUnbound && isMine;
   const texts = [...help[kind](), ...(kind === "cancelled" || isFound ? [] : [copy.notYours])];
@@ -52,10 +51,10 @@ export function paymentWarning(
   );
 }
 
-function reasons(payment: Payment): string[] {
+function reasons(payment: Payment, chains: Chains): string[] {
   const code = failureOf(payment) ?? "other";
   // For a payment that is still checked, `status_detail` describes what it waits for, not its failure.
-  const why = messageFor("failure", code, payment.failure_message ?? "") || payment.status_detail || copy.failedDefault;
+  const why = failureText(payment, chains) || payment.status_detail || copy.failedDefault;
   return [why, copy.advice[code] ?? copy.advice.other ?? ""];
 }
 

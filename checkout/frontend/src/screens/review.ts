@@ -5,19 +5,23 @@ import { button, el, type Child } from "../dom";
 import type { Flow } from "../flow/flow";
 import type { Notice } from "../flow/notices";
 import { contractOf, outlayOf, spenderOf, totalUsd } from "../flow/route-cache";
+import { shortageOf, type Shortage } from "../flow/shortage";
 import type { Reviewed } from "../flow/states";
 import { untranslated } from "../language";
-import { about, amountOf, costs, dollars, isZero, plain, worth } from "../money";
+import { about, amountOf, costs, dollars, held, isZero, lost, needed, plain, worth } from "../money";
 import type { Amount, Checkout, Route, RouteFee } from "../server/types";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
-import { actions, addressFact, fact, facts, money, noticeBox, payBar, screen, smallPrint } from "./parts";
+import { actions, addressFact, fact, facts, money, noticeBox, payBar, priceText, screen, smallPrint } from "./parts";
 import { timeOf, wayOf } from "./routes";
 
 export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayContext): Screen {
   const { checkout, flow } = context;
   const isDirect = step.route.type === "direct";
   const cost = isDirect ? money(step.route.from.amount, checkout) : costOf(step.route);
+  if (isToItself(step, checkout)) return refusedScreen(step, context);
+  const shortage = shortageOf(step.route, (address) => flow.balances?.balanceOf(step.option.chainId, address) ?? null);
+  const pay = (kind: "primary" | "quiet"): HTMLElement => button("pay", kind, copy.pay(cost), () => void flow.pay(step));
   return screen(
     "review",
     copy.review,
@@ -26,13 +30,46 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
       context.warning,
       isDirect ? directFacts(step, context) : swapFacts(step, context),
       isAcceptanceNeeded(step.route) && noticeBox({ tone: "info", text: acceptance(step, context) }),
-      payBar(button("pay", "primary", copy.pay(cost), () => void flow.pay(step))),
-      actions(...(isDirect ? directWaysOn(flow) : swapWaysOn(step, flow))),
+      shortage && noticeBox({ tone: "info", text: shortageText(shortage) }),
+      !shortage && payBar(pay("primary")),
+      shortage
+        ? actions(...waysWithout(step, flow), pay("quiet"))
+        : actions(...(isDirect ? directWaysOn(flow) : swapWaysOn(step, flow))),
       ...advice(step),
       isDirect ? null : swapDetails(step, context),
     ],
-    step.notice?.text ?? (isAcceptanceNeeded(step.route) ? acceptance(step, context) : ""),
+    step.notice?.text ??
+      [isAcceptanceNeeded(step.route) && acceptance(step, context), shortage && shortageText(shortage)].filter(Boolean).join(" "),
   );
+}
+
+/** Whether the wallet is the recipient itself: a transfer to itself pays nothing. */
+function isToItself({ wallet, account, route }: Reviewed, { recipient_address: recipient }: Checkout): boolean {
+  if (route.type !== "direct") return false;
+  return wallet.family === "evm" ? account.toLowerCase() === recipient.toLowerCase() : account === recipient;
+}
+
+function refusedScreen(step: Reviewed, context: PayContext): Screen {
+  const ways = actions(button("use-another-wallet", "primary", copy.useAnotherWallet, () => context.flow.restart()));
+  const notice = noticeBox({ tone: "error", text: copy.ownWallet });
+  return screen("review", copy.review, [notice, directFacts(step, context), ways], copy.ownWallet);
+}
+
+function shortageText({ kind, required, held: balance, symbol }: Shortage): string {
+  const [needs, has] = [`${needed(required)} ${symbol}`, `${held(balance)} ${symbol}`];
+  return kind === "gas" ? copy.noGas(needs, has) : copy.noFunds(needs, has);
+}
+
+/** The ways on for a wallet that can't pay: another token, another wallet, or more of this one. */
+function waysWithout({ account }: Reviewed, flow: Flow): Child[] {
+  const offersTokens = flow.means.offersSwaps;
+  const copyAccount = el("button", { type: "button", id: "copy-account", class: "button button--secondary", "data-copy": "account" }, copy.topUp);
+  return [
+    offersTokens && button("other-token", "primary", copy.otherToken, () => flow.showTokens()),
+    button("use-another-wallet", offersTokens ? "secondary" : "primary", copy.useAnotherWallet, () => flow.restart()),
+    copyAccount,
+    el("span", { id: "account", hidden: "", "data-value": account }),
+  ];
 }
 
 /** Whether the merchant may have to accept the payment, since nodes can't trace payments of contract accounts. */
@@ -71,7 +108,7 @@ export function costOf(route: Route): string {
 
 function directFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElement {
   return facts(
-    fact(copy.amount, el("strong", {}, money(step.route.from.amount, checkout))),
+    fact(copy.amount, stacked(el("strong", {}, money(step.route.from.amount, checkout)), priceText(checkout))),
     fact(copy.network, chains.name(step.option.chainId)),
     fact(copy.networkFee, networkFee(step.route)),
     ...depositFacts(step.route, checkout),
@@ -81,14 +118,15 @@ function directFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElem
 }
 
 /** The deposit that opens the recipient's account, and the total with it; nothing for an account that exists. */
-function depositFacts({ fees, from, gas }: Route, checkout: Checkout): Child[] {
+function depositFacts(route: Route, checkout: Checkout): Child[] {
+  const { fees, from, gas } = route;
   const deposit = fees.find(({ included, amount }) => !included && amount && !isZero(amount));
   if (!deposit?.amount) return [];
   const raw = BigInt(deposit.amount.raw) + BigInt(gas?.amount?.raw ?? 0);
   const coins = untranslated(`${about(amountOf(raw.toString(), deposit.amount.decimals))} ${deposit.token.symbol}`);
   return [
     fact(copy.accountDeposit, stacked(el("span", {}, coinCost(deposit.amount, deposit.token.symbol, deposit.usd)), copy.accountDepositHelp)),
-    fact(copy.total, stacked(el("strong", {}, money(from.amount, checkout)), `+ ${copy.aboutFee(coins)}`)),
+    fact(copy.total, stacked(el("strong", {}, money(from.amount, checkout)), `+ ${copy.aboutFee(coins)}`, totalOf(route))),
   ];
 }
 
@@ -104,11 +142,12 @@ function swapFacts(step: Reviewed, context: PayContext): HTMLElement {
     "div",
     {},
     facts(
-      fact(copy.youPay, stacked(el("strong", {}, costOf(route)), copy.onChain(chains.name(from.chain_id)))),
+      fact(copy.youPay, stacked(el("strong", {}, costOf(route)), dollars(from.usd), copy.onChain(chains.name(from.chain_id)))),
       fact(
         copy.receives(checkout.merchant.name),
         stacked(
           el("strong", {}, isZero(more) ? least : copy.atLeast(least)),
+          priceText(checkout),
           copy.onChain(chains.name(to.chain_id)),
           isZero(more) ? null : copy.mayBeMore(untranslated(`${about(more)} ${to.token.symbol}`)),
         ),
@@ -131,6 +170,7 @@ function swapDetails({ wallet, account, route }: Reviewed, { checkout }: PayCont
   const { from, to, fees } = route;
   const contract = contractOf(route);
   const spender = spenderOf(route);
+  const conversion = lost(from.usd, to.usd);
   return el(
     "details",
     { class: "more", id: "fees" },
@@ -139,7 +179,7 @@ function swapDetails({ wallet, account, route }: Reviewed, { checkout }: PayCont
       fact(copy.exactly, untranslated(`${plain(outlayOf(route))} ${from.token.symbol}`)),
       fact(copy.fees, fees.length > 0 ? feeList(fees) : copy.noFees),
       fact(copy.networkFee, networkFee(route)),
-      from.usd && to.usd ? fact(copy.difference, copy.differenceText(dollars(from.usd), dollars(to.usd))) : null,
+      conversion ? fact(copy.conversionCost, dollars(conversion)) : null,
       fact(copy.way, wayOf(route)),
       contract ? addressFact(copy.contract, contract) : null,
       spender && spender !== contract ? addressFact(copy.spender, spender) : null,
@@ -150,10 +190,11 @@ function swapDetails({ wallet, account, route }: Reviewed, { checkout }: PayCont
   );
 }
 
-function advice({ wallet, route }: Reviewed): Child[] {
+function advice({ wallet, route, notice }: Reviewed & { notice?: Notice }): Child[] {
   if (route.type === "direct") return [smallPrint(copy.reviewHelp(wallet.name))];
   if (wallet.family === "solana") return [smallPrint(copy.swapHelpSolana(wallet.name, costOf(route)))];
-  const isAllowed = wallet.family === "evm" && Boolean(route.from.token.contract_address);
+  // After a first try, the wallet may not ask for the permission again.
+  const isAllowed = !notice && wallet.family === "evm" && Boolean(route.from.token.contract_address);
   return [isAllowed && smallPrint(copy.swapAllowHelp(wallet.name, `${costs(route.from.amount)} ${route.from.token.symbol}`))];
 }
 
@@ -174,7 +215,7 @@ function feeList(fees: RouteFee[]): HTMLElement {
       "li",
       {},
       el("span", { class: "fee__name" }, name),
-      el("small", {}, [cost, dollars(usd), note].filter(Boolean).join(" · ")),
+      el("small", {}, [cost, amount ? worth(amount, usd) : dollars(usd), note].filter(Boolean).join(" · ")),
     );
   });
   return el("ul", { class: "fees" }, ...items);

@@ -32,7 +32,7 @@ export function tokenScreen(step: Connected & { notice?: Notice }, context: PayC
     [
       partialBox(checkout),
       noticeBox(step.notice),
-      paragraph(copy.tokensHelp(checkout.merchant.name, left, checkout.chain.name)),
+      paragraph(copy.tokensHelp(checkout.merchant.name, left)),
       flow.isRoutingDown && noticeBox(routingNotice(context, isNative)),
       needsSearch ? searchBox(flow, rows, options, context) : null,
       rows.length > 0 && el("ul", { class: `tokens ${needsSearch ? "tokens--many" : ""}`, id: "tokens" }, ...rows),
@@ -55,7 +55,7 @@ function routingNotice({ checkout }: PayContext, isNative: boolean): Notice {
 
 function siblingButton({ wallet }: Connected, flow: Flow): Child {
   const sibling = flow.means.siblingOf(wallet);
-  const label = sibling && copy.otherFamily(wallet.name, copy.family(sibling.family));
+  const label = sibling && copy.otherFamily(copy.family(sibling.family));
   if (!label) return null;
   return button("other-family", "secondary", label, () => void flow.changeFamily());
 }

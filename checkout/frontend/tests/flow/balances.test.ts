@@ -56,6 +56,23 @@ test.each([
   expect(list.options(true)[0]?.isEnough).toBe(expected);
 });
 
+test("balances on a chain are loaded once for the review", async () => {
+  const list = balances();
+  const calls = respond(json({ balances: [held(USDC), held({ ...USDC, contract_address: "" })], unavailable: [] }));
+  await list.ensure(HERE);
+  await list.ensure(HERE);
+  expect(calls).toHaveBeenCalledTimes(1);
+  expect(list.balanceOf(HERE, USDC.contract_address)?.raw).toBe("20000000");
+  expect(list.balanceOf(FAR, USDC.contract_address)).toBeNull();
+});
+
+test("unreachable server leaves balances unknown in the review", async () => {
+  const list = balances();
+  respond(null);
+  await list.ensure(HERE);
+  expect(list.balanceOf(HERE, "")).toBeNull();
+});
+
 test("requested token is offered if its balance is unknown", async () => {
   const list = balances();
   respond(null);

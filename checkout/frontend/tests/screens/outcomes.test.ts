@@ -92,10 +92,14 @@ test("overpayment is a notice with the merchant's contact", () => {
   expect(drawn(screen).textContent).toContain("help@shop.example");
 });
 
-test("small surplus of a swap is no overpayment", () => {
-  const one = checkout({ ...MORE, payments: [swap({ status: "completed" })] });
-  const two = checkout({ ...MORE, payments: [swap({ status: "completed" }), payment({ status: "completed" })] });
-  expect([outcomes.isPaidTooMuch(one), outcomes.isPaidTooMuch(two)]).toEqual([false, true]);
+test("surplus of a conversion is no overpayment", () => {
+  const delivered = swap({ status: "completed", amount_received: usdc(9_500_000) });
+  const one = checkout({ ...MORE, payments: [delivered] });
+  const rest = checkout({ ...MORE, payments: [delivered, payment({ status: "completed", amount_received: usdc(3_000_000) })] });
+  const second = checkout({ ...MORE, payments: [payment({ status: "completed", amount_received: usdc(3_000_000) }), delivered] });
+  const needless = checkout({ ...MORE, payments: [swap({ status: "completed", amount_received: usdc(2_000_000) }), payment({ status: "completed" })] });
+  expect([one, rest, second, needless].map(outcomes.isPaidTooMuch)).toEqual([false, false, true, true]);
+  expect(drawn(outcomes.completedScreen(one, chains, STAYS, stay)).querySelector(".paid-amount")?.textContent).toBe("10.50 USDC");
   expect(drawn(outcomes.completedScreen(one, chains, STAYS, stay)).textContent).toContain(withoutMarks(copy.moreThanAsked("2.00 USDC")));
 });
 
@@ -118,6 +122,29 @@ test.each<[string, Screen, string]>([
   expect(drawn(screen).textContent).toContain(text);
   expect(drawn(screen).textContent).toContain("help@shop.example");
   expect(drawn(screen).querySelector(".leaving")).toBeNull();
+});
+
+test("customer who overpaid asks for a refund with one click", () => {
+  const paid = checkout({ ...MORE, merchant: MERCHANT, redirect_url: "https://shop.example/done" });
+  const panel = drawn(outcomes.completedScreen(paid, chains, STAYS, stay));
+  const letter = `mailto:help@shop.example?subject=${encodeURIComponent("Refund for payment Ab3dEf6hJk9m")}`;
+  expect(panel.querySelector("#ask-refund.button--primary")?.getAttribute("href")).toBe(letter);
+  expect(panel.querySelectorAll(".button--primary")).toHaveLength(1);
+  const expired = drawn(outcomes.expiredScreen(checkout({ ...PART, merchant: MERCHANT })));
+  expect(expired.querySelector("#ask-refund")).not.toBeNull();
+  expect(drawn(outcomes.expiredScreen(request)).querySelector("#ask-refund")).toBeNull();
+});
+
+test("customer whose refund is made asks for no second one", () => {
+  document.body.insertAdjacentHTML("beforeend", '<div class="refunds"></div>');
+  const panel = drawn(outcomes.completedScreen(checkout({ ...MORE, merchant: MERCHANT }), chains, STAYS, stay));
+  document.querySelector(".refunds")?.remove();
+  expect(panel.querySelector("#ask-refund")).toBeNull();
+});
+
+test("conversion that was refunded names the provider and the network", () => {
+  const panel = failedPanel(failed("swap_refunded", { type: "swap", provider: "lifi", failure_message: "LI.FI could not deliver." }));
+  expect(panel.textContent?.replace(/[\u2066-\u2069]/g, "")).toContain("couldn’t deliver your payment and has refunded it on Local Chain.");
 });
 
 test("newest payment is the one that began last", () => {

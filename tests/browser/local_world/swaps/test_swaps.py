@@ -147,7 +147,7 @@ def test_wallet_pays_across_the_chain_families(
         pytest.skip("no Surfnet package for this machine")
     panel = connect_demo_wallet(page, request_there)
     panel.get_by_role("button", name="Pay with another token").click()
-    panel.get_by_role("button", name="Use Demo Wallet’s Solana account instead").click()
+    panel.get_by_role("button", name="Pay from Solana instead").click()
     _confirm(page)
     expect(token_row(panel, "SOL", "Local Solana")).to_be_visible()
     picture(page, "tokens, on Solana")

@@ -35,12 +35,12 @@ def test_wallet_of_both_families_is_listed_once(
     panel.get_by_role("button", name="Twin").click()
     expect(panel).to_contain_text(routed.first.payer)
     panel.get_by_role("button", name="Pay with another token").click()
-    panel.get_by_role("button", name="Use Twin’s Solana account instead").click()
+    panel.get_by_role("button", name="Pay from Solana instead").click()
     expect(panel.locator(".token", has_text="SOL").first).to_be_visible()
-    expect(panel.get_by_role("button", name="Use Twin’s Ethereum account instead")).to_be_visible()
+    expect(panel.get_by_role("button", name="Pay from Ethereum instead")).to_be_visible()
     page.reload()
     # Its Solana half was the one that was connected.
-    expect(panel.get_by_role("button", name="Use Twin’s Ethereum account instead")).to_be_visible()
+    expect(panel.get_by_role("button", name="Pay from Ethereum instead")).to_be_visible()
 
 
 def test_wallet_icon_runs_and_loads_nothing(

@@ -2,10 +2,11 @@
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.amounts import display_amount, format_amount, parse_amount, price_text
+from chains.amounts import display_amount, format_amount, parse_amount, price_text, short_text
 from chains.api.objects import AmountObject
 from chains.models import Chain, Token
 
@@ -81,3 +82,19 @@ def test_prices_have_two_fraction_digits_at_least_where_the_token_has_as_many() 
         "0.00",
     ]
     assert [price_text(7, 0), price_text(70, 1)] == ["7", "7.0"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "decimals", "text"),
+    [
+        (10_618_586_493_958_751_510, 18, "10.618586"),
+        (92_000_000_000_147, 18, "0.000092"),
+        (123_456_789_123, 6, "123456.79"),
+        (1_234_567_890_123_456, 6, "1234567890.12"),
+        (999_999_995, 8, "10.00"),
+        (10_500_000, 6, "10.50"),
+        (7, 0, "7"),
+    ],
+)
+def test_short_text_keeps_eight_significant_digits(raw: int, decimals: int, text: str) -> None:
+    assert short_text(raw, decimals) == text

@@ -6,7 +6,7 @@ from checkout.languages import language
 from merchants.languages import LANGUAGES
 
 # In some languages these don't name what was declined or is looked for.
-SAME = {"notices.rejectedPayment", "page.find", "page.proofHeading"}
+SAME = {"notices.rejectedPayment", "page.find"}
 
 
 @pytest.mark.parametrize("tag", LANGUAGES)

@@ -8,7 +8,7 @@ import pytest
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.models import Payment, Route
+from payments.models import Payment, PaymentRequest, Route
 from tests.conftest import Api
 from tests.support.checkout.fixtures import EXPLORER, HASH, WHEN
 
@@ -105,7 +105,37 @@ def test_receipt_of_a_swap_shows_its_fees_and_payer(
 
 def test_receipt_shows_the_network_fee(public: Api, receipt: Receipt) -> None:
     text = public.get(receipt(network_fee=92_000_000_000_147)).content.decode()
-    assert '<dt>Network fee</dt><dd><bdi dir="ltr" translate="no">0.000092000000000147 ETH</bdi></dd>' in text
+    assert '<dt>Network fee</dt><dd><bdi dir="ltr" translate="no">0.000092 ETH</bdi></dd>' in text
+    assert (
+        '<dt>Exact amount</dt><dd><bdi dir="ltr" translate="no">0.000092000000000147 ETH</bdi></dd>' in text
+    )
+
+
+def test_receipt_shows_the_price_with_its_rate(public: Api, receipt: Receipt) -> None:
+    path = receipt()
+    rate = {"value": "0.911402551973", "currency": "EUR", "token": "USDC", "sources": [], "observed_at": ""}
+    PaymentRequest.objects.update(price={"currency": "EUR", "amount": "9.57"}, rate=rate)
+    text = public.get(path).content.decode()
+    for words in (">€9.57<", ">1 USDC = €0.9114<", ">1 USDC = 0.911402551973 EUR<"):
+        assert words in text
+    assert ">9,57\xa0€<" in public.get(f"{path}?lang=de").content.decode()
+
+
+def test_amounts_have_the_separator_of_the_language(public: Api, receipt: Receipt) -> None:
+    text = public.get(f"{receipt()}?lang=de").content.decode()
+    assert ">10,50 USDC<" in text
+    assert "10.50" not in text
+
+
+def test_surplus_of_a_swap_is_extra_and_not_in_the_heading(public: Api, receipt: Receipt) -> None:
+    path = receipt(type="swap", provider="lifi", amount_received=10_552_764)
+    PaymentRequest.objects.update(amount_paid=10_552_764)
+    text = public.get(path).content.decode()
+    assert '<p class="receipt__total"><bdi dir="ltr" translate="no">10.50 USDC</bdi></p>' in text
+    assert (
+        '<dt>Extra from the conversion</dt><dd><bdi dir="ltr" translate="no">0.052764 USDC</bdi></dd>' in text
+    )
+    assert "Overpaid" not in text
 
 
 def test_unknown_network_fee_is_omitted(public: Api, receipt: Receipt) -> None:

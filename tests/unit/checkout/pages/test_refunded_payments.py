@@ -5,6 +5,7 @@ import re
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from payments.models import PaymentRequest, Refund
 from payments.refunds import services
@@ -65,11 +66,18 @@ def test_page_says_what_was_overpaid_before_refunds(paid: PaymentRequest) -> Non
 
 def test_open_refund_is_shown_as_under_way(paid: PaymentRequest) -> None:
     create(paid, amount=2_500_000)
-    create(paid, amount=1_000_000, recipient_address=None)
     for path in (f"/pay/{paid.shortcode}/receipt", f"/pay/{paid.shortcode}"):
         text = text_of(path)
         assert "A refund of 2.50 USDC is under way." in text
-        assert "A refund of 1.00 USDC is under way." in text
+
+
+def test_refund_without_address_leads_to_its_claim(paid: PaymentRequest) -> None:
+    waiting = create(paid, amount=1_000_000, recipient_address=None)
+    for path in (f"/pay/{paid.shortcode}/receipt", f"/pay/{paid.shortcode}"):
+        assert "A refund of 1.00 USDC is waiting for your address." in text_of(path)
+        assert f'href="{reverse("claim", args=(waiting.code,))}"' in Client().get(path).content.decode()
+    public = Client().get(f"/api/public/payment-requests/{paid.shortcode}").content.decode()
+    assert waiting.code not in public
 
 
 def test_cancelled_refund_is_not_shown(paid: PaymentRequest) -> None:

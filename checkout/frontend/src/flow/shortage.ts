@@ -1,0 +1,41 @@
+/** What the connected wallet lacks to pay by a route, as far as its balances are known. */
+
+import { amountOf } from "../money";
+import type { Amount, Route } from "../server/types";
+import { outlayOf } from "./route-cache";
+
+export interface Shortage {
+  /** `gas`: the coin for the network fee and other fees; `funds`: the token that pays. */
+  kind: "funds" | "gas";
+  required: Amount;
+  held: Amount;
+  symbol: string;
+}
+
+/** The balance of a token on the route's chain, or of its coin with an empty address; null if unknown. */
+export type BalanceOf = (address: string) => Amount | null;
+
+export function shortageOf(route: Route, balanceOf: BalanceOf): Shortage | null {
+  const { token, chain } = route.from;
+  const [paying, coins] = [balanceOf(token.contract_address), balanceOf("")];
+  const isCoin = token.contract_address === "";
+  const outlay = BigInt(outlayOf(route).raw);
+  const fees = coinFees(route);
+  const funds = isCoin ? outlay + BigInt(route.gas?.amount?.raw ?? 0) : outlay;
+  if (paying && BigInt(paying.raw) < funds) return lacking("funds", funds, paying, token.symbol);
+  if (!isCoin && coins && BigInt(coins.raw) < fees) return lacking("gas", fees, coins, chain.native_symbol);
+  return null;
+}
+
+/** The network fee, and the fees paid beside the amount in the chain's coin, in base units. */
+function coinFees({ from, fees, gas }: Route): bigint {
+  const own = fees.filter(({ included, token }) => {
+    const isHere = (token.chain_id ?? from.chain_id) === from.chain_id;
+    return !included && isHere && token.contract_address === "";
+  });
+  return own.reduce((total, { amount }) => total + BigInt(amount?.raw ?? 0), BigInt(gas?.amount?.raw ?? 0));
+}
+
+function lacking(kind: Shortage["kind"], required: bigint, held: Amount, symbol: string): Shortage {
+  return { kind, required: amountOf(required.toString(), held.decimals), held, symbol };
+}
