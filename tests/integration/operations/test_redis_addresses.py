@@ -1,9 +1,6 @@
 """`REDIS_URL` in each form: the cache, the rate limits, the heartbeat, beat, a worker and doctor all use it."""
 
-import os
 import ssl
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,8 +10,9 @@ import pytest
 from redis import Redis
 
 from demo.services import redis as redis_server
-from demo.services.process import REPOSITORY, free_port, spawn
+from demo.services.process import free_port, spawn
 from tests.processes import eventually
+from tests.support.operations.programs import output_of
 from tests.support.operations.tls_proxy import make_certificate
 from tests.support.wire import running_wire
 
@@ -45,16 +43,7 @@ print([finding.summary for finding in doctor.check()][0])
 
 
 def use_all(url: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", ALL_USES],
-        env={**os.environ, "REDIS_URL": url, "DJANGO_SETTINGS_MODULE": "config.settings"},
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (0, "responds and accepts writes\n"), done.stderr
+    assert output_of(ALL_USES, REDIS_URL=url) == "responds and accepts writes\n"
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,5 @@
 """`DATABASE_URL` with several hosts: the service connects to the one that accepts writes."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -10,7 +7,7 @@ import psycopg
 import pytest
 
 from demo.services import postgres
-from demo.services.process import REPOSITORY
+from tests.support.operations.programs import output_of
 from tests.support.operations.read_only import read_only
 
 ADDRESSES = ("127.0.92.1", "127.0.92.2")  # of this machine; PostgreSQL's port is free there
@@ -44,15 +41,7 @@ def test_writes_and_notifications_use_the_primary(servers: dict[str, str], stand
     hosts = ",".join(address + ports for address in ADDRESSES)
     url = f"postgresql://postgres@{hosts}/quittance?target_session_attrs=read-write"
     with read_only(conninfo=servers[standby]):
-        shown = subprocess.run(
-            [sys.executable, "-c", WHERE],
-            env={**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "config.settings"},
-            cwd=REPOSITORY,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-    assert shown.stdout.split() == [primary, primary]
+        shown = output_of(WHERE, DATABASE_URL=url)
+    assert shown.split() == [primary, primary]
     with psycopg.connect(servers[primary], autocommit=True) as direct:
         direct.execute("DROP TABLE written")
