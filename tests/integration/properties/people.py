@@ -13,6 +13,7 @@ from payments.submission.merchant_acceptance import accept_payment
 from tests.integration.properties.counts import HAPPENED
 from tests.integration.properties.ledger import (
     BRIDGE,
+    DEPTH,
     GONE,
     MERCHANT,
     POOL,
@@ -152,12 +153,12 @@ def propose(world: World, step: Step) -> None:
 
 
 def bundle(world: World, step: Step) -> None:
-    """Have an honest bundler put the waiting operations into one transaction, in which the first may fail for good."""
+    """Have an honest bundler put the waiting operations into one transaction, in which one may fail for good."""
     intents = waiting_operations(world)
     if not intents:
         return
-    failing = intents[:1] if step.n % 4 == 0 else []
-    intents = intents[len(failing) :]
+    failing = sorted(intents, key=lambda each: not each.is_proposed)[:1] if step.n % 4 == 0 else []
+    intents = [intent for intent in intents if intent not in failing]
     moves = [signed_move(world, intent) for intent in intents]
     sent = world.home.send(BUNDLER, moves, runs_code=True)
     for intent in failing:
@@ -378,13 +379,19 @@ def cancel(world: World, step: Step) -> None:
 
 
 def accept(world: World, step: Step) -> None:
-    """Accept the first payment of a request that may be accepted."""
-    request = world.pick(step.a)
+    """Accept the first payment of a request that may be accepted, mostly once its block is deep enough."""
+    request, is_waited_for = world.pick(step.a), step.n % 3 > 0
+    if is_waited_for:
+        for _ in range(DEPTH):
+            world.mine()
+        world.look()
     for payment in Payment.objects.filter(request=request, status=Payment.Status.FAILED):
         with suppress(ApiError):
             accept_payment(payment, reason="I know them", actor="api")
             world.accepted.add(payment.pk)
-            return
+            break
+    if is_waited_for:
+        world.look()
 
 
 def retry(world: World, step: Step) -> None:
