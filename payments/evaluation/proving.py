@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chains.client import Block, TransactionFacts
-from payments.evaluation.binding import Bound
+from payments.evaluation.binding import Bound, claims_in
 from payments.evaluation.sender_proofs import SenderProof
 from payments.evaluation.verdicts import (
     Refused,
@@ -32,10 +32,15 @@ _USED = "This wallet's transfer already pays another request."
 
 @dataclass(frozen=True)
 class Provable:
-    """The wallet's transfers may be proved; `amount` is what would count, in base units, and `block` their block."""
+    """The wallet's transfers may be proved; `amount` is what would count, in base units, and `block` their block.
+
+    `is_all`: nothing else arrived that the merchant could accept, but what others signed for who prove this payment.
+    Anyone can add a transfer to a transaction that relays a stranger's, and sign for it.
+    """
 
     amount: int
     block: Block
+    is_all: bool = True
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,8 @@ def provable(
     proofs = (*others, SenderProof(address, at, needed))
     decided = decide(replace(terms, evidence=replace(earlier, sender_proofs=proofs)), facts, facts.block)
     if isinstance(decided, Bound) and decided.proved_at == at:
-        return Provable(decided.amount, block)
+        signers = {proof.address for proof in proofs if proof.is_ours}
+        acceptable = claims_in(arrived, earlier, block).acceptable
+        return Provable(decided.amount, block, all(each.made_by in signers for each in acceptable))
     is_own_money = isinstance(decided, Refused) and decided.code == FailureCode.NOT_VERIFIABLE
     return NotProvable(decided.message if isinstance(decided, Refused) and is_own_money else _NOT_PROVABLE)

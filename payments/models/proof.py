@@ -71,9 +71,9 @@ class TransferProof(models.Model):
         constraints = (
             base_units_constraint("needed", "transfer_proof"),
             models.UniqueConstraint(
-                fields=("payment", "address"),
+                fields=("payment", "transaction_hash", "address"),
                 condition=Q(verified_at__isnull=False),
-                name="transfer_proof_is_one_per_payment_and_wallet",
+                name="transfer_proof_is_one_per_transaction_and_wallet",
             ),
         )
         indexes = (

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chains.client import Block, ChainError
+from chains.client import ChainError
 from chains.families import get_client
 from config.api.errors import ApiError, ErrorCode
 from merchants.identifiers import prefixed_id
@@ -81,7 +81,8 @@ def store_transfer_proof(
     if not messages:
         text = "There is no current message for this wallet and payment. Request one and sign it within 10 minutes."
         raise ApiError(ErrorCode.SIGNATURE_INVALID, text, "signature")
-    block = _evaluate(payment, wallet_address, now, client).block
+    proving = _evaluate(payment, wallet_address, now, client)
+    block = proving.block
     try:
         chain_client = client(payment.chain)
         signed = (
@@ -95,10 +96,10 @@ def store_transfer_proof(
     if message is None:
         text = "The signature does not match this wallet and message. Sign the message again."
         raise ApiError(ErrorCode.SIGNATURE_INVALID, text, "signature")
-    return _store(message, signature, block)
+    return _store(message, signature, proving)
 
 
-def _store(message: TransferProof, signature: str, block: Block) -> TransferProof:
+def _store(message: TransferProof, signature: str, proving: Provable) -> TransferProof:
     with transaction.atomic():
         request = lock_request(message.payment.request_id)
         payment = Payment.objects.select_related("chain", "lookup").get(pk=message.payment_id)
@@ -107,24 +108,30 @@ def _store(message: TransferProof, signature: str, block: Block) -> TransferProo
             return stored
         if payment.status == Payment.Status.COMPLETED:
             raise _used("This payment was credited meanwhile.")
+        if payment.transaction_hash != message.transaction_hash:
+            text = "The payment continues with another transaction. Request a new message and sign it."
+            raise ApiError(ErrorCode.SIGNATURE_INVALID, text, "signature")
         now = timezone.now()
         needed = request.amount_remaining
         message.binds = (
             needed > 0
             and request.status == PaymentRequest.Status.ACTIVE
             and now < request.expires_at
-            and binds_in_time(block.time, now)
+            and binds_in_time(proving.block.time, now)
         )
         message.signature, message.needed, message.verified_at = signature, needed, now
         message.save(update_fields=["signature", "needed", "verified_at", "binds"])
-        if payment.sender_signed_at is None:
-            Payment.objects.filter(pk=payment.pk).update(sender_signed_at=now)
+        signed = {"sender_signed_at": payment.sender_signed_at or now} if proving.is_all else {}
+        # A payment that binds is mined, so it holds the request open until it is verified.
         if message.binds and payment.status == Payment.Status.FAILED:
-            # It is mined and bound, so it holds the request open until it is verified.
             reason = "the sender signed for this request"
-            reopen(payment, actor="checkout", reason=reason, is_in_flight=True)
+            reopen(payment, actor="checkout", reason=reason, is_in_flight=True, **signed)
         elif message.binds:
+            # First the look-up, in the order in which workers lock the two.
             check_again([payment.pk], now)
+            signed |= {"is_in_flight": True, "likely_failure": ""}
+        if signed:
+            Payment.objects.filter(pk=payment.pk).update(**signed)
         tell_watchers(request.pk)
     return message
 
@@ -166,8 +173,9 @@ def _messages(payment: Payment, wallet_address: str) -> QuerySet[TransferProof]:
 
 
 def _stored(payment: Payment, wallet_address: str) -> TransferProof | None:
+    """Return the wallet's proof for the payment's present transaction; it may have continued with another one."""
     given = TransferProof.objects.filter(payment=payment, address=wallet_address, verified_at__isnull=False)
-    return given.first()
+    return given.filter(transaction_hash=payment.transaction_hash).first()
 
 
 def _used(message: str) -> ApiError:

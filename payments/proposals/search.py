@@ -128,7 +128,9 @@ def _search(
             block = max(proposal.first_block, min(reached, head + 1 - searched_again(chain)))
             pause = pause_of(lookup.payment, now) if execution is not None or reached > head else timedelta()
             again[lookup.pk] = {"proposal_check_at": now + pause, "proposal_block": block}
-            _show(lookup.payment, _FAILING if execution is not None else AWAITED)
+            detail = AWAITED if execution is None else _FAILING
+            if lookup.payment.status_detail != detail:
+                _store(lookup, claim_id, _await if execution is None else _expect_failure)
     _postpone(again, claim_id)
 
 
@@ -186,7 +188,7 @@ def _store(lookup: Lookup, claim_id: uuid.UUID, change: Callable[[Payment, Payme
         if held.select_for_update(no_key=True).exists():
             payment = Payment.objects.select_for_update(no_key=True).get(pk=lookup.payment_id)
             payment.request = request
-            if payment.status == Payment.Status.PENDING:
+            if payment.is_open:
                 change(payment, request)
     return True
 
@@ -240,14 +242,22 @@ def _fail(failed: Failed, now: datetime) -> bool:
     return is_moved
 
 
-def _show(payment: Payment, detail: str) -> None:
-    """Show what the pending payment waits for."""
-    if payment.status_detail == detail:
-        return
-    likely = FailureCode.TRANSACTION_REVERTED.value if detail == _FAILING else ""
-    pending = Payment.objects.filter(pk=payment.pk, status=Payment.Status.PENDING)
-    if pending.update(status_detail=detail, likely_failure=likely):
+def _expect_failure(payment: Payment, _: PaymentRequest) -> None:
+    """Show that the account's call failed, in a block that is not deep enough yet."""
+    likely = {"status_detail": _FAILING, "likely_failure": FailureCode.TRANSACTION_REVERTED.value}
+    move_payment(payment, Payment.Status.PROCESSING, actor=_ACTOR, reason="its call failed", **likely)
+
+
+def _await(payment: Payment, _: PaymentRequest) -> None:
+    """Show that the payment waits for the execution, also after a reorganisation removed one that failed."""
+    columns = {"status_detail": AWAITED, "likely_failure": ""}
+    if payment.status == Payment.Status.PENDING:
+        Payment.objects.filter(pk=payment.pk).update(**columns)
         tell_watchers(payment.request_id)
+    else:
+        move_payment(
+            payment, Payment.Status.PENDING, actor=_ACTOR, reason="its failure was removed", **columns
+        )
 
 
 def _postpone(rows: Mapping[int, Mapping[str, Any]], claim_id: uuid.UUID) -> None:

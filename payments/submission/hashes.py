@@ -40,11 +40,14 @@ SUBMITTED = "Submitted; checking the network."
 
 
 class _SightingNeeded(Exception):
-    """The transaction has to be looked up before it can be stored or refused."""
+    """The transaction has to be looked up before it can be stored or refused.
 
-    def __init__(self, *, is_beyond_caps: bool) -> None:
+    `is_extra`: what is refused then is not stored, so that a client could repeat the call without end.
+    """
+
+    def __init__(self, *, is_extra: bool) -> None:
         super().__init__()
-        self.is_beyond_caps = is_beyond_caps
+        self.is_extra = is_extra
 
 
 def submit_hash(
@@ -70,7 +73,7 @@ def submit_hash(
 
     `submitter` is a digest of the client; open payments are counted per submitter. The chain is read only if there is a
     route, a cap is reached, a payment may be sped up, or the transaction was partly credited, always outside a database
-    transaction. `before_extra_lookup` is called before a lookup beyond the caps and may raise.
+    transaction. `before_extra_lookup` is called before a lookup that may store nothing, and may raise.
 
     Raises ApiError if all that the transaction paid the recipient was credited, or if it exceeds a limit of
     `payments.submission.caps`.
@@ -90,7 +93,7 @@ def submit_hash(
         try:
             return _store(request, chain, transaction_hash, actor, sighting, account, columns)
         except _SightingNeeded as needed:
-            if needed.is_beyond_caps:
+            if needed.is_extra:
                 before_extra_lookup()
             sighting = sight(request, chain, transaction_hash, timezone.now(), client=client)
 
@@ -99,7 +102,7 @@ def sight_for_merchant(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
 ) -> Sighting | None:
     """Look the transaction up if it may speed up a payment of the request, was partly credited, or is no proposal."""
-    is_doubtful = _failed_as_proposal(request, chain, transaction_hash)
+    is_doubtful = _may_be_no_proposal(request, chain, transaction_hash)
     if not is_doubtful and _existing_payment(request, chain, transaction_hash):
         return None
     is_doubtful = is_doubtful or needs_lookup(request, chain, transaction_hash)
@@ -155,19 +158,19 @@ def _store(
         is_transaction = sighting is not None and sighting.is_known
         existing = _existing_payment(locked, chain, transaction_hash, is_transaction=is_transaction)
         if existing is not None:
-            if sighting is None and _failed_as_proposal(locked, chain, transaction_hash):
-                raise _SightingNeeded(is_beyond_caps=True)
+            if sighting is None and _may_be_no_proposal(locked, chain, transaction_hash):
+                raise _SightingNeeded(is_extra=True)
             if is_transaction and _verify_as_hash(existing, actor):
                 return existing, False
             _reopen_by_submission(existing, actor, submitter)
             return existing, False
         if sighting is None and needs_lookup(locked, chain, transaction_hash):
-            raise _SightingNeeded(is_beyond_caps=not has_room(locked, submitter))
+            raise _SightingNeeded(is_extra=True)
         require_unused(locked, chain, transaction_hash, sighting)
         if sighting is None:
             is_beyond_caps = not has_room(locked, submitter)
             if is_beyond_caps or replaceable(locked, chain).exists():
-                raise _SightingNeeded(is_beyond_caps=is_beyond_caps)
+                raise _SightingNeeded(is_extra=is_beyond_caps)
         else:
             continued = _continued(locked, chain, sighting, actor)
             if continued is not None:
@@ -191,10 +194,12 @@ def _existing_payment(
     With `is_transaction`, a node knows the transaction: then it is no proposal that another transaction executed.
     """
     own = Payment.objects.filter(request=request, chain=chain)
+    current = own.filter(transaction_hash=transaction_hash)
     replaced = own.filter(replaced_hashes__contains=[transaction_hash]).first()
-    if replaced is not None and is_transaction and own.filter(lookup__proposal_id=transaction_hash).exists():
-        replaced = None
-    return replaced or own.filter(transaction_hash=transaction_hash).first()
+    if replaced is not None and own.filter(lookup__proposal_id=transaction_hash).exists():
+        is_transaction = is_transaction or current.filter(lookup__proposal_id="").exists()
+        replaced = None if is_transaction else replaced
+    return replaced or current.first()
 
 
 def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
@@ -203,13 +208,17 @@ def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: st
     return is_new and not is_credited(chain, transaction_hash)
 
 
-def _failed_as_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
-    """Whether a payment failed as this proposal, whose id may be a hash that no node knew.
+def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
+    """Whether a payment failed as this proposal, or continued with its execution, although it may be a hash.
 
-    Any account can log that it executed an id, or failed to.
+    Any account can log that it executed an id, or failed to, and a node may not have known the hash then.
     """
-    failed = Payment.objects.filter(request=request, chain=chain, status=Payment.Status.FAILED)
-    return failed.filter(lookup__proposal_id=transaction_hash).exists()
+    own = Payment.objects.filter(request=request, chain=chain)
+    ended = Q(status=Payment.Status.FAILED) | ~Q(transaction_hash=transaction_hash)
+    is_hash = Q(transaction_hash=transaction_hash, lookup__proposal_id="")
+    return (
+        own.filter(ended, lookup__proposal_id=transaction_hash).exists() and not own.filter(is_hash).exists()
+    )
 
 
 def _verify_as_hash(payment: Payment, actor: str) -> bool:

@@ -11,13 +11,16 @@ import pytest
 from django.utils import timezone
 from eth_account import Account
 
+from chains.client import Block
 from chains.models import Token
 from checkout.lookup import find_payment, find_request
 from demo.contracts import deploy
+from payments.evaluation.proving import Provable
 from payments.evaluation.sender_proofs import BINDS_FOR
 from payments.models import Lookup, Payment, PaymentRequest, Solver, TransferProof
 from payments.proofs import afterwards
 from payments.proofs.messages import transfer_proof_message
+from payments.requests.lifecycle import expire_due
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.integration.payments.test_payer_proof import sign
@@ -145,6 +148,53 @@ def test_transfer_is_proved_before_its_block_is_deep(
     assert prove(public, node, payment).status_code == 200
     payment = looked(payment)
     assert (payment.status, payment.likely_failure, payment.is_in_flight) == ("processing", "", True)
+
+
+def test_proof_at_the_last_second_keeps_the_request_open(
+    public: Api, request_for: Make, node: LocalChain
+) -> None:
+    """Between the signature and the next check, a sweep must not expire the request."""
+    request = request_for()
+    request.chain.confirmations = "1000"
+    request.chain.save()
+    payment = looked(submit(request, transfer(node, request)))
+    assert prove(public, node, payment).status_code == 200
+    expire_due(request.expires_at + timedelta(seconds=1))
+    request.refresh_from_db()
+    assert request.status == PaymentRequest.Status.ACTIVE
+    payment.refresh_from_db()
+    assert (payment.is_in_flight, payment.likely_failure) == (True, "")
+
+
+def test_payment_that_continues_elsewhere_is_proved_again(
+    public: Api, request_for: Make, node: LocalChain
+) -> None:
+    """After a reorganisation its wallet's speed-up was mined, which carries no proof yet."""
+    request = request_for()
+    payment = looked(submit(request, transfer(node, request)))
+    assert prove(public, node, payment).status_code == 200
+    again = transfer(node, request)
+    Payment.objects.update(status=Payment.Status.FAILED, transaction_hash=again)
+    Lookup.objects.update(transaction_hash=again, first_block_time=None, first_block_number=None)
+    payment.refresh_from_db()
+    assert prove(public, node, payment).status_code == 200
+    assert looked(payment).bound_by == "payer"
+    proved = TransferProof.objects.filter(verified_at__isnull=False, binds=True)
+    assert set(proved.values_list("transaction_hash", flat=True)) >= {again}
+    assert proved.count() == 2
+
+
+def test_late_proof_of_a_part_is_not_shown_as_the_senders(
+    public: Api, request_for: Make, node: LocalChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = request_for()
+    payment = looked(submit(request, transfer(node, request)))
+    PaymentRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    in_part = Provable(1, Block(1, "0x1", timezone.now()), is_all=False)
+    monkeypatch.setattr(afterwards, "provable", lambda *_: in_part)
+    assert prove(public, node, payment).status_code == 200
+    payment.refresh_from_db()
+    assert (payment.status, payment.sender_signed_at) == ("failed", None)
 
 
 def test_late_proof_tells_the_merchant_and_binds_nothing(

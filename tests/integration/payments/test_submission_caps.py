@@ -332,6 +332,17 @@ def test_the_merchant_may_always_submit_and_it_counts_nowhere(
     assert look_until_decided(payment, clock).status == "completed"
 
 
+def test_partly_credited_transaction_is_read_within_the_limit(
+    request_for: Make, local_chain: LocalChain
+) -> None:
+    """What is refused as used is not stored, so that the same call could be repeated without end."""
+    request, credited = request_for(), request_for()
+    look_until_decided(submit(credited, used := pay(local_chain, credited)), Clock())
+    Payment.objects.update(carries_others=True)
+    assert refusal(request, used, client=unqueried, before_extra_lookup=limited) == ("rate_limited", 60)
+    assert not request.payments.exists()
+
+
 def test_wallet_is_read_within_the_limit_of_calls_beyond_a_cap(
     request_for: Make, local_chain: LocalChain
 ) -> None:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from tests.integration.properties.counts import HAPPENED
 from tests.integration.properties.people import (
     Step,
     accept,
@@ -44,6 +45,7 @@ from tests.integration.properties.world import World
 def take(world: World, step: Step) -> None:
     """Have the step happen."""
     world.clock.forward(timedelta(seconds=1))
+    HAPPENED[step.action] += 1
     ACTIONS[step.action](world, step)
 
 

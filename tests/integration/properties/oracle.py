@@ -13,6 +13,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from tests.integration.properties.counts import HAPPENED
 from tests.integration.properties.ledger import (
     FINALITY,
     MERCHANT,
@@ -50,7 +51,7 @@ PAYMENT_COLUMNS = (
         "type",
     ),
     *("bound_by", "amount_received", "failed_at", "failure_code", "status_detail", "retries"),
-    *("replaced_hashes", "reorged", "swap__provider_status", "lookup__attempts"),
+    *("sender_signed_at", "replaced_hashes", "reorged", "swap__provider_status", "lookup__attempts"),
     *("lookup__proposal_id", "lookup__proposal_account", "lookup__transaction_hash"),
 )
 
@@ -195,6 +196,7 @@ class Oracle:
 
     def _check_failed_execution(self, ledger: Ledger, payment: Row) -> None:
         """Only the account's own event fails an id, at the required depth."""
+        HAPPENED["failed execution of an id"] += 1
         assert payment.failure_code == "transaction_reverted"
         assert self._is_deep(ledger, ledger.sent[payment.lookup__transaction_hash])
         assert any(
@@ -238,6 +240,15 @@ class Oracle:
             and each["type"] == "direct"
         )
         assert all(count == 1 for count in unbound.values()), unbound
+
+    def count_credits(self) -> None:
+        """Count what bound the credited payments, and how they were found."""
+        for row in self.payments.values():
+            if row.status == Payment.Status.COMPLETED:
+                by = f"credited by {row.bound_by}"
+                HAPPENED[by] += 1
+                HAPPENED[f"{by}, found by an id"] += bool(row.lookup__proposal_id)
+                HAPPENED[f"{by}, proved afterwards"] += row.sender_signed_at is not None
 
     def missing(self) -> list[Intent]:
         """Return the honest payments that are on the chain and were not credited, verifiable or not."""

@@ -6,12 +6,14 @@ from datetime import timedelta
 from uuid import UUID
 
 from config.api.errors import ApiError
-from payments.models import Payment
+from payments.models import Payment, PaymentRequest, TransferProof
 from payments.requests.lifecycle import cancel_request
 from payments.submission.hashes import retry_payment
 from payments.submission.merchant_acceptance import accept_payment
+from tests.integration.properties.counts import HAPPENED
 from tests.integration.properties.ledger import (
     BRIDGE,
+    DEPTH,
     GONE,
     MERCHANT,
     POOL,
@@ -86,10 +88,39 @@ def pay_by_hand(world: World, step: Step) -> None:
 def sign_afterwards(world: World, step: Step) -> None:
     """Have customers sign for what they sent by hand."""
     for intent in world.intents:
-        if intent.kind == "by hand" and intent.sent:
-            hash_, payer = intent.sent.hash, intent.payer
-            is_bound = world.prove_afterwards(intent.request, hash_, payer, payer)
-            intent.is_proved_afterwards |= is_bound
+        sign_by_hand(world, intent)
+
+
+def sign_by_hand(world: World, intent: Intent) -> None:
+    """Have the customer sign for what was sent by hand. If nothing else claims it, the signature counts."""
+    if intent.kind != "by hand" or intent.sent is None:
+        return
+    must_bind = _is_provable(world, intent)
+    result = world.prove_afterwards(intent.request, intent.sent.hash, intent.payer, intent.payer)
+    HAPPENED[f"customer's proof afterwards: {result}"] += 1
+    intent.is_proved_afterwards |= result == "bound"
+    assert result == "bound" or not must_bind, f"{result} for {intent}"
+
+
+def _is_provable(world: World, intent: Intent) -> bool:
+    """Whether the money is mined, belongs to no other request, and pays one that is still to be paid."""
+    sent, request = intent.sent, PaymentRequest.objects.get(pk=intent.request)
+    payments = Payment.objects.filter(transaction_hash=sent.hash) if sent else Payment.objects.none()
+    own = payments.filter(request=request).first()
+    return bool(
+        own is not None
+        and own.status != Payment.Status.COMPLETED
+        and not TransferProof.objects.filter(payment=own, verified_at__isnull=False).exists()
+        and not any(payment.pk in world.accepted for payment in payments)
+        and sent
+        and sent.is_mined
+        and sent.succeeds
+        and not world.home.is_down
+        and sent.mined_at
+        and world.clock() - sent.mined_at < timedelta(minutes=60)
+        and request.status == PaymentRequest.Status.ACTIVE
+        and world.clock() < request.expires_at
+    )
 
 
 def sign_operation(world: World, step: Step) -> None:
@@ -112,20 +143,29 @@ def sign_operation(world: World, step: Step) -> None:
 
 def propose(world: World, step: Step) -> None:
     """Have the page of a smart wallet's customer submit the id that the wallet returned."""
-    some = [intent for intent in world.intents if intent.wallet in world.home.accounts]
-    if some:
+    signed = [intent for intent in world.intents if intent.wallet in world.home.accounts]
+    if some := [intent for intent in signed if intent.sent is None] or signed:
         intent = some[step.a % len(some)]
         was_taken = world.propose(intent.request, intent.wallet, intent.proposal) == ""
+        HAPPENED[f"customer's id: {'accepted' if was_taken else 'rejected'}"] += 1
         # If no node responds, the service takes the id as a hash.
         intent.is_proposed |= was_taken and not world.home.is_down
 
 
 def bundle(world: World, step: Step) -> None:
-    """Have an honest bundler put the waiting operations into one transaction."""
-    moves = [signed_move(world, intent) for intent in waiting_operations(world)]
-    if moves:
-        sent = world.home.send(BUNDLER, moves, runs_code=True)
-        note_bundle(world, sent, waiting_operations(world), step)
+    """Have an honest bundler put the waiting operations into one transaction, in which one may fail for good."""
+    intents = waiting_operations(world)
+    if not intents:
+        return
+    failing = sorted(intents, key=lambda each: not each.is_proposed)[:1] if step.n % 4 == 0 else []
+    intents = [intent for intent in intents if intent not in failing]
+    moves = [signed_move(world, intent) for intent in intents]
+    sent = world.home.send(BUNDLER, moves, runs_code=True)
+    for intent in failing:
+        world.intents.remove(intent)
+        if intent.wallet in world.home.accounts:
+            world.home.executed.append(Executed(intent.wallet, intent.proposal, sent.hash, has_failed=True))
+    note_bundle(world, sent, intents, step)
 
 
 def swap(world: World, step: Step) -> None:
@@ -339,13 +379,19 @@ def cancel(world: World, step: Step) -> None:
 
 
 def accept(world: World, step: Step) -> None:
-    """Accept the first payment of a request that may be accepted."""
-    request = world.pick(step.a)
+    """Accept the first payment of a request that may be accepted, mostly once its block is deep enough."""
+    request, is_waited_for = world.pick(step.a), step.n % 3 > 0
+    if is_waited_for:
+        for _ in range(DEPTH):
+            world.mine()
+        world.look()
     for payment in Payment.objects.filter(request=request, status=Payment.Status.FAILED):
         with suppress(ApiError):
             accept_payment(payment, reason="I know them", actor="api")
             world.accepted.add(payment.pk)
-            return
+            break
+    if is_waited_for:
+        world.look()
 
 
 def retry(world: World, step: Step) -> None:

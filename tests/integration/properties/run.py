@@ -1,39 +1,53 @@
 """Try many random histories in several processes: `python -m tests.integration.properties.run`, or `make properties`.
 
-`SEQUENCES` is how many in all of each kind (20,000), `PROCESSES` in how many processes at once (2). A failure is
-printed with the seed that finds it again.
+`SEQUENCES` is the number of histories of each kind (20,000), `PROCESSES` how many processes run at once (2), and
+`ROUND` how many histories a process tries (500). Arguments name the files of some kinds only. A failure is printed with
+the seed that finds it again. The last lines say how often each thing happened; if one of them never did, the run has
+failed too.
 """
 
 import os
 import secrets
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.integration.properties import counts
+
 TESTS = (str(Path(__file__).parent), str(Path(__file__).parents[1] / "payments" / "test_against_a_model.py"))
-ROUND = 500
-"""Histories per database. Each is rolled back within one long transaction, so that PostgreSQL can't vacuum what they
-leave: after some thousands of them, most of the time goes into reading past dead rows."""
+ROUND = int(os.environ.get("ROUND", "500"))
+"""Histories of each kind per process. Two of the three kinds are rolled back within one long transaction, so that
+PostgreSQL can't vacuum what they leave: after some thousands of them, most of the time goes into reading past dead
+rows."""
 
 
 def main() -> int:
     sequences, processes = int(os.environ.get("SEQUENCES", "20000")), int(os.environ.get("PROCESSES", "2"))
     rounds = [min(ROUND, sequences - begun) for begun in range(0, sequences, ROUND)]
-    tried = 0
+    tried, happened = 0, Counter[str]()
     with ThreadPoolExecutor(processes) as pool:
-        for count, failed in zip(rounds, pool.map(_run, rounds), strict=True):
+        for count, (failed, counted) in zip(rounds, pool.map(_run, rounds), strict=True):
             if failed:
                 pool.shutdown(cancel_futures=True)
                 return failed
             tried += count
+            happened += counted
             print(f"{tried} of {sequences} histories", flush=True)
-    return 0
+    for name, times in sorted(happened.items()):
+        print(f"{times:9,}  {name}")
+    never = [name for name in counts.EXPECTED if happened and not happened[name]]
+    if never:
+        print(f"These never happened: {', '.join(never)}")
+    return int(bool(never))
 
 
-def _run(sequences: int) -> int:
+def _run(sequences: int) -> tuple[int, Counter[str]]:
+    """Run so many histories of each kind; return the exit code, and what happened in them."""
     seed = str(secrets.randbelow(2**32))
-    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *TESTS]
+    tests = sys.argv[1:] or TESTS
+    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *tests]
     result = subprocess.run(
         [*command, f"--hypothesis-seed={seed}"],
         env={**os.environ, "SEQUENCES": str(sequences), "PROGRESS": ""},
@@ -44,7 +58,7 @@ def _run(sequences: int) -> int:
     )
     if result.returncode:
         print(f"{result.stdout}\n{sequences} histories, --hypothesis-seed={seed}", flush=True)
-    return result.returncode
+    return result.returncode, counts.read(result.stdout)
 
 
 if __name__ == "__main__":

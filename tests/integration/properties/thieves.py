@@ -4,6 +4,7 @@ from uuid import UUID
 
 from chains.client import Mention
 from payments.models import Lookup
+from tests.integration.properties.counts import HAPPENED
 from tests.integration.properties.ledger import (
     MERCHANT,
     OTHER_TOKEN,
@@ -54,15 +55,28 @@ def prove_own(world: World, step: Step) -> None:
 
 
 def prove_afterwards(world: World, step: Step) -> None:
-    """Submit any transaction for any request, and sign for it: as the thief, and in others' names."""
-    request, sent = world.pick(step.b), world.sent_anywhere(step.a)
+    """Submit any transaction for any request, and sign for it: as the thief, and in others' names.
+
+    Or the thief sends a transfer, and signs that it pays one request and then another.
+    """
+    request, sent, is_own = world.pick(step.b), world.sent_anywhere(step.a), step.n % 3 == 1
     if request is None or sent is None:
         return
-    world.submit(request, sent.hash, by="thief")
-    own = (THIEF, THIEFS_CONTRACT)[step.n % 2]
-    world.prove_afterwards(request, sent.hash, own, own)
-    for move in sent.moves:
-        world.prove_afterwards(request, sent.hash, move.made_by or move.sender or own, THIEF)
+    if is_own:
+        move = Move(step.n, THIEF, MERCHANT, THE_THIEFS, made_by=THIEF)
+        sent = world.home.send(THIEF, [move])
+        world.mine()
+    own = (THIEF, THIEFS_CONTRACT)[step.n % 2] if not is_own else THIEF
+    results = []
+    for each in world.requests if is_own else (request,):
+        world.submit(each, sent.hash, by="thief")
+        results.append(world.prove_afterwards(each, sent.hash, own, own))
+        HAPPENED[f"thief's proof afterwards: {results[-1]}"] += 1
+    assert results.count("bound") <= 1
+    for sender in {move.made_by or move.sender for move in sent.moves} - {THIEF, THIEFS_CONTRACT, ""}:
+        result = world.prove_afterwards(request, sent.hash, sender, THIEF)
+        HAPPENED[f"thief's proof in another's name: {result}"] += 1
+        assert result not in ("bound", "too late")
 
 
 def begin_own_swap(world: World, step: Step) -> None:
@@ -87,12 +101,16 @@ def propose_anything(world: World, step: Step) -> None:
     theirs = signed[step.a % len(signed)] if signed else None
     account = theirs.wallet if theirs and step.n % 2 else THIEFS_CONTRACT
     id_ = theirs.proposal if theirs and step.n % 3 else world.home.new_hash()
-    world.propose(request, account, id_, by="thief")
+    refused = world.propose(request, account, id_, by="thief")
+    HAPPENED[f"thief's id: {refused or 'accepted'}"] += 1
 
 
 def forge(world: World, step: Step) -> None:
-    """Have the thief's contract log an execution of a submitted id, in a transaction that the thief sent."""
-    sent = [each for each in world.home.sent.values() if each.sender == THIEF and each.runs_code]
+    """Have the thief's contract log an execution of a submitted id, in any transaction that may call it.
+
+    Bundlers and relayers call contracts of others, the thief's too.
+    """
+    sent = [each for each in world.home.sent.values() if each.runs_code]
     ids = list(Lookup.objects.exclude(proposal_id="").order_by("pk").values_list("proposal_id", flat=True))
     if sent and ids:
         event = Executed(

@@ -15,7 +15,7 @@ from chains.client import Mention
 from chains.models import Chain, Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
-from payments.models import Lookup, PayerProof, Payment, PaymentRequest, Quote, Route
+from payments.models import Lookup, PayerProof, Payment, PaymentRequest, Quote, Route, TransferProof
 from payments.proofs.afterwards import offer_message, store_transfer_proof
 from payments.proofs.storing import store_proof
 from payments.providers.base import ProviderDown, SwapState, SwapStatus
@@ -60,7 +60,7 @@ def ruled_by(clock: Clock) -> Iterator[None]:
     real = timezone.now
     columns: list[Field[Any, Any]] = [
         column
-        for model in (Payment, PaymentRequest, PayerProof, Quote, Route)
+        for model in (Payment, PaymentRequest, PayerProof, Quote, Route, TransferProof)
         for column in model._meta.concrete_fields
         if column.default is real
     ]
@@ -290,20 +290,23 @@ class World:
             return None
         return now + PROOF_WINDOW
 
-    def prove_afterwards(self, request: UUID, sent: str, address: str, signed_by: str) -> bool:
-        """Prove that `address` made a transfer of a submitted transaction for the request; whether that binds it."""
+    def prove_afterwards(self, request: UUID, sent: str, address: str, signed_by: str) -> str:
+        """Prove that `address` made a transfer of a submitted transaction for the request.
+
+        Returns "bound", "too late", or the error's code.
+        """
         payment = Payment.objects.filter(request=request, transaction_hash=sent).first()
         if payment is None:
-            return False
+            return "not submitted"
         payment.request = payment.lookup.payment.request = PaymentRequest.objects.get(pk=request)
         try:
             offer_message(payment, wallet_address=address, client=self.client)
             proof = store_transfer_proof(
                 payment, wallet_address=address, signature=signed_by, client=self.client
             )
-        except ApiError:
-            return False
-        return proof.binds
+        except ApiError as error:
+            return error.problems[0].code.value
+        return "bound" if proof.binds else "too late"
 
     def look(self) -> None:
         """Have workers look at everything that is open, at the provider's word, and at what may have become final."""

@@ -126,6 +126,35 @@ def test_hash_that_an_account_logged_as_its_proposal_counts(
     assert customer.submit(hash_, None).json()["id"] == payment.pk
 
 
+@pytest.mark.parametrize("found_by", ["customer", "merchant"])
+def test_hash_that_an_account_logged_in_a_real_payment_counts(
+    world: World, ask: Ask, public: Api, api: Api, found_by: str
+) -> None:
+    """The thief pays a little in the transaction that logs the customer's hash, so that its payment completes."""
+    request, clock = ask(), Clock()
+    customer, thief, other = Customer(public, request), world.account(), world.account()
+    raw = world.chain.sign(unsigned(world.chain, request), world.stranger())
+    hash_ = "0x" + keccak(raw).hex()
+    hostile = forger(world, [SUCCESS, bytes.fromhex(hash_[2:])], bytes(32))
+    customer.submit(hash_, customer.route(hostile))
+    coin = transfer_data(request.recipient_address, 1) + request.reference
+    paying = thief.operation(execute(world.chain.usdc, 0, coin))
+    meddling = other.operation(execute(hostile, 0, b""))
+    world.contracts.send(ENTRY_POINTS["0.7"], handle_ops(paying, meddling))
+    assert verify(request.payments.get(), clock).status == Payment.Status.COMPLETED
+    world.chain.send_raw("0x" + raw.hex())
+    if found_by == "customer":
+        assert customer.submit(hash_, None).status_code == 201
+    else:
+        body = {"transaction_hash": hash_, "chain_id": request.chain_id}
+        assert api.post(f"/api/payment-requests/{request.pk}/payments", body).status_code == 201
+    payment = request.payments.get(transaction_hash=hash_)
+    assert verify(payment, clock).status == Payment.Status.COMPLETED
+    assert customer.submit(hash_, None).json()["id"] == payment.pk
+    request.refresh_from_db()
+    assert request.amount_paid == request.amount + 1
+
+
 def test_known_hash_counts_although_an_account_logged_it(world: World, ask: Ask, public: Api) -> None:
     request, clock, thief = ask(), Clock(), Account.create().address
     customer = Customer(public, request)

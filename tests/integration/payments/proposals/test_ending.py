@@ -44,7 +44,8 @@ def test_failed_execution_decides_at_the_required_depth(
     empty(world, account.address)
     sent = proposed.execute()
     search(payment, clock)
-    assert (payment.status, payment.status_detail) == (Payment.Status.PENDING, FAILING)
+    assert (payment.status, payment.status_detail) == (Payment.Status.PROCESSING, FAILING)
+    assert not is_held(request, clock())
     assert not types(request)
     world.chain.mine(3)
     search(payment, clock)
@@ -63,6 +64,27 @@ def empty(world: World, address: str) -> None:
     rpc("anvil_stopImpersonatingAccount", address)
     world.chain.mine()
     assert world.chain.token_balance(world.chain.usdc, address) == 0
+
+
+def test_failure_that_is_reorganised_before_its_depth_waits_again(
+    world: World, ask: Ask, public: Api, chain: Chain
+) -> None:
+    chain.confirmations = "3"
+    chain.save()
+    request, account, clock = ask(), world.safe(), Clock()
+    proposed, payment = Customer(public, request).propose(account, safe_gas=100_000)
+    before = world.chain.rpc("evm_snapshot")
+    empty(world, account.address)
+    proposed.execute()
+    assert search(payment, clock).likely_failure == "transaction_reverted"
+    world.chain.revert(before)
+    assert search(payment, clock).status == Payment.Status.PENDING
+    assert (payment.status_detail, payment.likely_failure) == ("Waiting for the other signers", "")
+    sent = proposed.execute()
+    world.chain.mine(3)
+    assert verify(payment, clock).status == Payment.Status.COMPLETED
+    assert payment.transaction_hash == sent
+    assert types(request) == ["payment.succeeded"]
 
 
 def test_reorganised_failure_is_searched_for_again(world: World, ask: Ask, public: Api) -> None:
