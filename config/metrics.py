@@ -27,6 +27,7 @@ from prometheus_client.registry import Collector
 
 from config.api.methods import only_read
 from config.health import heartbeat_age, may_read_details
+from config.observe.build_info import build_registry
 from config.tracing.recording import describe, leave_out
 
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
@@ -100,7 +101,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Return the metrics in Prometheus' text format; 404 without METRICS_TOKEN or from other machines."""
     if not may_read_details(request):
         return HttpResponseNotFound("Not found. Send METRICS_TOKEN as a bearer credential.\n", "text/plain")
-    text = generate_latest(_requests_registry()) + generate_latest(_database_registry())
+    registries = (_requests_registry(), build_registry(), _database_registry())
+    text = b"".join(map(generate_latest, registries))
     response = HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
     response["Cache-Control"] = "no-store"
     return response

@@ -8,6 +8,7 @@ from prometheus_client import Counter
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from payments.models import DiscoveryCursor, Lookup, MerchantCursor, Payment, PaymentRequest, Swap
+from payments.providers.budget import quote_quotas
 
 PAYMENTS_DECIDED = Counter("quittance_payments_decided", "Payments that completed or failed.", ("status",))
 
@@ -30,6 +31,7 @@ def collect() -> Iterator[Metric]:
         value=expiry_overdue(now),
     )
     yield from _discovery(now)
+    yield from _quotas()
 
 
 def open_payments() -> list[tuple[int, int]]:
@@ -78,6 +80,24 @@ def _discovery(now: datetime) -> Iterator[Metric]:
     for chain_id, seconds in discovery_lags(now).items():
         lag.add_metric((str(chain_id),), seconds)
     yield from (watches, lag)
+
+
+def _quotas() -> Iterator[Metric]:
+    allowed = GaugeMetricFamily(
+        "quittance_routing_quota",
+        "Quote calls that a provider's quota allows in its window.",
+        labels=("name",),
+    )
+    spent = GaugeMetricFamily(
+        "quittance_routing_quota_used",
+        "Quote calls in the current window; absent without Redis.",
+        labels=("name",),
+    )
+    for provider, amount, count in quote_quotas():
+        allowed.add_metric((provider,), amount)
+        if count is not None:
+            spent.add_metric((provider,), count)
+    yield from (allowed, spent)
 
 
 def _seconds_since(moment: datetime | None, now: datetime) -> float:

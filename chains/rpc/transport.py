@@ -13,17 +13,19 @@ from typing import Any
 import requests
 from ijson.backends import yajl2_c
 from ijson.common import JSONError
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from chains.client import ChainError
 from chains.rpc.nodes import Limiting, Node
 from config.api.nesting import is_deeper_than
 from config.bounded_body import CHUNK_BYTES, BodyTooLarge, BodyTooSlow, BoundedBody
+from config.observe.outside_calls import NODE_METHODS, Kind, Outcome, OutsideCall, measured
 
 Call = tuple[str, list[Any]]
 
 MAX_NESTING = 4096  # a call trace nests two levels for each of at most 1,024 calls
 RATE_LIMITED = 429
+_LIMIT_CODES = frozenset({-32005, RATE_LIMITED})
 # An incomplete response above this size counts as too large: some nodes truncate responses at their own limit.
 _LARGE_BYTES = 1024 * 1024
 _IS_TOO_LARGE = re.compile(r"response.*(too (large|big)|size|exceed)", re.IGNORECASE | re.DOTALL)
@@ -80,12 +82,17 @@ class Limits:
 def post_calls(node: Node, ids: Sequence[int], calls: Sequence[Call], limits: Limits) -> list[Any]:
     """Send the calls in one request; return their results in order. Raises ChainError."""
     batch = [_request(id_, call) for id_, call in zip(ids, calls, strict=True)]
-    responses = _post(node, batch[0] if len(batch) == 1 else batch, limits, _parsed)
-    if isinstance(responses, dict):
-        if len(batch) > 1:
-            raise _batch_error(responses)
-        responses = [responses]
-    return _pair(ids, responses)
+    NODE_METHODS.labels(node.name).inc(len(batch))
+    with measured(Kind.NODE, node.name) as measurement:
+        responses = _post(node, batch[0] if len(batch) == 1 else batch, limits, _parsed, measurement)
+        if isinstance(responses, dict):
+            if len(batch) > 1:
+                raise _batch_error(responses)
+            responses = [responses]
+        results = _pair(ids, responses)
+        if any(isinstance(result, RpcFault) and _is_rate_limit(result) for result in results):
+            measurement.outcome = Outcome.RATE_LIMITED
+        return results
 
 
 def post_streamed(
@@ -96,7 +103,10 @@ def post_streamed(
     `convert` maps each JSON object, innermost first, to the value to keep, as `object_hook` does in `json`.
     """
     body = _request(id_, call)
-    return _pair([id_], [_post(node, body, limits, lambda response: _streamed(response, convert))])[0]
+    NODE_METHODS.labels(node.name).inc()
+    with measured(Kind.NODE, node.name) as measurement:
+        response = _post(node, body, limits, lambda response: _streamed(response, convert), measurement)
+        return _pair([id_], [response])[0]
 
 
 def _request(id_: int, call: Call) -> dict[str, Any]:
@@ -121,7 +131,9 @@ class _Body(BoundedBody):
             raise (Truncated if is_large else Unreachable)("the node's response took too long") from None
 
 
-def _post(node: Node, request: Any, limits: Limits, read: Callable[[_Body], Any]) -> Any:
+def _post(
+    node: Node, request: Any, limits: Limits, read: Callable[[_Body], Any], measurement: OutsideCall
+) -> Any:
     """Send one HTTP request and return `read(body)`."""
     body: _Body | None = None
     try:
@@ -133,13 +145,19 @@ def _post(node: Node, request: Any, limits: Limits, read: Callable[[_Body], Any]
             stream=True,
         ) as response:
             if response.status_code != requests.codes.ok:
+                measurement.responded(response.status_code)
                 raise _http_error(response, limits, is_single=isinstance(request, dict))
             body = _Body(response, limits)
             return read(body)
+    except Unreachable:
+        measurement.outcome = Outcome.TIMED_OUT
+        raise
     except (requests.RequestException, HTTPError) as error:
         if body is not None and body.received > _LARGE_BYTES:
             raise Truncated("the node's response is truncated") from None
         # The exception's text contains the full URL, so only its type is reported.
+        is_late = isinstance(error, (requests.Timeout, ReadTimeoutError))
+        measurement.outcome = Outcome.TIMED_OUT if is_late else Outcome.UNREACHABLE
         message = f"the node could not be reached ({type(error).__name__})"
         if isinstance(error, requests.ConnectTimeout):
             raise Unreachable(message) from None
@@ -201,6 +219,11 @@ def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
 def describes_large_response(reason: str) -> bool:
     """Return whether a node's error is about a response that is too large to send (geth: -32003)."""
     return bool(_IS_TOO_LARGE.search(reason)) and not _IS_TEMPORARY.search(reason)
+
+
+def _is_rate_limit(fault: RpcFault) -> bool:
+    """Return whether a call's error is about our quota. Nodes use the same code for searches that find too much."""
+    return fault.code in _LIMIT_CODES and bool(_IS_TEMPORARY.search(fault.message))
 
 
 def _http_error(response: requests.Response, limits: Limits, *, is_single: bool) -> ChainError:

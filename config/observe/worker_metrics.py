@@ -11,19 +11,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 
 from config.observe.bearer import is_bearer_of
+from config.observe.build_info import build_registry
 from config.observe.loader import FOLDER
 
 _NOT_FOUND = b"Not found. Send METRICS_TOKEN as a bearer credential.\n"
 
 
 def worker_metrics() -> bytes:
+    return generate_latest(_counts()) + generate_latest(build_registry())
+
+
+def _counts() -> CollectorRegistry:
     if FOLDER not in os.environ:
-        return generate_latest(REGISTRY)
+        return REGISTRY
     from prometheus_client.multiprocess import MultiProcessCollector
 
     shared = CollectorRegistry()
     MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
-    return generate_latest(shared)
+    return shared
 
 
 def serve(port: int, token: str) -> ThreadingHTTPServer:

@@ -27,6 +27,8 @@ _FLAGS = {
     "ENVIRONMENT": "production (default) or staging",
     "TRUSTED_PROXIES": "proxies in front: a number (default 1 for https) or their networks",
 }
+_PROCESSES = ("web", "worker", "beat", "events")
+_NEEDS_ATTENTION = 1  # doctor's exit code
 
 Run = Callable[[Sequence[str]], int]
 
@@ -38,7 +40,7 @@ def main(
     run: Run | None = None,
     folder: Path = REPOSITORY,
 ) -> int:
-    """Write `.env` in `folder` and return the exit code: that of doctor, or 2 if nothing was written."""
+    """Write `.env` in `folder` and return the exit code: 0, that of a step that failed, or 2 if nothing was written."""
     options = _parser().parse_args(arguments)
     path = folder / ".env"
     if path.exists() or path.is_symlink():
@@ -123,7 +125,27 @@ def _finish(options: argparse.Namespace, run: Run) -> int:
                 file=sys.stderr,
             )
             return code
-    return 0 if options.no_doctor else run(["doctor"])
+    code = 0 if options.no_doctor else run(["doctor"])
+    if code not in (0, _NEEDS_ATTENTION):
+        return code
+    print(_next_steps(options, is_ready=code == 0 and not options.no_doctor))
+    return 0
+
+
+def _next_steps(options: argparse.Namespace, *, is_ready: bool) -> str:
+    if is_ready:
+        return "Set-up is complete, and doctor found nothing to do."
+    steps = []
+    if not options.migrate:
+        steps.append("Run manage.py migrate, and collectstatic unless an image contains the static files.")
+    if not options.catalogue:
+        steps.append("Load a catalogue of chains and tokens: manage.py load_catalogue FILE.")
+    steps += [
+        "Create your account: manage.py createsuperuser.",
+        f"Start the processes {', '.join(_PROCESSES)}, and a timer for backups; deploy/README.md shows how.",
+        "Run manage.py doctor until it finds nothing.",
+    ]
+    return "Set-up is complete. Still to do:\n" + "\n".join(f"  - {step}" for step in steps)
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -6,11 +6,11 @@ client address or merchant gets more than its share. Each process has its own ci
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from django.conf import settings
 
-from config.api.limits.fair_shares import Share, spend
+from config.api.limits.fair_shares import Share, spend, used
 from config.backoff import doubled
 from payments.providers.base import ProviderDown, ShareSpent
 
@@ -39,12 +39,23 @@ def spend_quote(provider: str, shares: Sequence[Share] = ()) -> None:
 
     Raises ProviderDown if the quota is used up, and ShareSpent if only a share is. Such a call is not counted.
     """
-    spent = spend(f"routing-{provider}", shares, settings.ROUTING_QUOTE_LIMITS.get(provider))
+    spent = spend(_quota_name(provider), shares, settings.ROUTING_QUOTE_LIMITS.get(provider))
     if spent is None:
         return
     if spent.is_share:
         raise ShareSpent(f"a share of {provider}'s quota is used up", retry_after=spent.retry_after)
     raise ProviderDown(f"{provider}'s quote quota is used up", retry_after=spent.retry_after)
+
+
+def quote_quotas() -> Iterator[tuple[str, int, int | None]]:
+    """Yield each provider with a quota, the calls it allows in its window, and those made (None without Redis)."""
+    for provider, quota in settings.ROUTING_QUOTE_LIMITS.items():
+        if quota is not None:
+            yield provider, quota.amount, used(_quota_name(provider), quota)
+
+
+def _quota_name(provider: str) -> str:
+    return f"routing-{provider}"
 
 
 class Circuit:

@@ -20,11 +20,12 @@ from typing import Any
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from config.api.limits.waiting import RETRY_AFTER_SECONDS, Busy, waiting_for
 from config.api.nesting import is_deeper_than
 from config.bounded_body import BodyTooLarge, BodyTooSlow, BoundedBody
+from config.observe.outside_calls import Kind, Outcome, measured
 from payments.providers.base import ProviderDown
 from payments.providers.budget import Circuit
 
@@ -57,6 +58,14 @@ class _DependencyFailed(ProviderDown):
     """The provider responds, but one of its dependencies failed (HTTP 424)."""
 
 
+class _NotReached(ProviderDown):
+    """No complete response: the connection failed, or the response was late."""
+
+    def __init__(self, message: str, outcome: Outcome) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
 @dataclass(frozen=True)
 class _Received:
     status: int
@@ -79,8 +88,10 @@ class JsonApi:
         headers: Mapping[str, str] | None = None,
         request_id_header: str = "x-request-id",
         parser: Callable[[str, bytes], Any] | None = None,
+        kind: Kind = Kind.PROVIDER,
     ) -> None:
         self._provider = provider
+        self._kind = kind
         self._base_url = base_url.rstrip("/")
         self._request_id_header = request_id_header
         self._parser = parser or parse
@@ -148,14 +159,21 @@ class JsonApi:
         self, method: str, path: str, content: Mapping[str, Any], seconds: float, most_bytes: int
     ) -> Answer:
         began = time.monotonic()
-        job = self._threads.submit(self._exchange, method, path, content, began + seconds, most_bytes)
-        try:
-            received = job.result(timeout=seconds)
-        except FutureTimeout:
-            job.cancel()
-            raise ProviderDown(f"{path} took longer than {seconds:.0f} s") from None
-        self._note(path, received, began)
-        return _checked_answer(path, received, self._parser)
+        with measured(self._kind, self._provider) as call:
+            job = self._threads.submit(self._exchange, method, path, content, began + seconds, most_bytes)
+            try:
+                received = job.result(timeout=seconds)
+            except FutureTimeout:
+                job.cancel()
+                call.outcome = Outcome.TIMED_OUT
+                raise ProviderDown(f"{path} took longer than {seconds:.0f} s") from None
+            except _NotReached as error:
+                call.outcome = error.outcome
+                raise
+            if not 200 <= received.status < 300:
+                call.responded(received.status)
+            self._note(path, received, began)
+            return _checked_answer(path, received, self._parser)
 
     def _exchange(
         self, method: str, path: str, content: Mapping[str, Any], ends_at: float, most_bytes: int
@@ -176,7 +194,9 @@ class JsonApi:
                 return _Received(response.status_code, response.headers, body)
         except (requests.RequestException, HTTPError, UnicodeError) as error:
             # The exception's text contains the full URL, so only its type is logged.
-            raise ProviderDown(f"{path} could not be reached ({type(error).__name__})") from None
+            is_late = isinstance(error, (requests.Timeout, ReadTimeoutError))
+            outcome = Outcome.TIMED_OUT if is_late else Outcome.UNREACHABLE
+            raise _NotReached(f"{path} could not be reached ({type(error).__name__})", outcome) from None
 
     def _note(self, path: str, received: _Received, began: float) -> None:
         """Log the request id for the provider's support."""
@@ -198,7 +218,7 @@ def _read(path: str, response: requests.Response, ends_at: float, most_bytes: in
     except BodyTooLarge:
         raise ProviderDown(f"{path} returned more than {most_bytes:,} bytes") from None
     except BodyTooSlow:
-        raise ProviderDown(f"{path} took too long") from None
+        raise _NotReached(f"{path} took too long", Outcome.TIMED_OUT) from None
 
 
 def _checked_answer(path: str, received: _Received, parser: Callable[[str, bytes], Any]) -> Answer:

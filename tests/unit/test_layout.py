@@ -22,6 +22,7 @@ SHARED = (
     "config.doctor.finding",
     "config.due_work",
     "config.mail",
+    "config.observe.outside_calls",
     "config.tracing",
 )
 OUTSIDE = ("demo", "tests", "bench", "clients", "quittance")

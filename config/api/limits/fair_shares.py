@@ -77,6 +77,18 @@ def spend(quota_name: str, shares: Sequence[Share], quota: RateLimitItem | None)
     return Spent(min(math.floor(max(seconds, 0)) + 1, quota.get_expiry()), spent == "share")
 
 
+def used(quota_name: str, quota: RateLimitItem) -> int | None:
+    """Return how many calls of the current window all processes have counted, or None without Redis."""
+    return rate_limits.from_redis(lambda: _used_in_redis(quota_name, quota.get_expiry()))
+
+
+def _used_in_redis(quota_name: str, window: int) -> int:
+    redis = rate_limits.redis_client()
+    seconds, microseconds = redis.time()
+    now = seconds * 1000 + microseconds // 1000
+    return int(redis.zcount(f"{_PREFIX}:{{{quota_name}}}", f"({now - window * 1000}", "+inf"))
+
+
 def _in_redis(quota_name: str, shares: Sequence[Share], amount: int, window: int) -> tuple[str, float]:
     # The braces keep all keys on one node of a cluster.
     quota_key = f"{_PREFIX}:{{{quota_name}}}"

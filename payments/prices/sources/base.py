@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from django.conf import settings
 
+from config.observe.outside_calls import Kind
 from payments.prices.rules import Observation
 from payments.providers.base import ProviderDown
 from payments.providers.http import JsonApi, parse
@@ -83,7 +84,7 @@ class Ticker:
         parser: Callable[[str, bytes], Any] = parse,
     ) -> None:
         self.name = name
-        self._api = JsonApi(name, url, headers={"Accept": accept}, parser=parser)
+        self._api = JsonApi(name, url, headers={"Accept": accept}, parser=parser, kind=Kind.RATE_SOURCE)
         self._unlisted: dict[str, float] = {}
 
     def is_unlisted(self, pair: str) -> bool:

@@ -1,5 +1,7 @@
 """`/metrics`: what operators watch, for those alone who may."""
 
+import platform
+import tomllib
 from datetime import timedelta
 from pathlib import Path
 from urllib.request import urlopen
@@ -11,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 from chains.models import Token
+from config.observe.worker_metrics import worker_metrics
 from demo.services.process import free_port
 from merchants.models import Merchant
 from payments.models import PaymentRequest
@@ -40,6 +43,14 @@ def test_requests_are_counted_by_route_and_never_by_path(client: Client) -> None
         "[('method', 'GET'), ('route', 'pay/<str:shortcode>'), ('status', '404')]"
     )
     assert read(text)[name] >= 2
+
+
+def test_version_is_that_of_the_project_in_web_and_workers(client: Client) -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    labels = [("python", platform.python_version()), ("version", project["version"])]
+    name = f"quittance_build_info{labels}"
+    assert read(client.get("/metrics").content.decode())[name] == 1
+    assert read(worker_metrics().decode())[name] == 1
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/healthz"])

@@ -43,7 +43,10 @@ def version_of(program: Path) -> str:
 
 @pytest.mark.parametrize(
     ("service", "image", "program"),
-    [("database", "postgres", postgres.program("postgres")), ("redis", "valkey/valkey", redis.program())],
+    [
+        ("database", "docker.io/library/postgres", postgres.program("postgres")),
+        ("redis", "docker.io/valkey/valkey", redis.program()),
+    ],
 )
 def test_compose_names_the_versions_that_the_tests_run(service: str, image: str, program: Path) -> None:
     named = COMPOSE["services"][service]["image"]
@@ -120,20 +123,22 @@ def test_a_container_has_no_privileges_and_bounds(name: str) -> None:
     assert name == "database" or service["cap_drop"] == ["ALL"]
 
 
-def test_images_have_exact_versions() -> None:
-    images = [service.get("image", "") for service in COMPOSE["services"].values()]
+def test_images_have_exact_versions_and_full_names() -> None:
+    images = [service.get("image", "quittance:local") for service in COMPOSE["services"].values()]
     text = (DEPLOY / "Containerfile").read_text()
     images += re.findall(r"^FROM (\S+)", text, re.MULTILINE)
     images += [container["image"] for pod in PODS.values() for container in pod["containers"]]
     for image in images:
         assert re.search(r":(\d+\.\d+(\.\d+)?(-\w+)*|local)$", image), image
+        # Podman looks up a short name in each registry of its configuration. The names of our own images are yours.
+        assert image.startswith(("docker.io/", "quittance")), image
 
 
-def test_the_image_has_stages_no_root_and_a_health_check() -> None:
+def test_image_is_the_service_without_root_and_with_a_health_check() -> None:
     text = (DEPLOY / "Containerfile").read_text()
     stages = re.split(r"^FROM ", text, flags=re.MULTILINE)[1:]
-    assert [re.match(r"\S+ AS (\w+)", stage)[1] for stage in stages] == ["build", "service", "backup"]  # type: ignore[index]
-    service = stages[1]
+    assert [re.match(r"\S+ AS (\w+)", stage)[1] for stage in stages] == ["build", "backup", "service"]  # type: ignore[index]
+    service = stages[2]
     assert re.search(r"^USER 10001:10001$", service, re.MULTILINE)
     assert service.index("USER ") < service.index("\nCMD ")
     assert "HEALTHCHECK" in service

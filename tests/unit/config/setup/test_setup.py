@@ -21,13 +21,14 @@ FLAGS = [
 class Runner:
     """Notes which commands of manage.py would be run."""
 
-    def __init__(self, failing: str = "") -> None:
+    def __init__(self, failing: str = "", code: int = 1) -> None:
         self.commands: list[list[str]] = []
         self._failing = failing
+        self._code = code
 
     def __call__(self, arguments: Sequence[str]) -> int:
         self.commands.append(list(arguments))
-        return 1 if arguments[0] == self._failing else 0
+        return self._code if arguments[0] == self._failing else 0
 
 
 @pytest.fixture(autouse=True)
@@ -145,6 +146,33 @@ def test_the_steps_run_in_order_and_end_at_the_first_that_fails(tmp_path: Path) 
     failing = Runner("migrate")
     assert set_up(tmp_path / "two", failing, *FLAGS, "--migrate") == 1
     assert [each[0] for each in failing.commands] == ["migrate"]
+
+
+def test_setup_succeeds_before_processes_start_and_lists_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert set_up(tmp_path, Runner("doctor"), *FLAGS, "--catalogue=mainnet.json") == 0
+    printed = capsys.readouterr().out
+    for step in ("manage.py migrate", "createsuperuser", "web, worker, beat, events", "manage.py doctor"):
+        assert step in printed
+    assert "load_catalogue" not in printed
+
+
+def test_setup_fails_if_doctor_rejects_the_settings(tmp_path: Path) -> None:
+    assert set_up(tmp_path, Runner("doctor", code=2), *FLAGS) == 2
+
+
+def test_setup_on_a_running_deployment_lists_no_steps(
+    tmp_path: Path, runner: Runner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert set_up(tmp_path, runner, *FLAGS) == 0
+    assert "Still to do" not in capsys.readouterr().out
+
+
+def test_processes_to_start_are_those_of_the_procfile() -> None:
+    procfile = (command.REPOSITORY / "Procfile").read_text().splitlines()
+    processes = {line.partition(":")[0] for line in procfile if line}
+    assert set(command._PROCESSES) == processes - {"release"}
 
 
 def test_at_a_terminal_it_asks_for_what_is_missing_and_hides_passwords(

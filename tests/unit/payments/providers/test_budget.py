@@ -10,7 +10,7 @@ from limits import parse
 from config.api.limits import fair_shares, rate_limits
 from config.api.limits.fair_shares import Share, Shares
 from payments.providers.base import ProviderDown, ShareSpent
-from payments.providers.budget import Circuit, shares_of, spend_quote
+from payments.providers.budget import Circuit, quote_quotas, shares_of, spend_quote
 
 numbers = count()
 ATTACKER, CUSTOMER = "2001:db8:1:2::/64", "192.0.2.2"
@@ -45,6 +45,20 @@ def test_quotes_beyond_the_quota_are_not_asked_for() -> None:
 def test_a_quota_can_be_switched_off() -> None:
     for _ in range(200):
         spend_quote("lifi")
+
+
+@override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("3/hour"), "relay": None})
+def test_quotas_show_allowed_calls_and_calls_made() -> None:
+    assert list(quote_quotas()) == [("lifi", 3, 0)]
+    spend_quote("lifi")
+    spend_quote("lifi", quote(CUSTOMER))
+    assert list(quote_quotas()) == [("lifi", 3, 2)]
+
+
+@override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("3/hour")})
+def test_used_quota_is_unknown_without_redis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limits, "from_redis", lambda query: None)
+    assert list(quote_quotas()) == [("lifi", 3, None)]
 
 
 # --- shares of what is left ------------------------------------------------------------------------------------------

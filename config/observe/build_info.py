@@ -1,0 +1,27 @@
+"""The gauge `quittance_build_info`: which version runs. During an upgrade, two versions show."""
+
+import platform
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+VERSION = "0.2.0"
+"""That of `pyproject.toml`, which the image does not contain."""
+
+
+class _BuildInfo(Collector):
+    def collect(self) -> Iterator[Metric]:
+        info = GaugeMetricFamily(
+            "quittance_build_info", "1, with the version in a label.", labels=("version", "python")
+        )
+        info.add_metric((VERSION, platform.python_version()), 1)
+        yield info
+
+
+def build_registry() -> CollectorRegistry:
+    """Return a registry of its own: gauges of processes that share a folder would need one for each process."""
+    registry = CollectorRegistry()
+    registry.register(_BuildInfo())
+    return registry
