@@ -49,7 +49,6 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "django_otp",
     "chains",
     "merchants",

@@ -3,7 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from config.api.schema.views import SchemaView, reference_page
+from config.api.reference.views import reference_page
+from config.api.schema.views import SchemaView
 from config.api.views import unknown_path
 
 urlpatterns = [

@@ -1,27 +1,19 @@
-"""The OpenAPI document at `/api/schema`, and the reference page at `/api/docs`."""
+"""The OpenAPI document at `/api/schema`."""
 
 import hashlib
 import json
-import secrets
 from functools import cache
 
 import yaml
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from config.api.errors import ApiError, ErrorCode
-from config.api.methods import only_read
 
 _TYPES = {"json": "application/json", "yaml": "application/yaml"}
 _CACHE_SECONDS = 300
-# Redoc adds two inline style sheets before it knows the nonce: an empty one, and one for scroll bars.
-_REDOC_STYLES = (
-    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
-    "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='",
-)
 
 
 class SchemaView(APIView):
@@ -53,25 +45,3 @@ def described_as(form: str) -> bytes:
     if form == "json":
         return plain.encode()
     return yaml.safe_dump(json.loads(plain), sort_keys=False, allow_unicode=True).encode()
-
-
-@only_read
-def reference_page(request: HttpRequest) -> HttpResponse:
-    """Return the reference page. Its policy allows only our own files."""
-    nonce = secrets.token_urlsafe(16)
-    response = render(request, "api/reference.html", {"nonce": nonce})
-    response["Content-Security-Policy"] = "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src 'self' 'nonce-{nonce}'",
-            f"style-src 'self' 'nonce-{nonce}' {' '.join(_REDOC_STYLES)}",
-            "img-src 'self' data:",
-            "connect-src 'self'",
-            "font-src 'self'",
-            "worker-src blob:",  # the search index is built beside the page
-            "base-uri 'none'",
-            "form-action 'none'",
-            "frame-ancestors 'none'",
-        )
-    )
-    return response
