@@ -137,7 +137,7 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
     list_select_related = ("merchant", "token", "chain")
     ordering = ("-created_at", "-id")
     search_help_text = "The beginning of the name, the link's id or its code"
-    fields = ()
+    fields = readonly_fields = ("redirect_url", "metadata")
 
     def found(self, rows: QuerySet[PaymentLink], text: str) -> QuerySet[PaymentLink]:
         links = PaymentLink.objects
@@ -160,7 +160,10 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
             "title": f"Payment link {link}",
             "amount": amount_of(link),
             "badges": portal.badge(_WORDS[reason], _COLOURS),
-            "diagnosis": {"tone": "good" if reason is None else "warn", "sentence": _sentence(link, reason)},
+            "diagnosis": {
+                "tone": "success" if reason is None else "warning",
+                "sentence": _sentence(link, reason),
+            },
             "facts": present(self._facts(link)),
             "share": None if reason else share_of(link),
             "changes": link.changes.all(),
