@@ -209,7 +209,7 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
 
     @admin.display(description="Payments")
     def used(self, link: PaymentLink) -> str:
-        return _used(link)
+        return f"{_used(link)} paid"
 
     @admin.display(description="Merchant")
     def owner(self, link: PaymentLink) -> str:
