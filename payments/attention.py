@@ -19,6 +19,7 @@ from django.utils import timezone
 from payments.models import Payment, PaymentRequest, Refund
 from payments.models.payment import ACCEPTABLE_FAILURES
 from payments.refunds.reading import refunds_by_request
+from payments.requests.link_limits import paid_beyond_limit
 
 RECENT = timedelta(days=30)
 UNANSWERED_FOR = timedelta(hours=1)
@@ -36,6 +37,7 @@ class Matter(StrEnum):
     PARTLY_PAID = "partly"
     NOT_BOUND = "not_bound"
     UNANSWERED = "unanswered"
+    BEYOND_LINK = "beyond_link"
     PAID_LATE = "late"
 
 
@@ -48,6 +50,7 @@ LABELS = {
     Matter.PARTLY_PAID: "Closed with money paid",
     Matter.NOT_BOUND: "Can be accepted",
     Matter.UNANSWERED: "Verification stalled",
+    Matter.BEYOND_LINK: "Paid beyond the link's limit",
     Matter.PAID_LATE: "Paid late",
 }
 _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)
@@ -131,6 +134,9 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
             return _matching(
                 partly, "expires_at", lambda request: request.net > 0 and not request.can_be_accepted
             )
+        case Matter.BEYOND_LINK:
+            beyond = requests.filter(pk__in=paid_beyond_limit(), completed_at__gte=recent)
+            return _matching(beyond, "completed_at", lambda request: request.net > 0)
         case Matter.AFTER_PRICE | Matter.UNDECIDED:
             undecided = requests.filter(
                 status__in=(PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED),

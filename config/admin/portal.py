@@ -242,6 +242,7 @@ _SECTIONS = {
     ],
     "Payments": [
         ("Payment requests", "receipt_long", "payments.paymentrequest"),
+        ("Payment links", "link", "payments.paymentlink"),
         ("Payments", "payments", "payments.payment"),
         ("Refunds", "undo", "payments.refund"),
         ("Credited transfers", "task_alt", "payments.consumedtransfer"),

@@ -41,8 +41,9 @@ def _right(label: str, permissions: str, *roles: str) -> Right:
 
 RIGHTS = (
     _right(
-        "See payment requests, payments, refunds, the webhook endpoint, events and deliveries",
-        "merchants.view_merchant payments.view_paymentrequest payments.view_payment payments.view_refund "
+        "See payment requests, payment links, payments, refunds, the webhook endpoint, events and deliveries",
+        "merchants.view_merchant payments.view_paymentrequest payments.view_paymentlink payments.view_payment "
+        "payments.view_refund "
         "payments.view_consumedtransfer payments.view_transition webhooks.view_endpoint webhooks.view_event "
         "webhooks.view_delivery chains.view_token",
         Role.SUPPORT,
@@ -53,6 +54,12 @@ RIGHTS = (
     ),
     _right("Export CSV", EXPORT, Role.SUPPORT, Role.OWNER, Role.FINANCE),
     _right("Retry and check payments", "payments.retry_payment", Role.SUPPORT, Role.OWNER, Role.FINANCE),
+    _right(
+        "Create payment requests, and create and change payment links",
+        "payments.add_paymentrequest payments.add_paymentlink payments.change_paymentlink",
+        Role.OWNER,
+        Role.FINANCE,
+    ),
     _right(
         "Cancel payment requests and accept payments",
         "payments.cancel_paymentrequest payments.accept_payment",

@@ -1,5 +1,6 @@
 """The admin of requests, payments and their history."""
 
+from payments.admin.creating.links import PaymentLinkAdmin
 from payments.admin.history import ConsumedTransferAdmin, TransitionAdmin
 from payments.admin.payments import PaymentAdmin
 from payments.admin.refunds import RefundAdmin
@@ -11,6 +12,7 @@ __all__ = [
     "DeliveryOfPaymentAdmin",
     "EventOfPaymentAdmin",
     "PaymentAdmin",
+    "PaymentLinkAdmin",
     "PaymentRequestAdmin",
     "RefundAdmin",
     "TransitionAdmin",

@@ -145,6 +145,12 @@ _REQUEST_MATTERS = {
         "replay",
         False,
     ),
+    Matter.BEYOND_LINK: (
+        "Paid beyond the link's limit",
+        "More requests of a payment link were paid than it allows. Deliver, or refund the newest ones.",
+        "link_off",
+        False,
+    ),
     Matter.PARTLY_PAID: (
         "Closed with money paid",
         "Expired partly paid, or cancelled after a payment. Refund it if you don't deliver.",

@@ -15,6 +15,8 @@ from config.admin.filters import Autocompleted, Choices, Days
 from merchants.staff.records import Records
 from payments.admin import diagnosis
 from payments.admin.actions import Cancel, RefundExcess, RefundRequest
+from payments.admin.creating.pages import CreatesRequests
+from payments.admin.creating.sharing import share_of
 from payments.admin.export import Column, CsvExport, decimal
 from payments.admin.filters import OfChain, RequestAttention
 from payments.admin.records import (
@@ -63,6 +65,7 @@ COLUMNS = (
     Column("amount_refunded", lambda order: decimal(order.refund_totals.completed, order.token)),
     Column("amount_refund_open", lambda order: decimal(order.refund_totals.open, order.token)),
     Column("is_simulated", lambda order: order.is_simulated),
+    Column("payment_link", lambda order: order.payment_link_id),
 )
 
 
@@ -80,7 +83,7 @@ class _RequestList(portal.RecordList):
 
 
 @admin.register(PaymentRequest)
-class PaymentRequestAdmin(WithActions, CsvExport, Records):
+class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
     change_form_template = "admin/payments/paymentrequest/change_form.html"
     confirmed_actions = (RefundExcess(), RefundRequest(), Cancel())
     export_name = "payment-requests"
@@ -142,6 +145,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
             "badges": _badges(order),
             "diagnosis": diagnosis.of_request(order, payments, timezone.now()),
             "facts": present(self._facts(order)),
+            "share": share_of(order) if order.status == "active" and not order.is_refund else None,
             "payments": [_line(payment) for payment in payments],
             "story": timeline_of_request(
                 order, payments, with_webhooks=request.user.has_perm("webhooks.view_delivery")
@@ -168,6 +172,11 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
             ),
             ("Checkout page", copyable(page, portal.link(page, page))),
         ]
+        if order.payment_link is not None:
+            facts.insert(
+                5,
+                ("Payment link", portal.link(portal.change_url(order.payment_link), str(order.payment_link))),
+            )
         if order.amount_overpaid:
             facts.insert(2, ("Overpaid by", in_token(order.amount_overpaid, order.token)))
         if order.has_refunds:

@@ -6,6 +6,7 @@ therefore two customers can pay the last place. Both are credited, and the porta
 "Needs attention" (`payments.attention`).
 """
 
+import uuid
 from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
@@ -18,6 +19,8 @@ from config.api.serializers import required_timestamp
 from payments.models import PaymentLink, PaymentRequest
 
 Status = PaymentRequest.Status
+
+_MAX_LINKS = 1000
 
 COUNTED = Q(amount_paid__gt=0) & (
     Q(status=Status.COMPLETED) | Q(status=Status.ACTIVE, amount_paid__gt=F("amount_reorged"))
@@ -45,6 +48,20 @@ def payments_counts(links: Collection[PaymentLink]) -> dict[str, int]:
     counts = dict.fromkeys((link.pk for link in links), 0)
     rows = counted_requests(links).order_by().values_list("payment_link").annotate(number=Count("pk"))
     return counts | {str(link_id): number for link_id, number in rows}
+
+
+def paid_beyond_limit() -> list[uuid.UUID]:
+    """Return the completed requests beyond the limits of their links: the newest ones of each link."""
+    limited = PaymentLink.objects.filter(max_payments__isnull=False, requests_count__gt=F("max_payments"))
+    links = list(limited.order_by("-created_at")[:_MAX_LINKS])
+    counts = payments_counts(links)
+    beyond: list[uuid.UUID] = []
+    for link in links:
+        number = counts[link.pk] - (link.max_payments or 0)
+        if number > 0:
+            completed = counted_requests([link]).filter(status=Status.COMPLETED)
+            beyond += completed.order_by("-completed_at", "-id").values_list("pk", flat=True)[:number]
+    return beyond
 
 
 def why_closed(link: PaymentLink, now: datetime) -> Reason | None:

@@ -12,7 +12,8 @@ from chains.models import Chain, Switch, Token
 from merchants.models import AuditEntry, Invitation, Merchant
 from merchants.services import issue_key
 from merchants.staff.roles import MEMBER_ROLES, OPERATOR, Role, assign_role
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
+from payments.links.services import NewLink, create_link
+from payments.models import ConsumedTransfer, Payment, PaymentLink, PaymentRequest, Refund, Transition
 from payments.requests.creation import NewRequest, create_request
 from tests.support.payments.rows import new_payment
 from webhooks.models import Delivery, Endpoint, Event
@@ -38,6 +39,8 @@ class Estate:
             request.shortcode,
             request.external_id,
             str(request.pk),
+            self.owned[PaymentLink].pk,
+            self.owned[PaymentLink].code,
             self.owned[Payment].pk,
             self.owned[Payment].transaction_hash,
             self.owned[Event].pk,
@@ -74,6 +77,7 @@ def furnish(name: str, coin: Token, digit: str) -> Estate:
     transfer = ConsumedTransfer.objects.create(
         chain=coin.chain, transaction_hash="0x" + digit * 64, slot="7", payment=payment, amount=5
     )
+    link = create_link(merchant, NewLink(f"link of {name}", coin, "0x" + digit * 40, amount=5), actor="test")
     refund = Refund.objects.create(merchant=merchant, request=request, amount=5)
     endpoint = Endpoint.objects.create(
         merchant=merchant, url=f"https://{digit}.example/hook", secret_encrypted=b"sealed"
@@ -107,7 +111,7 @@ def furnish(name: str, coin: Token, digit: str) -> Estate:
     rows += [staff.membership, invitation, entry]
     return Estate(
         merchant=merchant,
-        owned={type(row): row for row in (*rows, refund, endpoint, event, delivery)},  # type: ignore[misc]
+        owned={type(row): row for row in (*rows, refund, link, endpoint, event, delivery)},  # type: ignore[misc]
         staff=staff,
     )
 

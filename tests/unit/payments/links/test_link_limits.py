@@ -1,6 +1,7 @@
 """What counts towards a link's `max_payments`: the table of docs/payment-links.md, each row run."""
 
 import re
+import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,7 @@ from django.db import connection, transaction
 from chains.models import Token
 from config.api.errors import ApiError, ErrorCode
 from merchants.models import Merchant
+from payments.attention import Matter, requests_with
 from payments.links.orders import link_order
 from payments.links.services import NewLink, change_link, create_link
 from payments.models import PaymentLink, PaymentRequest
@@ -160,6 +162,19 @@ def test_payments_beyond_the_limit_are_credited_and_counted(link: PaymentLink) -
     statuses = set(PaymentRequest.objects.filter(payment_link=link).values_list("status", flat=True))
     assert (statuses, counted(link)) == ({"completed"}, 3)
     assert not is_open(link)
+
+
+def test_payments_beyond_the_limit_need_attention_until_refunded(link: PaymentLink) -> None:
+    def listed() -> list[uuid.UUID]:
+        return [request.pk for request in requests_with(PaymentRequest.objects.all(), Matter.BEYOND_LINK)]
+
+    first, second = open_request(link), open_request(link)
+    credit(first, AMOUNT)
+    assert listed() == []
+    credit(second, AMOUNT)
+    assert listed() == [second.pk]
+    refund(second)
+    assert listed() == []
 
 
 def test_refund_of_an_expired_part_payment_counts_nothing(link: PaymentLink) -> None:

@@ -1,0 +1,1 @@
+"""Create payment requests and payment links in the portal, and share them."""

@@ -1,0 +1,215 @@
+"""The forms for a new payment request and a new payment link. The API's serializers validate what they send."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+from django import forms
+from django.db.models import QuerySet
+
+from chains.families import label_of
+from chains.models import LISTED, Token
+from chains.switches import offered_tokens
+from config.admin import portal
+from config.api.errors import Problem
+from config.api.serializers import required_timestamp
+from merchants.admin.forms import OnceForm
+from merchants.models import Merchant
+
+_EXPIRIES = (
+    ("", "After an hour; with a currency, after 15 minutes"),
+    ("900", "After 15 minutes"),
+    ("86400", "After a day"),
+    ("604800", "After a week"),
+    ("2592000", "After 30 days"),
+)
+# The fields that have another name than the API's parameter.
+_FIELDS = {
+    "price": "currency",
+    "price.amount": "amount",
+    "price.currency": "currency",
+    "token_id": "token",
+    "chain_id": "token",
+    "open_amount": "min_amount",
+    "open_amount.min": "min_amount",
+    "open_amount.max": "max_amount",
+}
+_PLAIN = {"autocomplete": "off", "spellcheck": "false"}
+_MONEY = {"inputmode": "decimal", "autocomplete": "off"}
+
+
+class MerchantForm(forms.Form):
+    """Choose the merchant; only for users who see more than one."""
+
+    merchant = forms.ModelChoiceField(Merchant.objects.none(), widget=portal.Select)
+
+    def __init__(self, merchants: QuerySet[Merchant], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        cast(forms.ModelChoiceField[Merchant], self.fields["merchant"]).queryset = merchants
+
+
+class _TermsForm(OnceForm):
+    """What is paid, and to which wallet. `token` and `recipient_address` are fitted to the merchant."""
+
+    amount = forms.CharField(
+        max_length=100,
+        widget=portal.TextInput(attrs=_MONEY),
+        help_text="In whole units, such as 12.50.",
+    )
+    currency = forms.CharField(
+        required=False,
+        max_length=3,
+        widget=portal.TextInput(attrs={**_PLAIN, "autocapitalize": "characters"}),
+        help_text=(
+            "Leave it empty if the amount is in the token. With a currency such as EUR, the amount is a price: it is "
+            "converted into the token at the current rate."
+        ),
+    )
+    token = forms.ChoiceField(widget=portal.Select, help_text="What the customer pays in.")
+    recipient_address = forms.CharField(
+        max_length=100,
+        label="Your wallet",
+        widget=portal.TextInput(attrs=_PLAIN),
+        help_text="The address on the token's chain that receives the money. Check it: payments can't be reversed.",
+    )
+    description = forms.CharField(
+        required=False,
+        max_length=500,
+        widget=portal.Textarea(attrs={"rows": 3}),
+        help_text="Customers see it on the page.",
+    )
+
+    own_fields: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, merchant: Merchant, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
+        usual = [token for token in offered_tokens(tokens) if LISTED not in token.tags]
+        choice = cast(forms.ChoiceField, self.fields["token"])
+        choice.choices = [
+            (str(token.pk), f"{token.symbol} on {token.chain.name}")
+            for token in sorted(usual, key=lambda token: (token.chain.name, token.symbol))
+        ]
+        allowed = list(merchant.allowed_recipients.all())
+        if allowed:
+            self.fields["recipient_address"] = forms.ChoiceField(
+                choices=[(row.address, f"{label_of(row.chain_type)}: {row.address}") for row in allowed],
+                label="Your wallet",
+                widget=portal.Select,
+                help_text="One of your allowed recipients, on the token's chain.",
+            )
+
+    def terms(self) -> dict[str, Any]:
+        """Return the body of the API's call. Empty fields are left out."""
+        data = self.cleaned_data
+        token = Token.objects.get(pk=data["token"])
+        body = {
+            "token_id": token.pk,
+            "chain_id": token.chain_id,
+            "recipient_address": data["recipient_address"],
+            "description": data["description"].replace("\r\n", "\n"),
+            **{name: data[name] for name in self.own_fields},
+        }
+        return {name: value for name, value in body.items() if value not in ("", None)}
+
+    def price(self) -> dict[str, Any]:
+        """Return the amount, or the price if there is a currency."""
+        amount, currency = self.cleaned_data["amount"], self.cleaned_data["currency"].upper()
+        return {"price": {"amount": amount, "currency": currency}} if currency else {"amount": amount}
+
+    def show(self, problem: Problem) -> None:
+        """Show a problem at the field that it is about."""
+        name = _FIELDS.get(str(problem.param), str(problem.param))
+        if name == "currency" and not self.cleaned_data.get("currency"):
+            name = "amount"
+        self.add_error(name if name in self.fields else None, problem.message)
+
+
+class RequestForm(_TermsForm):
+    external_id = forms.CharField(
+        required=False,
+        max_length=255,
+        label="Order number",
+        widget=portal.TextInput(attrs=_PLAIN),
+        help_text="Your own reference. Events and exports contain it.",
+    )
+    expires_in = forms.TypedChoiceField(
+        required=False,
+        choices=_EXPIRIES,
+        coerce=int,
+        empty_value=None,
+        label="Expires",
+        widget=portal.Select,
+    )
+    field_order = (
+        "amount",
+        "currency",
+        "token",
+        "recipient_address",
+        "description",
+        "external_id",
+        "expires_in",
+    )
+    own_fields = ("external_id", "expires_in")
+
+    def body(self) -> dict[str, Any]:
+        """Return the body of POST /api/payment-requests."""
+        return {**self.terms(), **self.price()}
+
+
+class LinkForm(_TermsForm):
+    name = forms.CharField(
+        max_length=100,
+        widget=portal.TextInput(attrs={"autocomplete": "off"}),
+        help_text="For you. Customers don't see it.",
+    )
+    min_amount = forms.CharField(
+        required=False,
+        max_length=100,
+        label="Smallest amount",
+        widget=portal.TextInput(attrs=_MONEY),
+        help_text="Only if customers enter the amount: the least that they can pay, in the token.",
+    )
+    max_amount = forms.CharField(
+        required=False,
+        max_length=100,
+        label="Largest amount",
+        widget=portal.TextInput(attrs=_MONEY),
+        help_text="Only if customers enter the amount. Leave it empty to accept any larger amount.",
+    )
+    max_payments = forms.IntegerField(
+        required=False,
+        label="Number of payments",
+        widget=portal.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+        help_text="After so many payments, the link takes no more. Leave it empty for no limit.",
+    )
+    expires_at = forms.DateTimeField(
+        required=False,
+        label="Expires",
+        widget=portal.TextInput(attrs={"type": "datetime-local"}),
+        help_text="Leave it empty if the link does not expire. In your time zone.",
+    )
+    field_order = (
+        "name", "amount", "currency", "min_amount", "max_amount", "token", "recipient_address", "description",
+        "max_payments", "expires_at",
+    )  # fmt: skip
+    own_fields = ("name", "max_payments")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["amount"].required = False
+        self.fields[
+            "amount"
+        ].help_text = "In whole units, such as 12.50. Leave it empty if customers enter it."
+
+    def body(self) -> dict[str, Any]:
+        """Return the body of POST /api/payment-links."""
+        data = self.cleaned_data
+        limits = {"min": data["min_amount"], "max": data["max_amount"]}
+        given: Mapping[str, str] = {name: value for name, value in limits.items() if value}
+        end = data["expires_at"]
+        return {
+            **self.terms(),
+            **(self.price() if data["amount"] or data["currency"] else {}),
+            **({"open_amount": given} if given else {}),
+            **({"expires_at": required_timestamp(end)} if end else {}),
+        }
