@@ -43,7 +43,7 @@ def test_no_row_of_a_receipt_breaks_between_pages(page: Page, receipt: Receipt) 
     page.goto(receipt(payments=3))
     page.emulate_media(media="print")
     breaks = page.evaluate(
-        "[...document.querySelectorAll('.fact, .verification')].map((row) => getComputedStyle(row).breakInside)"
+        "[...document.querySelectorAll('.fact, .verification, .receipt__payment')].map((row) => getComputedStyle(row).breakInside)"
     )
     assert set(breaks) == {"avoid"}
     assert _pages(page.pdf(format="A4")) <= 3
