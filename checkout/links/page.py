@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods
 from chains.amounts import AmountError, price_text
 from chains.switches import RETRY_AFTER_SECONDS, Feature, is_offered, is_on
 from checkout.api.checkout_object import CheckoutMerchant
+from checkout.languages import language_of
 from checkout.links.form import create_by_form, form_id, new_form, open_request
 from checkout.logos import cached_logo, logo_response, version
 from checkout.pages.context import missing
@@ -140,12 +141,15 @@ def _paused() -> _Refusal:
 
 def _form(request: HttpRequest, link: PaymentLink, refusal: _Refusal | None = None) -> HttpResponse:
     symbol, decimals = link.token.symbol, link.token.decimals
+    language = language_of(request, link.merchant.default_language)
 
     def shown(amount: int | None) -> str:
         return "" if amount is None else f"{price_text(amount, decimals)} {symbol}"
 
     context = {
-        "amount_display": "" if link.amount is None else price_text(link.amount, decimals),
+        "amount_display": "" if link.amount is None else language.number(price_text(link.amount, decimals)),
+        "currency_price": link.price and language.currency(link.price["amount"], link.price["currency"]),
+        # Not in the language's format: they show how to write an amount.
         "smallest": shown(link.min_amount),
         "largest": shown(link.max_amount),
         "typed_amount": typed(request, "amount")[:_MAX_SHOWN],

@@ -42,9 +42,8 @@ def test_printed_receipt_has_no_buttons_and_no_corners(page: Page, receipt: Rece
 def test_no_row_of_a_receipt_breaks_between_pages(page: Page, receipt: Receipt) -> None:
     page.goto(receipt(payments=3))
     page.emulate_media(media="print")
-    breaks = page.evaluate(
-        "[...document.querySelectorAll('.fact, .verification')].map((row) => getComputedStyle(row).breakInside)"
-    )
+    blocks = page.locator(".fact, .verification, .receipt__payment")
+    breaks = blocks.evaluate_all("(blocks) => blocks.map((block) => getComputedStyle(block).breakInside)")
     assert set(breaks) == {"avoid"}
     assert _pages(page.pdf(format="A4")) <= 3
 

@@ -46,7 +46,7 @@ def test_amount_is_never_reversed_by_names_around_it(page: Page, create: Create,
         for place in (".price__value", "#panel .help >> nth=0"):
             eventually(
                 # The script may be drawing the same words again.
-                lambda place=place: "10.50 USDC" in page.locator(place).evaluate(SEEN),
+                lambda place=place: "10,50 USDC" in page.locator(place).evaluate(SEEN),
                 f"the amount was read as it is beside {name}",
                 10,
             )

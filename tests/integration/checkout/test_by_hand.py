@@ -63,7 +63,7 @@ def test_page_shows_amount_network_and_whole_address(
     assert f'id="recipient" translate="no">{local_chain.recipient}</code>' in text
     uri = f"ethereum:{local_chain.usdc}@31337/transfer?address={local_chain.recipient}&amp;uint256=7250000"
     assert f'href="{uri}"' in text
-    assert "Send on Local Chain (chain ID 31337) only" in text
+    assert "Send only on Local Chain (chain ID 31337)." in text
     assert "<svg" in text
 
 

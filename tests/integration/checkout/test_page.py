@@ -77,7 +77,8 @@ def test_page_shows_a_refunded_swap(public: Api, checkout: Checkout, far_chain: 
     )
     text = page(public, order).content.decode()
     assert "This transaction didn’t pay this request" in text
-    assert "<p>It was sent back.</p>" in text
+    refunded = "couldn’t deliver your payment and has refunded it on Far Chain."
+    assert f"<p>LI.FI {refunded}</p>" in text
 
 
 def test_page_lists_the_active_networks(public: Api, checkout: Checkout, far_chain: Chain) -> None:

@@ -15,6 +15,7 @@ import { NEXT, type At, type Chosen, type Connected, type Reviewed, type Step } 
 
 /** After this time without an answer, the page hints where the wallet's prompt may be hidden. */
 const SLOW_AFTER_MS = 12_000;
+const LACKING: ReadonlySet<string> = new Set(["insufficient_funds", "insufficient_gas"]);
 const ASKING: readonly At[] = ["connecting", "switching", "approving", "proving", "confirming"];
 
 export class Flow implements Stage {
@@ -235,7 +236,8 @@ export class Flow implements Stage {
       this.means.events.requestChanged();
     }
     const wait = error.isTemporary ? error.retryAfterSeconds : null;
-    return bad(wait ? copy.errors.retryIn(error.message, wait) : error.message);
+    const notice = bad(wait ? copy.errors.retryIn(error.message, wait) : error.message);
+    return LACKING.has(error.code) ? { ...notice, isLacking: true } : notice;
   }
 
   go(step: Step): void {

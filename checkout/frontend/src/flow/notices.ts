@@ -7,6 +7,8 @@ import type { Wallet } from "../wallets/wallet";
 export interface Notice {
   tone: "info" | "error";
   text: string;
+  /** The wallet has too little to pay: other ways come first. */
+  isLacking?: true;
 }
 
 export function info(text: string): Notice {

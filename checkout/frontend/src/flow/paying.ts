@@ -231,7 +231,8 @@ export class Paying {
     } else if (refused(error)) {
       this.flow.review(reviewed, walletNotice(error, reviewed.wallet));
     } else {
-      this.flow.blocked(reviewed, this.flow.serverNotice(error));
+      const notice = this.flow.serverNotice(error);
+      notice.isLacking ? this.flow.review(reviewed, notice) : this.flow.blocked(reviewed, notice);
     }
   }
 

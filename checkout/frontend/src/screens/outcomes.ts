@@ -88,7 +88,7 @@ export function completedScreen(
       isTooMuch && supportLine(checkout),
       !back && paragraph(copy.mayClose),
       (refund || back) &&
-        actions(refund, back && linkButton("return", refund ? "secondary" : "primary", back, copy.returnTo(merchant.name))),
+        actions(refund, back && returnButton(back, merchant.name, refund)),
       leavingNote(merchant.name, secondsLeft, stay),
       details(paid.flatMap((payment) => transactionBoxes(payment, chains))),
     ],
@@ -108,6 +108,12 @@ function paidAmount(checkout: Checkout, isTooMuch: boolean): HTMLElement {
 /** The hashes, one tap away. */
 function details(boxes: Child[]): HTMLElement {
   return el("details", { class: "more" }, el("summary", {}, copy.transactionDetails), ...boxes);
+}
+
+/** A button that leads back to the shop; secondary beside one about a refund, also in the page's list of refunds. */
+function returnButton(url: string, merchant: string, refund: Node | false): Node {
+  const isSecond = refund !== false || document.querySelector(".refunds .button") !== null;
+  return linkButton("return", isSecond ? "secondary" : "primary", url, copy.returnTo(merchant));
 }
 
 /** A button that asks the merchant for a refund; none if one is made, or without a contact. */
@@ -234,7 +240,7 @@ export function expiredScreen(checkout: Checkout): Screen {
       paragraph(part ? copy.sendNothing : copy.expiredHelp(merchant.name)),
       supportLine(checkout),
       (refund || back) &&
-        actions(refund, back && linkButton("return", refund ? "secondary" : "primary", back, copy.returnTo(merchant.name))),
+        actions(refund, back && returnButton(back, merchant.name, refund)),
     ],
     part ?? "",
   );
@@ -256,7 +262,7 @@ export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, 
       arrived ? null : paragraph(copy.cancelledNext(merchant.name)),
       supportLine(checkout),
       (refund || back) &&
-        actions(refund, back && linkButton("return", refund ? "secondary" : "primary", back, copy.returnTo(merchant.name))),
+        actions(refund, back && returnButton(back, merchant.name, refund)),
       arrived ? null : leavingNote(merchant.name, secondsLeft, stay),
     ],
     arrived ?? "",

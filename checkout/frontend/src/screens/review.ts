@@ -21,6 +21,7 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
   const cost = isDirect ? money(step.route.from.amount, checkout) : costOf(step.route);
   if (isToItself(step, checkout)) return refusedScreen(step, context);
   const shortage = shortageOf(step.route, (address) => flow.balances?.balanceOf(step.option.chainId, address) ?? null);
+  const isLacking = step.notice?.isLacking ?? shortage !== null;
   const pay = (kind: "primary" | "quiet"): HTMLElement => button("pay", kind, copy.pay(cost), () => void flow.pay(step));
   return screen(
     "review",
@@ -30,9 +31,9 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
       context.warning,
       isDirect ? directFacts(step, context) : swapFacts(step, context),
       isAcceptanceNeeded(step.route) && noticeBox({ tone: "info", text: acceptance(step, context) }),
-      shortage && noticeBox({ tone: "info", text: shortageText(shortage) }),
-      !shortage && payBar(pay("primary")),
-      shortage
+      shortage && !step.notice?.isLacking && noticeBox({ tone: "info", text: shortageText(shortage) }),
+      !isLacking && payBar(pay("primary")),
+      isLacking
         ? actions(...waysWithout(step, flow), pay("quiet"))
         : actions(...(isDirect ? directWaysOn(flow) : swapWaysOn(step, flow))),
       ...advice(step),

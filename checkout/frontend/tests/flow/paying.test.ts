@@ -5,7 +5,7 @@ import { Api } from "../../src/server/api";
 import type { Checkout } from "../../src/server/types";
 import { WalletError } from "../../src/wallets/refusals";
 import type { Wallet } from "../../src/wallets/wallet";
-import { chains, checkout, HASH, HERE, json, locks, NOW, PAYER, respond, route, usdc, wallet } from "../fixtures";
+import { chains, checkout, HASH, HERE, json, locks, NOW, PAYER, refusal, respond, route, usdc, wallet } from "../fixtures";
 
 const BUILT = { route_id: "route_1", chain_type: "evm", transaction: {}, binding: "reference", payer_proof: null };
 
@@ -80,6 +80,16 @@ test("request that was paid meanwhile opens no prompt", async () => {
   isStillDue.mockResolvedValueOnce(true).mockResolvedValueOnce(false);
   await pay(page);
   expect([isStillDue.mock.calls.length, send.mock.calls.length, page.flow.step.at]).toEqual([2, 0, "review"]);
+});
+
+test("payment that the wallet can't afford is reviewed with other ways first", async () => {
+  const page = await reviewing(async () => HASH);
+  const told = "The network fee needs 0.002 ETH; this wallet has 0.001 ETH.";
+  respond(refusal(409, "insufficient_gas", told));
+  await pay(page);
+  expect([page.flow.step.at, notice(page)]).toEqual(["review", told]);
+  expect("notice" in page.flow.step && page.flow.step.notice?.isLacking).toBe(true);
+  expect(page.sent).not.toHaveBeenCalled();
 });
 
 test("request whose state can't be loaded opens no prompt", async () => {

@@ -136,10 +136,12 @@ test("customer who overpaid asks for a refund with one click", () => {
 });
 
 test("customer whose refund is made asks for no second one", () => {
-  document.body.insertAdjacentHTML("beforeend", '<div class="refunds"></div>');
-  const panel = drawn(outcomes.completedScreen(checkout({ ...MORE, merchant: MERCHANT }), chains, STAYS, stay));
+  document.body.insertAdjacentHTML("beforeend", '<div class="refunds"><a class="button button--primary"></a></div>');
+  const paid = checkout({ ...MORE, merchant: MERCHANT, redirect_url: "https://shop.example/done" });
+  const panel = drawn(outcomes.completedScreen(paid, chains, STAYS, stay));
   document.querySelector(".refunds")?.remove();
   expect(panel.querySelector("#ask-refund")).toBeNull();
+  expect(panel.querySelector("#return")?.className).toContain("secondary");
 });
 
 test("conversion that was refunded names the provider and the network", () => {

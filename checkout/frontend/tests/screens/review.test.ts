@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { copy } from "../../src/copy";
+import type { Notice } from "../../src/flow/notices";
 import { amountOf } from "../../src/money";
 import type { PayContext } from "../../src/screens/context";
 import { priceText } from "../../src/screens/parts";
@@ -23,17 +24,18 @@ interface Given {
   family?: string;
   account?: string;
   offersSwaps?: boolean;
+  notice?: Notice;
   /** The wallet's balances on the route's chain, by token address. */
   balances?: Record<string, Amount>;
 }
 
 /** Return the review's panel. */
-function drawn(reviewed: Route, { family = "evm", account = PAYER, offersSwaps = true, balances = {} }: Given = {}): HTMLElement {
+function drawn(reviewed: Route, { family = "evm", account = PAYER, offersSwaps = true, balances = {}, notice }: Given = {}): HTMLElement {
   const balanceOf = (_: number, address: string): Amount | null => balances[address] ?? null;
   const flow = { means: { offersSwaps }, balances: { balanceOf } };
   const context = { checkout: checkout(), chains, flow, warning: null } as unknown as PayContext;
   const option = { token: USDC, chainId: reviewed.from.chain_id, balance: null, usd: null };
-  const step = { wallet: wallet({ family }), account, option, route: reviewed };
+  const step = { wallet: wallet({ family }), account, option, route: reviewed, ...(notice ? { notice } : {}) };
   const panel = document.createElement("div");
   panel.append(...reviewScreen(step as unknown as Parameters<typeof reviewScreen>[0], context).nodes);
   return panel;
@@ -105,6 +107,13 @@ test("wallet without the token is offered another wallet if only one token pays"
   const panel = drawn(route(), { balances: { [USDC.contract_address]: usdc(3_000_000) }, offersSwaps: false });
   expect(textOf(panel)).toContain("This payment needs 10.50 USDC. This wallet has 3.00 USDC.");
   expect(buttonsOf(panel)[0]).toBe("use-another-wallet primary");
+});
+
+test("wallet that the server found short is offered other ways first", () => {
+  const notice = { tone: "error" as const, text: "Too little ETH.", isLacking: true as const };
+  const panel = drawn(route(), { notice, balances: { [USDC.contract_address]: usdc(3_000_000) } });
+  expect([...panel.querySelectorAll(".notice")].map(textOf)).toEqual(["Too little ETH."]);
+  expect(buttonsOf(panel)[0]).toBe("other-token primary");
 });
 
 test("wallet that is the recipient is refused", () => {

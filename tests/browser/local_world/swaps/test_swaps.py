@@ -109,7 +109,7 @@ def test_refunded_swap_leads_to_paying_again(world: World, page: Page, request_t
     _confirm(page)
 
     expect(panel.get_by_role("heading", name="did not go through")).to_be_visible(timeout=PAID_WITHIN_MS)
-    expect(panel.get_by_test_id("notice")).to_contain_text("refunded the paying wallet")
+    expect(panel.get_by_test_id("notice")).to_contain_text("has refunded it on Local Chain")
     picture(page, "failed, sent back")
     panel.get_by_role("button", name="Pay again").click()
     expect(panel.get_by_role("button", name="Demo Wallet")).to_be_visible()

@@ -301,3 +301,9 @@ def test_upload_is_not_read_as_a_form(open_link: PaymentLink) -> None:
 def test_embedding_follows_the_merchants_origins(client: Client, fixed: PaymentLink) -> None:
     Merchant.objects.update(embed_origins=["https://shop.example.com"])
     assert "frame-ancestors https://shop.example.com" in client.get(path_of(fixed))["Content-Security-Policy"]
+
+
+def test_amount_and_price_are_in_the_format_of_the_language(make_link: Make) -> None:
+    priced, fixed = make_link(price=Price("EUR", Decimal("25.00"))), make_link(amount=27 * UNIT // 2)
+    for link, shown in ((priced, "25,00\xa0€"), (fixed, "13,50 ")):
+        assert shown in Client().get(f"/l/{link.code}?lang=de").content.decode()

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from merchants.models import Merchant
 from payments.models import PaymentRequest, Refund
 from payments.refunds import services
 from tests.conftest import Api
@@ -62,6 +63,16 @@ def test_page_says_what_was_overpaid_before_refunds(paid: PaymentRequest) -> Non
     assert "has received 13.50 USDC" in text
     assert "That is 3.00 USDC more than requested." in text
     assert "2.00 USDC was refunded" in text
+
+
+def test_customer_who_overpaid_can_ask_for_a_refund(paid: PaymentRequest) -> None:
+    Merchant.objects.update(support_email="help@shop.example")
+    address, subject = f"/pay/{paid.shortcode}", f"subject=Refund%20for%20payment%20{paid.shortcode}"
+    assert subject not in Client().get(address).content.decode()
+    pay(paid, 3_000_000)
+    assert f'href="mailto:help@shop.example?{subject}"' in Client().get(address).content.decode()
+    create(paid, amount=1_000_000, recipient_address=None)
+    assert subject not in Client().get(address).content.decode()
 
 
 def test_open_refund_is_shown_as_under_way(paid: PaymentRequest) -> None:
