@@ -17,6 +17,7 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from chains.models import Token
+from checkout.own_logos import own_token_logo
 from merchants.models import Merchant
 from payments.providers import token_list
 from payments.providers.base import ListedToken
@@ -56,13 +57,14 @@ def fetch_logo(merchant: Merchant) -> Logo:
 
 
 def token_logo_url(token: Token, listed: ListedToken | None) -> str | None:
-    """Return the URL of the token's logo; None if no provider's list has one.
+    """Return the URL of the token's logo: ours, else the one of a provider's list; None without either.
 
     Only tokens of the catalogue have logos: an unknown token must not look like a known one, and the catalogue limits
     how many logos workers fetch.
     """
-    if token.is_only_listed or listed is None or not listed.logo_url:
-        return None
+    own = own_token_logo(token)
+    if own or token.is_only_listed or listed is None or not listed.logo_url:
+        return own
     path = reverse("token-logo", args=(token.chain_id, token.contract_address or COIN))
     return f"{settings.CHECKOUT_URL}{path}?v={_version(listed.logo_url)}"
 

@@ -19,9 +19,10 @@ _BALANCE: dict[str, Any] = {
     "token": SIDE["token"],
     "balance": SIDE["amount"],
     "usd": SIDE["usd"],
+    "logo_url": "https://pay.example.com/static/checkout/logos/usdc.svg",
 }
 _ESSENTIAL = {**_BALANCE, "sufficient": True, "is_requested": False}
-_HELD = {**_BALANCE, "price_usd": "1.0001", "logo_url": None}
+_HELD = {**_BALANCE, "price_usd": "1.0001"}
 _UNAVAILABLE = {"chain_id": 137, "code": "node_unavailable"}
 
 
@@ -43,6 +44,13 @@ class _Balance(Answer, kw_only=True):
     token: Annotated[RouteToken, doc("The token.")]
     balance: Annotated[AmountObject, doc("The wallet's balance of the token.")]
     usd: Annotated[str | None, dollars("The balance's value.")]
+    logo_url: Annotated[
+        str | None,
+        doc(
+            "Its logo, served by this deployment; null if it has none. The URL returns 404 until the logo has been "
+            "fetched."
+        ),
+    ]
 
     @classmethod
     def of(cls, held: Held, **own: Any) -> Self:
@@ -54,6 +62,7 @@ class _Balance(Answer, kw_only=True):
             token=RouteToken.of(token),
             balance=AmountObject.of(held.balance, token.decimals),
             usd=usd_text(held.usd),
+            logo_url=token_logo_url(token, held.listed),
             **own,
         )
 
@@ -87,13 +96,6 @@ def essential_balance(held: Held) -> EssentialBalance:
 @described("HeldToken", "A token with the wallet's balance.", _HELD)
 class HeldToken(_Balance, kw_only=True):
     price_usd: Annotated[str | None, doc("The price of one token in US dollars, as text; null if unknown.")]
-    logo_url: Annotated[
-        str | None,
-        doc(
-            "Its logo, served by this deployment; null if it has none. The URL returns 404 until the logo has been "
-            "fetched."
-        ),
-    ]
 
 
 @described(
@@ -108,4 +110,4 @@ class WalletTokens(Answer, kw_only=True):
 
 def held_token(held: Held) -> HeldToken:
     price = None if held.price is None else f"{held.price:f}"
-    return HeldToken.of(held, price_usd=price, logo_url=token_logo_url(held.token, held.listed))
+    return HeldToken.of(held, price_usd=price)

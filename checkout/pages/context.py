@@ -22,6 +22,7 @@ from checkout.api.checkout_object import CheckoutChain, checkout_object, with_se
 from checkout.api.payment_links import binds, payment_link
 from checkout.languages import Language, language_of
 from checkout.logos import cached_logo, version
+from checkout.own_logos import own_chain_logo
 from checkout.pages.qr import qr_code
 from checkout.security import allow_nonce, page_policy
 from config.api.answers import builtins
@@ -79,7 +80,7 @@ def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[
         "is_paid_too_much": is_too_much,
         "logo_path": logo_path(payment_request),
         "embed_origins": embed_origins(payment_request),
-        "chains": [builtins(CheckoutChain.of(chain)) for chain in _offered_chains(payment_request)],
+        "chains": [_page_chain(chain) for chain in _offered_chains(payment_request)],
     }
 
 
@@ -107,6 +108,11 @@ def _short_rate(value: Decimal) -> Decimal:
     """Return the rate for display: to the cent, below 10 with four decimal places, and at least four digits."""
     places = 2 if value >= 10 else max(4, 3 - value.adjusted())
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+
+
+def _page_chain(chain: Chain) -> dict[str, Any]:
+    """Return the chain as in the API, with its logo."""
+    return {**builtins(CheckoutChain.of(chain)), "logo": own_chain_logo(chain.id)}
 
 
 def _offered_chains(payment_request: PaymentRequest) -> list[Chain]:

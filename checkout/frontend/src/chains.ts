@@ -10,7 +10,8 @@ export class Chains {
     chains: readonly Chain[],
     readonly requested: Chain,
   ) {
-    this.byId = new Map([...chains, requested].map((chain) => [chain.id, chain]));
+    const all = chains.some(({ id }) => id === requested.id) ? chains : [...chains, requested];
+    this.byId = new Map(all.map((chain) => [chain.id, chain]));
   }
 
   name(chainId: number): string {

@@ -3,12 +3,12 @@
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.connecting.test_permissions import order_there as order_there
 from tests.browser.wallets.steps import ON_ITS_WAY, review, send
-from tests.support.swaps.world import SwapWorld
 from tests.support.wallets.stub import NAME, StubWallet
 
 # On a button: Playwright clicks again if the page moves under the pointer.
@@ -38,15 +38,24 @@ def test_direct_payment_takes_two_clicks_and_two_prompts(
         assert _counts(page, wallet, is_connected=is_connected) == (2, prompts)
 
 
-def test_another_token_takes_four_clicks_and_three_prompts(
-    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet, routed: SwapWorld
+def _pay_with(page: Page, panel: Locator, order: dict[str, Any], token: str) -> None:
+    page.goto(order["payment_url"])
+    panel.get_by_role("button", name=NAME).click()
+    panel.get_by_role("button", name="Pay with another token").click()
+    panel.get_by_role("button", name=re.compile(rf"^{token}\b.*Local Chain")).click()
+    send(page, panel.get_by_role("button", name=re.compile("^Pay [0-9]")))
+
+
+@pytest.mark.parametrize(
+    ("token", "prompts"),
+    # Connecting, for a token the permission for exactly this amount, and the payment.
+    [("ETH", 2), ("DAI", 3)],
+)
+@pytest.mark.usefixtures("routed")
+def test_another_token_takes_four_clicks(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet, token: str, prompts: int
 ) -> None:
     page.add_init_script(_COUNT)
     wallet = add_wallet()
-    page.goto(order_there["payment_url"])
-    panel.get_by_role("button", name=NAME).click()
-    panel.get_by_role("button", name="Pay with another token").click()
-    panel.get_by_role("button", name=re.compile(r"^DAI\b.*Local Chain")).click()
-    send(page, panel.get_by_role("button", name=re.compile("^Pay [0-9]")))
-    # Connecting, the permission for exactly this amount, and the payment.
-    assert _counts(page, wallet, is_connected=False) == (4, 3)
+    _pay_with(page, panel, order_there, token)
+    assert _counts(page, wallet, is_connected=False) == (4, prompts)

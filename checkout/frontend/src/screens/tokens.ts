@@ -14,6 +14,8 @@ import { actions, money, noticeBox, paragraph, partialBox, screen, smallPrint } 
 
 const ROWS_BEFORE_SEARCH = 8;
 const HUES = 12;
+/** Of a token's symbol, in place of its logo. */
+const LETTERS = 4;
 
 export function tokenScreen(step: Connected & { notice?: Notice }, context: PayContext): Screen {
   const { checkout, chains, flow } = context;
@@ -99,7 +101,7 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
   const chain = chains.name(option.chainId);
   const isForeign = option.token.id === null;
   const parts: Child[] = [
-    coin(option, chain),
+    coin(option, context),
     el(
       "span",
       { class: "token__what" },
@@ -139,16 +141,36 @@ function whyNot({ isRequested, isEnough, balance }: Option, { checkout, flow }: 
   return isEnough ? null : copy.notEnough;
 }
 
-/** A token's logo, or its letter, with its network's: the same symbol on two networks looks different. */
-function coin({ token, chainId, logo }: Option, chain: string): HTMLElement {
-  const badge = el("span", { class: "coin__chain" }, initial(chain));
-  badge.style.setProperty("--hue", String(((chainId % HUES) * 360) / HUES));
-  const face = el("span", { class: "coin__face" }, initial(token.symbol));
+/** A token's logo with its network's, so that the same symbol on two networks looks different. */
+function coin(option: Option, { chains }: PayContext): HTMLElement {
+  const { token, chainId, logo } = option;
+  const chain = chains.get(chainId);
+  return el(
+    "span",
+    { class: "coin", "aria-hidden": "true" },
+    pictured("coin__face", [...token.symbol].slice(0, LETTERS).join(""), logo, token.id === null ? null : `${chainId}${token.contract_address}`),
+    pictured("coin__chain", initial(chain?.name ?? ""), chain?.logo ?? null, String(chainId)),
+  );
+}
+
+/** A logo, until it is loaded letters on a colour; `key` chooses the colour. Unknown tokens have none: it would vouch for them. */
+function pictured(name: string, letters: string, logo: string | null, key: string | null): HTMLElement {
+  const face = el("span", { class: key === null ? name : `${name} ${name}--coloured` }, letters);
+  if (key !== null) face.style.setProperty("--hue", String(hueOf(key)));
   const url = webUrl(logo);
   if (url) {
-    const picture = el("img", { class: "coin__logo", src: url, alt: "", width: "36", height: "36" });
-    // What has not been fetched yet is not there: the letter stays.
-    picture.addEventListener("load", () => face.replaceChildren(picture));
+    const picture = el("img", { class: "coin__logo", src: url, alt: "" });
+    picture.addEventListener("load", () => {
+      face.replaceChildren(picture);
+      face.className = name;
+    });
   }
-  return el("span", { class: "coin", "aria-hidden": "true" }, face, badge);
+  return face;
+}
+
+/** The same text always has the same colour. */
+function hueOf(text: string): number {
+  let hash = 0;
+  for (const character of text.toLowerCase()) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 65_521;
+  return ((hash % HUES) * 360) / HUES;
 }

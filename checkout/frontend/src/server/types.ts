@@ -24,6 +24,8 @@ export interface Chain {
   explorer_url: string | null;
   /** A public node, for wallets that don't know the network yet. */
   wallet_rpc_url?: string | null;
+  /** Our logo of it; only in the page's data. */
+  logo?: string | null;
 }
 
 export interface Merchant {

@@ -1,0 +1,30 @@
+"""The token list has our logos for tokens of the catalogue, and none that vouches for another of the same name."""
+
+import re
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from chains.models import LISTED, Token
+from tests.browser.conftest import AddWallet
+from tests.browser.wallets.connecting.test_permissions import order_there as order_there
+from tests.support.wallets.stub import NAME
+
+
+def test_only_tokens_of_the_catalogue_have_logos(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
+) -> None:
+    add_wallet()
+    page.goto(order_there["payment_url"])
+    panel.get_by_role("button", name=NAME).click()
+    panel.get_by_role("button", name="Pay with another token").click()
+    known = panel.get_by_role("button", name=re.compile(r"^DAI\b.*Local Chain"))
+    logo = known.locator(".coin__face img")
+    expect(logo).to_have_attribute("src", re.compile(r"/static/checkout/logos/dai\.svg$"))
+    assert logo.evaluate("image => image.naturalWidth > 0")
+    # EURC is a usual token, but here only a provider's list has it.
+    assert not Token.objects.filter(symbol="EURC").exclude(tags__contains=[LISTED]).exists()
+    unknown = panel.get_by_role("button", name=re.compile(r"^EURC\b.*Local Chain"))
+    expect(unknown.locator(".coin__face")).to_have_text("EURC")
+    expect(unknown.locator(".coin__face")).not_to_have_class(re.compile("coloured"))
+    expect(unknown.locator(".coin__face img")).to_have_count(0)
