@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("payments", "0008_index_of_proposals")]
+    dependencies = [("payments", "0010_indexes_of_payment_links")]
 
     operations = [
         migrations.AddConstraint(
