@@ -84,10 +84,10 @@ test("request that was paid meanwhile opens no prompt", async () => {
 
 test("payment that the wallet can't afford is reviewed with other ways first", async () => {
   const page = await reviewing(async () => HASH);
-  const told = "The network fee needs 0.002 ETH; this wallet has 0.001 ETH.";
-  respond(refusal(409, "insufficient_gas", told));
+  const reason = "The network fee needs 0.002 ETH; this wallet has 0.001 ETH.";
+  respond(refusal(409, "insufficient_gas", reason));
   await pay(page);
-  expect([page.flow.step.at, notice(page)]).toEqual(["review", told]);
+  expect([page.flow.step.at, notice(page)]).toEqual(["review", reason]);
   expect("notice" in page.flow.step && page.flow.step.notice?.isLacking).toBe(true);
   expect(page.sent).not.toHaveBeenCalled();
 });
