@@ -217,6 +217,20 @@ def test_each_response_matches_its_description(
     assert described("refunds.list_of_request", api.get(refunds))["data"]
     assert described("payment_requests.retrieve", api.get(f"{many}/{plain['id']}"))["refunds"]
 
+    terms = {**order(), "name": "Donations", "open_amount": {"min": "1", "max": "50"}}
+    del terms["amount"]
+    link = described("payment_links.create", api.post("/api/payment-links", terms))
+    at = f"/api/payment-links/{link['id']}"
+    by_link = described(
+        "payment_requests.create", api.post(many, {"payment_link": link["id"], "amount": "2"})
+    )
+    assert by_link["payment_link"] == link["id"]
+    described("payment_links.update", api.call("PATCH", at, {"is_active": False}))
+    assert described("payment_links.retrieve", api.get(at))["requests_count"] == 1
+    assert described("payment_links.list", api.get("/api/payment-links"))["data"]
+    described("payment_requests.create", api.post(many, {"payment_link": link["id"], "amount": "2"}))
+    described("payment_links.update", api.call("PATCH", at, {"amount": "2"}))
+
     described("webhooks.retrieve", api.get("/api/webhooks"))
     everything = {"url": f"http://127.0.0.1:{free_port()}/", "enabled_events": EventType.values}
     described("webhooks.update", api.put("/api/webhooks", {**everything, "rotate_secret": True}))

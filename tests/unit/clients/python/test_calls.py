@@ -40,6 +40,26 @@ def test_a_request_is_created_and_read_back(client: quittance.Client, terms: Ter
     )
 
 
+def test_a_link_is_created_used_and_switched_off(client: quittance.Client, terms: Terms, coin: Token) -> None:
+    body = {name: value for name, value in terms().items() if name != "amount"}
+    limits = {"min": "5", "max": Decimal("100.5")}
+    end = datetime.now(UTC) + timedelta(days=1)
+    link = client.payment_links.create(name="Donations", open_amount=limits, expires_at=end, **body)
+    assert link.open_amount is not None
+    assert (link.open_amount.min.base_units, link.expires_at) == (5_000_000, end)
+    request = client.payment_requests.create(payment_link=link.id, amount="7.50")
+    assert (request.payment_link, request.amount.formatted) == (link.id, "7.500000")
+    assert [each.id for each in client.payment_requests.list(payment_link=link.id)] == [request.id]
+    assert client.payment_links.retrieve(link.id).requests_count == 1
+    assert client.payment_links.update(link.id, is_active=False, name="Old").name == "Old"
+    assert [each.is_active for each in client.payment_links.list(is_active=False)] == [False]
+    with pytest.raises(quittance.InvalidRequestError) as refused:
+        client.payment_requests.create(payment_link=link.id, amount="7.50")
+    assert (refused.value.status, refused.value.code) == (409, "link_inactive")
+    with pytest.raises(ValueError, match="time zone"):
+        client.payment_links.create(name="x", expires_at=datetime(2099, 1, 1), **terms())
+
+
 @pytest.mark.parametrize("amount", ["0.000001", Decimal("0.000001"), Decimal("1E-6")])
 def test_amounts_are_exact(client: quittance.Client, terms: Terms, amount: str | Decimal) -> None:
     made = client.payment_requests.create(**terms(amount=amount))

@@ -216,3 +216,24 @@ def test_role_without_the_right_creates_nothing(usdc: Token, merchant: Merchant,
         assert client.post(path, {"name": "x", "seen": "True Tasting"}).status_code == 403
     assert (PaymentLink.objects.count(), PaymentRequest.objects.count()) == (1, 0)
     assert change_link(link, actor="test").is_active
+
+
+@pytest.mark.parametrize("text", ["Tast", "tast", "{id}", "{code}", "{url}"])
+def test_link_is_found_by_its_name_id_code_and_address(
+    finance: Client, usdc: Token, merchant: Merchant, text: str
+) -> None:
+    link = create_link(merchant, NewLink("Tasting", usdc, RECIPIENT, 5), actor="test")
+    create_link(merchant, NewLink("Donations", usdc, RECIPIENT, 5), actor="test")
+    searched = text.format(id=link.pk, code=link.code, url=link.url)
+    page = finance.get("/admin/payments/paymentlink/", {"q": searched})
+    assert [row.pk for row in page.context["cl"].result_list] == [link.pk]
+
+
+@pytest.mark.parametrize("text", ["%", "_", "x" * 5000, "http://["])
+def test_odd_search_for_links_finds_nothing(
+    finance: Client, usdc: Token, merchant: Merchant, text: str
+) -> None:
+    create_link(merchant, NewLink("Tasting", usdc, RECIPIENT, 5), actor="test")
+    page = finance.get("/admin/payments/paymentlink/", {"q": text})
+    assert page.status_code == 200
+    assert "Tasting" not in page.content.decode()
