@@ -45,6 +45,12 @@ class UnknownSwitch(LookupError):
     """No switch has this name; the message lists the valid names."""
 
 
+class SwitchedOff(ApiError):
+    """The 503 for a call that a kill switch stops."""
+
+    is_intended = True
+
+
 @dataclass(frozen=True)
 class Target:
     """A switch's name in the database, and its label for people."""
@@ -76,14 +82,14 @@ def require_on(feature: Feature) -> None:
     """Raise ApiError (503) if the feature is switched off."""
     if not is_on(feature):
         code = _CODES.get(feature, ErrorCode.SERVICE_UNAVAILABLE)
-        raise ApiError(code, _MESSAGES[feature], retry_after=RETRY_AFTER_SECONDS)
+        raise SwitchedOff(code, _MESSAGES[feature], retry_after=RETRY_AFTER_SECONDS)
 
 
 def require_offered(token: Token) -> None:
     """Raise ApiError (503) if the token or its chain is switched off."""
     if not is_offered(token):
         message = f"{token.symbol} on {token.chain.name} is switched off at the moment. Try again later."
-        raise ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=RETRY_AFTER_SECONDS)
+        raise SwitchedOff(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=RETRY_AFTER_SECONDS)
 
 
 def find_target(name: str) -> Target:

@@ -11,6 +11,7 @@ from cryptography.fernet import Fernet
 
 FOLDER = Path(__file__).resolve().parent
 SITE = FOLDER.parent / ".local" / "site"
+PORT = 8010  # `make run` uses 8000 to 8004
 _NOWHERE = "127.0.0.1:1"
 
 
@@ -65,4 +66,4 @@ if __name__ == "__main__":
     build()
     print(f"The site is in {SITE.relative_to(FOLDER.parent)}.", flush=True)
     if sys.argv[1:] == ["serve"]:
-        serve(int(os.environ.get("DOCS_PORT", "8004")))
+        serve(int(os.environ.get("DOCS_PORT", str(PORT))))

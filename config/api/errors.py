@@ -200,6 +200,9 @@ class ApiError(APIException):
     `retry_after` (seconds) becomes the Retry-After header. A 503 always has one.
     """
 
+    is_intended = False
+    """Whether an operator caused it on purpose. Such a 5xx is not logged as an error."""
+
     def __init__(
         self,
         code: ErrorCode,

@@ -27,6 +27,10 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     if error.status_code == 500:
         logger.error("unhandled error", exc_info=exception)
     response = Response(error_body(error), status=error.status_code)
+    if error.is_intended:
+        # Django would log each 5xx as an error.
+        logger.info("%s", error.problems[0].message)
+        response._has_been_logged = True
     if error.status_code == 401:
         response["WWW-Authenticate"] = 'ApiKey realm="api", Bearer realm="api"'
     if error.retry_after is not None:

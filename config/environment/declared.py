@@ -70,6 +70,7 @@ class Environment:
         "addresses or networks such as 203.0.113.7,10.8.0.0/16,2001:db8::/48, separated by commas; or nothing",
         default="",
     )
+    HSTS_PRELOAD = switch(default="False")
     ALLOW_HTTP_URLS = switch(default="False")
     WEBHOOK_ALLOW_PRIVATE = switch(default="False")
 

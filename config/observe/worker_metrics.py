@@ -32,11 +32,16 @@ def _counts() -> CollectorRegistry:
 
 
 def serve(port: int, token: str) -> ThreadingHTTPServer:
-    """Serve `/metrics` in a thread: to callers with the token or, if it is empty, from this machine."""
+    """Serve `/metrics` in a thread: to callers with the token or, if it is empty, from this machine.
+
+    `/healthz` responds to every caller while the process runs.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if self.path != "/metrics" or not self._may_read():
+            if self.path == "/healthz":
+                self._respond(200, "text/plain", b"ok\n")
+            elif self.path != "/metrics" or not self._may_read():
                 self._respond(404, "text/plain", _NOT_FOUND)
             else:
                 self._respond(200, CONTENT_TYPE_LATEST, worker_metrics())

@@ -51,6 +51,16 @@ def test_switch_stops_new_requests_and_hides_the_chain(
     assert public.get(f"/api/public/chains/{usdc.chain_id}/tokens").json() == []
 
 
+def test_stopped_calls_log_no_error(
+    api: Api, order: Order, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    off(name)
+    caplog.set_level("INFO")
+    assert_stopped(api.post("/api/payment-requests", order()), "service_unavailable")
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
+    assert "switched off at the moment" in caplog.text
+
+
 @pytest.mark.parametrize("name", ["token"], indirect=True)
 def test_stopped_create_works_with_its_key_later(api: Api, order: Order, name: str) -> None:
     off(name)

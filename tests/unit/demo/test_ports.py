@@ -1,22 +1,12 @@
-"""Two local worlds that start at once take different ports, though their servers listen much later."""
+"""The ports of `make run` and `make docs-serve`, which run side by side."""
 
-import subprocess
-import sys
+import re
 
-from demo.services.process import claim, free_port, is_free
-
-_ANOTHER = "import sys; from demo.services.process import claim; sys.exit(not claim(int(sys.argv[1])))"
+from demo.services.process import REPOSITORY
+from website.__main__ import PORT
 
 
-def test_a_port_is_claimed_once_before_anybody_listens() -> None:
-    port = free_port()
-    assert claim(port)
-    assert is_free(port)
-    assert not claim(port)
-    assert subprocess.run([sys.executable, "-c", _ANOTHER, str(port)], check=False).returncode == 1
-
-
-def test_a_claim_ends_with_its_process() -> None:
-    port = free_port()
-    assert subprocess.run([sys.executable, "-c", _ANOTHER, str(port)], check=False).returncode == 0
-    assert claim(port)
+def test_docs_are_served_beside_the_demo() -> None:
+    demo_ports = re.findall(r'_port\("\w+", (\d+)\)', (REPOSITORY / "demo/world.py").read_text())
+    assert len(demo_ports) >= 5
+    assert str(PORT) not in demo_ports

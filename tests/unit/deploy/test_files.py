@@ -30,7 +30,7 @@ PODS = {
 OWN = ("web", "worker", "beat", "events", "release")
 # Of PostgreSQL's image, of the proxy, of backups, and of Docker's and Python's own.
 NOT_OURS = re.compile(
-    r"POSTGRES_\w+|PUBLIC_HOST|BACKUP_(RECIPIENT|DAYS)|TRACING|PATH|PIP_\w+|PYTHON\w+|\w+_RPC_URL"
+    r"POSTGRES_\w+|PUBLIC_HOST|FAILURE_URL|BACKUP_(RECIPIENT|DAYS)|TRACING|PATH|PIP_\w+|PYTHON\w+|\w+_RPC_URL"
 )
 
 
@@ -155,6 +155,21 @@ def test_image_is_the_service_without_root_and_with_a_health_check() -> None:
     assert "*" in ignored
 
 
+def test_backup_container_gets_the_database_and_no_key() -> None:
+    backup = COMPOSE["services"]["backup"]
+    assert "env_file" not in backup
+    own = {"BACKUP_FOLDER", "BACKUP_RECIPIENT"}
+    assert backup["environment"].keys() - own == {"DATABASE_URL"}
+    assert "DATABASE_URL=%s" in (DEPLOY / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", COMPOSE["services"])
+def test_log_of_a_container_is_rotated(name: str) -> None:
+    logging = COMPOSE["services"][name]["logging"]
+    assert logging["driver"] == "json-file"
+    assert logging["options"] == {"max-size": "20m", "max-file": "5"}
+
+
 def test_doctor_sees_the_backups_where_they_are_made_and_can_not_change_them() -> None:
     web, backup = COMPOSE["services"]["web"], COMPOSE["services"]["backup"]
     folder = web["environment"]["BACKUP_FOLDER"]
@@ -206,6 +221,16 @@ def test_a_unit_is_hardened(unit: Path) -> None:
         "PrivateTmp=yes",
     ):
         assert f"\n{line}\n" in text, line
+
+
+@pytest.mark.parametrize("name", ["backup", "doctor", "release"])
+def test_failure_of_a_one_time_unit_is_reported(name: str) -> None:
+    text = (DEPLOY / f"systemd/quittance-{name}.service").read_text()
+    assert "\nOnFailure=quittance-failure@%n.service\n" in text
+    reporting = (DEPLOY / "systemd/quittance-failure@.service").read_text()
+    assert "OnFailure" not in reporting
+    (script,) = re.findall(r"^ExecStart=/opt/quittance/(\S+) %i$", reporting, re.MULTILINE)
+    assert os.access(REPOSITORY / script, os.X_OK)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not on this machine")

@@ -25,6 +25,10 @@ from tests.integration.chaos.customers import UNITS, Crowd, Customer
 from tests.integration.chaos.world import World
 from tests.support.webhooks.receiver import running_receiver
 
+NOT_ENCRYPTED = (
+    "The dump was NOT encrypted: age and age-keygen are not installed, so the drill did not try decryption. "
+    "Install age and run it again."
+)
 RECOVERED_WITHIN_SECONDS = 180.0
 _PROCESSES = ("web", "worker 1", "worker 2", "beat")
 
@@ -192,6 +196,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="quittance-restore-") as name:
         figures = drill(Path(name), int(os.environ.get("EACH", "20")))
     print(json.dumps(asdict(figures), indent=2))
+    if not figures.is_encrypted:
+        print(NOT_ENCRYPTED, file=sys.stderr)
     return 1 if figures.faults or figures.recovered_from_chain < figures.paid_after_dump else 0
 
 

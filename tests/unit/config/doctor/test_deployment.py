@@ -17,7 +17,7 @@ def production(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     settings.DEBUG = settings.ALLOW_HTTP_URLS = settings.WEBHOOK_ALLOW_PRIVATE = False
     settings.SECURE_SSL_REDIRECT = settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = True
     settings.SECURE_HSTS_SECONDS = 31_536_000
-    settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = settings.SECURE_HSTS_PRELOAD = True
+    settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     return settings
 
 

@@ -48,6 +48,7 @@ WRONG = {
         "rediss://127.0.0.1:6379/0?ssl_ca_certs=/nowhere/ca.pem",
     ],
     "DEBUG": ["perhaps", "2", '"True"'],
+    "HSTS_PRELOAD": ["perhaps"],
     "ALLOW_HTTP_URLS": ["perhaps"],
     "WEBHOOK_ALLOW_PRIVATE": ["perhaps"],
     "ALLOW_OPAQUE_ROUTES": ["perhaps"],
