@@ -72,17 +72,20 @@ class ListQuery(StrictSerializer):
     """The query of every list. A list with filters adds them as fields."""
 
     limit = NumberInQueryField(
-        min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT, help_text="The number of objects on a page."
+        min_value=1,
+        max_value=MAX_LIMIT,
+        default=DEFAULT_LIMIT,
+        help_text="The maximum number of objects on the page.",
     )
     starting_after = TextField(
         required=False,
         max_length=64,
-        help_text="The id of an object; the page begins after it, with older objects.",
+        help_text="The `id` of an object. The page starts with the next older object.",
     )
     ending_before = TextField(
         required=False,
         max_length=64,
-        help_text="The id of an object; the page ends before it, with newer objects.",
+        help_text="The `id` of an object. The page ends with the next newer object.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -25,17 +25,17 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A decimal string in human units of the requested token. Default: the whole refundable "
-            "amount, which is the paid amount less reorganised payments, completed and open refunds."
+            "The amount in whole tokens. Default: the refundable amount, which is the received amount less "
+            "reorganised payments and completed and open refunds."
         ),
     )
     recipient_address = AddressField(
         required=False,
         allow_null=True,
         help_text=(
-            "The customer's wallet on the request's chain, under the rules for a request's recipient. Never use the "
-            "payment's sender: it may be an exchange. Default: the customer sets an address on `claim_url`, and signs "
-            "for it with the wallet that paid."
+            "The customer's wallet on the request's chain. The rules of a request's recipient apply. Don't "
+            "use the payment's sender, which can be an exchange. Default: the customer sets an address on "
+            "`claim_url` and signs for it with the wallet that paid."
         ),
     )
     payment_id = TextField(
@@ -43,7 +43,7 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A completed payment of the request; limits the refund to the amount that it delivered. "
+            "The completed payment to refund; the refund can't exceed the amount that it delivered. "
             "Required if several wallets paid and you send no `recipient_address`."
         ),
     )
@@ -52,7 +52,7 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="The reason for the refund. The customer doesn't see it.",
+        help_text="Your reason. The customer doesn't see it.",
     )
 
     def validate(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class RefundAddressSerializer(StrictSerializer):
     """The body of POST …/address."""
 
     recipient_address = AddressField(
-        help_text="The customer's wallet on the refund's chain, under the rules for a new refund."
+        help_text="The customer's wallet on the refund's chain. The rules of a new refund apply."
     )
 
     def address_for(self, request: PaymentRequest) -> str:
@@ -96,7 +96,7 @@ class RefundAddressSerializer(StrictSerializer):
 class BuildRefundSerializer(StrictSerializer):
     """The body of POST …/build."""
 
-    wallet_address = AddressField(help_text="Your wallet that sends the refund.")
+    wallet_address = AddressField(help_text="The wallet that you send the refund from.")
 
     def wallet_of(self, request: PaymentRequest) -> str:
         """Return the wallet in the canonical form of the request's chain. Raises ApiError."""
