@@ -32,8 +32,6 @@ _TIME = re.compile(
 
 
 class NumberInQueryField(WholeNumberField):
-    """A whole number in a query string."""
-
     def to_internal_value(self, data: Any) -> int:
         if not _DIGITS.fullmatch(str(data)):
             raise invalid(f"This should be a whole number{self._range()}, in digits; got {str(data)[:64]!r}.")

@@ -163,8 +163,6 @@ class UpdateLinkSerializer(StrictSerializer):
 
 
 class LinkListQuery(ListQuery):
-    """The query of GET /api/payment-links."""
-
     is_active = TrueOrFalseInQueryField(
         required=False, help_text="`true`: only active links. `false`: only inactive ones."
     )

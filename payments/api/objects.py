@@ -223,8 +223,6 @@ class ValueObject(Answer, kw_only=True):
 
 @described("Payment", "A transaction that was submitted or found for a payment request.", examples.PAYMENT)
 class PaymentObject(PaymentFields, kw_only=True):
-    """A payment, as its merchant sees it."""
-
     from_address: Annotated[
         str | None,
         doc(

@@ -78,8 +78,6 @@ class CreateRefundSerializer(StrictSerializer):
     "RefundAddress", "The address of a refund.", {"recipient_address": examples.REFUND["recipient_address"]}
 )
 class RefundAddressSerializer(StrictSerializer):
-    """The body of POST …/address."""
-
     recipient_address = AddressField(
         help_text="The customer's wallet on the refund's chain. The rules of a new refund apply."
     )
@@ -94,8 +92,6 @@ class RefundAddressSerializer(StrictSerializer):
 
 @described("RefundBuild", "The wallet that will sign.", {"wallet_address": examples.SHOP})
 class BuildRefundSerializer(StrictSerializer):
-    """The body of POST …/build."""
-
     wallet_address = AddressField(help_text="The wallet that you send the refund from.")
 
     def wallet_of(self, request: PaymentRequest) -> str:
@@ -112,8 +108,6 @@ class BuildRefundSerializer(StrictSerializer):
     {"transaction_hash": examples.PAYMENT["transaction_hash"]},
 )
 class SubmitRefundSerializer(StrictSerializer):
-    """The body of POST …/submit."""
-
     transaction_hash = TextField(
         max_length=200,
         code=ErrorCode.TRANSACTION_HASH_INVALID,

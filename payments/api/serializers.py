@@ -341,16 +341,12 @@ class CreateRequestSerializer(StrictSerializer):
 
 
 class SimulatedListQuery(ListQuery):
-    """The query of a list of payments or refunds."""
-
     is_simulated = TrueOrFalseInQueryField(
         required=False, help_text="`true`: only simulated objects. `false`: only real ones."
     )
 
 
 class RequestListQuery(SimulatedListQuery):
-    """The query of GET /api/payment-requests."""
-
     status = OneOfField(
         choices=PaymentRequest.Status.choices, required=False, help_text="Only requests with this status."
     )
@@ -381,8 +377,6 @@ class RequestListQuery(SimulatedListQuery):
     {"reason": "The customer showed us the transaction in their wallet."},
 )
 class AcceptPaymentSerializer(StrictSerializer):
-    """The body of POST …/accept."""
-
     reason = TextField(max_length=400, help_text="Your reason. It is stored in the history.")
 
 

@@ -138,8 +138,6 @@ class TestSerializer(StrictSerializer):
 
 
 class EventListQuery(ListQuery):
-    """The query of GET /api/events."""
-
     type = OneOfField(choices=EventType.choices, required=False, help_text="Only events of this type.")
     created_after = TimeInQueryField(required=False, help_text="Only events later than this.")
     created_before = TimeInQueryField(required=False, help_text="Only events earlier than this.")
