@@ -221,7 +221,7 @@ def test_an_answer_that_is_no_quittances_is_an_error(
     through: quittance.Client, middleman: Middleman, body: bytes
 ) -> None:
     middleman.faults = [answering(200, body)]
-    with pytest.raises(quittance.APIError, match="base_url right"):
+    with pytest.raises(quittance.APIError, match="Check base_url"):
         through.payment_requests.list()
 
 
