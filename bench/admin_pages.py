@@ -303,7 +303,6 @@ def _say(text: str) -> None:
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
-    """Return the options."""
     parser = argparse.ArgumentParser(
         prog="bench.admin_pages", description=__doc__.split("\n")[0] if __doc__ else ""
     )

@@ -63,8 +63,6 @@ class Sum:
 
 @dataclass(frozen=True)
 class Server:
-    """A running web server."""
-
     port: int
     process: subprocess.Popen[bytes]
 
@@ -213,7 +211,6 @@ def _with_etags(server: Server, paths: Sequence[str]) -> list[Request]:
 
 
 def main(seconds: float, names: Sequence[str]) -> None:
-    """Measure and print."""
     measured = [call for call in calls() if not names or call.name.split(",")[0] in names]
     print(
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {CLIENTS} clients"

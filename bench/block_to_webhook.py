@@ -87,7 +87,6 @@ class _Blocks:
 
 
 def main(rounds: int) -> None:
-    """Measure and print."""
     from django.core.management import call_command
 
     from chains.models import Chain, Token

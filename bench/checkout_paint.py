@@ -89,7 +89,6 @@ class Load:
 
 
 def main(loads: int) -> None:
-    """Measure and print."""
     from playwright.sync_api import sync_playwright
 
     from tests.browsing import QUIET

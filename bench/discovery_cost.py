@@ -48,7 +48,6 @@ class Cost:
 
 
 def main(count: int) -> None:
-    """Measure and print."""
     from demo.services import anvil
     from tests.chain import LocalChain
     from tests.fault_proxy import refuse_creation

@@ -59,7 +59,6 @@ SELECT id, chain_id, %(merchant)s, transaction_hash, false, now() - interval '1 
 
 
 def main(pending: int) -> None:
-    """Measure and print."""
     from django.core.management import call_command
 
     from chains.models import Chain

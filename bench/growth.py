@@ -385,7 +385,6 @@ def _heading(databases: list[Database]) -> str:
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
-    """Return the options."""
     parser = argparse.ArgumentParser(
         prog="bench.growth", description=__doc__.split("\n")[0] if __doc__ else ""
     )

@@ -26,7 +26,6 @@ class _Connection:
         self._answer = b""
 
     def send(self, request: bytes) -> None:
-        """Send a whole request."""
         self.sent_at = time.perf_counter()
         self.socket.sendall(request)
 

@@ -159,7 +159,6 @@ def report(name: str, probe: Callable[[], float | None], times: int = 20) -> Non
 
 
 def main(servers: list[str]) -> None:
-    """Measure each server."""
     for server in servers:
         print(server, flush=True)
         with running(server) as port:

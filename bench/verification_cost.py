@@ -28,7 +28,6 @@ PAYMENTS = 1000
 
 
 def main(count: int) -> None:
-    """Measure and print."""
     from django.core.management import call_command
 
     from chains.models import Chain, Token

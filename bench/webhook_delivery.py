@@ -64,7 +64,6 @@ class Crew:
 
 
 def main(count: int) -> None:
-    """Measure and print."""
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)

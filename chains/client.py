@@ -239,8 +239,6 @@ class FeedAnswer:
 
 
 class NodeState(StrEnum):
-    """The last known state of a node."""
-
     UNTRIED = "unasked"
     ANSWERING = "answering"
     LIMITING = "limiting"

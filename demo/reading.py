@@ -14,7 +14,6 @@ class Reader:
         self._faults: list[str] = []
 
     def text(self, name: str, should_be: str) -> str:
-        """Return a required setting."""
         value = os.environ.get(name, "").strip()
         if not value:
             self._faults.append(f"{name}: is missing; it should be {should_be}")

@@ -18,8 +18,6 @@ _BLOCKS_PER_CALL = 100
 
 @dataclass(frozen=True)
 class LocalChain:
-    """Where the chain is, and what is on it."""
-
     url: str
     chain_id: int
     usdc: str
@@ -37,7 +35,6 @@ class LocalChain:
 
     @property
     def payer(self) -> str:
-        """The payer's address."""
         return str(Account.from_key(self.payer_key).address)
 
     def rpc(self, method: str, *params: Any) -> Any:

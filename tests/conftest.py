@@ -293,7 +293,6 @@ def solana_usdc(solana: Chain, local_ledger: LocalLedger) -> Token:
 
 @pytest.fixture
 def sol(solana: Chain) -> Token:
-    """Solana's own coin."""
     return Token.objects.create(chain=solana, symbol="SOL", name="SOL", decimals=9, contract_address="")
 
 
@@ -334,7 +333,6 @@ def _encoded(options: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def api(api_key: tuple[ApiKey, str]) -> Api:
-    """The API called with Alice's key."""
     return Api(api_key[1])
 
 

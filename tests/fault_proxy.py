@@ -48,7 +48,6 @@ class FaultProxy:
         self.released = threading.Event()
 
     def answer(self, exchange: "Exchange") -> None:
-        """Answer one request."""
         self.asked.append(exchange.methods)
         self.bodies.append(exchange.body)
         fault = self._fault
@@ -144,7 +143,6 @@ def html(exchange: Exchange) -> None:
 
 
 def reset(exchange: Exchange) -> None:
-    """The connection is reset."""
     connection = exchange.handler.connection
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     exchange.handler.close_connection = True

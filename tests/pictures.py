@@ -62,7 +62,6 @@ _album: _Album | None = None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer the option."""
     parser.addoption("--pictures", metavar="FOLDER", help="keep pictures of the checkout's states there")
 
 

@@ -38,7 +38,6 @@ class Process:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended."""
         return self._child.poll() is None
 
     @property

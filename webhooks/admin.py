@@ -333,7 +333,6 @@ class DeliveryAdmin(WithActions, Records):
 
     @admin.display(description="Last response")
     def last_response(self, delivery: Delivery) -> str:
-        """Return the last response and the number of attempts."""
         if delivery.attempts == 0:
             return NOTHING
         response = response_text(getattr(delivery, "last_status", None), getattr(delivery, "last_error", ""))

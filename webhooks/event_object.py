@@ -51,7 +51,9 @@ class EventToken(Answer, kw_only=True):
     id: Annotated[int, doc("The token's `id` in the catalogue.")]
     symbol: Annotated[str, doc("The symbol, for display only.")]
     decimals: Annotated[int, doc("The number of fraction digits of an amount.", ge=0)]
-    contract_address: Annotated[str, doc("The contract on EVM, the mint on Solana; empty for native coin.")]
+    contract_address: Annotated[
+        str, doc("The token's contract on EVM, or its mint on Solana; empty for native coin.")
+    ]
 
     @classmethod
     def of(cls, token: Token) -> "EventToken":
@@ -74,16 +76,18 @@ class EventObject(Answer, kw_only=True):
     id: Annotated[
         str | None,
         doc(
-            "The payment's id: `pay_` and 24 characters. For `payment.expired` the latest payment's, null without one. "
-            "In events of refunds the refund's: `rf_` and 24 characters."
+            "The id of the payment (`pay_` and 24 characters). For `payment.expired`, the id of the latest "
+            "payment; null without one. In events of refunds, the id of the refund (`rf_` and 24 "
+            "characters)."
         ),
     ]
     amount: Annotated[
         int,
         doc(
-            "The amount that this payment delivered, in the requested token's smallest unit, as a JSON integer. For "
-            "`payment.failed` the amount that was due, for `payment.expired` the requested amount, for a refund the "
-            "refund's. May exceed 2^53: if your language reads numbers as floats, use `amount_details`.",
+            "The amount that the payment delivered, in the requested token's smallest unit, as a JSON "
+            "integer. For `payment.failed`, the amount that was due; for `payment.expired`, the requested "
+            "amount; for a refund, its amount. It can exceed 2^53: if your language reads numbers as "
+            "floats, use `amount_details`.",
             ge=0,
         ),
     ]
@@ -104,33 +108,41 @@ class EventObject(Answer, kw_only=True):
     ]
     type: Annotated[
         Annotated[str, one_of("direct", "swap")] | None,
-        doc("`swap` if a routing provider delivers the token, else `direct`; null without a payment."),
+        doc("`direct` or, if a routing provider delivers the token, `swap`; null without a payment."),
     ]
     source_chain_id: Annotated[
         int | None,
-        doc("The chain of `transaction_hash`: for a swap possibly another one. Null without a payment."),
+        doc(
+            "The chain of `transaction_hash`, which can differ from `chain_id` for a swap; null without "
+            "a payment."
+        ),
     ]
     destination_transaction_hash: Annotated[
         str | None,
         doc(
-            "The transaction that delivered on `chain_id`; for a completed direct payment the same one. Null until "
-            "known."
+            "The hash of the transaction that delivered the token on `chain_id`. For a completed direct "
+            "payment, the same as `transaction_hash`. Null until known."
         ),
     ]
-    amount_details: Annotated[AmountObject, doc("The same as `amount`, exact in every language.")]
+    amount_details: Annotated[AmountObject, doc("The same amount as `amount`, with strings.")]
     request_amount: Annotated[AmountObject, doc("The requested amount.")]
     amount_paid: Annotated[
-        AmountObject, doc("The amount paid for the whole request, before refunds and reorganisations.")
+        AmountObject,
+        doc(
+            "The verified amount received for the request so far. Refunds and reorganisations don't "
+            "reduce it."
+        ),
     ]
     amount_remaining: Annotated[
         AmountObject,
         doc(
-            "The amount that remains to be paid, net of completed and open refunds and of payments that are `reorged`; "
-            "zero once completed."
+            "The amount left to pay: `amount` less what was received, after refunds and reorganised "
+            "payments. Zero once completed."
         ),
     ]
     amount_overpaid: Annotated[
-        AmountObject, doc("The amount paid beyond the requested amount, net of the same.")
+        AmountObject,
+        doc("The amount received beyond `request_amount`, after refunds and reorganised payments."),
     ]
     amount_refunded: Annotated[AmountObject, doc("The amount that completed refunds returned.")]
     amount_refund_open: Annotated[AmountObject, doc("The amount that open refunds reserve.")]
@@ -145,33 +157,30 @@ class EventObject(Answer, kw_only=True):
     ]
     is_simulated: Annotated[
         bool,
-        doc(
-            "Whether the sandbox simulated the payment or refund. For `payment.expired`, whether it simulated the "
-            "expiry or a payment. True in a test event."
-        ),
+        doc("Whether the sandbox simulated the payment, refund or expiry. True in a test event."),
     ]
     failure_code: Annotated[
         NonEmpty | UnsetType | None,
         doc(
-            "The reason of the failure, for programs. In `payment.failed` and in events of refunds; null in "
+            "The failure as a code, for programs. Only in `payment.failed` and events of refunds; null in "
             "`refund.completed`."
         ),
     ] = UNSET
     failure_message: Annotated[
         NonEmpty | UnsetType | None,
-        doc("The reason of the failure, for people. In the same events as `failure_code`."),
+        doc("The failure as a sentence, for people. In the same events as `failure_code`."),
     ] = UNSET
     reorged: Annotated[
         bool | UnsetType,
         doc(
-            "Only in `payment.reorged`: true when a reorganisation removed the payment's block, false when the "
+            "Only in `payment.reorged`: true if a reorganisation removed the payment's block; false if the "
             "transaction is in the chain again."
         ),
     ] = UNSET
     object: Annotated[Literal["refund"] | UnsetType, doc("Only in events of refunds: `refund`.")] = UNSET
     payment_id: Annotated[
         str | UnsetType | None,
-        doc("Only in events of refunds: the refunded payment; null if you named none."),
+        doc("Only in events of refunds: the `id` of the refunded payment; null if you sent none."),
     ] = UNSET
     recipient_address: Annotated[
         str | UnsetType, doc("Only in events of refunds: the customer's wallet.")
@@ -184,14 +193,19 @@ class EventObject(Answer, kw_only=True):
         str | UnsetType | None, doc("Only in events of refunds: your reason; null if you sent none.")
     ] = UNSET
     refund_url: Annotated[
-        str | UnsetType | None, doc("Only in events of refunds: the page on which you sign.")
+        str | UnsetType | None,
+        doc("Only in events of refunds: the URL of the page where you sign the refund."),
     ] = UNSET
     claim_url: Annotated[
-        str | UnsetType, doc("Only in events of refunds: the page on which the customer sets an address.")
+        str | UnsetType,
+        doc("Only in events of refunds: the URL of the page where the customer sets an address."),
     ] = UNSET
     explorer_url: Annotated[
         str | UnsetType | None,
-        doc("Only in events of refunds: the transaction's page on the chain's explorer; null without one."),
+        doc(
+            "Only in events of refunds: the URL of the transaction in the chain's block explorer; null "
+            "if the chain has none."
+        ),
     ] = UNSET
     confirmations: Annotated[
         int | UnsetType, doc("Only in events of refunds: the depth of the transaction in blocks.")

@@ -38,14 +38,14 @@ class About:
 
 ABOUT = {
     EventType.PAYMENT_SUCCEEDED: About(
-        "A payment request was completed, or a cancelled one was paid in full. At most once per request.",
+        "A payment request was completed, or a cancelled request was paid in full. At most once per request.",
         True,
         "completed",
         100,
     ),
     EventType.PAYMENT_FAILED: About(
-        "A payment failed. Each failure is a new event; publicly submitted transactions that nothing binds send one "
-        "per request.",
+        "A payment failed. Each failure is a new event, but publicly submitted transactions that are not "
+        "bound to the request send one in all.",
         True,
         "active",
     ),
@@ -53,30 +53,31 @@ ABOUT = {
         "A payment request expired before it was completed. At most once per request.", True, "expired"
     ),
     EventType.PAYMENT_PARTIALLY_PAID: About(
-        "A payment arrived that does not complete the request: something remains to be paid, or it came after the "
-        "price had expired and waits for your acceptance. Only if you name the type.",
+        "A payment arrived but did not complete the request: an amount remains, or the price had expired "
+        "and you have to accept it. Sent only if you enable the type.",
         False,
         "active",
         50,
     ),
     EventType.PAYMENT_OVERPAID: About(
-        "A payment arrived for a request that was paid in full already. Only if you name the type.",
+        "A payment arrived for a request that was already paid in full. Sent only if you enable the type.",
         False,
         "completed",
         200,
     ),
     EventType.PAYMENT_REORGED: About(
-        "A chain reorganisation removed the block of a completed payment (`reorged: true`), or its transaction is in "
-        "the chain again (`reorged: false`). Only if you name the type.",
+        "A chain reorganisation removed the block of a completed payment (`reorged: true`), or its "
+        "transaction is in the chain again (`reorged: false`). Sent only if you enable the type.",
         False,
         "completed",
         100,
     ),
     EventType.REFUND_COMPLETED: About(
-        "The transfer of a refund was verified. Only if you name the type.", False, "completed", 100
+        "A refund's transfer was verified. Sent only if you enable the type.", False, "completed", 100
     ),
     EventType.REFUND_FAILED: About(
-        "A refund's transaction failed, or a chain reorganisation removed its block. Only if you name the type.",
+        "A refund's transaction failed, or a chain reorganisation removed its block. Sent only if you "
+        "enable the type.",
         False,
         "completed",
         100,

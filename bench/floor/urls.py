@@ -38,8 +38,6 @@ class Nothing(APIView):
 
 
 class One(APIView):
-    """One row by its key."""
-
     def get(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the view interface
         """Answer the example object with what was read."""
         row = PaymentRequest.objects.get(pk=id)
@@ -56,8 +54,6 @@ class Many(APIView):
 
 
 class New(APIView):
-    """One insert."""
-
     def post(self, request: Request, merchant: str) -> Response:
         """Insert a row and answer the example object."""
         data: Any = request.data

@@ -15,12 +15,12 @@ from config.api.schema.operations import described
     {"id": 8453, "name": "Base", "chain_type": "evm", "is_active": True},
 )
 class ChainObject(Answer, kw_only=True):
-    id: Annotated[int, doc("The value of `chain_id`; on EVM the EVM chain id. Needs 64 bits.")]
-    name: Annotated[str, doc("The name, for display.")]
+    id: Annotated[int, doc("The value to send as `chain_id`; on EVM, the EVM chain id. A 64-bit integer.")]
+    name: Annotated[str, doc("The display name.")]
     chain_type: Annotated[
         str,
         Choices(families.choices()),
-        doc("The chain family, which decides the form of addresses and transactions."),
+        doc("The chain family, which decides the format of addresses and transactions."),
     ]
     is_active: Annotated[bool, doc("Always true: inactive chains are not listed.")]
 
@@ -43,11 +43,15 @@ class ChainObject(Answer, kw_only=True):
 class TokenObject(Answer, kw_only=True):
     """A token of the public catalogue; `contract_address` is empty for a chain's native coin."""
 
-    id: Annotated[int, doc("The value of `token_id`. Differs between deployments.")]
-    symbol: Annotated[str, doc("The symbol, for display only: other tokens can use it too.")]
-    name: Annotated[str, doc("The name, for display.")]
+    id: Annotated[
+        int, doc("The value to send as `token_id`. Deployments have different ids for the same token.")
+    ]
+    symbol: Annotated[str, doc("The symbol, for display only. Other tokens can have the same symbol.")]
+    name: Annotated[str, doc("The display name.")]
     decimals: Annotated[int, doc("The number of fraction digits of an amount.")]
-    contract_address: Annotated[str, doc("The contract on EVM, the mint on Solana; empty for native coin.")]
+    contract_address: Annotated[
+        str, doc("The token's contract on EVM, or its mint on Solana; empty for native coin.")
+    ]
 
     @classmethod
     def of(cls, token: Token) -> "TokenObject":
@@ -66,16 +70,19 @@ class AmountObject(Answer, kw_only=True):
 
     raw: Annotated[
         str,
-        doc("The amount in the token's smallest unit, as a string of up to 256 bits.", pattern=r"^[0-9]+$"),
+        doc(
+            ("The amount in the token's smallest unit, as a decimal string. It can need 256 bits."),
+            pattern=r"^[0-9]+$",
+        ),
     ]
     formatted: Annotated[
         str,
         doc(
-            "The amount in human units, with exactly `decimals` fraction digits. Never rounded.",
+            "The amount in whole tokens, with exactly `decimals` fraction digits. Never rounded.",
             pattern=r"^[0-9]+(\.[0-9]+)?$",
         ),
     ]
-    decimals: Annotated[int, doc("The token's number of fraction digits.", ge=0)]
+    decimals: Annotated[int, doc("The number of fraction digits of the token.", ge=0)]
 
     @classmethod
     def of(cls, raw: int, decimals: int) -> "AmountObject":

@@ -26,7 +26,7 @@ class CatalogueViewSet(viewsets.ViewSet):
         "chains.list",
         tag="Catalogue",
         summary="List chains",
-        description="The active chains, as a plain array. May be cached for a minute.",
+        description="Lists the active chains as a plain array. Caches can keep the response for a minute.",
         answers={200: OpenApiResponse(ArrayOf(ChainObject), "The active chains.")},
     )
     def list(self, request: Request) -> Response:  # noqa: ARG002 - the viewset interface
@@ -38,8 +38,8 @@ class CatalogueViewSet(viewsets.ViewSet):
         tag="Catalogue",
         summary="List a chain's tokens",
         description=(
-            "The active tokens of an active chain, as a plain array. May be cached for a minute. Ids of tokens differ "
-            "between deployments: look yours up by `contract_address`."
+            "Lists the active tokens of an active chain as a plain array. Caches can keep the response for "
+            "a minute. Deployments have different ids for the same token: find yours by `contract_address`."
         ),
         parameters=[
             OpenApiParameter(

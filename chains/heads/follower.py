@@ -40,7 +40,6 @@ class HeadFollower:
         self._thread = threading.Thread(target=self._run, name=f"heads-{chain.pk}", daemon=True)
 
     def start(self) -> None:
-        """Begin to follow."""
         self._thread.start()
         self._subscription.start()
 

@@ -44,7 +44,6 @@ class Subscription:
             self._thread.start()
 
     def stop(self) -> None:
-        """Disconnect."""
         self._stopping.set()
         socket = self._socket
         if socket is not None:

@@ -58,7 +58,6 @@ def check(clients: Clients = clients_of_each_node) -> Iterator[Finding]:
 
 
 def check_switches() -> Iterator[Finding]:
-    """Yield each switch that is off."""
     rows = list(Switch.objects.all())
     for row in rows:
         since, reason = f"{row.off_at:%Y-%m-%d %H:%M} UTC", row.reason or "no reason given"

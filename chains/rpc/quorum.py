@@ -94,7 +94,6 @@ class _NodeResult:
 
 
 def _of(wanted: str, results: Iterable[_NodeResult]) -> list[TransactionFacts | None]:
-    """Return one transaction as each queried node reported it."""
     return [
         result.snapshot.transactions[wanted] for result in results if wanted in result.snapshot.transactions
     ]

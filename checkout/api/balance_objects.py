@@ -40,15 +40,15 @@ def unavailable_chains(chains: Mapping[int, ErrorCode]) -> list[UnavailableChain
 
 class _Balance(Answer, kw_only=True):
     chain_id: Annotated[int, doc("The token's chain.")]
-    chain: Annotated[CheckoutChain, doc("The same chain in full.")]
+    chain: Annotated[CheckoutChain, doc("The details of the chain.")]
     token: Annotated[RouteToken, doc("The token.")]
     balance: Annotated[AmountObject, doc("The wallet's balance of the token.")]
     usd: Annotated[str | None, dollars("The balance's value.")]
     logo_url: Annotated[
         str | None,
         doc(
-            "Its logo, served by this deployment; null if it has none. The URL returns 404 until the logo has been "
-            "fetched."
+            "The URL of the token's logo on this deployment; null if it has none. It returns 404 until the "
+            "deployment has fetched the logo."
         ),
     ]
 
@@ -72,11 +72,12 @@ class EssentialBalance(_Balance, kw_only=True):
     sufficient: Annotated[
         bool,
         doc(
-            "Whether the balance covers the remaining amount. For tokens other than the requested one, this is an "
-            "estimate from prices; without a price, it is true for any balance above zero. `routes` is exact."
+            "Whether the balance covers the remaining amount. For tokens other than the requested one, an "
+            "estimate from prices; without a price, true for any balance above zero. List the routes for "
+            "an exact result."
         ),
     ]
-    is_requested: Annotated[bool, doc("Whether it is the requested token itself.")]
+    is_requested: Annotated[bool, doc("Whether this is the requested token.")]
 
 
 @described(

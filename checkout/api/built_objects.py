@@ -92,7 +92,7 @@ class BuiltTransaction(Answer, kw_only=True):
     chain_type: Annotated[
         str,
         Choices(families.choices()),
-        doc("The chain's family, which determines the format of `transaction`."),
+        doc("The chain family, which decides the format of `transaction`."),
     ]
     transaction: Annotated[
         Any,
@@ -110,9 +110,10 @@ class BuiltTransaction(Answer, kw_only=True):
         ),
     ]
     payer_proof: Annotated[
-        PayerProofOrder | None, doc("The message to sign; null if the transaction itself is bound.")
+        PayerProofOrder | None,
+        doc("The message that the wallet must sign; null if the transaction itself is bound."),
     ]
-    expires_at: Annotated[Time, doc("When the route expires.")]
+    expires_at: Annotated[Time, doc("The time at which the route expires.")]
 
     @classmethod
     def of(cls, route: Route, built: Built) -> "BuiltTransaction":
@@ -152,16 +153,16 @@ class TransferProofOrder(Answer, kw_only=True):
     },
 )
 class PayerProofObject(Answer, kw_only=True):
-    route_id: Annotated[str | None, doc("The route; null for a transfer that was sent already.")]
+    route_id: Annotated[str | None, doc("The `id` of the route; null for a transfer that was already sent.")]
     payment_id: Annotated[
         str | None,
         doc(
-            "The payment of the transfer that was sent already, else null. Its `bound_by` says whether the proof was "
-            "in time."
+            "The `id` of the payment, for a transfer that was already sent; else null. If the proof was in "
+            "time, the payment's `bound_by` is `payer`."
         ),
     ]
     wallet_address: Annotated[str, doc("The wallet, in its chain's canonical form.")]
-    verified_at: Annotated[Time, doc("When the signature was verified.")]
+    verified_at: Annotated[Time, doc("The time at which the signature was verified.")]
 
 
 @described(
@@ -178,19 +179,29 @@ class PayerProofObject(Answer, kw_only=True):
 )
 class ApprovalObject(Answer, kw_only=True):
     approval_required: Annotated[
-        bool, doc("Whether `transactions` must be sent and mined before the route's transaction.")
+        bool,
+        doc(
+            "Whether the wallet must send `transactions`, and have them mined, before the route's "
+            "transaction."
+        ),
     ]
     spender: Annotated[
         str | None,
-        doc("The contract that spends the token, one that this deployment pins; null if there is none."),
+        doc(
+            "The contract that spends the token, one that this deployment trusts; null if the route "
+            "needs none."
+        ),
     ]
     token: Annotated[RouteToken, doc("The token that the customer pays with.")]
     allowance: Annotated[AmountObject, doc("The amount that the spender is currently allowed to spend.")]
-    required: Annotated[AmountObject, doc("The amount that it needs; zero if no approval is needed.")]
+    required: Annotated[
+        AmountObject, doc("The amount that the spender needs; zero if no approval is required.")
+    ]
     transactions: Annotated[
         list[Annotated[Any, Meta(extra_json_schema=_EVM_TRANSACTION)]],
         doc(
-            "Unsigned transactions to send in this order; empty if no approval is required. There are two if the "
-            "token's allowance must be reset to zero first. The amount is exact, never unlimited."
+            "The unsigned transactions, in the order to send them; empty if no approval is required. Two "
+            "if the allowance must be reset to zero first. They approve the exact amount, never an "
+            "unlimited one."
         ),
     ]

@@ -82,19 +82,19 @@ _CHECKOUT: dict[str, Any] = {
 
 @described("CheckoutChain", "A chain, with the details that wallets need.", CHAIN)
 class CheckoutChain(Answer, kw_only=True):
-    id: Annotated[int, doc("Used as `chain_id`. On EVM, it is the EVM chain id. A 64-bit integer.")]
+    id: Annotated[int, doc("The value to send as `chain_id`; on EVM, the EVM chain id. A 64-bit integer.")]
     name: Annotated[str, doc("The display name.")]
     chain_type: Annotated[
         str,
         Choices(families.choices()),
-        doc("Its family, which determines the format of addresses and transactions."),
+        doc("The chain family, which decides the format of addresses and transactions."),
     ]
-    network: Annotated[str, doc("The Solana cluster if it is not mainnet; else empty.")]
-    native_symbol: Annotated[str, doc("The symbol of its native coin, which pays network fees.")]
-    explorer_url: Annotated[str | None, doc("Its block explorer; null if none is known.")]
+    network: Annotated[str, doc("The Solana cluster; empty for mainnet and for other chain families.")]
+    native_symbol: Annotated[str, doc("The symbol of the native coin, which pays network fees.")]
+    explorer_url: Annotated[str | None, doc("The URL of the block explorer; null if none is known.")]
     wallet_rpc_url: Annotated[
         str | None,
-        doc("The URL of a public node, for wallets that don't have the network yet; null if there is none."),
+        doc("The URL of a public node, for wallets that don't know the network yet; null if none is known."),
     ]
 
     @classmethod
@@ -121,7 +121,7 @@ class CheckoutMerchant(Answer, kw_only=True):
     support_url: Annotated[str | None, doc("The URL of the merchant's support page; null if not set.")]
     support_email: Annotated[str | None, doc("The merchant's support e-mail address; null if not set.")]
     default_language: Annotated[
-        str, doc("The page's language if none of the browser's languages is supported.")
+        str, doc("The page's language if the page supports none of the browser's languages.")
     ]
 
     @classmethod
@@ -142,28 +142,29 @@ class CheckoutPayment(PaymentFields, kw_only=True):
     is_seen: Annotated[
         bool,
         doc(
-            "Whether a node has seen the transaction. If not, the hash may be wrong or the transaction not sent."
+            "Whether a node has seen the transaction. If false, the hash can be wrong, or the transaction "
+            "was not sent."
         ),
     ]
     is_bound: Annotated[
         bool,
         doc(
-            "Whether the transaction is bound to this request; before it is mined, this is read from its data. Only "
-            "such a payment is a reason not to pay again."
+            "Whether the transaction is bound to this request, read from its data until it is mined. If "
+            "false, the customer can still pay in another way."
         ),
     ]
     is_awaiting_signers: Annotated[
         bool,
         doc(
-            "Whether `transaction_hash` is the id of a contract account's proposal that its signers still have to "
-            "execute. The request can be paid in other ways meanwhile."
+            "Whether `transaction_hash` is the id of a contract account's proposal that its signers have "
+            "not executed yet. The request can be paid in another way meanwhile."
         ),
     ]
     likely_failure: Annotated[
         FailureCodeText | None,
         doc(
-            "The `failure_code` that the payment will have once its block is confirmed; null if it is not expected to "
-            "fail. The payment stays `processing` until then, since a reorganisation can still change the result."
+            "The `failure_code` that the payment will get once its block is confirmed; null if none is "
+            "expected. Until then it stays `processing`, because a reorganisation can change the result."
         ),
     ]
 
@@ -185,8 +186,8 @@ class PayWith(Answer, kw_only=True):
     is_routed: Annotated[
         bool,
         doc(
-            "Whether this deployment has a routing provider and can offer other tokens and chains. It doesn't mean "
-            "that a provider is currently reachable: see `routes`."
+            "Whether this deployment has a routing provider, and so can offer other tokens and chains. The "
+            "provider can still be unreachable."
         ),
     ]
 
@@ -196,29 +197,29 @@ class Checkout(RequestFields, kw_only=True):
     object: Annotated[Literal["checkout"], doc("Always `checkout`.")] = "checkout"
     chain: Annotated[CheckoutChain, doc("The details of the requested chain.")]
     cancel_url: Annotated[
-        str | None, doc("The URL for customers who cancel; null if the merchant sent none.")
+        str | None, doc("The URL that customers return to if they cancel; null if the merchant sent none.")
     ]
     redirect_url: Annotated[
         str | None,
-        doc("The URL for customers after completion; null before that, and if the merchant sent none."),
+        doc("The URL that customers return to; null until completion, and if the merchant sent none."),
     ]
     merchant: Annotated[CheckoutMerchant, doc("The merchant.")]
     payments: Annotated[
         list[CheckoutPayment],
-        doc("Up to 20 payments, newest first. If there are more, bound payments take precedence."),
+        doc("Up to 20 payments, newest first. If there are more, bound payments come before others."),
     ]
     is_available: Annotated[
         bool,
         doc(
-            "Whether the requested token and its chain are active. If not, there are no routes, and customers should "
-            "not send anything; transactions that were already sent are still verified."
+            "Whether the requested token and its chain are active. If false, there are no routes; tell "
+            "customers not to send anything. Transactions that were already sent are still verified."
         ),
     ]
     is_test: Annotated[
         bool,
-        doc("Whether no real money is involved: a `staging` deployment, or a simulated payment."),
+        doc("Whether this is a test: the deployment is `staging`, or the sandbox simulated a payment."),
     ]
-    pay_with: Annotated[PayWith, doc("Whether it can be paid with other tokens.")]
+    pay_with: Annotated[PayWith, doc("Whether customers can pay with other tokens.")]
     is_final: Annotated[bool, doc("Whether no further change is expected.")]
     poll_in_ms: Annotated[int, doc("The recommended polling interval in milliseconds.", ge=0)]
     server_time: Annotated[Time, doc("The server's time, for countdowns. Not part of the ETag.")] = ""

@@ -37,7 +37,6 @@ def is_under_way(payment: dict[str, Any]) -> bool:
 
 
 def failure_of(payment: dict[str, Any]) -> str | None:
-    """Return the code of its failure, or of its expected failure."""
     code: str | None = payment["failure_code"] or payment["likely_failure"]
     return code
 

@@ -26,10 +26,11 @@ class RefundBuildViewSet(RefundViewSet):
         tag="Refunds",
         summary="Build a refund's transaction",
         description=(
-            "Returns the unsigned transaction of a refund, for your wallet to sign and send. It was simulated, and "
-            "carries the refund's own reference, by which it is found. A failed refund is `ready` again and reserves "
-            "its amount, or the call returns `refund_too_large` if other refunds have taken it. Each call builds a new "
-            "transaction: none is stored or replayed. Sign only the newest one, and sign it once."
+            "Returns the unsigned transaction of a refund, for your wallet to sign and send. The "
+            "transaction was simulated, and contains a reference by which the service finds it. A failed "
+            "refund becomes `ready` and reserves its amount again; if other refunds have used the amount, "
+            "the error is `refund_too_large`. Each call builds a new transaction. Sign only the newest "
+            "one, once."
         ),
         path={"id": "The refund's `id`."},
         body=BuildRefundSerializer,

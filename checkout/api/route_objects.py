@@ -35,14 +35,15 @@ class RouteToken(Answer, kw_only=True):
     id: Annotated[
         int | None,
         doc(
-            "Used as `token_id`; null for a token outside the catalogue, which is identified by its address."
+            "The value to send as `token_id`; null for a token outside the catalogue: send its address "
+            "instead."
         ),
     ]
-    symbol: Annotated[str, doc("For display only; other tokens can use the same symbol.")]
+    symbol: Annotated[str, doc("The symbol, for display only. Other tokens can have the same symbol.")]
     name: Annotated[str, doc("The display name.")]
     decimals: Annotated[int, doc("The number of decimals.")]
     contract_address: Annotated[
-        str, doc("The contract on EVM, or the mint on Solana; empty for the chain's own coin.")
+        str, doc("The token's contract on EVM, or its mint on Solana; empty for native coin.")
     ]
     chain_id: Annotated[int, doc("The token's chain.")]
 
@@ -63,7 +64,7 @@ class _Side(Answer, kw_only=True):
     chain_id: Annotated[int, doc("The chain.")]
     chain: Annotated[CheckoutChain, doc("The details of that chain.")]
     token: Annotated[RouteToken, doc("The token.")]
-    amount: Annotated[AmountObject, doc("The amount; for `to`, the expected amount.")]
+    amount: Annotated[AmountObject, doc("The amount. In `to`, the expected amount.")]
     usd: Annotated[str | None, dollars("The amount's value, according to the provider.")]
 
 
@@ -75,7 +76,7 @@ class RouteFrom(_Side, kw_only=True):
 @described("RouteTo", "The tokens that arrive in the merchant's wallet.", ARRIVING)
 class RouteTo(_Side, kw_only=True):
     amount_min: Annotated[
-        AmountObject, doc("The minimum that arrives: never less than the remaining amount.")
+        AmountObject, doc("The minimum amount that arrives, never less than the remaining amount.")
     ]
 
 
@@ -83,7 +84,9 @@ class RouteTo(_Side, kw_only=True):
 class RouteFeeToken(Answer, kw_only=True):
     symbol: Annotated[str, doc("The symbol.")]
     decimals: Annotated[int, doc("The number of decimals.", ge=0)]
-    contract_address: Annotated[str, doc("The contract or mint; empty for the chain's own coin.")]
+    contract_address: Annotated[
+        str, doc("The token's contract on EVM, or its mint on Solana; empty for native coin.")
+    ]
     chain_id: Annotated[int, doc("The token's chain.")]
 
 
@@ -93,7 +96,9 @@ class RouteFee(Answer, kw_only=True):
     token: Annotated[RouteFeeToken, doc("The fee's token.")]
     amount: Annotated[AmountObject, doc("The amount.")]
     usd: Annotated[str | None, dollars("The fee's value.")]
-    included: Annotated[bool, doc("Whether `from.amount` includes it; otherwise it is paid on top.")]
+    included: Annotated[
+        bool, doc("Whether `from.amount` includes the fee. If false, the customer pays it in addition.")
+    ]
 
 
 @described("RouteGasToken", "The coin that pays the network fee.", ROUTE["gas"]["token"])
@@ -113,8 +118,9 @@ class RouteStep(Answer, kw_only=True):
     type: Annotated[
         str,
         doc(
-            "`approve`: the wallet approves the router to spend the token, unless it did before. `swap`, `bridge`: the "
-            "wallet sends the transaction, and the tool executes it. `transfer`: the money reaches the merchant."
+            "`approve`: the wallet allows the router to spend the token, unless it already has. `swap`, "
+            "`bridge`: the wallet sends the transaction, and the tool executes it. `transfer`: the "
+            "merchant receives the money."
         ),
     ]
     chain_id: Annotated[int, doc("The chain of this step.")]
@@ -151,8 +157,8 @@ class RouteObject(Answer, kw_only=True):
     fees: Annotated[
         list[RouteFee],
         doc(
-            "The route's fees. A direct route has one at most, on Solana: the deposit that opens the recipient's token "
-            "account, paid once by the first payer."
+            "The route's fees. A direct route has none, except on Solana: the first payer pays a deposit "
+            "that opens the recipient's token account."
         ),
     ]
     gas: Annotated[RouteGas, doc("The network fee.")]
@@ -164,7 +170,9 @@ class RouteObject(Answer, kw_only=True):
     provider: Annotated[str | None, doc("The routing provider; null for a direct route.")]
     tags: Annotated[list[NonEmpty], doc("Any of `recommended`, `cheapest`, `fastest`.")]
     warnings: Annotated[list[RouteWarning], doc("Warnings to show before the customer pays; usually empty.")]
-    expires_at: Annotated[Time, doc("When the route expires; its transaction can't be built after that.")]
+    expires_at: Annotated[
+        Time, doc("The time at which the route expires. After that, its transaction can't be built.")
+    ]
 
 
 @described(
@@ -178,8 +186,10 @@ class RouteObject(Answer, kw_only=True):
     },
 )
 class NoRouteReason(Answer, kw_only=True):
-    code: Annotated[str, one_of(*(code.value for code in NoOfferCode)), doc("The reason as a code.")]
-    message: Annotated[str, doc("The reason for customers, with an alternative.")]
+    code: Annotated[
+        str, one_of(*(code.value for code in NoOfferCode)), doc("The reason as a code, for programs.")
+    ]
+    message: Annotated[str, doc("The reason as a sentence for customers, with an alternative.")]
 
 
 @described("Routes", "The routes, best first; or the reason why there are none.", {"routes": [ROUTE]})

@@ -41,14 +41,14 @@ class RoutesSerializer(StrictSerializer):
         allow_null=True,
         allow_blank=True,
         help_text=(
-            "The contract or mint of the token to pay with; empty for the chain's own coin. This can also be a token "
-            "outside the catalogue that a routing provider lists."
+            "The contract or mint of the token to pay with; empty for native coin. It can be outside the "
+            "catalogue if a routing provider lists it."
         ),
     )
     allow_parallel = TrueOrFalseField(
         default=False,
         allow_null=True,
-        help_text="Whether to offer routes while a payment that covers the remaining amount is in progress.",
+        help_text="Whether to return routes even if a payment in progress covers the remaining amount.",
     )
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
@@ -80,11 +80,11 @@ class ChainIdsField(serializers.ListField):
     "WalletQuestion", "A wallet, and the chains to query.", {"wallet_address": _WALLET, "chain_ids": [8453]}
 )
 class WalletSerializer(StrictSerializer):
-    wallet_address = AddressField(help_text="The wallet. It is only looked up on chains of its family.")
+    wallet_address = AddressField(help_text="The wallet. Only chains of its family are queried.")
     chain_ids = ChainIdsField(
         required=False,
         allow_null=True,
-        help_text="The chains to query; default: all active chains of the wallet's family.",
+        help_text="The chains to query. Default: all active chains of the wallet's family.",
     )
 
 
@@ -105,14 +105,16 @@ class BuildTransactionSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "What binds the transaction; default: the reference if the transaction can contain one. Omit it for a "
-            "`swap` route, which is bound by its provider's id."
+            "How to bind the transaction to the request. Default: by its reference, if the transaction can "
+            "contain one. Leave it out for a `swap` route, which the provider's id binds."
         ),
     )
     allow_parallel = TrueOrFalseField(
         default=False,
         allow_null=True,
-        help_text="Whether to build it while a payment that covers the remaining amount is in progress.",
+        help_text=(
+            "Whether to build the transaction even if a payment in progress covers the remaining amount."
+        ),
     )
 
 
@@ -133,13 +135,15 @@ class SubmitPaymentSerializer(StrictSerializer):
         code=ErrorCode.TRANSACTION_HASH_INVALID,
         help_text="The hash that the wallet returned.",
     )
-    chain_id = WholeNumberField(help_text="The chain that it was sent on.")
+    chain_id = WholeNumberField(help_text="The chain that the transaction was sent on.")
     route_id = TextField(
         max_length=64,
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="The route that it was built for. Only a hint: the transaction is verified on the chain.",
+        help_text=(
+            "The route that the transaction was built for. Only a hint: the transaction is verified on chain."
+        ),
     )
 
 
@@ -167,16 +171,16 @@ class PayerProofSerializer(StrictSerializer):
         max_length=64,
         required=False,
         allow_null=True,
-        help_text="The `id` of the route, for a payment that is still to be sent.",
+        help_text="The `id` of the route, for a payment that is not sent yet.",
     )
     payment_id = TextField(
         max_length=64,
         required=False,
         allow_null=True,
-        help_text="The `id` of the payment, for a transfer that was sent already.",
+        help_text="The `id` of the payment, for a transfer that was already sent.",
     )
     wallet_address = AddressField(
-        help_text="The wallet that signed: the one that pays, or that sent the transfer."
+        help_text="The wallet that signed: the payer, or the sender of the transfer."
     )
     signature = TextField(
         max_length=10_000,

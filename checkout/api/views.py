@@ -60,7 +60,8 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Retrieve a checkout",
         description=(
-            "The customer's view of a payment request. Poll it with `If-None-Match`, at the interval in `poll_in_ms`."
+            "Returns the customer's view of a payment request. Poll it with `If-None-Match` at the "
+            "interval in `poll_in_ms`."
         ),
         path=_REQUEST,
         parameters=[
@@ -68,7 +69,9 @@ class CheckoutViewSet(viewsets.ViewSet):
                 "If-None-Match",
                 str,
                 OpenApiParameter.HEADER,
-                description="The `ETag` of an earlier response; returns 304 if nothing has changed since.",
+                description=(
+                    "The `ETag` of an earlier response. If nothing has changed, the response is 304."
+                ),
             )
         ],
         answers={
@@ -96,9 +99,9 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Stream a checkout's changes",
         description=(
-            "Server-sent events: an `update` first and at each change, with the `ETag` as its `id` and "
-            "the checkout as its `data`, and a comment every 15 seconds. Returns 404 if the service "
-            "runs no `events` process, and 503 if too many streams are open: poll the checkout instead."
+            "Streams server-sent events: an `update` at the start and at each change, with the `ETag` as "
+            "its `id` and the checkout as its `data`, and a comment every 15 seconds. If the deployment "
+            "has no `events` process (404) or too many streams are open (503), poll the checkout instead."
         ),
         path=_REQUEST,
         answers={(200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, "The stream.")},
@@ -116,8 +119,8 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="List routes",
         description=(
-            "The routes to pay the remaining amount from one wallet with one token. For the requested token there is "
-            "one `direct` route. If there is no route, the response is still 200, with a `reason`."
+            "Lists the routes to pay the remaining amount from one wallet with one token. The requested "
+            "token has one `direct` route. If there are no routes, the response is 200 with a `reason`."
         ),
         path=_REQUEST,
         body=RoutesSerializer,
@@ -167,8 +170,8 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Build a route's transaction",
         description=(
-            "The unsigned transaction of a route, for the customer's wallet to sign. It is simulated first: if it "
-            "would fail, the call is rejected with the reason."
+            "Returns the unsigned transaction of a route, for the customer's wallet to sign. The "
+            "transaction is simulated first; if it would fail, the call is rejected with the reason."
         ),
         body=BuildTransactionSerializer,
         errors=[
@@ -204,12 +207,13 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Prove who pays",
         description=(
-            "Submit the wallet's signature if the transaction can't contain a reference. With `route_id`, a transfer "
-            "from this wallet counts for the request if it is mined within 60 minutes after the route was built. With "
-            "`payment_id`, the wallet's transfers in that payment's transaction count, up to what the request still "
-            "needs, if the proof is given within 60 minutes of their block and before the request ends; the payment "
-            "counts as made then. A later proof binds nothing: the payment has `sender_signed_at`, and the merchant "
-            "can accept it."
+            "Submits the wallet's signature, for transactions that can't contain a reference. With "
+            "`route_id`, a transfer from this wallet counts for the request if it is mined within 60 "
+            "minutes after the route was built. With `payment_id`, the wallet's transfers in that "
+            "payment's transaction count, up to the remaining amount, if you submit the proof within 60 "
+            "minutes of their block and before the request ends. The payment then counts as made at the "
+            "time of the proof. A late proof only sets `sender_signed_at`; the merchant can accept the "
+            "payment."
         ),
         path=_REQUEST,
         body=PayerProofSerializer,
@@ -262,10 +266,10 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Get the message that proves a transfer",
         description=(
-            "For a payment that nothing binds to the request, or will not once its block is deep enough: the message "
-            "that the wallet which sent the transfer signs, so that it counts. Submit the signature to `payer-proof`. "
-            "The message says what is given away: the transfer pays this order and no other. Show the order to "
-            "visitors who did not submit the transaction themselves before you open their wallet."
+            "Returns the message that binds an unbound payment to the request once the sender's wallet "
+            "signs it. Submit the signature to `payer-proof`. By signing, the sender declares that the "
+            "transfer pays this order and no other: show the order to visitors who did not submit the "
+            "transaction before you open their wallet."
         ),
         path={**_REQUEST, "payment_id": "The payment's `id`."},
         body=ProofMessageSerializer,

@@ -36,8 +36,8 @@ class WalletViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Retrieve a wallet's main balances",
         description=(
-            "A wallet's balances of the requested token, and of the coin and the stablecoins of each chain. Chains "
-            "that don't respond within a few seconds are listed in `unavailable`."
+            "Lists a wallet's balances of the requested token and of each chain's native coin and "
+            "stablecoins. `unavailable` lists the chains that did not respond within a few seconds."
         ),
         path={"id": "The payment request's `id` or its `shortcode`."},
         body=WalletSerializer,
@@ -61,9 +61,9 @@ class WalletViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Find a wallet's tokens",
         description=(
-            "All tokens of the catalogue and of the routing providers' lists that a wallet holds, the most valuable "
-            "first. Chains that don't respond are listed in `unavailable`. If the lists are unavailable, only tokens "
-            "of the catalogue are returned."
+            "Lists the tokens that a wallet holds, the most valuable first: those of the catalogue and of "
+            "the routing providers' lists. `unavailable` lists the chains that did not respond. If the "
+            "providers' lists are unavailable, only tokens of the catalogue are returned."
         ),
         body=WalletSerializer,
         errors=[ErrorCode.ADDRESS_INVALID, ErrorCode.CHAIN_UNKNOWN],
@@ -82,8 +82,8 @@ class WalletViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Check a route's approval",
         description=(
-            "Whether the route's router is allowed to spend the token, and the unsigned transactions that approve it. "
-            "Direct routes, native coin and Solana need no approval."
+            "Returns whether the route's router is allowed to spend the token, and the unsigned "
+            "transactions that approve it. Direct routes, native coin and Solana need no approval."
         ),
         body=CheckApprovalSerializer,
         errors=[

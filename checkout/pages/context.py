@@ -36,7 +36,6 @@ RENEWED_EVERY_SECONDS = 15
 
 
 def page_language(request: HttpRequest, payment_request: PaymentRequest) -> Language:
-    """Return the language of the request's pages."""
     default = payment_request.merchant.default_language
     return language_of(request, default, is_for_refund=payment_request.is_refund)
 
@@ -111,7 +110,6 @@ def _short_rate(value: Decimal) -> Decimal:
 
 
 def _page_chain(chain: Chain) -> dict[str, Any]:
-    """Return the chain as in the API, with its logo."""
     return {**builtins(CheckoutChain.of(chain)), "logo": own_chain_logo(chain.id)}
 
 

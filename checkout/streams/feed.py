@@ -60,7 +60,6 @@ class Feed:
         self._listener: Listener | None = None
 
     async def start(self) -> None:
-        """Start listening and comparing."""
         loop = asyncio.get_running_loop()
 
         def heard(request_id: str) -> None:

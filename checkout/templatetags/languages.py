@@ -69,7 +69,6 @@ def language_links(context: Context) -> list[dict[str, Any]]:
 
 @register.simple_tag(takes_context=True)
 def script_messages(context: Context) -> SafeString:
-    """Return the element with the messages of the page's script."""
     return _script_messages(_language(context), settings.WALLETCONNECT_PROJECT_ID)
 
 

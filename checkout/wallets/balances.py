@@ -97,7 +97,6 @@ class _Prices:
         self.listed = {(each.chain_id, each.token): each for each in token_list.listed_tokens(ids)}
 
     def of(self, token: Token) -> Decimal | None:
-        """Return the price of one whole token."""
         listed = self.listed.get((token.chain_id, token.contract_address))
         return listed.usd if listed else None
 

@@ -26,8 +26,6 @@ class ConfirmForm(forms.Form):
 
 
 class ReasonForm(ConfirmForm):
-    """A confirmation form that requires a reason."""
-
     reason = forms.CharField(
         max_length=400,
         widget=portal.Textarea(attrs={"rows": 3}),
@@ -45,7 +43,6 @@ class Action:
     is_dangerous: ClassVar[bool] = False
 
     def label(self, row: Any) -> str:
-        """The button's label."""
         raise NotImplementedError
 
     def is_offered(self, row: Any) -> bool:
@@ -53,7 +50,6 @@ class Action:
         raise NotImplementedError
 
     def title(self, row: Any) -> str:
-        """Return the confirmation page's title."""
         return f"{self.label(row)}: {row}"
 
     def explanation(self, row: Any) -> str:
@@ -61,7 +57,6 @@ class Action:
         raise NotImplementedError
 
     def initial(self, row: Any) -> dict[str, str]:  # noqa: ARG002 - the action interface
-        """Return the form's initial values."""
         return {}
 
     def form_for(self, row: Any, data: Any, initial: dict[str, str]) -> ConfirmForm:  # noqa: ARG002 - the action interface

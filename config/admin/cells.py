@@ -91,7 +91,6 @@ def copyable(text: str, shown: object = "") -> SafeString | str:
 
 
 def present(facts: Iterable[tuple[str, object]]) -> list[tuple[str, object]]:
-    """Return the facts that have a value."""
     return [(name, value) for name, value in facts if value not in (None, "", NOTHING)]
 
 

@@ -42,10 +42,8 @@ class ListPage(Answer, kw_only=True):
 
     object: Annotated[Literal["list"], doc("Always `list`.")] = "list"
     url: Annotated[str, doc("The path of this list.")]
-    has_more: Annotated[
-        bool, doc("Whether there are more objects beyond this page, in the requested direction.")
-    ]
-    data: Annotated[list[Any], doc("The objects of this page, newest first.")]
+    has_more: Annotated[bool, doc("Whether another page follows in the requested direction.")]
+    data: Annotated[list[Any], doc("The objects on this page, newest first.")]
 
 
 def builtins(answer: Answer) -> dict[str, Any]:

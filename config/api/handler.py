@@ -56,7 +56,6 @@ def error_body(error: ApiError) -> dict[str, Any]:
 
 
 def as_api_error(exception: BaseException | None) -> ApiError:
-    """Convert an exception to the API error for the caller."""
     match exception:
         case ApiError():
             return exception

@@ -32,8 +32,6 @@ _TIME = re.compile(
 
 
 class NumberInQueryField(WholeNumberField):
-    """A whole number in a query string."""
-
     def to_internal_value(self, data: Any) -> int:
         if not _DIGITS.fullmatch(str(data)):
             raise invalid(f"This should be a whole number{self._range()}, in digits; got {str(data)[:64]!r}.")
@@ -72,17 +70,20 @@ class ListQuery(StrictSerializer):
     """The query of every list. A list with filters adds them as fields."""
 
     limit = NumberInQueryField(
-        min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT, help_text="The number of objects on a page."
+        min_value=1,
+        max_value=MAX_LIMIT,
+        default=DEFAULT_LIMIT,
+        help_text="The maximum number of objects on the page.",
     )
     starting_after = TextField(
         required=False,
         max_length=64,
-        help_text="The id of an object; the page begins after it, with older objects.",
+        help_text="The `id` of an object. The page starts with the next older object.",
     )
     ending_before = TextField(
         required=False,
         max_length=64,
-        help_text="The id of an object; the page ends before it, with newer objects.",
+        help_text="The `id` of an object. The page ends with the next newer object.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

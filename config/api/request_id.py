@@ -42,8 +42,6 @@ def request_id_from(given: str) -> Iterator[str]:
 
 
 class RequestIdMiddleware:
-    """Set the request's id and return it in X-Request-Id."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 

@@ -29,7 +29,6 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Stop caching."""
     global _listener
     listener, _listener = _listener, None
     if listener is not None:

@@ -31,7 +31,6 @@ def check(*, low: int = LOW_BYTES, full: int = FULL_BYTES) -> Iterator[Finding]:
 
 
 def _places() -> Mapping[str, Path]:
-    """Return the folders, one for each disk."""
     folders = {"temporary files": Path(tempfile.gettempdir()), "service": Path(settings.BASE_DIR)}
     by_disk = {folder.stat().st_dev: name for name, folder in folders.items()}
     return {name: folders[name] for name in by_disk.values()}

@@ -120,7 +120,6 @@ class Ticker:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()

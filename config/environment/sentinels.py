@@ -14,8 +14,6 @@ _PORT = 26379
 
 @dataclass(frozen=True)
 class Sentinels:
-    """A parsed address."""
-
     hosts: tuple[tuple[str, int], ...]
     name: str
     database: int

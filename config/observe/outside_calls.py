@@ -22,8 +22,6 @@ NODE_METHODS = Counter(
 
 
 class Kind(StrEnum):
-    """What is called."""
-
     NODE = "node"
     PROVIDER = "provider"
     RATE_SOURCE = "rate_source"
@@ -50,7 +48,6 @@ class OutsideCall:
         self.outcome: Outcome | None = None
 
     def responded(self, status: int) -> None:
-        """Set the outcome by an HTTP status."""
         self.outcome = outcome_of(status)
 
 

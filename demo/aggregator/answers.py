@@ -51,7 +51,6 @@ def chain(place: Place) -> Json:
 
 
 def token(of: Token) -> Json:
-    """A token object."""
     return {
         "address": of.address,
         "chainId": of.chain_id,
@@ -136,7 +135,6 @@ def status(swap: Swap, places: Places) -> Json:
 
 
 def in_words(swap: Swap, places: Places) -> str:
-    """A swap's outcome, for display."""
     lines = [
         f"Quote {swap.step_id}, by {_tool(swap).name}",
         f"Taken      {_amount(swap.amount_in, swap.from_token, places)} from {swap.sender}",

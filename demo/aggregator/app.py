@@ -43,7 +43,6 @@ class Calls:
             return list(self._made)
 
     def add(self, call: Call) -> None:
-        """Keep one."""
         with self._changed:
             self._made.append(call)
             self._changed.notify_all()
@@ -60,7 +59,6 @@ class Calls:
                 raise TimeoutError(f"{path} was asked {self._count(path)} times within {patience:g} s.")
 
     def forget(self) -> None:
-        """Empty the list."""
         with self._changed:
             self._made.clear()
 

@@ -80,7 +80,6 @@ class Book:
             return list(self._swaps.values())
 
     def forget(self) -> None:
-        """Forget all swaps."""
         with self._changed:
             self._swaps.clear()
             self._changed.notify_all()

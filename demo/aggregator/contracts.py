@@ -102,7 +102,6 @@ class BridgeCall:
 
 
 def bridge_data(call: BridgeCall) -> bytes:
-    """Return the call data of the standard bridge function."""
     is_evm = isinstance(call.receiver, str)
     zero = "0x" + "00" * 20
     bridge = (

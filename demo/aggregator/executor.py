@@ -73,7 +73,6 @@ class Executor(threading.Thread):
             self._book.forget()
 
     def stop(self) -> None:
-        """Finish the round and stop."""
         self._stopping.set()
         self.join(30)
 

@@ -34,7 +34,6 @@ class Failure(Exception):
 
 
 def invalid(message: str) -> Failure:
-    """Return the error for an invalid request."""
     return Failure(400, 1011, message)
 
 

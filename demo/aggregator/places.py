@@ -64,8 +64,6 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """All chains of this world."""
-
     all: Sequence[Place]
 
     def find(self, name: str) -> Place | None:
@@ -76,7 +74,6 @@ class Places:
         return next(place for place in self.all if place.id == chain_id)
 
     def of_kinds(self, kinds: Iterable[str]) -> list[Place]:
-        """The chains of these kinds."""
         return [place for place in self.all if place.kind in kinds]
 
 

@@ -59,7 +59,6 @@ def by_output(source: Token, target: Token, least: int, slippage: Decimal, fee: 
 
 
 def by_input(source: Token, target: Token, taken: int, slippage: Decimal, fee: Decimal) -> Amounts:
-    """Return the amount that arrives for this payment."""
     with localcontext() as context:
         context.prec = 80
         cut = _up(taken * fee)

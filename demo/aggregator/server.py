@@ -49,7 +49,6 @@ class Aggregator:
         )
 
     def stop(self) -> None:
-        """Stop serving and delivering."""
         self.switches.reset()
         self._server.shutdown()
         self._executor.stop()

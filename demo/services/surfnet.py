@@ -34,7 +34,6 @@ class Surfnet:
         return self.child.pid
 
     def stop(self) -> None:
-        """Ends the chain."""
         self.child.stop()
 
 

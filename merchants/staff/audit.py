@@ -45,7 +45,6 @@ def note(
 
 
 def _merchant_of(thing: object) -> Merchant | None:
-    """Return the merchant of an account or of a merchant's object, if it has one."""
     if isinstance(thing, Merchant):
         return thing
     if isinstance(thing, Account):

@@ -304,8 +304,6 @@ class RefundRequest(Action):
 
 
 class RefundExcess(RefundRequest):
-    """Create a refund of the excess over the requested amount."""
-
     name = "refund-excess"
 
     def label(self, row: PaymentRequest) -> str:  # noqa: ARG002 - the action interface

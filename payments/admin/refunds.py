@@ -159,7 +159,6 @@ class RefundAdmin(WithActions, Records):
 
     @admin.display(description="Transaction")
     def transaction(self, refund: Refund) -> str:
-        """Return the transaction that decides the status."""
         payment = _standing(refund).payment
         return transaction_cell(payment) if payment else NOTHING
 

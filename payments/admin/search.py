@@ -132,7 +132,6 @@ def _refunds_named(text: str) -> Iterator[Q]:
 
 
 def matching_transfers(rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:
-    """Return the rows of this transaction or payment."""
     # The index starts with the chain, and there are only a few chains.
     chain_ids = list(Chain.objects.values_list("pk", flat=True))
     named = [rows.filter(payment=text)]
@@ -142,7 +141,6 @@ def matching_transfers(rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[
 
 
 def matching_transitions(rows: QuerySet[Transition], text: str) -> QuerySet[Transition]:
-    """Return the rows of this request or payment."""
     named = [
         rows.filter(payment=text),
         rows.filter(request__shortcode=text),

@@ -195,7 +195,6 @@ def _with_short_ids(reason: str) -> str:
 
 
 def named(actor: str) -> str:
-    """Return the display name of an actor."""
     if actor in _ACTORS:
         return _ACTORS[actor]
     kind, _, name = actor.partition(" ")

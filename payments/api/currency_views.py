@@ -29,10 +29,12 @@ class CurrencyObject(Answer, kw_only=True):
     code: Annotated[str, doc("The ISO 4217 code, used as `price.currency`.", pattern="^[A-Z]{3}$")]
     sources: Annotated[
         list[str],
-        doc("The sources that list the currency; `feeds:ID` is the price feeds on the chain with that id."),
+        doc(
+            "The sources that list the currency. `feeds:ID` means the price feeds on the chain with that id."
+        ),
     ]
     is_available: Annotated[
-        bool, doc("Whether two independent sources agree on its rate now, as of the last minute.")
+        bool, doc("Whether two independent sources agree on the currency's rate. Updated every minute.")
     ]
 
     @classmethod
@@ -51,8 +53,8 @@ class CurrencyViewSet(viewsets.ViewSet):
         tag="Catalogue",
         summary="List currencies",
         description=(
-            "The currencies that a price can be in, as a plain array. Empty if no token has a price on this server. "
-            "May be cached for a minute."
+            "Lists the currencies of prices as a plain array, empty if no token has a price on this "
+            "deployment. Caches can keep the response for a minute."
         ),
         errors=[ErrorCode.RATE_UNAVAILABLE],
         answers={200: OpenApiResponse(ArrayOf(CurrencyObject), "The currencies, by code.")},

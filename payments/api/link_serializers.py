@@ -47,9 +47,11 @@ class TimeField(TimeInQueryField):
 
 @described("OpenAmount", "The limits of the amount that a customer enters.", examples.OPEN_AMOUNT)
 class OpenAmountSerializer(StrictSerializer):
-    min = AnyJSONField(help_text="The smallest amount, a positive decimal string in human units.")
+    min = AnyJSONField(help_text="The minimum amount in whole tokens, as a positive decimal string.")
     max = AnyJSONField(
-        required=False, allow_null=True, help_text="The largest amount. Default: the chain's largest."
+        required=False,
+        allow_null=True,
+        help_text="The maximum amount in whole tokens. Default: the chain's maximum.",
     )
 
     def to_internal_value(self, data: Any) -> Any:
@@ -71,17 +73,17 @@ class CreateLinkSerializer(CreateRequestSerializer):
     open_amount = OpenAmountSerializer(
         required=False,
         allow_null=True,
-        help_text="The limits of the amount that the customer enters, in place of `amount` and `price`.",
+        help_text="The limits of the amount that the customer enters, instead of `amount` or `price`.",
     )
     max_payments = WholeNumberField(
         min_value=1,
         max_value=MAX_PAYMENTS,
         required=False,
         allow_null=True,
-        help_text=("The number of payments after which the link takes no more. Unpaid requests don't count."),
+        help_text="The maximum number of payments. Unpaid requests don't count.",
     )
     expires_at = TimeField(
-        required=False, allow_null=True, help_text="The time from which the link takes no more payments."
+        required=False, allow_null=True, help_text="The time after which the link accepts no payments."
     )
 
     def validate_expires_at(self, expires_at: Any) -> Any:
@@ -154,16 +156,15 @@ class UpdateLinkSerializer(StrictSerializer):
     """The body of PATCH /api/payment-links/{id}."""
 
     is_active = TrueOrFalseField(
-        required=False, help_text="Whether the link takes payments. Its requests stay as they are."
+        required=False,
+        help_text="Whether the link accepts payments. Requests that it created don't change.",
     )
     name = TextField(max_length=100, required=False, help_text="The link's new name.")
 
 
 class LinkListQuery(ListQuery):
-    """The query of GET /api/payment-links."""
-
     is_active = TrueOrFalseInQueryField(
-        required=False, help_text="Only links that are switched on (`true`), or only the others (`false`)."
+        required=False, help_text="`true`: only active links. `false`: only inactive ones."
     )
 
 

@@ -34,8 +34,8 @@ _LINK = {"id": "The payment link's `id`."}
     "OpenAmountLimits", "The limits of the amount that a customer enters.", examples.OPEN_AMOUNT_LIMITS
 )
 class OpenAmountObject(Answer, kw_only=True):
-    min: Annotated[AmountObject, doc("The smallest amount.")]
-    max: Annotated[AmountObject | None, doc("The largest amount; null without one.")]
+    min: Annotated[AmountObject, doc("The minimum amount.")]
+    max: Annotated[AmountObject | None, doc("The maximum amount; null if there is none.")]
 
     @classmethod
     def of(cls, link: PaymentLink) -> "OpenAmountObject | None":
@@ -58,36 +58,39 @@ class PaymentLinkObject(Answer, kw_only=True):
     object: Annotated[Literal["payment_link"], doc("Always `payment_link`.")] = "payment_link"
     code: Annotated[str, doc("The 12 characters in `url`.")]
     url: Annotated[str, doc("The page's URL. Anyone who knows it can pay.")]
-    name: Annotated[str, doc("Your name of the link. Customers don't see it.")]
-    is_active: Annotated[bool, doc("Whether the link is switched on.")]
+    name: Annotated[str, doc("The link's name in your lists. Customers don't see it.")]
+    is_active: Annotated[bool, doc("Whether the link accepts payments.")]
     token: Annotated[TokenObject, doc("The requested token.")]
     chain_id: Annotated[int, doc("The requested chain.")]
-    recipient_address: Annotated[str, doc("The merchant's wallet, in its chain's canonical form.")]
-    amount: Annotated[AmountObject | None, doc("The requested amount; null with a price or an open amount.")]
+    recipient_address: Annotated[
+        str, doc("The wallet that receives the payment, in its chain's canonical form.")
+    ]
+    amount: Annotated[
+        AmountObject | None, doc("The requested amount; null if the link has a price or an open amount.")
+    ]
     price: Annotated[
         PriceObject | None,
-        doc("The requested price, converted for each customer at the rate of that moment; null without one."),
+        doc("The requested price, converted for each customer at the current rate; null if there is none."),
     ]
     open_amount: Annotated[
-        OpenAmountObject | None, doc("The limits of the amount that the customer enters; null without one.")
+        OpenAmountObject | None,
+        doc("The limits of the amount that the customer enters; null if the link sets the amount."),
     ]
     description: Annotated[str | None, doc("The text that customers see; null if you sent none.")]
     metadata: Annotated[dict[str, str], doc("Your own key-value pairs, copied to each request.")]
     redirect_url: Annotated[
         str | None, doc("The URL for customers once their request is completed; null if you sent none.")
     ]
-    max_payments: Annotated[
-        int | None, doc("The value of `payments_count` from which the link takes no more; null without one.")
-    ]
+    max_payments: Annotated[int | None, doc("The maximum number of payments; null if there is none.")]
     expires_at: Annotated[
-        Time | None, doc("The time from which the link takes no more payments; null without one.")
+        Time | None, doc("The time after which the link accepts no payments; null if there is none.")
     ]
-    requests_count: Annotated[int, doc("The number of payment requests that were created by the link.")]
+    requests_count: Annotated[int, doc("The number of payment requests that the link created.")]
     payments_count: Annotated[
         int,
         doc(
-            "The number of those that are completed, or active and paid in part. Can exceed `max_payments`: a request "
-            "that was open already can still be paid."
+            "The number of payment requests that are completed or partly paid. It can exceed "
+            "`max_payments`, because open requests can still be paid."
         ),
     ]
     created_at: Annotated[Time, doc("The time of creation.")]
@@ -133,7 +136,7 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         "payment_links.list",
         tag="Payment links",
         summary="List payment links",
-        description="Your payment links, newest first.",
+        description="Lists your payment links, newest first.",
         query=LinkListQuery,
         answers={200: OpenApiResponse(list_of(PaymentLinkObject, "PaymentLinkList"), "One page.")},
     )
@@ -149,10 +152,10 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         tag="Payment links",
         summary="Create a payment link",
         description=(
-            "Creates a page on which any number of customers can pay, each with a payment request of their own. It "
-            "requests an amount, a price that is converted for each customer, or an amount that the customer enters. "
-            "Opening the page creates nothing: only the customer's click does. Each request expires after an hour, "
-            "with a price after 15 minutes."
+            "Creates a page on which any number of customers can pay. The link requests an amount, a "
+            "price, or an amount that the customer enters. Each customer who clicks to pay gets a payment "
+            "request, which expires after an hour, or after 15 minutes if it has a price. Opening the page "
+            "creates nothing."
         ),
         body=CreateLinkSerializer,
         errors=[
@@ -187,7 +190,7 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         "payment_links.retrieve",
         tag="Payment links",
         summary="Retrieve a payment link",
-        description="Returns a payment link with the numbers of its requests and payments.",
+        description="Returns a payment link. It counts the link's requests and payments.",
         path=_LINK,
         answers={200: OpenApiResponse(PaymentLinkObject, "The payment link.")},
     )
@@ -199,8 +202,8 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         tag="Payment links",
         summary="Update a payment link",
         description=(
-            "Renames a payment link, or switches it on or off. What it requests can't change: create another link. "
-            "The requests that it created can still be paid, and money that arrives is credited."
+            "Renames a payment link, or switches it on or off. To request something else, create another "
+            "link. Requests that the link created can still be paid."
         ),
         path=_LINK,
         body=UpdateLinkSerializer,

@@ -31,86 +31,104 @@ class PaymentFields(Answer, kw_only=True):
         str,
         Choices(Payment.Status.choices),
         doc(
-            "`pending` until a worker checks it or, for a contract account's proposal, until its signers execute it; "
-            "`processing` during verification, then `completed` or `failed`. `pending` again after a retry."
+            "The status. `pending` waits for a worker, or for the signers of a contract account's "
+            "proposal; `processing` is being verified; `completed` counts as paid; `failed` does not, and "
+            "is `pending` again after a retry."
         ),
     ]
     type: Annotated[
         PaymentTypeText,
         doc(
-            "`direct` for a transfer of the requested token, `swap` if a routing provider delivers that token."
+            "`direct` for a transfer of the requested token; `swap` if a routing provider delivers that "
+            "token."
         ),
     ]
     chain_id: Annotated[int, doc("The chain of the customer's transaction.")]
     transaction_hash: Annotated[
         str,
         doc(
-            "The hash of the customer's transaction; until it is executed, the id of a contract account's proposal."
+            "The hash of the customer's transaction. For a contract account's proposal, the proposal's id "
+            "until it is executed."
         ),
     ]
     replaced_hashes: Annotated[
         list[NonEmpty],
         doc(
-            "Earlier transactions that this one replaced with the same effect (speed-ups), and the id of the proposal "
-            "that it executed, oldest first."
+            "The hashes of transactions that this one replaced (speed-ups) and the id of the proposal that "
+            "it executed, oldest first."
         ),
     ]
     token: Annotated[TokenObject | None, doc("The token that the customer sent; null until known.")]
-    amount: Annotated[AmountObject | None, doc("The amount of `token` that was sent; null until known.")]
+    amount: Annotated[
+        AmountObject | None, doc("The amount of `token` that the customer sent; null until known.")
+    ]
     amount_received: Annotated[
-        AmountObject | None, doc("The credited amount of the requested token; null until verified.")
+        AmountObject | None,
+        doc("The amount of the requested token that was credited; null until verified."),
     ]
     destination_chain_id: Annotated[int, doc("The requested chain.")]
     destination_transaction_hash: Annotated[
         str | None,
         doc(
-            "The transaction that delivered the requested token; for a completed direct payment, the customer's own. "
-            "For an open swap, the one that the provider reports; null until then."
+            "The hash of the transaction that delivered the requested token. For a direct payment, the "
+            "same as `transaction_hash`, once completed. For a swap in progress, the hash that the "
+            "provider reports. Null until known."
         ),
     ]
     confirmations: Annotated[int, doc("The depth of the transaction in blocks, its own block included.")]
     confirmations_required: Annotated[
         int | None,
         doc(
-            "The required depth; null if the chain's finality decides. 1 for a swap to another chain, whose delivery "
-            "has to reach `destination_confirmations_required`."
+            "The required depth in blocks; null if the chain's finality decides. For a swap to another "
+            "chain 1: its delivery must reach `destination_confirmations_required`."
         ),
     ]
     explorer_url: Annotated[
-        str | None, doc("The transaction's page on the chain's explorer; null without one.")
+        str | None,
+        doc("The URL of the transaction in the chain's block explorer; null if the chain has none."),
     ]
     destination_confirmations: Annotated[
         int | None,
-        doc("The depth of a separate delivery in blocks; null until a node has seen it, and without one."),
+        doc(
+            "The depth in blocks of a swap's delivery on another chain; null until a node has seen it, "
+            "and for other payments."
+        ),
     ]
     destination_confirmations_required: Annotated[
         int | None,
         doc(
-            "The required depth of a separate delivery; null if the chain's finality decides, and without one."
+            "The required depth in blocks of a swap's delivery on another chain; null if that chain's "
+            "finality decides, and for other payments."
         ),
     ]
     destination_explorer_url: Annotated[
-        str | None, doc("The page of a separate delivery on its chain's explorer; null without one.")
+        str | None,
+        doc(
+            "The URL of a swap's delivery on another chain in that chain's block explorer; null for "
+            "other payments."
+        ),
     ]
     bound_by: Annotated[
         _BoundByText | None,
         doc(
-            "What binds the transaction to the request: its `reference`, the `payer`'s signed proof, the `provider`'s "
-            "id in it, or your acceptance (`manual`). Null until known."
+            "What binds the transaction to the request: `reference`, the payment reference in it; `payer`, "
+            "a proof that its sender signed; `provider`, the routing provider's id in it; `manual`, your "
+            "acceptance. Null until known."
         ),
     ]
     sender_signed_at: Annotated[
         Time | None,
         doc(
-            "When the transaction's sender signed for this request after sending it; null if it did not. A signature "
-            "in time binds the payment (`bound_by` is `payer`). A later one does not, but you can accept the payment."
+            "The time at which the sender signed for this request after sending the transaction; null if "
+            "it did not. A signature in time binds the payment (`bound_by` is `payer`). After a late one, "
+            "you can accept the payment."
         ),
     ]
     reorged: Annotated[
         bool,
         doc(
-            "Whether a chain reorganisation removed the block after completion. The payment doesn't count as paid "
-            "until its transaction is in the chain again. Review it manually."
+            "Whether a chain reorganisation removed the block after completion. The payment doesn't count "
+            "as paid while this is true. Review it manually."
         ),
     ]
     provider: Annotated[str | None, doc("The routing provider of a swap; null for a direct payment.")]
@@ -118,27 +136,27 @@ class PaymentFields(Answer, kw_only=True):
         str | None, doc("The provider's own status of the swap; null for a direct payment.")
     ]
     provider_url: Annotated[
-        str | None, doc("The provider's page about the swap; null until the provider names one.")
+        str | None, doc("The URL of the provider's page about the swap; null if there is none yet.")
     ]
     status_detail: Annotated[
         str,
-        doc("A sentence for people: what the payment waits for, or why it failed. May be empty."),
+        doc("A sentence for people about what the payment waits for or why it failed. Can be empty."),
     ]
-    attempts: Annotated[int, doc("Lookups that did not find the transaction (10 at most).")]
+    attempts: Annotated[int, doc("The number of lookups that did not find the transaction, 10 at most.")]
     retries_left: Annotated[
-        int, doc("Retries left for a failed payment; 0 if a retry can't change the result.")
+        int, doc("The number of retries left for a failed payment; 0 if a retry can't change the result.")
     ]
     failure_code: Annotated[
         FailureCodeText | None,
-        doc("The reason of the failure, for programs; null unless `failed`."),
+        doc("The failure as a code, for programs; null unless `failed`."),
     ]
     failure_message: Annotated[
-        str | None, doc("The reason of the failure, for people; null unless `failed`.")
+        str | None, doc("The failure as a sentence, for people; null unless `failed`.")
     ]
-    created_at: Annotated[Time, doc("The time of the submission or discovery.")]
+    created_at: Annotated[Time, doc("The time at which the transaction was submitted or found.")]
     completed_at: Annotated[Time | None, doc("The time of the completion; null unless `completed`.")]
     failed_at: Annotated[Time | None, doc("The time of the failure; null unless `failed`.")]
-    is_simulated: Annotated[bool, doc("Whether the sandbox made the payment, so that no money moved.")]
+    is_simulated: Annotated[bool, doc("Whether the sandbox simulated the payment. No money moved.")]
 
     @classmethod
     def of(cls, payment: Payment, **own: Any) -> Self:
@@ -191,29 +209,32 @@ class ValueObject(Answer, kw_only=True):
     """A payment's value in the merchant's reporting currency."""
 
     currency: Annotated[str, doc("The currency's code (ISO 4217).")]
-    amount: Annotated[
-        str, doc("A decimal string with the currency's fraction digits, rounded to the nearest.")
+    amount: Annotated[str, doc("The amount as a decimal string, rounded to the currency's fraction digits.")]
+    rate: Annotated[
+        str,
+        doc(
+            "The price of one token in the currency, as a decimal string rounded down to 12 significant "
+            "digits."
+        ),
     ]
-    rate: Annotated[str, doc("Units of the currency for one token, rounded down to 12 significant digits.")]
     observed_at: Annotated[Time, doc("The time of the rate.")]
-    estimated: Annotated[bool, doc("Whether the rate is from more than two minutes after the completion.")]
+    estimated: Annotated[bool, doc("Whether the rate was observed more than two minutes after completion.")]
 
 
 @described("Payment", "A transaction that was submitted or found for a payment request.", examples.PAYMENT)
 class PaymentObject(PaymentFields, kw_only=True):
-    """A payment, as its merchant sees it."""
-
     from_address: Annotated[
         str | None,
         doc(
-            "The sender of the transaction, which can be a relayer; null until known, and in public responses."
+            "The transaction's sender, which can be a relayer; null until known, and always null in public "
+            "responses."
         ),
     ]
     value: Annotated[
         ValueObject | None,
         doc(
-            "The value of `amount_received` in your reporting currency at completion; null until a rate is known, and "
-            "for a token without a price."
+            "The value of `amount_received` in your reporting currency at completion; null until a rate is "
+            "known, and if the token has no price."
         ),
     ]
 
@@ -247,7 +268,7 @@ def _delivery_confirmations_required(payment: Payment) -> int | None:
 @described("Price", "A price in a currency.", {"currency": "EUR", "amount": "25.00"})
 class PriceObject(Answer, kw_only=True):
     currency: Annotated[str, doc("The currency's code (ISO 4217).")]
-    amount: Annotated[str, doc("A decimal string with the currency's fraction digits.")]
+    amount: Annotated[str, doc("The amount as a decimal string, with the currency's fraction digits.")]
 
 
 @described("Rate", "The exchange rate at which a price was converted.", examples.RATE)
@@ -255,56 +276,60 @@ class RateObject(Answer, kw_only=True):
     value: Annotated[
         str,
         doc(
-            "Units of `currency` for one token, a decimal string rounded down to 12 significant digits. For display: "
-            "`amount` is computed from the exact rate and can be lower than `price` divided by `value`."
+            "The price of one token in `currency`, as a decimal string rounded down to 12 significant "
+            "digits. For display only: `amount` is computed from the exact rate."
         ),
     ]
     currency: Annotated[str, doc("The currency's code (ISO 4217).")]
-    token: Annotated[str, doc("The symbol that the catalogue prices the token as.")]
+    token: Annotated[str, doc("The symbol whose exchange rate prices the token.")]
     sources: Annotated[
         list[str],
-        doc("The sources that agreed on the rate; `feeds:ID` is the price feeds on the chain with that id."),
+        doc(
+            "The sources that agree on the rate. `feeds:ID` means the price feeds on the chain with that id."
+        ),
     ]
-    observed_at: Annotated[
-        Time, doc("The time of the oldest observation in the rate, without daily sources.")
-    ]
+    observed_at: Annotated[Time, doc("The time of the rate's oldest observation. Daily sources don't count.")]
 
 
 class RequestFields(Answer, kw_only=True):
     """The fields of a payment request that both the merchant and the customer may see."""
 
-    id: Annotated[Uuid, doc("A UUID, ordered by time.")]
+    id: Annotated[Uuid, doc("The id: a UUID. Later requests have larger ids.")]
     shortcode: Annotated[str, doc("The 12 characters in the checkout page's URL.")]
     status: Annotated[
         RequestStatusText,
         doc(
-            "`active` until it is paid in full (`completed`), expires (`expired`) or is cancelled by the merchant "
-            "(`cancelled`). A partly paid request stays `active`."
+            "The status. `active` can be paid, also if it is partly paid; `completed` is paid in full; "
+            "`expired` reached `expires_at`; `cancelled` was cancelled by the merchant."
         ),
     ]
     amount: Annotated[AmountObject, doc("The requested amount.")]
     amount_paid: Annotated[
-        AmountObject, doc("The verified amount received so far, before refunds and reorganisations.")
+        AmountObject,
+        doc("The verified amount received so far. Refunds and reorganisations don't reduce it."),
     ]
     amount_remaining: Annotated[
         AmountObject,
         doc(
-            "The amount that remains to be paid, net of completed and open refunds and of payments that are `reorged`; "
-            "zero once completed."
+            "The amount left to pay: `amount` less what was received, after refunds and reorganised "
+            "payments. Zero once completed."
         ),
     ]
     amount_overpaid: Annotated[
-        AmountObject, doc("The amount received beyond the requested amount, net of the same.")
+        AmountObject, doc("The amount received beyond `amount`, after refunds and reorganised payments.")
     ]
     price: Annotated[
-        PriceObject | None, doc("The requested price in a currency; null for a request of a token amount.")
+        PriceObject | None, doc("The requested price in a currency; null if you requested a token amount.")
     ]
     rate: Annotated[
-        RateObject | None, doc("The rate that converted `price`. It never changes; null without a price.")
+        RateObject | None,
+        doc("The exchange rate that converted `price`, fixed at creation; null without a price."),
     ]
     token: Annotated[TokenObject, doc("The requested token.")]
     chain_id: Annotated[int, doc("The requested chain.")]
-    recipient_address: Annotated[str, doc("The merchant's wallet, in its chain's canonical form.")]
+    recipient_address: Annotated[
+        str, doc("The wallet that receives the payment, in its chain's canonical form.")
+    ]
     description: Annotated[
         str | None, doc("The text that the customer sees; null if the merchant sent none.")
     ]
@@ -312,8 +337,8 @@ class RequestFields(Answer, kw_only=True):
     paid_late: Annotated[
         bool,
         doc(
-            "Whether the completing transfer's block is later than `expires_at`. If the merchant's acceptance "
-            "completed the request, whether that was later."
+            "Whether the request was completed after `expires_at`, by the time of the completing block or "
+            "of your acceptance."
         ),
     ]
     created_at: Annotated[Time, doc("The time of creation.")]
@@ -322,7 +347,8 @@ class RequestFields(Answer, kw_only=True):
     is_simulated: Annotated[
         bool,
         doc(
-            "Whether the sandbox simulated a payment of the request or its expiry. Always false in production."
+            "Whether the sandbox simulated a payment of this request or its expiry. Always false in "
+            "production."
         ),
     ]
 
@@ -365,25 +391,31 @@ class PaymentRequestObject(RequestFields, kw_only=True):
     ]
     amount_refund_open: Annotated[
         AmountObject,
-        doc("The amount that open refunds reserve, sent or not. A failed refund reserves nothing."),
+        doc("The amount reserved by refunds that are not completed, failed or cancelled."),
     ]
     redirect_url: Annotated[
-        str | None, doc("The URL for customers once the request is completed; null if you sent none.")
+        str | None, doc("The URL that customers return to after completion; null if you sent none.")
     ]
-    cancel_url: Annotated[str | None, doc("The URL for customers who cancel; null if you sent none.")]
+    cancel_url: Annotated[
+        str | None, doc("The URL that customers return to if they cancel; null if you sent none.")
+    ]
     webhook_url: Annotated[
         str | None,
-        doc("The URL for this request's events, in place of your endpoint; null if you sent none."),
+        doc("The URL that receives this request's events instead of your endpoint; null if you sent none."),
     ]
-    external_id: Annotated[str | None, doc("Your own reference; null if you sent none.")]
-    metadata: Annotated[dict[str, str], doc("Your own key-value pairs; `{}` if you sent none.")]
+    external_id: Annotated[
+        str | None, doc("Your own reference, such as an order number; null if you sent none.")
+    ]
+    metadata: Annotated[dict[str, str], doc("Your own key-value pairs; an empty object if you sent none.")]
     payment_link: Annotated[
         str | None, doc("The `id` of the payment link that created the request; null without one.")
     ]
-    references: Annotated[bool, doc("Whether transactions built for the request carry its reference.")]
+    references: Annotated[
+        bool, doc("Whether transactions built for the request contain its payment reference.")
+    ]
     cancelled_at: Annotated[Time | None, doc("The time of cancellation; null unless cancelled.")]
     expired_at: Annotated[
-        Time | None, doc("The time of expiry; null unless it expired. Kept if a late payment completes it.")
+        Time | None, doc("The time of expiry; null unless it expired. A late completion doesn't clear it.")
     ]
     refunds: Annotated[list[RefundObject], doc("All refunds of the request, newest first.")]
 
@@ -414,7 +446,8 @@ def _merchants_own(request: PaymentRequest, refunds: Sequence[RefundNow]) -> dic
 )
 class PaymentRequestDetail(PaymentRequestObject, kw_only=True):
     payments: Annotated[
-        list[PaymentObject], doc("The newest 20 payments, newest first. `payments.list` returns all.")
+        list[PaymentObject],
+        doc("Up to 20 payments, newest first. List the request's payments to get all of them."),
     ]
 
 

@@ -16,49 +16,58 @@ class RefundObject(Answer, kw_only=True):
     id: Annotated[str, doc("`rf_` and 24 characters.")]
     object: Annotated[Literal["refund"], doc("Always `refund`.")] = "refund"
     payment_request: Annotated[Uuid, doc("The `id` of the refunded payment request.")]
-    payment_id: Annotated[str | None, doc("The refunded payment; null if you named none.")]
+    payment_id: Annotated[str | None, doc("The `id` of the refunded payment; null if you sent none.")]
     status: Annotated[
         str,
         Choices(Refund.Status.choices),
         doc(
-            "`requires_address` until an address is set, `ready` to be signed by you, `processing` during "
-            "verification, then `completed` or `failed`; `cancelled` by you. A failed refund reserves nothing, and is "
-            "`ready` again once its transaction is built again. A cancelled refund that was sent anyway becomes "
-            "`completed`."
+            "The status. `requires_address` needs a wallet; `ready` can be signed by you; `processing` is "
+            "being verified; `completed` was verified; `failed` reserves nothing and is `ready` again when "
+            "its transaction is built again; `cancelled` was cancelled by you, and becomes `completed` if "
+            "its transaction was sent anyway."
         ),
     ]
     amount: Annotated[AmountObject, doc("The refunded amount, in the requested token.")]
-    chain_id: Annotated[int, doc("The chain of the refund: the request's.")]
+    chain_id: Annotated[int, doc("The request's chain, on which the refund is sent.")]
     token: Annotated[TokenObject, doc("The requested token, even if the customer paid with another one.")]
     recipient_address: Annotated[str | None, doc("The customer's wallet; null until set.")]
     address_source: Annotated[
         Annotated[str, Choices(Refund.AddressSource.choices)] | None,
         doc(
-            "Who set the address: `merchant`, or `customer` with a signature of the wallet that paid. Null until set."
+            "Who set the address: the `merchant`, or the `customer`, who signed for it with the wallet "
+            "that paid. Null until set."
         ),
     ]
     reason: Annotated[str | None, doc("Your reason; null if you sent none. The customer doesn't see it.")]
     refund_url: Annotated[
         str | None,
-        doc("The page on which you sign with any wallet; null without an address. Changes with the address."),
+        doc(
+            "The URL of the page where you sign the refund with any wallet; null until an address is "
+            "set. Changes with the address."
+        ),
     ]
-    claim_url: Annotated[str, doc("The page on which the customer sets an address.")]
+    claim_url: Annotated[str, doc("The URL of the page where the customer sets an address.")]
     transaction_hash: Annotated[str | None, doc("The hash of the refund's transaction; null until known.")]
     explorer_url: Annotated[
-        str | None, doc("The transaction's page on the chain's explorer; null without one.")
+        str | None,
+        doc("The URL of the transaction in the chain's block explorer; null if the chain has none."),
     ]
     confirmations: Annotated[int, doc("The depth of the transaction in blocks; 0 until it is mined.")]
     failure_code: Annotated[
         Annotated[str, Choices(FailureCode.choices)] | None,
-        doc("The reason of the failure, for programs; null unless `failed`."),
+        doc("The failure as a code, for programs; null unless `failed`."),
     ]
     failure_message: Annotated[
-        str | None, doc("The reason of the failure, for people; null unless `failed`.")
+        str | None, doc("The failure as a sentence, for people; null unless `failed`.")
     ]
     created_at: Annotated[Time, doc("The time of creation.")]
     completed_at: Annotated[Time | None, doc("The time of verification; null unless `completed`.")]
     is_simulated: Annotated[
-        bool, doc("Whether the refund, or a payment of the refunded request, was simulated by the sandbox.")
+        bool,
+        doc(
+            "Whether the sandbox simulated the refund or a payment of the refunded request. Always false "
+            "in production."
+        ),
     ]
 
     @classmethod

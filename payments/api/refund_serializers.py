@@ -25,17 +25,17 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A decimal string in human units of the requested token. Default: the whole refundable "
-            "amount, which is the paid amount less reorganised payments, completed and open refunds."
+            "The amount in whole tokens. Default: the refundable amount, which is the received amount less "
+            "reorganised payments and completed and open refunds."
         ),
     )
     recipient_address = AddressField(
         required=False,
         allow_null=True,
         help_text=(
-            "The customer's wallet on the request's chain, under the rules for a request's recipient. Never use the "
-            "payment's sender: it may be an exchange. Default: the customer sets an address on `claim_url`, and signs "
-            "for it with the wallet that paid."
+            "The customer's wallet on the request's chain. The rules of a request's recipient apply. Don't "
+            "use the payment's sender, which can be an exchange. Default: the customer sets an address on "
+            "`claim_url` and signs for it with the wallet that paid."
         ),
     )
     payment_id = TextField(
@@ -43,7 +43,7 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A completed payment of the request; limits the refund to the amount that it delivered. "
+            "The completed payment to refund; the refund can't exceed the amount that it delivered. "
             "Required if several wallets paid and you send no `recipient_address`."
         ),
     )
@@ -52,7 +52,7 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="The reason for the refund. The customer doesn't see it.",
+        help_text="Your reason. The customer doesn't see it.",
     )
 
     def validate(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,10 +78,8 @@ class CreateRefundSerializer(StrictSerializer):
     "RefundAddress", "The address of a refund.", {"recipient_address": examples.REFUND["recipient_address"]}
 )
 class RefundAddressSerializer(StrictSerializer):
-    """The body of POST …/address."""
-
     recipient_address = AddressField(
-        help_text="The customer's wallet on the refund's chain, under the rules for a new refund."
+        help_text="The customer's wallet on the refund's chain. The rules of a new refund apply."
     )
 
     def address_for(self, request: PaymentRequest) -> str:
@@ -94,9 +92,7 @@ class RefundAddressSerializer(StrictSerializer):
 
 @described("RefundBuild", "The wallet that will sign.", {"wallet_address": examples.SHOP})
 class BuildRefundSerializer(StrictSerializer):
-    """The body of POST …/build."""
-
-    wallet_address = AddressField(help_text="Your wallet that sends the refund.")
+    wallet_address = AddressField(help_text="The wallet that you send the refund from.")
 
     def wallet_of(self, request: PaymentRequest) -> str:
         """Return the wallet in the canonical form of the request's chain. Raises ApiError."""
@@ -112,8 +108,6 @@ class BuildRefundSerializer(StrictSerializer):
     {"transaction_hash": examples.PAYMENT["transaction_hash"]},
 )
 class SubmitRefundSerializer(StrictSerializer):
-    """The body of POST …/submit."""
-
     transaction_hash = TextField(
         max_length=200,
         code=ErrorCode.TRANSACTION_HASH_INVALID,

@@ -50,7 +50,7 @@ class RefundViewSet(OwnRequestsViewSet):
         "refunds.list",
         tag="Refunds",
         summary="List refunds",
-        description="Your refunds, newest first.",
+        description="Lists your refunds, newest first.",
         query=SimulatedListQuery,
         answers={200: OpenApiResponse(_LIST, "One page.")},
     )
@@ -61,7 +61,7 @@ class RefundViewSet(OwnRequestsViewSet):
         "refunds.list_of_request",
         tag="Refunds",
         summary="List a request's refunds",
-        description="The refunds of one payment request, newest first.",
+        description="Lists the refunds of a payment request, newest first.",
         path=_REQUEST,
         query=SimulatedListQuery,
         answers={200: OpenApiResponse(_LIST, "One page.")},
@@ -83,10 +83,10 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Create a refund",
         description=(
-            "Prepares a refund in the requested token on the requested chain. Nothing is sent: you sign its "
-            "transaction on `refund_url`, or with `refunds.build`. Without an address, the refund waits until the "
-            "customer sets one on `claim_url`. A key with `create_refunds` can set any address: check it before you "
-            "sign. Cancel an active request before you refund it."
+            "Creates a refund in the requested token on the requested chain. It sends no money: you sign "
+            "its transaction on `refund_url`, or build it with the API. Without an address, the refund "
+            "waits until the customer sets one on `claim_url`. A key with `create_refunds` can set any "
+            "address: check it before you sign. Cancel an active request before you refund it."
         ),
         path=_REQUEST,
         body=CreateRefundSerializer,
@@ -125,8 +125,8 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Retrieve a refund",
         description=(
-            "Returns a refund. To follow changes, prefer webhooks. For 30 days from this call, the chain is searched "
-            "for the refund's transaction."
+            "Returns a refund. To follow changes, use webhooks. For 30 days after this call, the service "
+            "searches the chain for the refund's transaction."
         ),
         path=_REFUND,
         answers={200: OpenApiResponse(RefundObject, "The refund.")},
@@ -143,9 +143,9 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Change a refund's address",
         description=(
-            "Sets or replaces the address of a refund, also one that the customer set, until its transaction is built. "
-            "The previous address stays listed as a cancelled refund of its own: a transfer that a wallet still sends "
-            "there by an old payment link counts as that refund, and the changed one can then not be built."
+            "Sets or replaces a refund's address, including one that the customer set, until its "
+            "transaction is built. The previous address is kept as a cancelled refund. If a wallet still "
+            "sends money there, it counts as that refund, and the changed refund can't be built."
         ),
         path=_REFUND,
         body=RefundAddressSerializer,
@@ -166,9 +166,9 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Submit a refund's transaction",
         description=(
-            "Submits the hash of the transaction that sends the refund, so that it is verified at once. "
-            "Without this call the refund's own reference finds it, except for native coin on EVM. "
-            "Works for a cancelled refund too: a transaction that was sent counts."
+            "Submits the hash of the refund's transaction, which is then verified immediately. Without "
+            "this call, the service finds the transaction by its reference, except for native coin on EVM. "
+            "A cancelled refund accepts a hash too."
         ),
         path=_REFUND,
         body=SubmitRefundSerializer,
@@ -209,9 +209,9 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Cancel a refund",
         description=(
-            "Cancels a refund for which no transaction was sent. A cancelled one is returned unchanged. "
-            "If its transaction is sent anyway, it becomes `completed`: don't sign one that was built "
-            "before."
+            "Cancels a refund whose transaction was not sent. If it is already cancelled, it is returned "
+            "unchanged. Don't sign a transaction that was built before: if it is sent, the refund becomes "
+            "`completed`."
         ),
         path=_REFUND,
         errors=[ErrorCode.REFUND_NOT_CANCELLABLE],

@@ -18,8 +18,6 @@ from payments.sandbox import Outcome, is_open, simulate
 
 @described("Simulation", "The outcome to simulate.", {"outcome": "paid"})
 class SimulateSerializer(StrictSerializer):
-    """The body of POST …/simulate."""
-
     outcome = OneOfField(
         choices=[outcome.value for outcome in Outcome],
         help_text=(

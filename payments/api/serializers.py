@@ -117,8 +117,15 @@ def _require_metadata_key(name: str) -> None:
 
 @described("NewPrice", "A price in a currency.", {"currency": "EUR", "amount": "25.00"})
 class PriceSerializer(StrictSerializer):
-    currency = TextField(max_length=3, help_text="An ISO 4217 code that GET /api/public/currencies lists.")
-    amount = AnyJSONField(help_text="A positive decimal string with at most the currency's fraction digits.")
+    currency = TextField(
+        max_length=3, help_text="The ISO 4217 code of a currency that GET /api/public/currencies lists."
+    )
+    amount = AnyJSONField(
+        help_text=(
+            'The price as a decimal string, such as "12.50". Positive, with at most the currency\'s fraction '
+            "digits."
+        )
+    )
 
     def to_internal_value(self, data: Any) -> Price:
         if not isinstance(data, Mapping):
@@ -154,25 +161,25 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "A positive decimal string in human units, with at most the token's fraction digits. Either this or "
-            "`price` is required."
+            'The amount in whole tokens, such as "12.50". Positive, with at most the token\'s `decimals` '
+            "fraction digits. Required unless you send `price`."
         ),
     )
     price = PriceSerializer(
         required=False,
         allow_null=True,
         help_text=(
-            "The price in a currency, in place of `amount`. Converted once at the current rate, rounded up. The "
-            "request expires after 900 seconds at most."
+            "The price in a currency, instead of `amount`. It is converted once, at the current rate, and "
+            "rounded up. A request with a price lasts 900 seconds at most."
         ),
     )
     token_id = WholeNumberField(help_text="The token's `id` in the catalogue.")
     chain_id = WholeNumberField(help_text="The `id` of the token's chain.")
     recipient_address = AddressField(
         help_text=(
-            "The wallet to be paid. On EVM 20 bytes in hex with a correct checksum; not the zero address, a "
-            "precompiled contract, a burn address, a token's contract or a routing provider's contract. On Solana 32 "
-            "bytes in base58; not a mint, a program or a token account. "
+            "The wallet that receives the payment. On EVM, 20 bytes in hex; mixed case must be a valid "
+            "checksum. On Solana, a wallet's 32 bytes in base58, not its token account. Burn addresses, "
+            "precompiles, token contracts, mints, programs and routing providers' contracts are rejected. "
             "If the merchant has allowed recipients, it must be one of them."
         )
     )
@@ -181,20 +188,23 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="Your own reference, such as an order number. Events contain it as `reference`.",
+        help_text="Your own reference, such as an order number. Events repeat it as `reference`.",
     )
     redirect_url = WebAddressField(
         required=False,
         allow_null=True,
         help_text=(
-            "The https URL for customers once the request is completed. `payment_request_id` and `status` are added to "
-            "the query. Anyone can open this URL: a visit doesn't prove a payment."
+            "The https URL that customers return to after completion. The query gets `payment_request_id` "
+            "and `status`. Anyone can open the URL: a visit doesn't prove a payment."
         ),
     )
     cancel_url = WebAddressField(
         required=False,
         allow_null=True,
-        help_text="The https URL for customers who cancel, with the same parameters.",
+        help_text=(
+            "The https URL that customers return to if they cancel, with the same query parameters as "
+            "`redirect_url`."
+        ),
     )
     description = TextField(
         max_length=500,
@@ -202,40 +212,46 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="A text that the customer sees on the checkout page. Line breaks and tabs are allowed.",
+        help_text="Text that the customer sees on the checkout page. It may contain line breaks and tabs.",
     )
     metadata = MetadataField(
         required=False,
         allow_null=True,
-        help_text="Up to 50 key-value pairs of your own; keys up to 40 characters, values up to 500.",
+        help_text="Your own key-value pairs: at most 50, keys of up to 40 characters, values of up to 500.",
     )
     expires_in = WholeNumberField(
         min_value=60,
         max_value=2_592_000,
         required=False,
         allow_null=True,
-        help_text="The time until it expires, in seconds. Default 3600; with a `price` 900, which is then the maximum.",
+        help_text=(
+            "The lifetime in seconds. Default 3600. With a `price`, 900 is both the default and the maximum."
+        ),
     )
     webhook_url = WebhookAddressField(
         required=False,
         allow_null=True,
-        help_text="The URL for this request's events, in place of your endpoint. Signed with the same secret.",
+        help_text=(
+            "The URL that receives this request's events instead of your endpoint. Your webhook secret "
+            "signs them."
+        ),
     )
     payment_link = TextField(
         max_length=64,
         required=False,
         allow_null=True,
         help_text=(
-            "The `id` of a payment link, in place of `token_id`, `chain_id`, `recipient_address`, `price` and "
-            "`expires_in`. If the customer enters the amount, send it as `amount`."
+            "The `id` of a payment link that sets `token_id`, `chain_id`, `recipient_address`, `price` and "
+            "`expires_in`; don't send them. For a link with an open amount, send the customer's amount as "
+            "`amount`."
         ),
     )
     references = TrueOrFalseField(
         required=False,
         allow_null=True,
         help_text=(
-            "Whether transactions carry a reference. Default: your merchant's setting. False suits wallets that credit "
-            "only plain transfers, such as some exchanges' deposit addresses."
+            "Whether transactions contain a payment reference. Default: the merchant's setting. Send false "
+            "for wallets that credit plain transfers only, such as some exchanges' deposit addresses."
         ),
     )
 
@@ -325,21 +341,17 @@ class CreateRequestSerializer(StrictSerializer):
 
 
 class SimulatedListQuery(ListQuery):
-    """The query of a list of payments or refunds."""
-
     is_simulated = TrueOrFalseInQueryField(
-        required=False, help_text="Only what the sandbox simulated (`true`), or only the rest (`false`)."
+        required=False, help_text="`true`: only simulated objects. `false`: only real ones."
     )
 
 
 class RequestListQuery(SimulatedListQuery):
-    """The query of GET /api/payment-requests."""
-
     status = OneOfField(
         choices=PaymentRequest.Status.choices, required=False, help_text="Only requests with this status."
     )
     external_id = TextField(
-        max_length=255, required=False, allow_blank=True, help_text="Only requests with this reference."
+        max_length=255, required=False, allow_blank=True, help_text="Only requests with this `external_id`."
     )
     token_id = NumberInQueryField(required=False, help_text="Only requests for this token.")
     chain_id = NumberInQueryField(required=False, help_text="Only requests on this chain.")
@@ -365,9 +377,7 @@ class RequestListQuery(SimulatedListQuery):
     {"reason": "The customer showed us the transaction in their wallet."},
 )
 class AcceptPaymentSerializer(StrictSerializer):
-    """The body of POST …/accept."""
-
-    reason = TextField(max_length=400, help_text="Why you accept the payment. Stored in the history.")
+    reason = TextField(max_length=400, help_text="Your reason. It is stored in the history.")
 
 
 @described(

@@ -104,7 +104,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         "payment_requests.list",
         tag="Payment requests",
         summary="List payment requests",
-        description="Your payment requests without their payments, newest first.",
+        description="Lists your payment requests, newest first. They don't include their payments.",
         query=RequestListQuery,
         errors=[ErrorCode.CHAIN_UNKNOWN, ErrorCode.TOKEN_UNKNOWN],
         answers={200: OpenApiResponse(list_of(PaymentRequestObject, "PaymentRequestList"), "One page.")},
@@ -125,9 +125,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payment requests",
         summary="Create a payment request",
         description=(
-            "Requests an amount of one token, or a price that is converted into one. Send the customer to the "
-            "`payment_url` of the response. With a `payment_link`, the link sets token, chain, recipient and amount or "
-            "price."
+            "Creates a payment request for an amount of a token, or for a price that is converted into the "
+            "token. Send the customer to its `payment_url`. With a `payment_link`, the link sets the "
+            "token, chain, recipient and price."
         ),
         body=CreateRequestSerializer,
         errors=[
@@ -167,7 +167,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         "payment_requests.retrieve",
         tag="Payment requests",
         summary="Retrieve a payment request",
-        description="Returns a payment request with its newest 20 payments. To follow changes, prefer webhooks.",
+        description=(
+            "Returns a payment request with its newest 20 payments. To follow changes, use webhooks."
+        ),
         path=_REQUEST,
         answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request.")},
     )
@@ -178,7 +180,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         "payments.list",
         tag="Payments",
         summary="List a request's payments",
-        description="All payments of one payment request, newest first.",
+        description="Lists all payments of a payment request, newest first.",
         path=_REQUEST,
         query=SimulatedListQuery,
         answers={200: OpenApiResponse(list_of(PaymentObject, "PaymentList"), "One page.")},
@@ -198,9 +200,10 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payments",
         summary="Submit a transaction",
         description=(
-            "Adds a transaction that your customer sent, such as a payment in native coin whose hash the page could "
-            "not submit. It is verified like any other. The limits of the public endpoint don't apply. A known "
-            "transaction is returned as it is; if its payment failed and can be retried, this uses one of the retries."
+            "Submits a transaction that your customer sent, such as a payment in native coin whose hash "
+            "the checkout page could not submit. It is verified like any other, without the limits of the "
+            "public endpoint. If the transaction is known, its payment is returned; if that payment failed "
+            "and can be retried, this call retries it."
         ),
         path=_REQUEST,
         body=SubmitTransactionSerializer,
@@ -241,8 +244,8 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payment requests",
         summary="Cancel a payment request",
         description=(
-            "Cancels an active payment request. A cancelled one is returned unchanged. Money that arrives afterwards "
-            "is still credited and sends an event."
+            "Cancels an active payment request. If it is already cancelled, it is returned unchanged. "
+            "Money that arrives later is still credited and sends an event."
         ),
         path=_REQUEST,
         errors=[ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, ErrorCode.PAYMENT_IN_PROGRESS],
@@ -265,9 +268,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payments",
         summary="Retry a failed payment",
         description=(
-            "Verifies a failed payment again if its failure can still change, such as `transaction_not_found` or "
-            "`verification_timed_out`, or one in a block that is not final yet. Three retries in all; submitting the "
-            "hash again uses one of them."
+            "Verifies a failed payment again. This works if the result can still change: after "
+            "`transaction_not_found` or `verification_timed_out`, or while the block is not final. A "
+            "payment has three retries; submitting its hash again uses one of them."
         ),
         path=_PAYMENT,
         errors=[ErrorCode.RETRY_LIMIT_REACHED, ErrorCode.PAYMENT_NOT_RETRYABLE],
@@ -284,15 +287,16 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payments",
         summary="Accept a payment",
         description=(
-            "Accepts a transaction that failed as `transaction_not_bound`, `transaction_ambiguous` or "
-            "`not_verifiable`. Everything except the binding is verified as for any payment. Make sure that your "
-            "customer sent it: the service can't know. The reason is stored in the history.\n\n"
-            "Also completes an active or expired request that is paid in full: accept a credited payment of it, "
-            "such as its last. Such a request was paid after its price had expired, so you accept the old rate; or a "
-            "refund was cancelled or failed after the payment had arrived; or a reorganised payment is back. An "
-            "accepted payment is returned unchanged.\n\n"
-            "`payment_refunded` if only refunds keep the request from being paid in full. `recipient_invalid` if "
-            "another merchant's requests named this wallet first and it is not one of your allowed recipients."
+            "Accepts a payment that failed as `transaction_not_bound`, `transaction_ambiguous` or "
+            "`not_verifiable`. Everything except the binding is verified as for any payment. Check that "
+            "your customer sent the transaction: the service can't. The reason is stored in the history.\n\n"
+            "To complete an active or expired request that is paid in full, accept one of its credited "
+            "payments. This is the case if the payment arrived after the price had expired (you accept the "
+            "old rate), if a refund was cancelled or failed after the payment, or if a reorganised payment "
+            "is in the chain again. A payment that is already accepted is returned unchanged.\n\nThe error "
+            "is `payment_refunded` if the request is not paid in full because of refunds, and "
+            "`recipient_invalid` if another merchant's requests named this wallet first and it is not one "
+            "of your allowed recipients."
         ),
         path=_PAYMENT,
         body=AcceptPaymentSerializer,

@@ -38,7 +38,6 @@ _ENDED_AT = Greatest(
 
 
 def chains_with_quotes(now: datetime) -> set[int]:
-    """Return the ids of the chains with a quote to search for."""
     quotes = _watched_since(now - AFTERWARDS)
     return set(quotes.order_by().values_list("route__chain_id", flat=True).distinct())
 

@@ -71,7 +71,6 @@ def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
 
 
 def by_merchant(requests: QuerySet[PaymentRequest]) -> dict[UUID, Watching]:
-    """Return the watch summary of each merchant with watched requests."""
     # `built_at` changes when a route is built again; `created_at` is never later.
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     offered_at = Subquery(built.order_by("created_at").values("created_at")[:1])

@@ -83,12 +83,10 @@ class PaymentLink(models.Model):
 
     @property
     def url(self) -> str:
-        """The link's page."""
         return f"{settings.CHECKOUT_URL}/l/{self.code}"
 
     @property
     def is_open_amount(self) -> bool:
-        """Whether the customer enters the amount."""
         return self.min_amount is not None
 
 

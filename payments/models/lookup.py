@@ -120,7 +120,6 @@ class Lookup(models.Model):
 
     @property
     def payment(self) -> Payment:
-        """The payment that the transaction is for."""
         if self.of_payment is not None:
             return self.of_payment
         if self.of_swap is None:
@@ -152,7 +151,6 @@ class Lookup(models.Model):
 
     @property
     def is_seen(self) -> bool:
-        """Whether a node has seen the transaction."""
         return self.seen_at is not None or self.block_number is not None
 
 

@@ -59,8 +59,6 @@ class Refund(models.Model):
         CANCELLED = "cancelled"
 
     class AddressSource(models.TextChoices):
-        """Who named the address."""
-
         MERCHANT = "merchant"
         CUSTOMER = "customer"
 
@@ -203,7 +201,6 @@ def standings(refunds: Sequence[Refund]) -> list[Standing]:
 
 
 def totals_of(refunds: Iterable[Refund], standings: Iterable[Standing]) -> RefundTotals:
-    """Return the totals of refunds with these standings."""
     completed = reserved = 0
     for refund, standing in zip(refunds, standings, strict=True):
         if standing.is_open:

@@ -47,8 +47,6 @@ class NoOfferCode(StrEnum):
 
 
 class Order(StrEnum):
-    """The preference for a route."""
-
     CHEAPEST = "cheapest"
     FASTEST = "fastest"
 

@@ -22,7 +22,6 @@ def provider_name(key: str) -> str:
 
 
 def providers_in_order() -> list[RoutingProvider]:
-    """Return the providers for new routes, in order."""
     return [get_provider(key) for key in settings.ROUTING_PROVIDERS]
 
 

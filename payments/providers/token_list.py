@@ -60,7 +60,6 @@ def listed_token(chain_id: int, token: str) -> ListedToken | None:
 
 
 def price(chain_id: int, token: str) -> Decimal | None:
-    """Return the price of one token in US dollars."""
     listed = listed_token(chain_id, token)
     return listed.usd if listed else None
 
@@ -123,7 +122,6 @@ class _TokenLists:
     def lists(
         self, providers: Sequence[RoutingProvider], chain_ids: frozenset[int]
     ) -> dict[Place, Mapping[str, ListedToken]]:
-        """Return each provider's available lists for these chains."""
         places = [(provider.key, chain_id) for provider in providers for chain_id in chain_ids]
         available = self._cached(places)
         for provider in providers:

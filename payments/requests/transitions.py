@@ -222,8 +222,6 @@ class _Logged:
 
 
 def _log_after_commit(changes: Sequence[_Logged]) -> None:
-    """Log and count the changes after the commit."""
-
     def log_all() -> None:
         for change in changes:
             change.log()

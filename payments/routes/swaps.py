@@ -118,7 +118,6 @@ def _prepared(route: Route, quote: Quote, client: ChainClient) -> dict[str, Any]
 
 
 def _spending(route: Route, quote: Quote, action: Action) -> Spending:
-    """Return the limits for the quote's transaction."""
     extra = _max_extra(route)
     if isinstance(action, EvmCall):
         extra = action.value - (quote.amount_in if route.token.is_native else 0)

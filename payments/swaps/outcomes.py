@@ -150,7 +150,6 @@ def _may_hold_request(payment: Payment, now: datetime) -> bool:
 
 
 def _status_columns(payment: Payment, status: SwapStatus) -> dict[str, Any]:
-    """Return the swap's columns for a provider's status."""
     swap = swap_of(payment)
     return {
         "provider_status": shown_status(status.raw),

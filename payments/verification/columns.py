@@ -113,7 +113,6 @@ def provider_columns(lookup: Lookup, verdict: Paid | NotYet, quote: Quote | None
 
 
 def swap_columns(quote: Quote) -> dict[str, Any]:
-    """Return the columns of a payment that executes this quote."""
     return {
         "type": Payment.Type.SWAP,
         "quote": quote,

@@ -35,7 +35,6 @@ class Consumption:
         return sum(transfer.amount for transfer in self.transfers)
 
     def rows(self) -> list[ConsumedTransfer]:
-        """Return the rows to store."""
         return [
             ConsumedTransfer(
                 chain_id=self.lookup.chain_id,

@@ -146,7 +146,6 @@ def _earliest_time(lookup: Lookup, request: PaymentRequest) -> datetime:
 
 
 def _references(snapshot: Snapshot) -> dict[str, set[bytes]]:
-    """Return the references that each transaction carries."""
     return {
         hash_: all_references((*facts.transfers, *facts.intended))
         for hash_, facts in snapshot.transactions.items()

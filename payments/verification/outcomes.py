@@ -67,7 +67,6 @@ class Completed:
 
     @property
     def payment(self) -> Payment:
-        """The payment that is completed."""
         return self.lookup.payment
 
 
@@ -114,7 +113,6 @@ class Followed:
 
     @property
     def payment(self) -> Payment:
-        """The payment that continues."""
         return self.lookup.payment
 
 
@@ -126,7 +124,6 @@ class Unexecuted:
 
     @property
     def payment(self) -> Payment:
-        """The payment that waits for the execution."""
         return self.lookup.payment
 
 

@@ -79,7 +79,6 @@ def _built_quotes(chain: Chain) -> QuerySet[Quote]:
 def named_quotes_by_hash(
     snapshot: Snapshot, quotes: Iterable[Quote], chain: Chain
 ) -> dict[str, tuple[NamedQuote, ...]]:
-    """Return the quotes that each transaction names, by transaction hash."""
     rules = chain.family.call_rules
     built = [
         BuiltQuote(

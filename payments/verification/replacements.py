@@ -57,7 +57,6 @@ def speeds_up(payment: Payment, facts: TransactionFacts) -> bool:
 
 
 def continuing_columns(payment: Payment, transaction_hash: str) -> dict[str, Any]:
-    """Return the columns of a payment that continues with another transaction."""
     earlier = [*payment.replaced_hashes, payment.transaction_hash]
     return {
         "transaction_hash": transaction_hash,

@@ -330,7 +330,6 @@ def _write_swaps(rows: Mapping[str, Mapping[str, object]]) -> None:
 
 
 def _tokens(rows: Sequence[Completed]) -> dict[int, set[str]]:
-    """Return the addresses of the tokens by chain."""
     tokens: dict[int, set[str]] = defaultdict(set)
     chains = {each.lookup.chain_id for each in rows}
     for chain_id, address in Token.objects.filter(chain__in=chains).values_list(

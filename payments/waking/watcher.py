@@ -48,7 +48,6 @@ class HeadWatcher:
         self._woken.set()
 
     def stop(self) -> None:
-        """End the watch."""
         self._stopping.set()
         self._woken.set()
         if self._thread is not None:

@@ -31,7 +31,6 @@ AddWallet = Callable[..., StubWallet]
 
 @pytest.fixture
 def service(live_server: LiveServer, settings: Any) -> str:
-    """The origin of the checkout."""
     origin = f"http://localhost:{live_server.thread.port}"
     settings.CHECKOUT_URL = settings.BASE_URL = origin
     settings.ROUTING_PROVIDERS = []
@@ -69,7 +68,6 @@ def page(
 
 @pytest.fixture
 def add_wallet(page: Page, local_chain: LocalChain) -> AddWallet:
-    """Return a maker of wallets in the page."""
     return lambda **plan: StubWallet(page, local_chain, **plan)
 
 

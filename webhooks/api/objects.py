@@ -64,24 +64,27 @@ class WebhookConfiguration(Answer, kw_only=True):
     secret: Annotated[
         str | None,
         doc(
-            "The secret that signs the events. Created with the first URL, the first `enabled_events` or the first "
-            "event for a request's own `webhook_url`. Unchanged until you rotate it.",
+            "The secret that signs the events. It is created with the first URL, the first "
+            "`enabled_events` or the first event for a request's own `webhook_url`, and changes only if "
+            "you rotate it.",
             pattern=r"^whsec_[A-Za-z0-9]{32}$",
         ),
     ] = None
     is_enabled: Annotated[
         bool | None,
-        doc("Whether events are sent. If false, pending deliveries wait and new events get none."),
+        doc(
+            "Whether events are sent. If false, pending deliveries wait, and new events create no deliveries."
+        ),
     ] = None
     enabled_events: Annotated[list[EventTypeText] | None, doc("The event types that are sent.")] = None
     created_at: Annotated[Time | None, doc("The time of the first configuration.")] = None
     updated_at: Annotated[Time | None, doc("The time of the last change.")] = None
     previous_secret_expires_at: Annotated[
         Time | None,
-        doc("The time until which the previous secret signs as well; null without one."),
+        doc("The time until which the previous secret signs events too; null if there is none."),
     ] = None
     disabled_reason: Annotated[
-        str | None, doc("Why the service disabled the endpoint; null unless it did.")
+        str | None, doc("The reason why the service disabled the endpoint; null unless it did.")
     ] = None
 
     @classmethod
@@ -117,7 +120,7 @@ class TestResult(Answer, kw_only=True):
     delivered: Annotated[bool, doc("Whether your endpoint returned 2xx within 10 seconds.")]
     status_code: Annotated[int | None, doc("The HTTP status of the response; null without a response.")]
     duration_ms: Annotated[int, doc("The duration in milliseconds.")]
-    error: Annotated[str | None, doc("The error, for people; null if there was none.")]
+    error: Annotated[str | None, doc("The error as a sentence, for people; null if there was none.")]
 
 
 @described(
@@ -128,7 +131,7 @@ class TestResult(Answer, kw_only=True):
 class Redelivery(Answer, kw_only=True):
     object: Annotated[str, doc("Always `webhook_redelivery`.")] = "webhook_redelivery"
     since: Annotated[Time, doc("The requested time.")]
-    count: Annotated[int, doc("The number of deliveries that are pending again.", ge=0)]
+    count: Annotated[int, doc("The number of deliveries that are being sent again.", ge=0)]
 
 
 @described(
@@ -144,7 +147,7 @@ class Redelivery(Answer, kw_only=True):
 class EventEnvelope(Answer, kw_only=True):
     """Describes an event, which is stored as the bytes that are sent (`webhooks.events.envelope`)."""
 
-    id: Annotated[str, doc("`evt_` and 24 characters. Act once per id: the same event can arrive again.")]
+    id: Annotated[str, doc("`evt_` and 24 characters. Handle each id once: the same event can arrive again.")]
     type: Annotated[EventTypeText, doc("The event type.")]
     created: Annotated[int, doc("The time of the event, in Unix seconds.")]
     data: Annotated[EventData, doc("The object that the event is about.")]
@@ -155,12 +158,12 @@ EventList = list_of(EventEnvelope, "EventList")
 
 @described("WebhookAttempt", "One attempt to send a delivery.", _ATTEMPT)
 class AttemptObject(Answer, kw_only=True):
-    number: Annotated[int, doc("The number of the attempt, from 1. A redelivery continues the count.")]
+    number: Annotated[int, doc("The number of the attempt, starting at 1. A redelivery continues the count.")]
     url: Annotated[str, doc("The URL of the attempt.")]
     started_at: Annotated[Time, doc("The time of the start.")]
     duration_ms: Annotated[int | None, doc("The duration in milliseconds; null during the attempt.")]
     status_code: Annotated[int | None, doc("The HTTP status of the response; null without a response.")]
-    error: Annotated[str | None, doc("The error, for people; null if there was none.")]
+    error: Annotated[str | None, doc("The error as a sentence, for people; null if there was none.")]
     response_excerpt: Annotated[str, doc("The first 1 KiB of the response body. May be empty.")]
 
     @classmethod
@@ -180,30 +183,37 @@ class AttemptObject(Answer, kw_only=True):
 class DeliveryObject(Answer, kw_only=True):
     id: Annotated[str, doc("`del_` and 24 characters.")]
     object: Annotated[Literal["webhook_delivery"], doc("Always `webhook_delivery`.")] = "webhook_delivery"
-    event_id: Annotated[str, doc("The event's id. A test event is in no list of events.")]
+    event_id: Annotated[str, doc("The `id` of the event. Lists of events don't contain test events.")]
     type: Annotated[EventTypeText, doc("The event's type.")]
     url: Annotated[
         str | None,
         doc(
-            "The URL of the next attempt: the request's `webhook_url`, else your endpoint's; null without one."
+            "The URL of the next attempt: the request's `webhook_url` or, without one, your endpoint; null "
+            "if neither is set."
         ),
     ]
     status: Annotated[
         str,
         Choices(Delivery.Status.choices),
-        doc("`pending` while attempts remain, `delivered` after a 2xx, `failed` after the eighth attempt."),
+        doc(
+            "The status: `pending` while attempts remain, `delivered` after a 2xx, `failed` after the "
+            "eighth attempt."
+        ),
     ]
     attempt_count: Annotated[int, doc("The number of attempts, including one in progress.")]
     next_attempt_at: Annotated[
         Time | None,
         doc(
-            "The time of the next attempt; null after the last. Without a URL or while disabled, it waits longer."
+            "The time of the next attempt; null after the last. The attempt waits while no URL is set or "
+            "the endpoint is disabled."
         ),
     ]
-    is_test: Annotated[bool, doc("Whether it sends a test event.")]
+    is_test: Annotated[bool, doc("Whether the delivery sends a test event.")]
     created_at: Annotated[Time, doc("The time of creation.")]
     finished_at: Annotated[Time | None, doc("The time of delivery or failure; null while `pending`.")]
-    redelivered_at: Annotated[Time | None, doc("The time of the last redelivery on request; null if never.")]
+    redelivered_at: Annotated[
+        Time | None, doc("The time at which you last requested a redelivery; null if never.")
+    ]
 
     @classmethod
     def of(cls, delivery: Delivery, **own: Any) -> Self:

@@ -55,8 +55,10 @@ class EventTypesField(serializers.ListField):
 
 @described(
     "WebhookConfigurationChange",
-    "The new settings. `url` is required, unless no URL is set and you send `enabled_events`. Other fields that are "
-    "missing or null keep their value.",
+    (
+        "The new settings. `url` is required, unless no URL is set and you send `enabled_events`. Other "
+        "fields keep their value if they are missing or null."
+    ),
     {
         "url": "https://shop.example.com/webhooks/quittance",
         "is_enabled": True,
@@ -75,12 +77,16 @@ class EndpointChangeSerializer(StrictSerializer):
         allow_null=True,
         required=False,
         help_text=(
-            "The URL for events: https, on port 80, 443 or 1024 and above, never a private address. Null removes the "
-            "endpoint and keeps its secret and `enabled_events`."
+            "The https URL for events, on port 80, 443, or 1024 and above. Private addresses are rejected. "
+            "Null removes the URL and keeps the secret and `enabled_events`."
         ),
     )
     is_enabled = TrueOrFalseField(
-        required=False, allow_null=True, help_text="False: pending deliveries wait, and new events get none."
+        required=False,
+        allow_null=True,
+        help_text=(
+            "Whether to send events. If false, pending deliveries wait, and new events create no deliveries."
+        ),
     )
     enabled_events = EventTypesField(
         allow_null=True,
@@ -88,15 +94,17 @@ class EndpointChangeSerializer(StrictSerializer):
         min_length=1,
         max_length=_MAX_TYPES_NAMED,
         help_text=(
-            "The event types to send, 1 to 50. A request's own `webhook_url` gets them too, and the first three in any "
-            "case. Null: the first three."
+            "The 1 to 50 event types to send. They also apply to requests with their own `webhook_url`, "
+            "which always get the first three types. Null: the first three types."
         ),
     )
     rotate_secret = TrueOrFalseField(
         required=False,
         allow_null=True,
         default=False,
-        help_text="True creates a new secret. The previous one also signs for 24 hours, as another `v1=`.",
+        help_text=(
+            "Whether to create a new secret. The previous secret signs too for 24 hours, as another `v1=`."
+        ),
     )
 
     def to_internal_value(self, data: Any) -> Any:
@@ -130,8 +138,6 @@ class TestSerializer(StrictSerializer):
 
 
 class EventListQuery(ListQuery):
-    """The query of GET /api/events."""
-
     type = OneOfField(choices=EventType.choices, required=False, help_text="Only events of this type.")
     created_after = TimeInQueryField(required=False, help_text="Only events later than this.")
     created_before = TimeInQueryField(required=False, help_text="Only events earlier than this.")

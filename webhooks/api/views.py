@@ -60,7 +60,9 @@ class ConfigurationView(_WebhookView):
         "webhooks.retrieve",
         tag="Webhooks",
         summary="Retrieve the webhook configuration",
-        description="Returns your endpoint with the secret that signs events. Every field is null before it is set.",
+        description=(
+            "Returns your endpoint and the secret that signs events. Fields that are not set are null."
+        ),
         answers={200: OpenApiResponse(WebhookConfiguration, "The configuration.")},
     )
     def get(self, request: Request) -> Response:
@@ -72,8 +74,9 @@ class ConfigurationView(_WebhookView):
         tag="Webhooks",
         summary="Configure webhooks",
         description=(
-            "Sets the URL and the types of your events. The first call creates the secret and returns it. If only your "
-            "requests have URLs (`webhook_url`), leave `url` out and send `enabled_events`."
+            "Sets the URL and the types of your events. The first call creates the secret and returns it. "
+            "If your requests have their own `webhook_url`, you can leave `url` out and send only "
+            "`enabled_events`."
         ),
         body=EndpointChangeSerializer,
         errors=[ErrorCode.URL_INVALID, ErrorCode.URL_NOT_ALLOWED],
@@ -93,8 +96,8 @@ class TestView(_WebhookView):
         tag="Webhooks",
         summary="Send a test event",
         description=(
-            "Sends one test event immediately, without retries, also to a disabled endpoint. Its `data.object` has "
-            '`"test": true`. It is listed as a delivery, not as an event.'
+            "Sends one test event immediately and without retries, even to a disabled endpoint. Its "
+            '`data.object` has `"test": true`. It is listed as a delivery, not as an event.'
         ),
         body=TestSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
@@ -139,7 +142,7 @@ class DeliveryViewSet(viewsets.ViewSet):
         "webhook_deliveries.list",
         tag="Deliveries",
         summary="List deliveries",
-        description="All deliveries to you, test events included, newest first.",
+        description="Lists all deliveries to you, including those of test events, newest first.",
         query=DeliveryListQuery,
         answers={200: OpenApiResponse(list_of(DeliveryObject, "WebhookDeliveryList"), "One page.")},
     )
@@ -169,7 +172,10 @@ class DeliveryViewSet(viewsets.ViewSet):
         "webhook_deliveries.redeliver",
         tag="Deliveries",
         summary="Send a delivery again",
-        description="Starts eight new attempts with the same bytes, the first immediately, whatever the status.",
+        description=(
+            "Sends a delivery again with the same bytes, whatever its status: up to eight attempts, the "
+            "first immediately."
+        ),
         path={"id": "The delivery's `id`."},
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED, ErrorCode.RETRY_LIMIT_REACHED],
         answers={200: OpenApiResponse(DeliveryDetail, "The delivery, `pending` again.")},
@@ -190,8 +196,9 @@ class DeliveryViewSet(viewsets.ViewSet):
         tag="Deliveries",
         summary="Send all failed deliveries again",
         description=(
-            "For use after an outage of yours: starts eight new attempts of each delivery that failed at `since` or "
-            "later, except test events. At most 10,000 per call: call again while `count` is 10,000."
+            "Sends each delivery that failed at `since` or later again, such as after an outage of your "
+            "endpoint, except test events. Each gets up to eight attempts. A call resends at most 10,000; "
+            "call again while `count` is 10,000."
         ),
         body=RedeliverFailedSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
@@ -221,7 +228,7 @@ class EventViewSet(viewsets.ViewSet):
         "events.list",
         tag="Events",
         summary="List events",
-        description="Your events, newest first, whether or not they were sent.",
+        description="Lists your events, newest first, whether or not they were sent.",
         query=EventListQuery,
         answers={200: OpenApiResponse(EventList, "One page.")},
     )

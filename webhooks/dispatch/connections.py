@@ -69,8 +69,6 @@ def deadlined(context: ssl.SSLContext) -> ssl.SSLContext:
 
 
 class Connection:
-    """An open connection to one receiver."""
-
     def __init__(self, sock: PlainSocket | TlsSocket) -> None:
         self.sock = sock
         self.opened_at = time.monotonic()
@@ -90,7 +88,6 @@ class Connection:
         return True
 
     def close(self) -> None:
-        """Close the connection."""
         self.sock.close()
 
 

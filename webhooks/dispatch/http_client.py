@@ -287,7 +287,6 @@ class _Call:
 
 
 def _request(method: str, address: WebAddress, body: bytes, headers: Mapping[str, str]) -> bytes:
-    """Return the request as bytes."""
     host = f"[{address.host}]" if ":" in address.host else address.host
     if address.port != (443 if address.scheme == "https" else 80):
         host = f"{host}:{address.port}"

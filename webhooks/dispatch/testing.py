@@ -28,8 +28,6 @@ _REQUESTED = 25_000_000  # base units of a stablecoin
 
 @dataclass(frozen=True)
 class SentTestEvent:
-    """The test event that was sent, and the result."""
-
     endpoint: Endpoint
     event_id: str
     type: EventType

@@ -77,7 +77,6 @@ class _Page:
         return False
 
     def wanted(self) -> list[str]:
-        """Return the planned signatures."""
         return [signature for signature, succeeded in self.entries[: self.planned] if succeeded]
 
 

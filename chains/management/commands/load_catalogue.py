@@ -14,7 +14,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--verify",
             action="store_true",
-            help="compare chain IDs and token decimals with the nodes first",
+            help="first compare chain ids and token decimals with the nodes",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

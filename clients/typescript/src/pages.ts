@@ -26,7 +26,7 @@ export class Page<T extends { id: string }> implements AsyncIterable<T> {
   constructor(answer: unknown, query: Query, fetch: Fetch, read: (answer: unknown) => T) {
     const page = answer as { data?: unknown; url?: string; has_more?: boolean } | null;
     if (!Array.isArray(page?.data)) {
-      throw new APIError("The service answered something else than a list. Is baseUrl right?");
+      throw new APIError("The response is not a list. Check baseUrl.");
     }
     this.url = page.url ?? "";
     this.has_more = page.has_more ?? false;

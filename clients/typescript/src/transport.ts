@@ -139,7 +139,7 @@ function failure(call: Call, response: Response, answer: unknown): QuittanceErro
   const reported = (answer as { error?: Record<string, unknown> } | null)?.error;
   const problem = typeof reported === "object" && reported !== null ? reported : { message: notOurs(call, status) };
   const words = (name: string): string | null => (typeof problem[name] === "string" ? (problem[name] as string) : null);
-  return errorOf(words("message") ?? `${call.method} ${call.path} answered ${status}.`, {
+  return errorOf(words("message") ?? `${call.method} ${call.path} returned ${status}.`, {
     code: words("code"),
     type: words("type") ?? BY_STATUS[status] ?? null,
     param: words("param"),
@@ -151,20 +151,20 @@ function failure(call: Call, response: Response, answer: unknown): QuittanceErro
 }
 
 function notOurs(call: Call, status: number): string {
-  const answered = `${call.method} ${call.path} answered ${status}`;
+  const returned = `${call.method} ${call.path} returned ${status}`;
   if (status >= 300 && status < 400) {
-    return `${answered}, a redirect, which is not followed with a key: correct baseUrl (https?).`;
+    return `${returned}. Redirects are not followed with an API key: check baseUrl (https?).`;
   }
-  return `${answered} without the JSON that Quittance gives. Is baseUrl right?`;
+  return `${returned} without Quittance's JSON. Check baseUrl.`;
 }
 
-/** Says that no answer came, in words that hold neither headers nor the key. */
+/** Return an error without headers or the key in its message. */
 function unreachable(call: Call, baseUrl: string, error: unknown, timeoutMs: number | null): APIConnectionError {
   const cause = (error as { cause?: { code?: unknown } }).cause?.code;
   const code = typeof cause === "string" ? cause : null;
-  const why = timeoutMs !== null ? `none came within ${timeoutMs / 1000} s` : `the connection failed (${code ?? "no reason given"})`;
+  const why = timeoutMs !== null ? `timed out after ${timeoutMs / 1000} s` : `the connection failed (${code ?? "no reason given"})`;
   const neverSent = timeoutMs === null && code !== null && NEVER_SENT.has(code);
-  return new APIConnectionError(`${call.method} ${baseUrl}${call.path} got no answer: ${why}.`, neverSent);
+  return new APIConnectionError(`${call.method} ${baseUrl}${call.path} got no response: ${why}.`, neverSent);
 }
 
 function written(query: Query = {}): string {

@@ -45,7 +45,7 @@ describe("a call that meets trouble", { concurrency: true }, () => {
     const slow = client(baseUrl, { timeoutMs: 700, maxRetries: 1 });
     await assert.rejects(slow.paymentRequests.create(ORDER), (error) => {
       assert.ok(error instanceof quittance.APIConnectionError);
-      assert.match(error.message, /none came within 0.7 s/);
+      assert.match(error.message, /timed out after 0.7 s/);
       assert.equal(error.neverSent, false);
       return true;
     });

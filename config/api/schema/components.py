@@ -4,7 +4,7 @@ from typing import Any
 
 HEADERS: dict[str, dict[str, Any]] = {
     "X-Request-Id": {
-        "description": "The id of this call: yours, if you sent a valid one, or a new one.",
+        "description": "The id of this call: the id that you sent, if it is valid, or a new one.",
         "required": True,
         "schema": {"type": "string", "examples": ["req_706b20db2473d2414fe53271"]},
     },
@@ -17,7 +17,10 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": "^[0-9]+$", "examples": ["5"]},
     },
     "ETag": {
-        "description": "The version of the object. Send it as `If-None-Match` to get a body only after a change.",
+        "description": (
+            "The version of the object. Send it as `If-None-Match` to get a body only if the object has "
+            "changed."
+        ),
         "required": True,
         "schema": {"type": "string", "examples": ['"5f2b8c1e9a7d4036b1c2d3e4f5061728"']},
     },
@@ -34,8 +37,7 @@ SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
         "in": "header",
         "name": "X-API-Key",
         "description": (
-            "`quitt_` and 40 lowercase hexadecimal digits. Issued in the admin, shown once. *Authentication* above "
-            "lists the permissions."
+            "`quitt_` and 40 lowercase hexadecimal digits. *Authentication* lists the permissions."
         ),
     },
     "Bearer": {

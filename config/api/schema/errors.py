@@ -86,12 +86,15 @@ ANYWHERE = (ErrorCode.RATE_LIMITED, ErrorCode.INTERNAL_ERROR, ErrorCode.SERVICE_
 _CODE = {"$ref": "#/components/schemas/ErrorCode"}
 _PARAM = {
     "type": ["string", "null"],
-    "description": "The failed parameter, such as `amount` or `metadata.colour`; null if the error is not about one.",
+    "description": (
+        "The invalid parameter, such as `amount` or `metadata.colour`; null if the error is not about a "
+        "parameter."
+    ),
     "examples": ["amount"],
 }
 _MESSAGE = {
     "type": "string",
-    "description": "The cause and the next step, for people. The wording may change.",
+    "description": "The cause and the next step, for people. The wording can change.",
     "examples": ["USDC has 6 decimals; got 7 fraction digits."],
 }
 
@@ -99,16 +102,18 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     "ErrorType": {
         "type": "string",
         "enum": [type_.value for type_ in ErrorType],
-        "description": "The kind of error, to branch on for a code that you don't know.",
+        "description": "The kind of error. Branch on it if you don't know the `code`.",
     },
     "ErrorCode": {
         "type": "string",
         "enum": [code.value for code in ErrorCode],
-        "description": "The error, for programs. Codes are never renamed; new ones may be added.",
+        "description": (
+            "The error as a code, for programs. Codes are never renamed; new codes can be added."
+        ),
     },
     "ErrorDetail": {
         "type": "object",
-        "description": "One failed parameter.",
+        "description": "An invalid parameter.",
         "properties": {"param": _PARAM, "code": _CODE, "message": _MESSAGE},
         "required": ["param", "code", "message"],
     },
@@ -126,18 +131,18 @@ def _error(type_: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
         "param": _PARAM,
         "request_id": {
             "type": "string",
-            "description": "The value of the X-Request-Id header, which is in the service's logs too.",
+            "description": "The id of this call, as in the X-Request-Id header. Give it to support.",
             "examples": ["req_706b20db2473d2414fe53271"],
         },
         "details": {
             "type": "array",
             "items": {"$ref": "#/components/schemas/ErrorDetail"},
-            "description": "Every failed parameter; empty if the error is not about one.",
+            "description": "All invalid parameters; empty if the error is not about a parameter.",
         },
     }
     inner = {
         "type": "object",
-        "description": "The error: the first of `details`, if there are any.",
+        "description": "The error. If there are `details`, it is the first of them.",
         "properties": fields,
         "required": [*fields],
     }
@@ -195,7 +200,7 @@ def _response(status: int, codes: list[ErrorCode]) -> dict[str, Any]:
         {
             "type": "string",
             "enum": [code.value for code in codes],
-            "description": "The error, for programs.",
+            "description": "The error as a code, for programs.",
         },
     )
     response: dict[str, Any] = {

@@ -90,7 +90,7 @@ def described(
 
 def list_of(item: type[Answer], name: str) -> type[ListPage]:
     """Return the list object with `data` of `item`s, described as `name`."""
-    data = Annotated[list[item], doc("The objects of this page, newest first.")]  # type: ignore[valid-type]
+    data = Annotated[list[item], doc("The objects on this page, newest first.")]  # type: ignore[valid-type]
     made = cast(type[ListPage], msgspec.defstruct(name, [("data", data)], bases=(ListPage,), kw_only=True))
     return described(name, "One page of a list, newest first.")(made)
 
@@ -153,10 +153,15 @@ class Inspector(AutoSchema):
                     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
                     OpenApiParameter.HEADER,
                     description=(
-                        "Retry with the same key and body if you got no response: the call takes effect once. Up to "
-                        "255 characters, such as a UUID."
+                        (
+                            "A key of up to 255 characters, such as a UUID, that makes retries of this "
+                            "call safe."
+                        )
                         if self._is_replayed
-                        else "Accepted as on every POST. The response of this call is never stored or replayed."
+                        else (
+                            "Accepted, but without effect: the response of this call is never stored or "
+                            "replayed."
+                        )
                     ),
                 )
             )

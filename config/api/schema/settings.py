@@ -8,18 +8,22 @@ _INTRODUCTION = Path(__file__).with_name("introduction.md")
 _TAGS = {
     "Payment requests": "Requests for an amount of one token, on one chain, to one wallet.",
     "Payments": "The transactions submitted or found for a payment request, and their verification.",
-    "Refunds": "Money that goes back to customers. The service builds and verifies it, you sign it.",
-    "Payment links": "Pages on which any number of customers pay, each with a payment request of their own.",
+    "Refunds": (
+        "Money that you send back to customers. The service builds and verifies the transaction; you sign it."
+    ),
+    "Payment links": (
+        "Pages on which any number of customers can pay. Each customer gets a payment request."
+    ),
     "Webhooks": "The endpoint for events, its secret, and test events.",
-    "Webhook events": "The calls that your endpoint receives, and how to verify them.",
+    "Webhook events": "The calls that your endpoint receives.",
     "Deliveries": "The deliveries of events, with all of their attempts. Kept for 30 days.",
     "Events": "Your events, whether or not they were sent. Kept for 30 days.",
     "Catalogue": "The chains and tokens that you can request, and the currencies of prices. Public.",
     "Checkout": (
-        "The calls of the checkout page. Public: knowing the unguessable id of a payment request is the capability. "
-        "You only need them to build a checkout of your own."
+        "The calls of the checkout page. You need them only to build your own checkout. They are public: "
+        "the unguessable id of a payment request gives access to it."
     ),
-    "Sandbox": "Simulated outcomes of payments and refunds. Staging only: production returns 404.",
+    "Sandbox": "Simulated outcomes of payments and refunds. Only on staging; production returns 404.",
 }
 
 

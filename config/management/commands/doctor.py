@@ -15,8 +15,8 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
-        parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
+        parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
+        parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
         parser.add_argument(
             "--only", metavar="NAME", action="append", choices=[*settings.DOCTOR_CHECKS], help="repeatable"
         )

@@ -16,7 +16,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("merchant", metavar="MERCHANT", help="an id or an exact, unique name")
+        parser.add_argument("merchant", metavar="MERCHANT", help="id, or exact and unique name")
         parser.add_argument("email", metavar="EMAIL")
         parser.add_argument("--role", required=True, choices=[role.name.lower() for role in MEMBER_ROLES])
 

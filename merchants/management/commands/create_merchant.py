@@ -8,7 +8,7 @@ from merchants.staff import audit
 
 
 class Command(BaseCommand):
-    help = "Make a merchant and print its id."
+    help = "Create a merchant and print its id."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME")

@@ -15,7 +15,7 @@ class Command(BaseCommand):
     help = "Reset a portal user's second factor. The user sets up a new one at the next sign-in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("user", help="the user name that the user signs in with")
+        parser.add_argument("user", help="user name for signing in")
 
     def handle(self, **options: Any) -> None:
         user = User.objects.filter(username=options["user"]).first()

@@ -31,7 +31,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("merchant", metavar="MERCHANT", help="an id or an exact, unique name")
+        parser.add_argument("merchant", metavar="MERCHANT", help="id, or exact and unique name")
         parser.add_argument("--references", choices=("on", "off"))
         parser.add_argument(
             "--order-number",
@@ -39,7 +39,9 @@ class Command(BaseCommand):
             help="show customers each request's external_id on the checkout and the receipt",
         )
         parser.add_argument(
-            "--reporting-currency", metavar="CODE", help="values completed payments in it, such as EUR"
+            "--reporting-currency",
+            metavar="CODE",
+            help="currency in which completed payments are valued, such as EUR",
         )
         for name in _THEME:
             parser.add_argument(
@@ -51,13 +53,16 @@ class Command(BaseCommand):
             "--allow-recipient",
             action="append",
             metavar="ADDRESS",
-            help="an EVM or Solana wallet; requests can then pay only the wallets on the list. Repeatable",
+            help=(
+                "add an EVM or Solana wallet to the list; requests can then pay only these wallets. "
+                "Repeatable"
+            ),
         )
         recipients.add_argument(
             "--disallow-recipient",
             action="append",
             metavar="ADDRESS",
-            help="removes a wallet from the list; an empty list allows any wallet. Repeatable",
+            help="remove a wallet from the list; an empty list allows any wallet. Repeatable",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "name", nargs="?", metavar="NAME", help=f"{', '.join(Feature)}, chain:ID or token:ID"
         )
-        parser.add_argument("--reason", default="", help="recorded in the security log")
+        parser.add_argument("--reason", default="", help="reason for the security log")
 
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["name"]

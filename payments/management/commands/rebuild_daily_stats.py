@@ -17,7 +17,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the `--days` option."""
-        parser.add_argument("--days", type=int, help="how many days back from today (default: all)")
+        parser.add_argument("--days", type=int, help="number of days to recount, up to today (default: all)")
 
     def handle(self, *, days: int | None, **_: Any) -> None:
         """Recount from today backwards and print the progress."""

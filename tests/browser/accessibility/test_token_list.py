@@ -22,7 +22,6 @@ def routed(service: str, settings: Any, dai: Token, ether: Token) -> None:  # in
 
 
 def respond(page: Page, address: str, body: dict[str, Any], status: int = 200) -> None:
-    """Have the server return this."""
     page.route(address, lambda route: route.fulfill(json=body, status=status))
 
 

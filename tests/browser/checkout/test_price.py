@@ -42,7 +42,6 @@ def test_price_without_scripts_is_in_the_format_of_the_language(
 
 
 def update_price(created: dict[str, Any]) -> None:
-    """Store a price in euros."""
     PaymentRequest.objects.filter(pk=created["id"]).update(
         price={"currency": "EUR", "amount": "25.00"},
         rate={"value": "0.9114", "currency": "EUR", "token": "USDC", "sources": [], "observed_at": ""},

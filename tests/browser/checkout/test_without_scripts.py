@@ -28,7 +28,6 @@ PAST = timezone.now() - timedelta(minutes=5)
 
 @pytest.fixture
 def origin(live_server: LiveServer, settings: Any) -> str:
-    """The origin of the pages."""
     settings.CHECKOUT_URL = settings.BASE_URL = str(live_server.url)
     return str(live_server.url)
 
@@ -90,7 +89,6 @@ def read(page: Page) -> str:
 
 
 def record(order: dict[str, Any], **different: Any) -> Payment:
-    """Store a payment of the request."""
     request = PaymentRequest.objects.get(pk=order["id"])
     given = {"chain": request.chain, "transaction_hash": UNKNOWN, **different}
     return new_payment(request=request, **given)

@@ -27,7 +27,6 @@ STATES = {
 
 @pytest.fixture
 def requested(page: Page) -> list[str]:
-    """The URLs that the browser requests."""
     urls: list[str] = []
     page.context.on("request", lambda request: urls.append(request.url))
     return urls

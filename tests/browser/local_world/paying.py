@@ -55,7 +55,6 @@ def connect_demo_wallet(page: Page, request: dict[str, Any]) -> Locator:
 
 
 def chain_named(world: World, name: str) -> dict[str, Any]:
-    """Return the chain of this name from the world's public catalogue."""
     chains = requests.get(f"{world.api}/api/public/chains", timeout=10).json()
     return dict(next(chain for chain in chains if chain["name"] == name))
 

@@ -127,7 +127,6 @@ def sign_for_address(page: Page, refund: dict[str, Any], address: str) -> None:
 
 
 def check(page: Page, name: str) -> None:
-    """Check the page's accessibility in the window that it has."""
     picture(page, name)
     window = page.viewport_size
     assert_accessible(page)

@@ -14,7 +14,6 @@ from tests.support.walletconnect.relay import Relay
 
 @pytest.fixture
 def pay(panel: Locator) -> Locator:
-    """The button that pays."""
     return panel.get_by_role("button", name="Pay 10.50 USDC")
 
 

@@ -24,7 +24,6 @@ COMPLETE = "Payment complete"
 
 @pytest.fixture
 def shop(page: Page) -> None:
-    """The shop that customers return to."""
     page.route(f"{SHOP}/**", lambda route: route.fulfill(body="Thank you"))
 
 

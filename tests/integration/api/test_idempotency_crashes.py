@@ -43,7 +43,6 @@ class Server:
             return False
 
     def post(self, path: str, body: Any, **headers: str) -> requests.Response:
-        """POST with a key of each kind."""
         headers = {"X-API-Key": self._key, "Idempotency-Key": "order-1001", **headers}
         return requests.post(self.url + path, json=body, headers=headers, timeout=20)
 

@@ -189,7 +189,6 @@ def route_id(public: Api, request_id: str, usdc: Any, local_chain: Any, limits: 
 
 
 def address_of(path: str, request_id: str) -> str:
-    """Return the path with the ids of the request and of a payment of it."""
     request = PaymentRequest.objects.get()
     payment = request.payments.first() or new_payment(
         request=request, chain=request.chain, transaction_hash="0x" + "12" * 32

@@ -62,7 +62,6 @@ def odd(local_chain: LocalChain) -> dict[str, int]:
 
 @pytest.fixture
 def true(local_chain: LocalChain) -> dict[str, int]:
-    """What the payer has."""
     held = {
         token: deploy.balance(local_chain.url, token, local_chain.payer)
         for token in (local_chain.usdc, local_chain.dai)

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.django_db
 
 
 def entry(local: LocalChain, tokens: list[dict[str, Any]] | None = None, **different: Any) -> dict[str, Any]:
-    """Return the local chain as the file would have it."""
     usdc = token(contract_address=local.usdc)
     dai = token(symbol="DAI", decimals=18, contract_address=local.dai)
     native = token(symbol="ETH", decimals=18, contract_address="")

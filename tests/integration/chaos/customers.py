@@ -51,7 +51,6 @@ class Wallet:
 
     @property
     def address(self) -> str:
-        """Its address."""
         return self._chain.payer
 
     def send(self, transaction: dict[str, Any]) -> str:

@@ -223,7 +223,6 @@ class _Progress(threading.Thread):
                 self._seen.append((time.monotonic(), done.payments))
 
     def end(self) -> None:
-        """Stop noting."""
         self._is_over.set()
         self.join()
 

@@ -207,7 +207,6 @@ class World:
         self._children[new] = self._children.pop(old)
 
     def start(self, name: str) -> None:
-        """Start one part."""
         if name == "PostgreSQL":
             self._children[name] = self._postgres()
         elif name == "Redis":
@@ -328,7 +327,6 @@ class World:
         return done.stdout.strip()
 
     def wait_for_web(self) -> None:
-        """Wait until web answers."""
         self._eventually(self._is_up, "the web process answers")
 
     def _is_up(self) -> bool:

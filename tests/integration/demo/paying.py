@@ -10,7 +10,6 @@ from tests.chain import LocalChain
 
 
 def ask(aggregator: Aggregator, path: str, **arguments: Any) -> requests.Response:
-    """Return the aggregator's answer."""
     return requests.get(aggregator.url + path, params=arguments, timeout=10)
 
 

@@ -20,7 +20,6 @@ needs_solana = pytest.mark.skipif(not surfnet.is_offered(), reason="Surfnet has 
 
 
 def quote(aggregator: Aggregator, chains: tuple[int, int], tokens: tuple[str, str], **more: Any) -> Any:
-    """Return a quote of the aggregator."""
     names = {"fromChain": chains[0], "toChain": chains[1], "fromToken": tokens[0], "toToken": tokens[1]}
     response = ask(aggregator, "/quote/toAmount", **names, **more)
     assert response.status_code == 200, response.text

@@ -26,7 +26,6 @@ def delivered(aggregator: Aggregator, local_chain: LocalChain) -> str:
 
 
 def status_of(aggregator: Aggregator, sent: str) -> Any:
-    """Return the aggregator's status of the swap."""
     return ask(aggregator, "/status", txHash=sent, fromChain=31337, toChain=31338).json()
 
 

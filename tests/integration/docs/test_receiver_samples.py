@@ -36,7 +36,6 @@ LARGEST = 2**256 - 1
 
 
 def _body(reference: str = "order-1001", amount: int = 12_500_000) -> bytes:
-    """Return a body as the product makes it."""
     about = example_object(EventType.PAYMENT_SUCCEEDED)
     about |= {"reference": reference, "amount": amount, "metadata": {"note": reference}}
     about["amount_details"] = {**about["amount_details"], "raw": str(amount)}
@@ -58,8 +57,6 @@ def _signed_at(timestamp: str) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """A delivery to judge."""
-
     header: str | bytes | None = GOOD
     body: bytes = BODY
     secret: str = SECRET

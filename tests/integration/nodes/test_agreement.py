@@ -27,7 +27,6 @@ def facts_of(client: EvmClient, transaction_hash: str) -> TransactionFacts | Non
 
 
 def queried_hashes(node: FaultProxy) -> list[str]:
-    """Return the hashes that the node was queried for."""
     questions = [q for body in node.bodies for q in (body if isinstance(body, list) else [body])]
     return [q["params"][0] for q in questions if q["method"] == "eth_getTransactionByHash"]
 

@@ -36,7 +36,6 @@ def assert_stopped(response: Any, code: str) -> None:
 
 @pytest.fixture(params=["chain", "token"])
 def name(request: pytest.FixtureRequest, usdc: Token) -> str:
-    """The switch of the requested chain, and of the requested token."""
     return f"chain:{usdc.chain_id}" if request.param == "chain" else f"token:{usdc.pk}"
 
 

@@ -48,7 +48,6 @@ def hash_of(number: int) -> str:
 
 
 def rows(request: PaymentRequest, count: int, **columns: Any) -> None:
-    """Store payments of strangers."""
     values = {"status": "failed", "failure_code": "transaction_not_bound", "next_check_at": None, **columns}
     place = {"request": request, "chain": request.chain}
     new_payments({**place, "transaction_hash": hash_of(10_000 + number), **values} for number in range(count))

@@ -43,7 +43,6 @@ from tests.integration.properties.world import World
 
 
 def take(world: World, step: Step) -> None:
-    """Have the step happen."""
     world.clock.forward(timedelta(seconds=1))
     HAPPENED[step.action] += 1
     ACTIONS[step.action](world, step)

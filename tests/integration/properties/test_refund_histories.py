@@ -63,7 +63,6 @@ class History:
         )
 
     def chosen(self, which: int) -> Refund | None:
-        """Return one of the refunds."""
         refunds = self.refunds
         return refunds[which % len(refunds)] if refunds else None
 
@@ -130,7 +129,6 @@ def expire(history: History, which: int, units: int) -> None:
 
 
 def cancel_whole(history: History, which: int, units: int) -> None:
-    """The merchant cancels the request."""
     cancel_request(history.request.pk, actor=WHY)
 
 

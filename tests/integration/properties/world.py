@@ -161,8 +161,6 @@ class Intent:
 
 @dataclass
 class World:
-    """All that happens in one sequence."""
-
     merchants: tuple[Merchant, Merchant]
     chains: Mapping[int, Chain]
     setting: Setting
@@ -358,7 +356,6 @@ class World:
     # --- small things --------------------------------------------------------------------------------------------
 
     def new_address(self, what: str) -> str:
-        """Return a new address."""
         self.people += 1
         return f"0x{what}-{self.people}"
 

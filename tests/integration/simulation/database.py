@@ -112,7 +112,6 @@ class Database:
         )
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
         with closing(self._session.execute(query, values)) as cursor:
             return cursor.fetchall()
 

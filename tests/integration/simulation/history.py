@@ -41,8 +41,6 @@ class Result:
 
 
 class History:
-    """The history of a seed."""
-
     def __init__(
         self,
         seed: int,

@@ -113,7 +113,6 @@ class People:
             self.nodes.replace(old, old.moves, old.effect)
 
     def cancel(self) -> None:
-        """Cancel a request."""
         if self.requests:
             request = self.chance.choice(self.requests)
             self._call("cancel", lambda: cancel_request(request.pk, actor="api"))
@@ -147,7 +146,6 @@ class People:
         self._call("refund", send)
 
     def retry(self) -> None:
-        """Retry a payment that failed."""
         place = self.chance.random()
 
         def again() -> None:

@@ -19,7 +19,6 @@ class Stage:
 
 
 def set_up() -> Stage:
-    """Store them."""
     chain = Chain.objects.create(
         id=1,
         name="Simulated",

@@ -54,7 +54,6 @@ class Heartbeat:
 
 
 def use_simulated_heartbeat() -> None:
-    """Replace the heartbeat's thread."""
     leases._heartbeat = Heartbeat()  # type: ignore[assignment]
 
 

@@ -148,7 +148,6 @@ def test_payment_to_a_usual_account_has_no_memo(
 
 
 def memos(transaction: str) -> list[str]:
-    """Return the memos in a built transaction."""
     message = VersionedTransaction.from_bytes(base64.b64decode(transaction)).message
     keys = message.account_keys
     return [bytes(i.data).decode() for i in message.instructions if keys[i.program_id_index] == MEMO]

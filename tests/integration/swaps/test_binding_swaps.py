@@ -233,7 +233,6 @@ def test_naming_two_requests_on_one_chain_is_ambiguous(
 
 
 def prove(request: PaymentRequest, account: str) -> None:
-    """Store the proof of an account for a request."""
     now = timezone.now()
     route = Route.objects.create(
         request=request,

@@ -26,7 +26,6 @@ AMOUNT = 100 * USDC_UNIT
 
 @pytest.fixture
 def token(request: pytest.FixtureRequest, world: World, chain: Chain) -> Token:
-    """A token of the catalogue."""
     address = world.token(request.param)
     return Token.objects.create(
         chain=chain, symbol="ODD", name="Odd Coin", decimals=6, contract_address=address

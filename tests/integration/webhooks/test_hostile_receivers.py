@@ -42,7 +42,6 @@ STATUS = {
 
 @pytest.fixture
 def receivers() -> Iterator[dict[str, int]]:
-    """The port of each hostile receiver."""
     command = [sys.executable, "-m", "tests.integration.webhooks.hostile_receivers"]
     with subprocess.Popen(
         command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

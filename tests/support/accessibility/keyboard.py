@@ -37,6 +37,5 @@ def reach(page: Page, *texts: str, inside: Frame | None = None) -> None:
 
 
 def press(page: Page, *texts: str, inside: Frame | None = None) -> None:
-    """Reach it, and press it."""
     reach(page, *texts, inside=inside)
     page.keyboard.press("Enter")

@@ -23,19 +23,15 @@ class Bare:
         self._client = Client(enforce_csrf_checks=True, raise_request_exception=False)
 
     def open(self, path: str) -> Any:
-        """Open a page."""
         return self._client.get(path)
 
     def send(self, path: str, **fields: Any) -> Any:
-        """Send a form."""
         return self._client.post(path, urlencode(fields), FORM)
 
     def ask(self, address: str) -> Any:
-        """Have the text for this address made."""
         return self.send(f"{self.start}/proof", wallet_address=address)
 
     def text_for(self, address: str) -> tuple[str, str]:
-        """Return the page of the text that this address signs, and the text."""
         answer = self.ask(address)
         assert answer.status_code == 303, answer.content.decode()
         page = str(answer["Location"])

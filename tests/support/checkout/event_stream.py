@@ -33,7 +33,6 @@ class EventStream:
         return self.events.get(timeout=30)
 
     def close(self) -> None:
-        """Hang up."""
         self.response.raw.shutdown()
         self.wait_for_end()
 

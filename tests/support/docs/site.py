@@ -35,7 +35,6 @@ def build(folder: Path, docs: Path = REPOSITORY / "docs") -> "subprocess.Complet
 
 @cache
 def built() -> Path:
-    """Return the folder with the built site."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     folder = Path(gettempdir()) / f"quittance-site-{run}"
     with folder.with_suffix(".lock").open("w") as lock:

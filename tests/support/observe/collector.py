@@ -42,7 +42,6 @@ class Collector:
     goes_on: threading.Event = field(default_factory=threading.Event)
 
     def trace(self, trace_id: str) -> list[Seen]:
-        """Return the spans of one trace."""
         return [span for span in self.spans if span.trace_id == trace_id]
 
 

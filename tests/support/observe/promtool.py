@@ -31,7 +31,6 @@ def promtool() -> str:
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run promtool."""
     return subprocess.run(
         [promtool(), *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=60, check=False
     )
@@ -99,5 +98,4 @@ def _counts(text: str) -> dict[str, int]:
 
 
 def alert_names() -> list[str]:
-    """Return the alerts of the rules."""
     return re.findall(r"- alert: (\w+)", RULES.read_text())

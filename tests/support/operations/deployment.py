@@ -234,7 +234,6 @@ class Deployment:
         self._hook.close()
 
     def stop(self) -> None:
-        """Stop all of it."""
         self.stop_processes(*self.processes)
         for each in (self._hook, self._mail, self._all):
             each.close()

@@ -6,7 +6,6 @@ from config.doctor.finding import Finding, Level
 
 
 def levels(findings: Iterable[Finding]) -> dict[str, str]:
-    """Return the worst level by subject."""
     order = list(Level)
     worst: dict[str, Level] = {}
     for each in findings:

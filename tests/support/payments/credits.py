@@ -72,7 +72,6 @@ def complete_again(payment: Payment, units: int, *, at: datetime | None = None) 
 
 
 def fail(request: PaymentRequest, code: FailureCode = FailureCode.TRANSACTION_REVERTED) -> Payment:
-    """Fail a new payment of the request."""
     payment = processing(PaymentRequest.objects.get(pk=request.pk))
     assert payment.lookup.claim_id is not None
     outcome = Failed(payment, code, "It failed in a test.")

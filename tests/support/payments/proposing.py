@@ -48,13 +48,11 @@ class Customer:
         return str(answer.json()["routes"][0]["id"])
 
     def build(self, route_id: str) -> dict[str, Any]:
-        """Return the unsigned transaction of the route."""
         answer = self.public.post("/api/public/build-transaction", {"route_id": route_id})
         assert answer.status_code == 200, answer.content
         return dict(answer.json()["transaction"])
 
     def submit(self, id_: str, route_id: str | None) -> Any:
-        """Submit what the wallet returned."""
         body = {"transaction_hash": id_, "chain_id": self.request.chain_id, "route_id": route_id}
         return self.public.post(f"{self.path}/payments", {k: v for k, v in body.items() if v is not None})
 
@@ -68,7 +66,6 @@ class Customer:
 
 
 def proposal(account: Account, call: dict[str, Any], **options: Any) -> Proposed:
-    """Return the account's proposal of this call, signed by its owner."""
     to, value, data = call["to"], int(call["value"], 16), bytes.fromhex(call["data"][2:])
     if isinstance(account, RealSafe):
         execution = account.execution(to, data, value=value, **options)

@@ -112,7 +112,6 @@ class World:
 
 
 def pay_in_some_way(world: World, request: PaymentRequest, kind: str) -> None:
-    """Add a payment of this kind for the request."""
     exact = world.transfer(request)
     match kind:
         case "part":

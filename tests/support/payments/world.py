@@ -29,7 +29,6 @@ def make_request(
     lifetime: timedelta = timedelta(hours=1),
     **more: Any,
 ) -> PaymentRequest:
-    """Return a new request."""
     order = NewRequest(token, parse_amount(amount, token), recipient, lifetime, **more)
     return create_request(merchant, order, actor="test")
 
@@ -47,7 +46,6 @@ def pay(chain: LocalChain, request: PaymentRequest, amount: int | None = None) -
 
 
 def submit(request: PaymentRequest, transaction_hash: str, chain: Chain | None = None) -> Payment:
-    """Submit a hash as the checkout does."""
     payment, _ = submit_hash(
         request, chain=chain or request.chain, transaction_hash=transaction_hash, actor="checkout"
     )

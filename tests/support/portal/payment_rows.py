@@ -85,7 +85,6 @@ def failed(make: Make) -> Payment:
 
 @pytest.fixture
 def credited(failed: Payment) -> ConsumedTransfer:
-    """A transfer that was credited to it."""
     return ConsumedTransfer.objects.create(
         chain=failed.chain, transaction_hash=failed.transaction_hash, slot="7", payment=failed, amount=5
     )

@@ -13,8 +13,6 @@ PASSWORD = "correct horse battery staple"
 
 
 class Phone:
-    """Makes the codes of one secret."""
-
     def __init__(self, secret: bytes) -> None:
         self._totp = TOTP(secret)
 

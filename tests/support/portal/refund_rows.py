@@ -49,7 +49,6 @@ def carrier_of(refund: Refund) -> PaymentRequest:
 
 
 def status(refund: Refund) -> str:
-    """Return the refund's status."""
     return now([fresh(refund)])[0].standing.status.value
 
 

@@ -86,7 +86,6 @@ class Exchanges:
         return status, body if isinstance(body, bytes) else json.dumps(body, default=float).encode()
 
     def urls(self) -> dict[str, str]:
-        """Return the address of each source."""
         return dict.fromkeys(_SOURCES.values(), self.url)
 
     def _coinbase(self, path: str) -> tuple[int, Any]:

@@ -6,5 +6,4 @@ from typing import Any
 
 
 def recorded(name: str) -> Any:
-    """Return the recording of this name."""
     return json.loads((Path(__file__).parent / "recordings" / f"{name}.json").read_text())

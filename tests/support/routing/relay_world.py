@@ -161,7 +161,6 @@ def approval(spender: str, amount: int) -> str:
 
 
 def solana_deposit(amount: int, id_: bytes) -> dict[str, Any]:
-    """Return the instructions of a deposit of a token on Solana."""
     accounts = [PAYER_ON_SOLANA, USDC_ON_SOLANA, SYSTEM]
     deposit = bytes.fromhex("0b9c60da27a3b413") + amount.to_bytes(8, "little") + id_
     budget = "ComputeBudget111111111111111111111111111111"

@@ -43,7 +43,6 @@ def coin(db: None) -> Token:
 
 @pytest.fixture
 def solana_coin(db: None) -> Token:
-    """The same on Solana."""
     chain = Chain.objects.create(
         id=1151111081099710,
         name="Solana",

@@ -46,7 +46,6 @@ def open_account(ledger: LocalLedger, owner: str) -> Pubkey:
 
 
 def give_away(account: Pubkey, owner: Keypair, to: str) -> Instruction:
-    """Return the instruction that makes a token account another owner's."""
     return spl.set_authority(
         SetAuthorityParams(
             program_id=TOKEN_PROGRAM_ID,

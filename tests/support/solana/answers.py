@@ -61,7 +61,6 @@ class Ledger:
     def has(
         self, account: str, mint: str, before: tuple[str, int | None], after: tuple[str, int | None]
     ) -> None:
-        """Set an account's owner and amount before and after."""
         one, two = (None if amount is None else (mint, owner, amount) for owner, amount in (before, after))
         self.tokens[account] = one, two
 
@@ -113,7 +112,6 @@ class Ledger:
     def transfers(
         self, *calls: Call, fees: Fees | None = None, programs: Sequence[str] = ()
     ) -> list[Transfer]:
-        """Return the transfers that are read from that answer."""
         return list(transfers(read_entry(self.answer(*calls)), fees or Fees(), programs))
 
     def _is_written(self, key: str) -> bool:
@@ -130,7 +128,6 @@ def move(
     program: str = TOKEN,
     extra: Iterable[str] = (),
 ) -> Call:
-    """A TransferChecked."""
     keys = [*extra, *map(reference_key, references)]
     return Call(
         program, [source, mint, target, authority, *keys], b"\x0c" + struct.pack("<Q", amount) + b"\x06"
@@ -144,18 +141,15 @@ def bare_move(source: str, target: str, authority: str, amount: int, *references
 
 
 def fee_move(source: str, mint: str, target: str, authority: str, amount: int, fee: int) -> Call:
-    """A TransferCheckedWithFee."""
     data = b"\x1a\x01" + struct.pack("<QBQ", amount, 6, fee)
     return Call(TOKEN_2022, [source, mint, target, authority], data)
 
 
 def minted(mint: str, target: str, authority: str, amount: int, program: str = TOKEN) -> Call:
-    """A MintTo."""
     return Call(program, [mint, target, authority], b"\x07" + struct.pack("<Q", amount))
 
 
 def closed(account: str, target: str, owner: str) -> Call:
-    """A CloseAccount."""
     return Call(TOKEN, [account, target, owner], b"\x09")
 
 
@@ -166,7 +160,6 @@ def coins(source: str, target: str, amount: int, *references: bytes) -> Call:
 
 
 def program() -> str:
-    """The address of some program."""
     return str(Pubkey.new_unique())
 
 

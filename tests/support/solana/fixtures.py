@@ -14,5 +14,4 @@ def mints(local_ledger: LocalLedger) -> Mints:
 
 @pytest.fixture
 def scene(local_ledger: LocalLedger, mints: Mints) -> Scene:
-    """A customer and a thief."""
     return make_scene(local_ledger, mints)

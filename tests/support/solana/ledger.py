@@ -45,7 +45,6 @@ class LocalLedger:
 
     @property
     def payer(self) -> str:
-        """The payer's address."""
         return str(self.key.pubkey())
 
     def rpc(self, method: str, *params: Any) -> Any:

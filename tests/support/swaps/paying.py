@@ -69,7 +69,6 @@ class Customer:
 
 
 def code(answer: Any, status: int) -> str:
-    """The error's code, having seen the status."""
     assert answer.status_code == status, answer.content
     return str(answer.json()["error"]["code"])
 

@@ -28,7 +28,6 @@ class SwapWorld:
     solana_row: Chain | None
 
     def token(self, chain: Chain | None, symbol: str) -> Token:
-        """The catalogue's token of that symbol."""
         return Token.objects.get(chain=chain, symbol=symbol)
 
     def approve(self, chain: LocalChain, token: str, amount: int, spender: str = contracts.ROUTER) -> str:

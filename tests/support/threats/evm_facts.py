@@ -16,12 +16,10 @@ def facts_by(chain: LocalChain, transaction_hash: str, *urls: str) -> Transactio
 
 
 def paid(facts: TransactionFacts, recipient: str, token: str) -> list[Transfer]:
-    """Return what reached the recipient in this token."""
     return [t for t in facts.transfers if (t.recipient, t.token) == (recipient, token)]
 
 
 def claims(transfers: list[Transfer]) -> list[tuple[tuple[bytes, ...], str]]:
-    """Return the references and the maker of each transfer."""
     return [(transfer.references, transfer.made_by) for transfer in transfers]
 
 

@@ -76,7 +76,6 @@ class World:
 
     @property
     def contracts(self) -> Contracts:
-        """The published contracts on the chain."""
         return _contracts.setdefault(self.chain.url, Contracts(self.chain))
 
     def entry_point(self) -> str:
@@ -98,18 +97,15 @@ class World:
         return sent
 
     def receipt(self, transaction_hash: str) -> dict[str, Any]:
-        """Return a mined transaction's receipt."""
         receipt: dict[str, Any] | None = None
         while receipt is None:
             receipt = self.chain.rpc("eth_getTransactionReceipt", transaction_hash)
         return receipt
 
     def succeeded(self, transaction_hash: str) -> bool:
-        """Whether the chain says that the transaction succeeded."""
         return int(self.receipt(transaction_hash)["status"], 16) == 1
 
     def fund(self, account: str, *, usdc: int = 1000 * USDC_UNIT, coins: int = 10**18) -> None:
-        """Give an account tokens and coins."""
         deploy.mint(self.chain.url, self.chain.usdc, account, usdc, key=self.chain.payer_key)
         if coins:
             self.chain.rpc("anvil_setBalance", account, hex(coins))
@@ -121,11 +117,9 @@ class World:
         return "0x" + bytes(account.key).hex()
 
     def coins(self, account: str) -> int:
-        """Return the wei that an account has."""
         return int(self.chain.rpc("eth_getBalance", account, "latest"), 16)
 
     def safe(self, version: str = "1.4.1", *, layer_2: bool = False) -> RealSafe:
-        """Return a new, funded Safe."""
         safe = self.contracts.safe(version, layer_2=layer_2)
         self.fund(safe.address)
         return safe
@@ -248,7 +242,6 @@ def submit_all(transaction_hash: str, *requests: PaymentRequest) -> None:
 
 
 def is_paid(request: PaymentRequest, transaction_hash: str) -> bool:
-    """Whether the transaction completes the request."""
     payment = decide(request, transaction_hash)
     request.refresh_from_db()
     return payment.status == Payment.Status.COMPLETED and request.amount_remaining == 0

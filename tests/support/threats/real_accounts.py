@@ -62,7 +62,6 @@ def _types(text: str) -> list[str]:
 
 
 def new_key() -> str:
-    """Return the key of a new account."""
     return "0x" + bytes(Account.create().key).hex()
 
 
@@ -109,7 +108,6 @@ class Contracts:
         return address
 
     def singleton(self, version: str, *, layer_2: bool = False) -> str:
-        """Return the code of Safes of this version."""
         name = SAFES[version][2 if layer_2 else 1]
         return self.once(
             f"{name} {version}", creation_code(f"safe-{version}", f"{_ARTIFACTS}/{name}.sol/{name}.json")
@@ -126,7 +124,6 @@ class Contracts:
         return self.deploy(proxy + encode(["address"], [singleton]))
 
     def safe(self, version: str = "1.4.1", *, layer_2: bool = False) -> "RealSafe":
-        """Deploy a Safe of one owner."""
         key = new_key()
         address = self.safe_proxy(version, self.singleton(version, layer_2=layer_2))
         self.send(
@@ -189,8 +186,6 @@ class Contracts:
 
 @dataclass
 class RealSafe:
-    """A Safe of one owner."""
-
     contracts: Contracts
     address: str
     key: str
@@ -299,7 +294,6 @@ class DelegatedAccount:
 
     @property
     def address(self) -> str:
-        """The account's address."""
         return str(Account.from_key(self.key).address)
 
     def authorization(self, delegate: str, nonce: int) -> Any:

@@ -40,7 +40,6 @@ class Phone:
         self.expect("ready")
 
     def close(self) -> None:
-        """Switch it off."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(timeout=10)
@@ -70,15 +69,12 @@ class Phone:
         return topic
 
     def reject(self, proposal: Message, code: int = 5000, message: str = "User rejected.") -> None:
-        """Decline to connect."""
         self.does("reject", id=proposal["id"], code=code, message=message)
 
     def answer(self, request: Message, result: Any) -> None:
-        """Return a result for the request."""
         self.does("answer", topic=request["topic"], id=request["id"], result=result)
 
     def refuse(self, request: Message, code: int = 5000, message: str = "User rejected.") -> None:
-        """Reject the request."""
         error = {"code": code, "message": message}
         self.does("refuse", topic=request["topic"], id=request["id"], error=error)
 

@@ -43,7 +43,6 @@ def named(pattern: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def resolves(name: str) -> bool:
-    """Whether this is a module, or an attribute of one."""
     module, attributes = name, []
     while module:
         try:

@@ -53,7 +53,6 @@ def token(db: None) -> Token:
 
 @pytest.fixture
 def ask(merchant: Merchant, token: Token) -> Callable[[], PaymentRequest]:
-    """Return a maker of active requests."""
     return lambda: make_request(merchant, token, "10", "0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
 
 

@@ -69,7 +69,6 @@ class Fees:
         return (self.max_fee - self.priority_fee) // _BASE_FEE_GROWTH + self.priority_fee
 
     def fields(self) -> dict[str, str]:
-        """Return the fields of an unsigned transaction."""
         if self.priority_fee is None:
             return {"gasPrice": hex(self.max_fee)}
         return {"maxFeePerGas": hex(self.max_fee), "maxPriorityFeePerGas": hex(self.priority_fee)}

@@ -28,16 +28,14 @@ class ApiObject:
         """Return the object from parsed JSON; raises APIError if it is malformed."""
         if not isinstance(answer, dict):
             raise APIError(
-                f"The service answered {type(answer).__name__} where a {cls.__name__} was expected."
+                f"The response is a {type(answer).__name__}, not a {cls.__name__}. Check base_url."
             )
         try:
             kind: Any = cls
             values = {name: read(answer[name]) for name, read in _readers(kind).items() if name in answer}
             return cls(_answer=answer, **values)
         except (TypeError, ValueError) as error:
-            message = (
-                f"The answer is not the {cls.__name__} that this version knows ({error}). Is base_url right?"
-            )
+            message = f"The response is not a valid {cls.__name__} ({error}). Check base_url."
             raise APIError(message) from error
 
     def to_dict(self) -> dict[str, Any]:

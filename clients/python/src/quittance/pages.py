@@ -27,7 +27,7 @@ class Page(Generic[T]):
     def __init__(self, fetch: Fetch, query: Mapping[str, Any], build: Callable[[Any], T]) -> None:
         answer = fetch(query)
         if not isinstance(answer, dict) or not isinstance(answer.get("data"), list):
-            raise APIError("The service answered something else than a list. Is base_url right?")
+            raise APIError("The response is not a list. Check base_url.")
         self._fetch, self._query, self._build = fetch, query, build
         self.url: str = answer.get("url", "")
         self.has_more: bool = answer.get("has_more", False)

@@ -133,7 +133,7 @@ class Transport:
         else:
             duration_ms = round((time.monotonic() - started) * 1000)
             request_id = response.headers.get("X-Request-Id")
-            logger.debug("%s answered %d in %d ms (%s)", call, response.status_code, duration_ms, request_id)
+            logger.debug("%s returned %d in %d ms (%s)", call, response.status_code, duration_ms, request_id)
             return _content(call, response)
         raise failure  # out here, so that it does not carry the request and its headers along
 
@@ -157,7 +157,7 @@ class Transport:
     def _unreachable(self, call: Call, problem: requests.RequestException) -> APIConnectionError:
         reason = getattr(problem.args[0], "reason", None) if problem.args else None
         never_sent = isinstance(problem, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
-        message = f"{call.method} {self.base_url}{call.path} got no answer: {self._in_words(problem, reason)}"
+        message = f"{call.method} {self.base_url}{call.path} got no response: {self._in_words(problem, reason)}"
         return APIConnectionError(message, never_sent=never_sent)
 
     def _in_words(self, problem: requests.RequestException, reason: object) -> str:
@@ -165,7 +165,7 @@ class Transport:
             case requests.ConnectTimeout():
                 return f"no connection within {self.timeout:g} s."
             case requests.Timeout():
-                return f"none came within {self.timeout:g} s."
+                return f"timed out after {self.timeout:g} s."
             case requests.exceptions.SSLError():
                 return f"the TLS connection failed ({reason or type(problem).__name__})."
             case requests.exceptions.ProxyError():
@@ -210,7 +210,7 @@ def _error(call: Call, response: requests.Response, answer: Any) -> QuittanceErr
     type_ = problem.get("type") or _BY_STATUS.get(status)
     details = problem.get("details")
     return BY_TYPE.get(str(type_), APIError)(
-        str(problem.get("message") or f"{call} answered {status}."),
+        str(problem.get("message") or f"{call} returned {status}."),
         code=problem.get("code"),
         type=type_,
         param=problem.get("param"),
@@ -223,8 +223,10 @@ def _error(call: Call, response: requests.Response, answer: Any) -> QuittanceErr
 
 def _not_ours(call: Call, status: int) -> str:
     if 300 <= status < 400:
-        return f"{call} answered {status}, a redirect, which is not followed with a key: correct base_url (https?)."
-    return f"{call} answered {status} without the JSON that Quittance gives. Is base_url right?"
+        return (
+            f"{call} returned {status}. Redirects are not followed with an API key: check base_url (https?)."
+        )
+    return f"{call} returned {status} without Quittance's JSON. Check base_url."
 
 
 def _checked(base_url: str) -> str:

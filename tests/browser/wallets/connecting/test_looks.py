@@ -20,7 +20,6 @@ LOGO = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40"><path fil
 
 @pytest.fixture
 def host() -> Iterator[Receiver]:
-    """The host of the merchant's logo."""
     with running_receiver() as running:
         running.answers = [answer(200, LOGO)]
         yield running

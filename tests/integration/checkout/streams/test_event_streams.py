@@ -22,8 +22,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Events:
-    """The running process."""
-
     def __init__(self, log: Path, **settings: str) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"

@@ -68,7 +68,6 @@ class Program:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is over, well or not."""
         return self._child.poll() is not None
 
     def ended_well(self) -> str:

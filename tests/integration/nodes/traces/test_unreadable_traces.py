@@ -39,8 +39,6 @@ def facts_of(client: EvmClient, hash_: str) -> TransactionFacts:
 
 
 def every_frame(change: Callable[[Json], Json]) -> Callable[[Json, Json], Json | None]:
-    """Change each frame of each trace."""
-
     def changed(frame: Json) -> Json:
         return change({**frame, "calls": [changed(inner) for inner in frame.get("calls", [])]})
 

@@ -24,7 +24,6 @@ def carrier_of(refund: dict[str, Any]) -> PaymentRequest:
 
 
 def submit(api: Api, refund: dict[str, Any], hash_: str) -> str:
-    """Submit the hash, have it verified, and return the refund's status."""
     api.post(f"/api/refunds/{refund['id']}/submit", {"transaction_hash": hash_})
     look_until_decided(Payment.objects.get(transaction_hash=hash_), Clock())
     return str(api.get(f"/api/refunds/{refund['id']}").json()["status"])

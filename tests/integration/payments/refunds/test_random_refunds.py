@@ -44,7 +44,6 @@ class Sequence:
         return found[which % len(found)] if found else None
 
     def submit(self, refund: dict[str, Any], hash_: str) -> None:
-        """Submit the hash, and have it verified."""
         self.api.post(f"/api/refunds/{refund['id']}/submit", {"transaction_hash": hash_})
         look_until_decided(Payment.objects.get(transaction_hash=hash_), Clock())
 

@@ -35,7 +35,6 @@ def from_here(chain: Chain, local_chain: LocalChain) -> None:
 
 
 def built(api: Api, refund: dict[str, Any], wallet: str) -> dict[str, Any]:
-    """Return the transaction that sends the refund."""
     answer = api.post(f"/api/refunds/{refund['id']}/build", {"wallet_address": wallet})
     assert answer.status_code == 200, answer.content
     transaction: dict[str, Any] = answer.json()["transaction"]
@@ -57,7 +56,6 @@ def submit_freely(request: PaymentRequest, hash_: str) -> Payment:
 
 
 def now(api: Api, refund: dict[str, Any]) -> dict[str, Any]:
-    """Return the refund as the API shows it."""
     shown: dict[str, Any] = api.get(f"/api/refunds/{refund['id']}").json()
     return shown
 

@@ -41,8 +41,6 @@ def payments(
 
 
 def not_sending(signature: str, reject: Fault) -> Fault:
-    """Reject each request for this transaction."""
-
     def reply(exchange: Exchange) -> None:
         is_queried = any(
             question["method"] == "getTransaction" and question["params"][0] == signature

@@ -65,7 +65,6 @@ def read(value: Any) -> Entry | None:
 
 
 def claims(entry: Entry) -> list[Transfer]:
-    """Return the transfers that could be credited."""
     return [moved for moved in transfers(entry) if moved.claimable]
 
 

@@ -85,7 +85,6 @@ def test_payment_by_a_paymaster_pays_no_operation(world: World, ask: Ask, either
 
 
 def safe_of(world: World, owner: str) -> RealSafe:
-    """Return a Safe that another Safe owns."""
     inner = world.safe()
     swap = call_data(
         "swapOwner(address,address,address)",

@@ -60,7 +60,6 @@ def run(*calls: tuple[str, bytes], value: int = 0) -> bytes:
 
 
 def paying(request: PaymentRequest, amount: int = AMOUNT) -> tuple[str, bytes]:
-    """Return the call that pays the request."""
     data = transfer_data(request.recipient_address, amount, bytes(request.reference))
     return (request.token.contract_address, data)
 

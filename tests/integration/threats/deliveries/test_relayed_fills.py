@@ -32,7 +32,6 @@ NODES = ["with traces", "without traces"]
 
 @pytest.fixture(params=NODES)
 def urls(request: pytest.FixtureRequest, world: World, untraced_url: str) -> Iterator[tuple[str, ...]]:
-    """The URL of the node."""
     with proxying(world.chain.url if request.param == NODES[0] else untraced_url) as node:
         yield (node.url,)
 

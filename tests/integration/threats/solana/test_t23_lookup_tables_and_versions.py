@@ -27,7 +27,6 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
 def send_with_table(
     ledger: LocalLedger, instructions: Sequence[Instruction], table: AddressLookupTableAccount
 ) -> str:
-    """Send instructions with their accounts from the table, if it has them."""
     blockhash = node_of.latest_blockhash(ledger.url)
     message = MessageV0.try_compile(ledger.key.pubkey(), list(instructions), [table], blockhash)
     assert message.address_table_lookups

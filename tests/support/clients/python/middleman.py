@@ -15,8 +15,6 @@ from tests.loopback import Exchange, scripted
 
 @dataclass(frozen=True)
 class Asked:
-    """One call as it arrived."""
-
     method: str
     path: str
     headers: dict[str, str]

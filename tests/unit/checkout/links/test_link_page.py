@@ -60,7 +60,6 @@ def path_of(link: PaymentLink) -> str:
 
 
 def form_of(page: Any) -> dict[str, str]:
-    """Return the hidden field of a page's form."""
     (value,) = re.findall(r'name="form" value="([^"]+)"', page.content.decode())
     return {"form": value}
 

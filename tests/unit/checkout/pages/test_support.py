@@ -28,7 +28,6 @@ STATES: dict[str, dict[str, Any]] = {
 
 
 def main_and_foot(public: Api, path: str) -> tuple[str, str]:
-    """Return the page's main part and its foot."""
     answer = public.get(path)
     assert answer.status_code == 200, path
     main, foot = answer.content.decode().split("</main>")

@@ -30,7 +30,6 @@ class Command:
             threading.Thread(target=self._read, args=(stream, self._lines[name]), daemon=True).start()
 
     def line(self, stream: str = "out", seconds: float = 20) -> str:
-        """Return the next line."""
         line = self._lines[stream].get(timeout=seconds)
         assert line, "the command ended"
         return line.rstrip("\n")

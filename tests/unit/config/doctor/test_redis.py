@@ -14,7 +14,6 @@ from tests.support.operations.findings import found, levels
 
 @pytest.fixture
 def own_redis(settings: Settings) -> Iterator[servers.Redis]:
-    """A Redis of this test's own."""
     running = servers.start(None)
     settings.REDIS_URL = running.url
     try:

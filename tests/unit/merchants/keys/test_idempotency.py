@@ -23,7 +23,6 @@ Order = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """A merchant's endpoint."""
     with running_receiver() as running:
         yield running
 

@@ -86,7 +86,6 @@ class Running:
 
 @pytest.fixture
 def cancel(api_key: tuple[Any, str], order: Order) -> Callable[..., Any]:
-    """Return a call that cancels a request."""
     path = f"{CREATE}/{Api(api_key[1]).post(CREATE, order()).json()['id']}/cancel"
     return lambda body=None: Api(api_key[1]).post(path, body, **header())
 

@@ -24,8 +24,6 @@ Order = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def priced(order: Order) -> Order:
-    """Return the body of a create call with a price."""
-
     def build(**different: Any) -> dict[str, Any]:
         body = {**order(), "price": PRICE, **different}
         del body["amount"]

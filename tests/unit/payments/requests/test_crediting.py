@@ -47,7 +47,6 @@ def price(request: PaymentRequest) -> None:
 
 
 def send(refund: Refund) -> None:
-    """The merchant sends the refund."""
     assert refund.carrier is not None
     credit(refund.carrier, refund.amount)
 

@@ -56,8 +56,6 @@ TABLE: dict[tuple[str, str], tuple[str, int, bool, list[str]] | None] = {
 
 @pytest.fixture
 def priced_in(request_in: Callable[[str], PaymentRequest]) -> Callable[[str], PaymentRequest]:
-    """Return a maker of requests with a price in a state."""
-
     def make(state: str) -> PaymentRequest:
         request = request_in("expired" if state == LONG_AGO else state)
         if state == LONG_AGO:

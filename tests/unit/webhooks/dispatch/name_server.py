@@ -43,7 +43,6 @@ class NameServer:
         return found
 
     def reply(self, question: bytes) -> bytes:
-        """Return the answer to one packet."""
         query = dns.message.from_wire(question)
         reply = dns.message.make_response(query)
         reply.flags |= dns.flags.AA

@@ -145,8 +145,6 @@ def test_a_partition_of_the_last_30_days_stays_even_if_it_is_empty() -> None:
 
 
 class Counted:
-    """Counts the queries."""
-
     def __init__(self) -> None:
         self.queries = 0
 

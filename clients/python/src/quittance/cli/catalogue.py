@@ -9,9 +9,9 @@ from quittance.cli.settings import client_of
 
 def add(commands: Commands) -> list[Parser]:
     """Describe the commands."""
-    chains = commands.add_parser("chains", help="the chains that can be paid on")
+    chains = commands.add_parser("chains", help="list the chains that you can request payments on")
     chains.set_defaults(run=_chains)
-    tokens = commands.add_parser("tokens", help="the tokens of a chain")
+    tokens = commands.add_parser("tokens", help="list a chain's tokens")
     tokens.add_argument("chain_id", type=int, metavar="CHAIN_ID")
     tokens.set_defaults(run=_tokens)
     return [chains, tokens]

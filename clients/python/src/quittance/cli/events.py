@@ -16,11 +16,11 @@ def add(commands: Commands) -> list[Parser]:
     """Describe the commands."""
     group = commands.add_parser("events", help="list and get events")
     actions = group.add_subparsers(metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="the newest first")
-    listing.add_argument("--type", help="only this type, such as payment.succeeded")
-    listing.add_argument("--limit", type=int, default=20, help="how many (20)")
+    listing = actions.add_parser("list", help="list them, newest first")
+    listing.add_argument("--type", help="only events of this type, such as payment.succeeded")
+    listing.add_argument("--limit", type=int, default=20, help="maximum number to list (default: 20)")
     listing.set_defaults(run=_list)
-    get = actions.add_parser("get", help="one event, as it is delivered")
+    get = actions.add_parser("get", help="show an event as it is delivered")
     get.add_argument("id", metavar="ID")
     get.set_defaults(run=_get)
     return [listing, get]

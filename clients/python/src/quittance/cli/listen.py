@@ -28,16 +28,28 @@ def add(commands: Commands) -> Parser:
     parser = commands.add_parser(
         "listen",
         help="forward this merchant's events to a local server",
-        description="Receives this merchant's events as they happen and forwards each to a local server, signed "
-        "and in the form of a real delivery. Needs no public address. A secret to verify with is printed at the start.",
+        description=(
+            "Polls this merchant's events and forwards each to a local server, signed like a real "
+            "delivery. Your server needs no public address. The command prints the secret to verify "
+            "signatures with."
+        ),
     )
-    parser.add_argument("--forward-to", metavar="URL", required=True, help="such as localhost:8000/webhooks")
-    parser.add_argument("--events", metavar="TYPES", help="only these types, separated by commas (else all)")
-    parser.add_argument("--since", metavar="EVENT_ID", help="begin after this event (else with the next one)")
+    parser.add_argument(
+        "--forward-to", metavar="URL", required=True, help="local URL, such as localhost:8000/webhooks"
+    )
+    parser.add_argument(
+        "--events", metavar="TYPES", help="only events of these types, separated by commas (default: all)"
+    )
+    parser.add_argument(
+        "--since", metavar="EVENT_ID", help="start after this event (default: with the next one)"
+    )
     parser.add_argument(
         "--secret-file",
         metavar="FILE",
-        help="file that holds the whsec_… to sign with (else QUITTANCE_WEBHOOK_SECRET, else a new one is made)",
+        help=(
+            "file with the whsec_… secret to sign with (default: QUITTANCE_WEBHOOK_SECRET, or else a new "
+            "secret)"
+        ),
     )
     parser.set_defaults(run=run)
     return parser

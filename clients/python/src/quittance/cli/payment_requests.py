@@ -16,40 +16,51 @@ def add(commands: Commands) -> list[Parser]:
     group = commands.add_parser("requests", help="create, list, get and cancel payment requests")
     actions = group.add_subparsers(metavar="ACTION", required=True)
 
-    create = actions.add_parser("create", help="ask for money")
+    create = actions.add_parser("create", help="create a payment request")
     asked = create.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--amount", help="in whole units of the token, such as 12.50")
+    asked.add_argument("--amount", help="amount in whole tokens, such as 12.50")
     asked.add_argument(
-        "--price", nargs=2, metavar=("AMOUNT", "CURRENCY"), help="converted into the token, such as 25.00 EUR"
+        "--price",
+        nargs=2,
+        metavar=("AMOUNT", "CURRENCY"),
+        help="price that is converted into the token, such as 25.00 EUR",
     )
-    create.add_argument("--chain-id", type=int, required=True, help="see `quittance chains`")
-    create.add_argument("--token-id", type=int, required=True, help="see `quittance tokens CHAIN_ID`")
-    create.add_argument("--recipient-address", required=True, help="the wallet to be paid")
-    create.add_argument("--external-id", help="your own reference, such as an order's number")
-    create.add_argument("--description", help="shown to the customer")
+    create.add_argument("--chain-id", type=int, required=True, help="chain id, from `quittance chains`")
     create.add_argument(
-        "--metadata", metavar="KEY=VALUE", action="append", default=[], help="may be repeated"
+        "--token-id", type=int, required=True, help="token id, from `quittance tokens CHAIN_ID`"
     )
-    create.add_argument("--redirect-url", help="where the customer goes after paying")
-    create.add_argument("--cancel-url", help="where a customer who gives up goes")
-    create.add_argument("--expires-in", type=int, metavar="SECONDS", help="60 to 2592000 (3600)")
-    create.add_argument("--webhook-url", help="where this request's events go instead of the endpoint")
+    create.add_argument("--recipient-address", required=True, help="wallet that receives the payment")
+    create.add_argument("--external-id", help="your own reference, such as an order number")
+    create.add_argument("--description", help="text that the customer sees")
     create.add_argument(
-        "--idempotency-key", help="the same key again gives the same request, never a second one"
+        "--metadata",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="your own key-value pair; repeatable",
     )
+    create.add_argument("--redirect-url", help="URL that customers return to after completion")
+    create.add_argument("--cancel-url", help="URL that customers return to if they cancel")
+    create.add_argument(
+        "--expires-in", type=int, metavar="SECONDS", help="lifetime, 60 to 2592000 (default: 3600)"
+    )
+    create.add_argument(
+        "--webhook-url", help="URL that receives this request's events instead of your endpoint"
+    )
+    create.add_argument("--idempotency-key", help="makes retries safe: the same key returns the same request")
     create.set_defaults(run=_create)
 
-    listing = actions.add_parser("list", help="the newest first")
+    listing = actions.add_parser("list", help="list them, newest first")
     listing.add_argument("--status", choices=("active", "completed", "expired", "cancelled"))
     listing.add_argument("--external-id", help="your own reference")
     listing.add_argument("--chain-id", type=int)
     listing.add_argument("--token-id", type=int)
-    listing.add_argument("--created-after", metavar="TIME", help="such as 2026-01-31T12:00:00Z")
+    listing.add_argument("--created-after", metavar="TIME", help="time such as 2026-01-31T12:00:00Z")
     listing.add_argument("--created-before", metavar="TIME")
-    listing.add_argument("--limit", type=int, default=20, help="how many (20)")
+    listing.add_argument("--limit", type=int, default=20, help="maximum number to list (default: 20)")
     listing.set_defaults(run=_list)
 
-    get = actions.add_parser("get", help="one request with its payments")
+    get = actions.add_parser("get", help="show a request with its payments")
     get.add_argument("id", metavar="ID")
     get.set_defaults(run=_get)
 

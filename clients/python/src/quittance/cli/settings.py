@@ -19,14 +19,14 @@ class SettingsError(Exception):
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of every command."""
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--base-url", metavar="URL", help="address of the Quittance deployment (else QUITTANCE_BASE_URL)"
+        "--base-url", metavar="URL", help="URL of the Quittance deployment (default: QUITTANCE_BASE_URL)"
     )
     parser.add_argument(
         "--api-key-file",
         metavar="FILE",
-        help="file with only the API key, - for standard input (default: QUITTANCE_API_KEY)",
+        help="file that contains only the API key; - for standard input (default: QUITTANCE_API_KEY)",
     )
 
 
@@ -35,7 +35,7 @@ def client_of(options: argparse.Namespace, *, timeout: float = 30.0, max_retries
     base_url = options.base_url or os.environ.get("QUITTANCE_BASE_URL")
     if not base_url:
         raise SettingsError(
-            "Which Quittance? Set QUITTANCE_BASE_URL, such as https://pay.example.com, or give --base-url."
+            "No base URL. Set QUITTANCE_BASE_URL, such as https://pay.example.com, or --base-url."
         )
     try:
         return Client(_api_key(options), base_url=base_url, timeout=timeout, max_retries=max_retries)
@@ -64,8 +64,8 @@ def _api_key(options: argparse.Namespace) -> str:
     key = os.environ.get("QUITTANCE_API_KEY", "").strip()
     if not key:
         raise SettingsError(
-            "There is no API key. Put it into QUITTANCE_API_KEY, or into a file named by --api-key-file.\n"
-            "Keys are made in the deployment's admin, under API keys; a key is shown once."
+            "No API key. Set QUITTANCE_API_KEY, or name a file with --api-key-file.\n"
+            "Create a key in the portal of the deployment. It is shown once."
         )
     return key
 

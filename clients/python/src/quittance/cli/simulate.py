@@ -49,17 +49,17 @@ def add(commands: Commands) -> Parser:
         description="Simulates an outcome of an existing payment request, with the events that it has in production. "
         "Needs a staging deployment and a key of it with create_payments; no money moves.",
     )
-    parser.add_argument("id", metavar="ID", help="the payment request's id")
+    parser.add_argument("id", metavar="ID", help="id of the payment request")
     parser.add_argument("outcome", choices=OUTCOMES, metavar="OUTCOME", help=", ".join(OUTCOMES))
     parser.add_argument(
         "--payment-id",
         metavar="ID",
-        help="the open simulated payment to decide (default: the newest, or a new one)",
+        help="open simulated payment to complete or fail (default: the newest, or a new one)",
     )
     parser.add_argument(
         "--refund-id",
         metavar="ID",
-        help="the refund to change (default: the newest unfinished, or a new one)",
+        help="refund to complete or fail (default: the newest unfinished, or a new one)",
     )
     parser.set_defaults(run=run)
     return parser

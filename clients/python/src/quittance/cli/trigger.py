@@ -39,18 +39,18 @@ def add(commands: Commands) -> Parser:
     """Describe the command."""
     parser = commands.add_parser(
         "trigger",
-        help="cause a real event (staging only)",
+        help="trigger a real event (staging only)",
         description="Creates a small payment request and simulates its outcome, so that a real event is recorded "
         "and delivered. Needs a staging deployment and one of its keys with create_payments; no money moves.",
     )
     parser.add_argument("event", choices=list(OUTCOMES), metavar="EVENT", help=", ".join(OUTCOMES))
-    parser.add_argument("--amount", default="1", help="in whole units of the token (default: 1)")
-    parser.add_argument("--chain-id", type=int, help="the request's chain (default: an active one)")
-    parser.add_argument("--token-id", type=int, help="the requested token (default: a stablecoin)")
+    parser.add_argument("--amount", default="1", help="amount in whole tokens (default: 1)")
+    parser.add_argument("--chain-id", type=int, help="chain id (default: an active chain)")
+    parser.add_argument("--token-id", type=int, help="token id (default: a stablecoin)")
     parser.add_argument(
-        "--recipient-address", help="the recipient's wallet (default: one without a known key)"
+        "--recipient-address", help="wallet that receives the payment (default: one without a known key)"
     )
-    parser.add_argument("--external-id", default="quittance-trigger", help="your reference in the event")
+    parser.add_argument("--external-id", default="quittance-trigger", help="your own reference")
     parser.set_defaults(run=run)
     return parser
 
@@ -97,7 +97,7 @@ def _chain(client: Client, id: int | None) -> Chain:
     fitting = [chain for chain in chains if chain.id == id] if id is not None else chains
     if not fitting:
         there = ", ".join(f"{chain.id} ({chain.name})" for chain in chains) or "none"
-        raise SettingsError(f"There is no such active chain. Active: {there}.")
+        raise SettingsError(f"No active chain has this id. Active chains: {there}.")
     return min(fitting, key=lambda chain: chain.chain_type != "evm")
 
 
@@ -105,7 +105,7 @@ def _token(tokens: list[Token], id: int | None) -> Token:
     fitting = [token for token in tokens if token.id == id] if id is not None else tokens
     if not fitting:
         there = ", ".join(f"{token.id} ({token.symbol})" for token in tokens) or "none"
-        raise SettingsError(f"There is no such active token on this chain. Active: {there}.")
+        raise SettingsError(f"No active token of this chain has this id. Active tokens: {there}.")
     return min(fitting, key=lambda token: token.symbol not in _PREFERRED)
 
 

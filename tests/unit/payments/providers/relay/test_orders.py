@@ -40,7 +40,6 @@ def test_an_order_of_the_second_version_says_the_same_things() -> None:
 
 
 def _paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Yield the path of each value except the version."""
     if isinstance(value, dict):
         for name, item in value.items():
             yield from _paths(item, (*path, name))
