@@ -1,6 +1,7 @@
 """Let the sender of a mined transfer that nothing binds prove that it pays the request."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -121,7 +122,9 @@ def _store(message: TransferProof, signature: str, proving: Provable) -> Transfe
         )
         message.signature, message.needed, message.verified_at = signature, needed, now
         message.save(update_fields=["signature", "needed", "verified_at", "binds"])
-        signed = {"sender_signed_at": payment.sender_signed_at or now} if proving.is_all else {}
+        signed: dict[str, Any] = {}
+        if proving.is_all:
+            signed["sender_signed_at"] = payment.sender_signed_at or now
         # A payment that binds is mined, so it holds the request open until it is verified.
         if message.binds and payment.status == Payment.Status.FAILED:
             reason = "the sender signed for this request"

@@ -6,7 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from config.api.errors import ApiError
-from payments.models import Payment, PaymentRequest, TransferProof
+from payments.models import Lookup, Payment, PaymentRequest, TransferProof
 from payments.requests.lifecycle import cancel_request
 from payments.submission.hashes import retry_payment
 from payments.submission.merchant_acceptance import accept_payment
@@ -148,8 +148,11 @@ def propose(world: World, step: Step) -> None:
         intent = some[step.a % len(some)]
         was_taken = world.propose(intent.request, intent.wallet, intent.proposal) == ""
         HAPPENED[f"customer's id: {'accepted' if was_taken else 'rejected'}"] += 1
-        # If no node responds, the service takes the id as a hash.
-        intent.is_proposed |= was_taken and not world.home.is_down
+        # If no node responds, the service takes the id as a hash. If a thief submitted it first, with an account of its
+        # own, that account's execution is searched for.
+        own = Lookup.objects.filter(of_payment__request=intent.request, proposal_id=intent.proposal)
+        is_searched_for = own.filter(proposal_account=intent.wallet).exists()
+        intent.is_proposed |= was_taken and is_searched_for and not world.home.is_down
 
 
 def bundle(world: World, step: Step) -> None:

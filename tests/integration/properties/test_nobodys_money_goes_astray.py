@@ -211,3 +211,25 @@ def test_model_credits_what_its_sender_signed_for_afterwards(
         oracle.check()
         request.refresh_from_db()
         assert request.amount_paid == 3
+
+
+@pytest.mark.django_db
+def test_id_that_a_thief_submits_first_leaves_the_hash_to_submit(
+    merchant: Merchant, other_merchant: Merchant, catalogue: Mapping[int, Chain]
+) -> None:
+    """The id is then searched for as the thief's account's: the page has to submit the execution's hash."""
+    clock = Clock()
+    with ruled_by(clock):
+        world = World((merchant, other_merchant), catalogue, SETTINGS[0], clock)
+        oracle = Oracle(world)
+        request = world.create(3)
+        for step in (
+            Step("sign_operation", 0, 1, 3),
+            Step("propose_anything", 0, 0, 2),
+            Step("propose", 0, 0, 1),
+        ):
+            take(world, step)
+        assert Payment.objects.get().lookup.proposal_account != world.intents[0].wallet
+        come_to_an_end(world, oracle)
+        request.refresh_from_db()
+        assert request.amount_paid == 3
