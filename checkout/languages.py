@@ -40,6 +40,9 @@ _FROM_RIGHT_TO_LEFT = re.compile(
 # Characters that change the text direction. Input rejects names with them; they are removed here as well.
 _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]")
 
+# A transaction's hash in a sentence: the page shows the whole hash in a box of its own.
+_LONG_HASH = re.compile(r"\b(0x[0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})\b", re.IGNORECASE)
+
 # No-break spaces around French punctuation: narrow ones, except for `:` and « ».
 _FRENCH_SPACES = ((re.compile(" (?=[;!?])"), "\u202f"), (re.compile(" (?=[:»])|(?<=«) "), "\u00a0"))
 
@@ -109,7 +112,8 @@ class Language:
         key = f"{kind}.{code}"
         message = self.messages.get(key)
         uses_sentence = self.tag == ENGLISH and code not in _FOR_PROGRAMS and key not in self._replaced
-        return sentence or "" if uses_sentence or not isinstance(message, str) else message
+        text = sentence or "" if uses_sentence or not isinstance(message, str) else message
+        return _LONG_HASH.sub(r"\1…\2", text)
 
     def number(self, text: str) -> str:
         """Return a decimal string with the language's decimal separator, in western digits."""

@@ -1,6 +1,6 @@
 """The template context that a request's pages share, and the response with their security policy."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -28,7 +28,7 @@ from checkout.security import allow_nonce, page_policy
 from config.api.answers import builtins
 from config.api.errors import ApiError
 from payments.discovery.search import expect_by_link
-from payments.models import FailureCode, PaymentRequest
+from payments.models import FailureCode, Payment, PaymentRequest
 from payments.refunds.services import is_reserved
 from payments.refunds.watching import keep_watching
 
@@ -55,6 +55,7 @@ def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[
         "wording": wording_of(payment_request.chain),
         "state": state,
         "is_payable": checkout["is_available"] and _is_payable(payment_request, state),
+        "paid_payments": _paid_payments(checkout["payments"], shown_amount),
         "under_way": [each for each in checkout["payments"] if progress.is_under_way(each)],
         **_warning_context(payment_request, checkout["payments"]),
         "is_time_up": payment_request.status == PaymentRequest.Status.ACTIVE
@@ -81,6 +82,18 @@ def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[
         "embed_origins": embed_origins(payment_request),
         "chains": [_page_chain(chain) for chain in _offered_chains(payment_request)],
     }
+
+
+def _paid_payments(
+    payments: list[dict[str, Any]], shown_amount: Callable[[int], str]
+) -> list[dict[str, Any]]:
+    """Return the completed payments; if there are several, each with the amount that tells them apart."""
+    paid = [payment for payment in payments if payment["status"] == Payment.Status.COMPLETED]
+    if len(paid) < 2:
+        return paid
+    amounts = [payment["amount_received"] for payment in paid]
+    parts = [shown_amount(int(amount["raw"])) if amount else "" for amount in amounts]
+    return [{**payment, "part_display": part} for payment, part in zip(paid, parts, strict=True)]
 
 
 def shop_site(return_url: str | None) -> str | None:

@@ -48,8 +48,12 @@ const FOR_PROGRAMS = new Set(["rate_limited"]);
  * others the translation, or the server's sentence for a code without one.
  */
 export function messageFor(kind: "failure" | "refusal" | "detail", code: string, sentence: string): string {
-  return isEnglish && sentence && !FOR_PROGRAMS.has(code) ? sentence : String(messages[`${kind}.${code}`] ?? sentence);
+  const text = isEnglish && sentence && !FOR_PROGRAMS.has(code) ? sentence : String(messages[`${kind}.${code}`] ?? sentence);
+  return text.replace(LONG_HASH, "$1…$2");
 }
+
+/** A transaction's hash in a sentence; the page shows the whole hash in a box of its own. */
+const LONG_HASH = /\b(0x[0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})\b/gi;
 
 const FROM_RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 /** Characters that change the direction of text; no name needs them. */

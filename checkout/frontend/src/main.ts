@@ -63,6 +63,7 @@ class CheckoutPage {
   private readonly wallets: WalletList;
   private readonly replacements: Replacements;
 
+  private readonly ownLabel = byId("amount-label").textContent;
   private isScriptBlocked = false;
   private isTimeUp = false;
   private wasInFlight = false;
@@ -378,7 +379,10 @@ class CheckoutPage {
     this.drawn = signature;
     const screen = withOpenPrompt(this.screen(), this.openPrompt());
     this.panel.show(screen);
-    this.root.dataset.state = this.state();
+    const state = this.state();
+    const isChanged = this.root.dataset.state !== state;
+    this.root.dataset.state = state;
+    if (isChanged) this.showAmounts();
     this.root.dataset.screen = screen.name;
     const title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
     document.title = withoutMarks(title);
@@ -413,7 +417,9 @@ class CheckoutPage {
     const price = document.getElementById("price")?.closest<HTMLElement>(".price__currency");
     if (price) price.hidden = isPart || isMore;
     const isWaiting = status === "active" && isZero(amount_remaining); // for the merchant: it is paid in full
-    const label = isPart ? copy.leftToPay(merchant.name) : isWaiting ? copy.amount : PRICE_LABELS[status]?.(merchant.name);
+    const isSent = status === "active" && this.isInFlight(); // it is no longer to be paid
+    const own = status === "active" ? this.ownLabel : null;
+    const label = isPart ? copy.leftToPay(merchant.name) : isWaiting || isSent ? copy.amount : (PRICE_LABELS[status]?.(merchant.name) ?? own);
     if (label) byId("amount-label").textContent = label;
     // The code to scan asks for what was left when the page was made.
     const scan = document.getElementById("scan");

@@ -35,6 +35,15 @@ test.each([
   expect(inDigits("1,234.50")).toBe(shown);
 });
 
+test("transaction's hash in a sentence is shortened", async () => {
+  const { messageFor } = await pageIn("en");
+  const hash = `0x${"ab".repeat(32)}`;
+  expect(messageFor("failure", "other", `LI.FI reports ${hash} as the delivery.`)).toBe(
+    "LI.FI reports 0xabababab…abababab as the delivery.",
+  );
+  expect(messageFor("failure", "other", `Send to 0x${"cd".repeat(20)}.`)).toContain("cd".repeat(20));
+});
+
 test("price in an unknown currency keeps the amount and the code", async () => {
   const { inCurrency } = await pageIn("en");
   expect(inCurrency("25.00", "EURO")).toBe("25.00 EURO");

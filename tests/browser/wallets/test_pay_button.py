@@ -12,6 +12,7 @@ from tests.browser.conftest import AddWallet, Create
 from tests.browser.wallets.steps import review, update
 from tests.browsing import PHONE
 from tests.chain import LocalChain
+from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.embedding.shop import Shop
 from tests.support.wallets.stub import NAME
 
@@ -64,4 +65,5 @@ def test_last_two_minutes_are_counted_down_beside_the_pay_button(
     update(order, expires_at=timezone.now() + timedelta(seconds=110))
     expect(review(page, panel, order)).to_be_visible()
     expect(panel.locator(".pay-bar")).to_contain_text("left")
+    assert_accessible(page)
     assert PaymentRequest.objects.get(pk=order["id"]).status == "active"

@@ -81,6 +81,7 @@ def test_mistyped_hash_is_corrected_in_the_same_place(
         expect(element).to_be_in_viewport(ratio=1)
     expect(answer).to_have_text("Enter the transaction hash: 0x and 64 more characters.")
     expect(field).to_have_value(MADE_UP[:-1])
+    assert_accessible(page)
     page.set_viewport_size(DESKTOP)
     field.fill(MADE_UP)
     page.get_by_role("button", name="Find my payment").click()
@@ -101,6 +102,21 @@ def test_mistyped_hash_is_corrected_in_the_same_place(
     expect(warning).to_contain_text("0x88888888…88888888")
 
 
+def test_sent_payment_counts_its_estimate_down_then_says_what_is_slow(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
+) -> None:
+    add_wallet(answers={SENT: [{"gives": MADE_UP}]})
+    page.clock.install()
+    send(page, review(page, panel, create()))
+    expect(panel.locator("#estimate")).to_contain_text("left")
+    expect(page.locator("#amount-label")).to_have_text("Amount")
+    expect(page.locator("#expires")).to_be_hidden()
+    page.clock.run_for(60_000)
+    expect(panel.get_by_test_id("notice")).to_contain_text("Local Chain is slow to include your transaction.")
+    expect(panel.locator("#estimate")).to_have_count(0)
+    assert_accessible(page)
+
+
 def test_unseen_own_payment_can_be_paid_again_after_two_minutes(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
@@ -111,7 +127,7 @@ def test_unseen_own_payment_can_be_paid_again_after_two_minutes(
     picture(page, "sent, not seen yet")
     page.clock.fast_forward(100_000)
     page.reload()
-    expect(panel).to_contain_text("Sent. You can close this page.")
+    expect(panel).to_contain_text("is slow to include your transaction")
     expect(again).to_have_count(0)
     page.clock.fast_forward(40_000)
     expect(panel.get_by_test_id("notice")).to_contain_text("pay again only if it isn’t there")
@@ -123,7 +139,7 @@ def test_unseen_own_payment_can_be_paid_again_after_two_minutes(
         page.reload()
     change(Payment.objects, seen_at=timezone.now(), is_bound_unmined=True)
     refresh(page)
-    expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
+    expect(panel.get_by_role("heading", name="Taking longer than usual")).to_be_visible()
 
 
 def test_unbound_payment_is_on_its_way_only_where_it_was_sent(

@@ -90,11 +90,16 @@ export function completedScreen(
       (refund || back) &&
         actions(refund, back && returnButton(back, merchant.name, refund)),
       leavingNote(merchant.name, secondsLeft, stay),
-      details(paid.flatMap((payment) => transactionBoxes(payment, chains))),
+      details(paid.flatMap((payment) => transactionBoxes(payment, chains, paid.length > 1 ? partOf(payment, checkout) : ""))),
     ],
     // Announced once, not with every second of the countdown.
     [help, isTooMuch && excess, leaving].filter(Boolean).join(" "),
   );
+}
+
+/** The amount that one of several payments paid. */
+function partOf({ amount_received: amount }: Payment, checkout: Checkout): string {
+  return amount ? money(amount, checkout) : "";
 }
 
 /** What was paid, with the price that it comes from. */

@@ -118,11 +118,12 @@ function slowText(payment: Payment, chains: Chains): string {
   return isDue ? copy.slow.crossing(providerName(payment.provider), to) : copy.slow.confirming(to);
 }
 
-/** Links to the customer's transaction, the delivery, and the provider's status page. */
-export function transactionBoxes(payment: Payment, chains: Chains): Child[] {
+/** Links to the customer's transaction, the delivery, and the provider's status page. `amount` tells several payments apart. */
+export function transactionBoxes(payment: Payment, chains: Chains, amount = ""): Child[] {
   const { destination_transaction_hash: delivered, provider_url: providerUrl } = payment;
   const isTwo = isCrossing(payment) || Boolean(delivered && delivered !== payment.transaction_hash);
-  const label = isTwo ? copy.transactionOn(chains.name(payment.chain_id)) : copy.transaction;
+  const name = isTwo ? copy.transactionOn(chains.name(payment.chain_id)) : copy.transaction;
+  const label = [name, amount].filter(Boolean).join(" · ");
   const linkText = isTwo && webUrl(providerUrl ?? null) ? copy.followAt(providerName(payment.provider)) : null;
   const link = linkText && externalLink(providerUrl ?? null, linkText, "provider-link");
   const first = transactionBox(label, payment.transaction_hash, payment.explorer_url, link);

@@ -66,6 +66,17 @@ test("failure of an unknown kind has a default text and advice", () => {
   expect(panel.textContent).toContain(copy.advice.other);
 });
 
+test("several transactions of a complete payment have their amounts in their titles", () => {
+  const labels = (...payments: Payment[]): (string | null)[] => {
+    const panel = drawn(outcomes.completedScreen(checkout({ ...WHOLE, payments }), chains, STAYS, stay));
+    return [...panel.querySelectorAll(".transaction__label")].map(({ textContent }) => textContent);
+  };
+  const first = payment({ status: "completed", amount_received: usdc(3_000_000) });
+  const second = payment({ id: "pay_2", status: "completed", amount_received: usdc(7_500_000) });
+  expect(labels(first)).toEqual([copy.transaction]);
+  expect(labels(first, second)).toEqual([`${copy.transaction} · 3.00 USDC`, `${copy.transaction} · 7.50 USDC`]);
+});
+
 test("complete payment leads back to the shop and says when", () => {
   const back = checkout({ ...WHOLE, redirect_url: "https://shop.example/done" });
   const screen = outcomes.completedScreen(back, chains, { secondsLeft: 2, seconds: 3 }, stay);

@@ -1,5 +1,6 @@
 """Pages name the merchant's contact after a problem and show no private data of the merchant."""
 
+import re
 from datetime import timedelta
 from itertools import product
 from typing import Any
@@ -13,6 +14,7 @@ from payments.models import FailureCode, Payment, PaymentRequest
 from tests.conftest import Api
 from tests.integration.checkout.test_page import Checkout
 from tests.support.payments.rows import new_payment
+from tests.support.payments.world import ON_ITS_WAY
 
 MAIL, SITE = "help@bakery.example", "https://bakery.example/help"
 PAST = timezone.now() - timedelta(minutes=5)
@@ -92,6 +94,47 @@ def test_without_a_contact_the_shops_own_site_is_named(public: Api, checkout: Ch
     main, _ = main_and_foot(public, f"/pay/{order['shortcode']}")
     support = main.split('class="help support"')[1]
     assert '<a href="https://bakery.example" rel="noopener">bakery.example</a>' in support
+
+
+def test_several_transactions_have_their_amounts_in_their_titles(public: Api, checkout: Checkout) -> None:
+    order = checkout()
+    request = PaymentRequest.objects.get(pk=order["id"])
+    PaymentRequest.objects.filter(pk=order["id"]).update(**STATES["completed"])
+    labels: list[list[str]] = []
+    for digits, amount in (("12", 3_000_000), ("34", 7_500_000)):
+        new_payment(
+            request=request, chain=request.chain, transaction_hash="0x" + digits * 32, status="completed",
+            amount_received=amount, bound_by="reference", completed_at=PAST,
+        )  # fmt: skip
+        main, _ = main_and_foot(public, f"/pay/{order['shortcode']}")
+        text = re.sub("<[^>]*>", "", main)
+        labels.append(sorted(re.findall("Transaction · [0-9.]+ USDC", text)))
+    assert labels == [[], ["Transaction · 3.00 USDC", "Transaction · 7.50 USDC"]]
+
+
+def test_hash_in_a_failure_is_shortened(public: Api, checkout: Checkout) -> None:
+    order = checkout()
+    request = PaymentRequest.objects.get(pk=order["id"])
+    new_payment(
+        request=request, chain=request.chain, transaction_hash="0x" + "12" * 32, status="failed",
+        failed_at=PAST, failure_code="wrong_recipient", failure_message=f"LI.FI reports 0x{'ab' * 32}.",
+    )  # fmt: skip
+    main, _ = main_and_foot(public, f"/pay/{order['shortcode']}")
+    assert "LI.FI reports 0xabababab…abababab." in main
+
+
+def test_amount_of_a_sent_payment_is_no_longer_to_be_paid(public: Api, checkout: Checkout) -> None:
+    order = checkout()
+    request = PaymentRequest.objects.get(pk=order["id"])
+    assert "Amount to pay" in main_and_foot(public, f"/pay/{order['shortcode']}")[0]
+    new_payment(
+        request=request,
+        chain=request.chain,
+        transaction_hash="0x" + "12" * 32,
+        status="processing",
+        **ON_ITS_WAY,
+    )
+    assert "Amount to pay" not in main_and_foot(public, f"/pay/{order['shortcode']}")[0]
 
 
 def test_no_page_has_private_data_of_the_merchant(
