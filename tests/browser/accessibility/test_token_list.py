@@ -97,7 +97,7 @@ def test_list_without_routes_is_accessible(
     assert_accessible(page)
 
 
-# A balance, and its text in the list, which never shows more than there is.
+# A balance, and its text in the list in English, which never shows more than there is.
 LONG = {
     "0.123456789012345678": "0.123456",
     "1234.567891234567891234": "1,234.56",
@@ -114,9 +114,17 @@ NUMBERS = """(panel) => [...panel.querySelectorAll(".token__held > span, .token_
 })"""
 
 
-@pytest.mark.parametrize(("tag", "width"), [("en", 390), ("de", 320), ("ar", 320)])
+@pytest.mark.parametrize(
+    ("tag", "width", "dollars"),
+    [
+        ("en", 390, "$12,345,678.90"),
+        ("de", 320, "12.345.678,90\xa0$"),
+        ("ar", 320, "12,345,678.90\xa0US$"),
+    ],
+    ids=["en", "de", "ar"],
+)
 def test_long_balances_stay_on_one_line_of_a_phone(
-    page: Page, panel: Locator, create: Create, add_wallet: AddWallet, tag: str, width: int
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet, tag: str, width: int, dollars: str
 ) -> None:
     add_wallet()
     tokens = [held(f"TOKEN{index}", index, ELSEWHERE) for index in range(1, len(LONG) + 1)]
@@ -131,7 +139,8 @@ def test_long_balances_stay_on_one_line_of_a_phone(
     panel.locator("#other-token").click()
     expect(panel.locator(".token").filter(has_text="TOKEN")).to_have_count(len(LONG))
     lines = dict(panel.evaluate(NUMBERS))
-    numbers = [*(shown.replace(" ", "\u00a0") for shown in LONG.values()), "$12,345,678.90"]
+    separators = str.maketrans({" ": "\xa0", **({".": ",", ",": "."} if tag == "de" else {})})
+    numbers = [*(shown.translate(separators) for shown in LONG.values()), dollars]
     assert {number: lines.get(number) for number in numbers} == dict.fromkeys(numbers, 1)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     picture(page, f"tokens with long balances in {tag}")
