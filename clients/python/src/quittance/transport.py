@@ -157,7 +157,9 @@ class Transport:
     def _unreachable(self, call: Call, problem: requests.RequestException) -> APIConnectionError:
         reason = getattr(problem.args[0], "reason", None) if problem.args else None
         never_sent = isinstance(problem, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
-        message = f"{call.method} {self.base_url}{call.path} got no response: {self._in_words(problem, reason)}"
+        message = (
+            f"{call.method} {self.base_url}{call.path} got no response: {self._in_words(problem, reason)}"
+        )
         return APIConnectionError(message, never_sent=never_sent)
 
     def _in_words(self, problem: requests.RequestException, reason: object) -> str:
