@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from merchants.models import Merchant
 from merchants.services import issue_key
+from merchants.staff.roles import Role, assign_role
+from merchants.team.invitations import invite
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund
 from tests.browser.portal.conftest import fits
 from tests.browser.portal.test_payments import payment
@@ -26,7 +29,9 @@ LISTS = {
     "payments/transition": 3,
     "merchants/merchant": 1,
     "merchants/apikey": 1,
-    "auth/user": 1,
+    "merchants/staffmembership": 1,
+    "merchants/invitation": 1,
+    "auth/user": 2,
     "chains/chain": 1,
     "chains/token": 1,
 }
@@ -36,8 +41,11 @@ SHORTEST_ROW, TALLEST_ROW = 40, 72
 @pytest.fixture
 def recorded(payment: Payment) -> None:
     """Rows for the other lists: a key, and a transfer that the payment was credited with."""
-    issue_key(merchant=payment.request.merchant, permissions=["create_payments"], name="shop")
-    Refund.objects.create(merchant=payment.request.merchant, request=payment.request, amount=1_000_000)
+    merchant = payment.request.merchant
+    issue_key(merchant=merchant, permissions=["create_payments"], name="shop")
+    assign_role(User.objects.create_user("anna@harbour.example"), Role.OWNER, merchant)
+    invite("bob@harbour.example", Role.VIEWER, merchant, request=None)
+    Refund.objects.create(merchant=merchant, request=payment.request, amount=1_000_000)
     ConsumedTransfer.objects.create(
         chain=payment.chain, transaction_hash=HASH, slot="3", payment=payment, amount=10_500_000
     )
