@@ -2,12 +2,14 @@
 
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from chains.models import Switch
 from merchants.models import Merchant
+from payments.models import Payment
 from tests.browser.portal.conftest import fits
+from tests.browser.portal.test_payments import payment
 from tests.browser.portal.test_team import fresh, owner, sign_in
 from tests.browser.windows import ON_BOTH
 from tests.pictures import picture
@@ -15,7 +17,7 @@ from tests.support.portal.phone import Phone
 from webhooks.endpoints.secrets_at_rest import decrypt
 from webhooks.models import Endpoint
 
-__all__ = ["owner"]
+__all__ = ["owner", "payment"]
 
 
 def choose(page: Page, label: str) -> None:
@@ -26,7 +28,6 @@ def choose(page: Page, label: str) -> None:
 
 
 @ON_BOTH
-@pytest.mark.usefixtures("settings")
 def test_owner_changes_look_and_webhooks(
     live_server: LiveServer, page: Page, owner: Phone, settings: Any, troubles: list[str]
 ) -> None:
@@ -62,4 +63,17 @@ def test_owner_changes_look_and_webhooks(
     page.goto(f"{portal}merchants/auditentry/")
     assert fits(page)
     picture(page, "portal, security log after changes")
+    assert troubles == []
+
+
+@ON_BOTH
+def test_operator_sees_all_kill_switches(
+    payment: Payment, portal: str, page: Page, troubles: list[str]
+) -> None:
+    Switch.objects.create(name="swaps", actor="olga", reason="The provider returns wrong amounts since noon")
+    page.goto(f"{portal}chains/switch/")
+    expect(page.get_by_role("link", name="Switch on: Payments with other tokens (swaps)")).to_be_visible()
+    expect(page.get_by_role("link", name=f"Switch off: {payment.chain.name}")).to_be_visible()
+    assert fits(page)
+    picture(page, "portal, kill switches")
     assert troubles == []
