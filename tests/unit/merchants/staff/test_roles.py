@@ -67,6 +67,7 @@ PAGES: dict[str, set[str]] = {
     "payments_paymentrequest_cancel": FINANCIAL,
     "payments_paymentrequest_refund": FINANCIAL,
     "payments_paymentrequest_refund-excess": FINANCIAL,
+    "payments_refund_export": {*FINANCIAL, SUPPORT},
     "payments_refund_cancel": FINANCIAL,
     "payments_refund_address": FINANCIAL,
     "payments_paymentrequest_export": {*FINANCIAL, SUPPORT},
