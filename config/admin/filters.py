@@ -34,6 +34,10 @@ __all__ = ["Autocompleted", "Choices", "Days", "Dropdown", "Related"]
 class Days(_DateRange):
     """An inclusive range of days in the user's time zone. Either end may be empty; invalid dates are ignored."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.title = "date"  # Shown as "By date".
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002 - the interface
         name = self.parameter_name
         first, last = (_day(self.used_parameters.get(f"{name}_{end}")) for end in ("from", "to"))

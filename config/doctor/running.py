@@ -49,7 +49,8 @@ class Report:
                     yield from _wrapped(" " * 11 + "-> ", each.advice)
         yield ""
         bad, doubtful = self.count(Level.FAILED), self.count(Level.WARNING)
-        yield f"{bad} failed, {doubtful} warnings." if bad or doubtful else "Everything is in order."
+        warnings = f"{doubtful} warning" + "s" * (doubtful != 1)
+        yield f"{bad} failed, {warnings}." if bad or doubtful else "Everything is in order."
 
 
 def run(checks: Mapping[str, str]) -> Report:

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from config.admin.cells import in_zone
-from config.admin.portal import Checkboxes, LinesField, Radios, Select
+from config.admin.portal import Checkboxes, LinesField, Radios, Select, TextInput
 from config.api.serializers import has_unsafe_characters
 from merchants.contrast import check_accent
 from merchants.currencies import validate_reporting_currency
@@ -45,6 +45,7 @@ class MerchantForm(forms.ModelForm[Merchant]):
     reporting_currency = forms.CharField(
         max_length=3,
         required=False,
+        widget=TextInput,
         help_text="The currency in which completed payments are valued, such as USD or EUR. If empty, USD.",
     )
 

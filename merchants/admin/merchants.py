@@ -20,6 +20,7 @@ from merchants.admin.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateF
 from merchants.admin.recipient_pages import RecipientPages
 from merchants.models import ApiKey, Merchant, Permission
 from merchants.services import issue_key, revoke_key, rotate_key
+from merchants.settings import note_settings
 from merchants.staff import audit
 from merchants.staff.roles import merchant_of
 from merchants.staff.scope import MerchantScoped
@@ -114,6 +115,11 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
     def shown_name(self, merchant: Merchant) -> str | None:
         return merchant.display_name or None
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
+        """Keep `name` from owners: operators' commands find a merchant by it. Customers see the display name."""
+        is_own = obj is not None and merchant_of(request.user) is not None
+        return (*self.readonly_fields, "name") if is_own else self.readonly_fields
+
     def get_fieldsets(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
         """Hide the fields that a new merchant doesn't have yet."""
         if obj is not None:
@@ -126,8 +132,7 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
             if not change:
                 audit.note(request, audit.What.MERCHANT_CREATED, subject=obj, detail=str(obj.pk))
             elif form.changed_data:
-                detail = ", ".join(form.changed_data)
-                audit.note(request, audit.What.MERCHANT_CHANGED, subject=obj, detail=detail)
+                note_settings(obj, form.changed_data, request=request)
 
     def get_inlines(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
         """Show the keys of an existing merchant."""

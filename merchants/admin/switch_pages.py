@@ -1,18 +1,18 @@
 """The portal's pages of kill switches. Each change needs a fresh second-factor code."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import quote, unquote
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from chains.models import Chain, Switch, Token
-from chains.switches import Feature, UnknownSwitch, find_target
+from chains.switches import Feature, Target, UnknownSwitch, find_target
 from config.admin import portal
-from config.admin.cells import in_zone
 from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
 from merchants.sign_in import two_factor
 from merchants.switching import switch_off, switch_on
@@ -21,6 +21,14 @@ _ABOUT_OFF = (
     "New offers stop in all processes within a second: requests, routes, transactions to sign, "
     "prices or frames. Payments in progress are still verified and completed."
 )
+
+
+_FEATURES = {
+    Feature.SWAPS: "Payments with other tokens (swaps)",
+    Feature.REFUNDS: "Refunds",
+    Feature.PRICES: "Prices and exchange rates",
+    Feature.EMBEDDING: "Embedded checkouts",
+}
 
 
 class OffForm(FactorForm):
@@ -33,38 +41,42 @@ class OffForm(FactorForm):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         off = set(Switch.objects.values_list("name", flat=True))
-        chains = [(f"chain:{row.pk}", row.name) for row in Chain.objects.filter(is_active=True)]
-        active = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
-        tokens = [(f"token:{row.pk}", str(row)) for row in active]
-        groups = (
-            ("Features", [(each.value, each.value) for each in Feature]),
-            ("Chains", chains),
-            ("Tokens", tokens),
-        )
         choice = self.fields["name"]
         assert isinstance(choice, forms.ChoiceField)
         choice.choices = [
-            (label, [entry for entry in entries if entry[0] not in off]) for label, entries in groups
+            (title, [(target.name, target.label) for target in targets if target.name not in off])
+            for title, targets in _targets()
         ]
 
 
 @admin.register(Switch)
 class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
-    """The active switches. Adding a row switches something off; a row's page switches it on again."""
+    """All features, chains and tokens with their state. Only what is off has a row: adding one switches it off."""
 
-    list_display = ("what", "since", "actor", "reason")
-    ordering = ("name",)
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        portal.demand(self.has_view_permission(request))
+        off = {row.name: row for row in Switch.objects.all()}
+        groups = [
+            (title, [_line(target, off.pop(target.name, None)) for target in targets])
+            for title, targets in _targets()
+        ]
+        # What was switched off, and has left the catalogue or is inactive there.
+        groups.append(("Others", [_line(Target(name, self.what(row)), row) for name, row in off.items()]))
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.model._meta,
+            "title": "Kill switches",
+            "groups": [(title, lines) for title, lines in groups if lines],
+            "explanation": _ABOUT_OFF,
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/chains/switch/change_list.html", context)
 
-    @admin.display(description="Switched off", ordering="name")
     def what(self, row: Switch) -> str:
         try:
             return find_target(row.name).label
         except UnknownSwitch:
             return row.name
-
-    @admin.display(description=in_zone("Since"), ordering="off_at")
-    def since(self, row: Switch) -> str:
-        return portal.moment(row.off_at)
 
     def get_urls(self) -> list[URLPattern]:
         own = [
@@ -79,7 +91,7 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
         portal.demand(self.has_add_permission(request))
         if two_factor.authenticator_of(request.user) is None:
             return set_up_first(request, "switching")
-        form = OffForm(request.POST or None)
+        form = OffForm(request.POST or None, initial={"name": request.GET.get("name", "")})
         if request.method == "POST" and form.is_valid() and is_code_right(request, form):
             target, _ = switch_off(
                 form.cleaned_data["name"], reason=form.cleaned_data["reason"], request=request
@@ -120,6 +132,30 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
             "back_url": _list_url(),
         }
         return TemplateResponse(request, "admin/confirmation.html", context)
+
+
+def _targets() -> list[tuple[str, list[Target]]]:
+    """Return what can be switched off, in the order of the page."""
+    chains = Chain.objects.filter(is_active=True)
+    tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
+    return [
+        ("Features", [Target(feature.value, _FEATURES[feature]) for feature in Feature]),
+        ("Chains", [Target(f"chain:{row.pk}", row.name) for row in chains]),
+        ("Tokens", [Target(f"token:{row.pk}", str(row)) for row in tokens]),
+    ]
+
+
+def _line(target: Target, row: Switch | None) -> dict[str, Any]:
+    name = "chains_switch_change" if row else "chains_switch_add"
+    url = reverse(f"admin:{name}", args=(quote(row.name),) if row else ())
+    return {
+        "label": target.label,
+        "badge": portal.badge("off" if row else "on", {"on": "success", "off": "danger"}),
+        "row": row,
+        "since": portal.moment(row.off_at) if row else "",
+        "url": url if row else f"{url}?{urlencode({'name': target.name})}",
+        "button": "Switch on" if row else "Switch off",
+    }
 
 
 def _list_url() -> str:

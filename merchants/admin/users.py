@@ -220,4 +220,4 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
 
 def _described(user: User) -> str:
     membership = membership_of(user)
-    return str(membership) if membership else (role_of(user) or "no role")
+    return membership.position if membership else (role_of(user) or "no role")

@@ -31,10 +31,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AlterModelOptions(
-            name='auditentry',
-            options={'ordering': ('-id',), 'verbose_name': 'security log entry', 'verbose_name_plural': 'security log'},
-        ),
-        migrations.AlterModelOptions(
             name='staffmembership',
             options={'permissions': [('see_every_merchant', 'Can see what every merchant owns')], 'verbose_name': 'member'},
         ),

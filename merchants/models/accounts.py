@@ -152,7 +152,7 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name = "security log entry"
-        verbose_name_plural = "security log"
+        verbose_name_plural = "security log entries"
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=("merchant", "-id"), name="log_of_a_merchant")
         ]

@@ -42,6 +42,11 @@ class StaffMembership(models.Model):
         ]
 
     def __str__(self) -> str:
+        return self.user.get_username()
+
+    @property
+    def position(self) -> str:
+        """Return the role and, of a member, the merchant: `Owner of Harbour Coffee`."""
         return f"{self.get_role_display()} of {self.merchant}" if self.merchant else self.get_role_display()
 
 

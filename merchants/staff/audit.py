@@ -19,29 +19,37 @@ def note(
     what: str,
     *,
     actor: Account | None = None,
+    actor_name: str | None = None,
     subject: object = "",
     detail: str = "",
     merchant: Merchant | None = None,
 ) -> None:
     """Write one entry. The default actor is the request's user, or the command line without a request.
 
-    The owners of `merchant` see the entry; by default the merchant of the subject, else of the actor.
+    `actor_name` is that of an API key, for a call of the API. The owners of `merchant` see the entry; by default the
+    merchant of the subject, else of the actor.
     """
-    if actor is None and request is not None:
+    if actor is None and actor_name is None and request is not None:
         actor = request.user
     is_known = actor is not None and not actor.is_anonymous
     actors_merchant = _merchant_of(actor)
     AuditEntry.objects.create(
         what=what,
-        actor=(actor.get_username() if actor is not None and is_known else "")
-        if request is not None
-        else "command line",
+        actor=_name(request, actor, actor_name),
         subject=str(subject)[:200],
         detail=detail[:300],
         address=str(client_address(request) or "") if request is not None else "",
         merchant=merchant or _merchant_of(subject) or actors_merchant,
-        by_operator=request is None or (is_known and actors_merchant is None),
+        by_operator=actor_name is None and (request is None or (is_known and actors_merchant is None)),
     )
+
+
+def _name(request: HttpRequest | None, actor: Account | None, actor_name: str | None) -> str:
+    if actor_name is not None:
+        return actor_name
+    if request is None:
+        return "command line"
+    return actor.get_username() if actor is not None and not actor.is_anonymous else ""
 
 
 def _merchant_of(thing: object) -> Merchant | None:

@@ -80,6 +80,13 @@ RIGHTS = (
         Role.DEVELOPER,
     ),
     _right("Resend webhooks", "webhooks.resend_delivery", Role.SUPPORT, Role.OWNER, Role.DEVELOPER),
+    _right(
+        "Set up and test the webhook endpoint, rotate and reveal its secret",
+        "webhooks.configure_endpoint",
+        Role.OWNER,
+        Role.DEVELOPER,
+    ),
+    _right("Change the settings and the look of the checkout", "merchants.change_merchant", Role.OWNER),
     _right("Change the allowed recipients", "merchants.change_allowed_recipients", Role.OWNER),
     _right(
         "See and change the team",

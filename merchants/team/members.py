@@ -28,7 +28,7 @@ def change_role(member: StaffMembership, role: str, *, request: HttpRequest) -> 
     """Give a merchant's member another of its roles. Raises OnlyOwner, MemberGone and PermissionDenied."""
     with transaction.atomic():
         held = _held(member, request)
-        before = str(held)
+        before = held.position
         if held.role == role:
             return
         assign_role(held.user, role, held.merchant)
@@ -36,7 +36,7 @@ def change_role(member: StaffMembership, role: str, *, request: HttpRequest) -> 
             request,
             audit.What.ROLE_CHANGED,
             subject=held.user,
-            detail=f"{before} → {StaffMembership.objects.get(pk=held.pk)}",
+            detail=f"{before} → {StaffMembership.objects.get(pk=held.pk).position}",
         )
 
 
@@ -53,7 +53,9 @@ def remove_member(member: StaffMembership, *, request: HttpRequest) -> None:
         user.is_active = False
         user.save(update_fields=("is_active",))
         two_factor.remove(user)
-        audit.note(request, audit.What.MEMBER_REMOVED, subject=user, detail=str(held), merchant=held.merchant)
+        audit.note(
+            request, audit.What.MEMBER_REMOVED, subject=user, detail=held.position, merchant=held.merchant
+        )
 
 
 def _held(member: StaffMembership, request: HttpRequest) -> StaffMembership:

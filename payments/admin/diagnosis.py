@@ -6,7 +6,7 @@ from datetime import datetime
 
 from config.admin.cells import ago
 from payments.admin.records import in_token
-from payments.models import Payment, PaymentRequest, delivery_of, swap_of
+from payments.models import Payment, PaymentRequest, Refund, delivery_of, swap_of
 from payments.models.payment import ACCEPTABLE_FAILURES
 
 Status = PaymentRequest.Status
@@ -26,6 +26,20 @@ class Diagnosis:
 
     sentence: str
     tone: str
+
+
+_REFUNDS = {
+    "requires_address": ("Send the customer the link. It asks for a wallet and a signature.", "warning"),
+    "ready": ("Sign it with your wallet.", "warning"),
+    "processing": ("Its transaction is being verified.", "info"),
+    "completed": ("The customer has received it.", "success"),
+    "failed": ("Its transaction failed. Sign it again, or cancel it.", "danger"),
+    "cancelled": ("Cancelled. Its amount can be refunded again.", "info"),
+}
+
+
+def of_refund(status: Refund.Status) -> Diagnosis:
+    return Diagnosis(*_REFUNDS[status.value])
 
 
 def of_request(request: PaymentRequest, payments: Sequence[Payment], now: datetime) -> Diagnosis:

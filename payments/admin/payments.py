@@ -4,7 +4,6 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.html import format_html
 
 from config.admin import portal
 from config.admin.actions import WithActions
@@ -17,6 +16,7 @@ from payments.admin.export import Column, CsvExport, decimal
 from payments.admin.filters import PaymentAttention
 from payments.admin.records import (
     address_link,
+    amount_cell,
     delivery_url,
     in_token,
     payment_badges,
@@ -33,6 +33,15 @@ from payments.providers.registry import provider_name
 def _value(payment: Payment, name: str) -> object:
     """Return a part of the payment's value; empty without a value."""
     return (payment.value or {}).get(name, "")
+
+
+def _arrived(payment: Payment) -> str:
+    """Return the amount for the page's head, with all its digits."""
+    if payment.amount is None:
+        return "Nothing received"
+    if payment.amount_received is None:
+        return f"{in_token(payment.amount, payment.token or payment.request.token)} seen"
+    return in_token(payment.amount_received, payment.request.token)
 
 
 def _block(lookup: Lookup) -> str:
@@ -163,7 +172,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         return {
             **super().beside(request, payment),
             "title": f"Payment {payment}",
-            "amount": "Nothing received" if payment.amount is None else self.received(payment),
+            "amount": _arrived(payment),
             "badges": self.state(payment),
             "diagnosis": diagnosis.of_payment(payment, timezone.now()),
             "facts": present(self._facts(payment)),
@@ -259,10 +268,8 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     def received(self, payment: Payment) -> str:
         """Return the credited amount in the requested token; for a failed payment, the amount that arrived."""
         if payment.amount_received is None and payment.amount is not None:
-            arrived = f"{in_token(payment.amount, payment.token or payment.request.token)} seen"
-            return format_html('<span class="q-amount q-quiet">{}</span>', arrived)
-        amount = in_token(payment.amount_received, payment.request.token)
-        return format_html('<span class="q-amount">{}</span>', amount)
+            return amount_cell(payment.amount, payment.token or payment.request.token, " seen")
+        return amount_cell(payment.amount_received, payment.request.token)
 
     @admin.display(description="Request")
     def order(self, payment: Payment) -> str:

@@ -8,15 +8,15 @@ from datetime import date
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
-from chains.amounts import display_amount, format_amount
+from chains.amounts import format_amount
 from chains.currencies import DIGITS
 from merchants.models import Merchant
+from payments.admin.records import exact_amount, short_amount
 from payments.stats import queries
 from payments.stats.queries import CurrencyVolume, Period, TokenVolume, Totals
 
 MAX_VOLUME_PLOTS = 6
 SOARED = 10  # Growth by this factor or more is shown as a multiple, not as a percentage.
-_SHORT_FRACTION = 4
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
 
 
@@ -51,7 +51,7 @@ def cards(now: Totals, before: Totals, days: int, *, with_webhooks: bool) -> lis
             "title": "Paid",
             "icon": "task_alt",
             "value": percentage(*now.conversion),
-            "note": f"{now.paid:,} of {now.created:,}"
+            "note": f"{now.paid:,} of {now.conversion[1]:,}"
             + (f" · {now.still_open:,} still open" * bool(now.still_open)),
         },
         {
@@ -150,16 +150,6 @@ def duration(milliseconds: float | None) -> str:
     return f"{ms // large} {name}" + (f" {rest} {small_name}" if rest else "")
 
 
-def short_amount(raw: int, decimals: int) -> str:
-    """Return an amount with thousands separators and up to four decimal places, truncated."""
-    whole, _, fraction = format_amount(raw, decimals).partition(".")
-    digits = fraction[:_SHORT_FRACTION].rstrip("0")
-    shown = f"{int(whole):,}"
-    if raw and not digits and shown == "0":
-        return f"<0.{'1'.rjust(_SHORT_FRACTION, '0')}"
-    return f"{shown}.{digits.ljust(min(2, decimals), '0')}" if digits else shown
-
-
 def money(amount: Decimal, currency: str) -> str:
     """Return an amount of a currency with thousands separators and all its digits."""
     return f"{amount:,.{DIGITS.get(currency, 3)}f}"
@@ -194,7 +184,7 @@ def _volume_card(volume: TokenVolume) -> dict[str, Any]:
         "symbol": token.symbol,
         "chain": token.chain.name,
         "amount": short_amount(volume.amount, token.decimals),
-        "exact": f"{display_amount(volume.amount, token.decimals)} {token.symbol}",
+        "exact": f"{exact_amount(volume.amount, token.decimals)} {token.symbol}",
         "payments": f"{volume.payments:,} payment" + "s" * (volume.payments != 1),
     }
 
@@ -209,7 +199,7 @@ def _volume_plot(volume: TokenVolume) -> dict[str, Any]:
                 "colour": "main",
                 "values": [format_amount(amount, decimals) for amount in volume.daily],
                 "texts": [
-                    f"{display_amount(amount, decimals)} {volume.token.symbol}" for amount in volume.daily
+                    f"{exact_amount(amount, decimals)} {volume.token.symbol}" for amount in volume.daily
                 ],
             }
         ],

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.utils.html import format_html, format_html_join
 
-from chains.amounts import display_amount
+from chains.amounts import display_amount, format_amount
 from chains.models import Chain, Token
 from config.admin import portal
 from config.admin.cells import NOTHING, clipped, exact, outside
@@ -15,10 +15,41 @@ REQUEST_COLOURS = {"active": "info", "completed": "success", "expired": "warning
 PAYMENT_COLOURS = {"pending": "info", "processing": "info", "completed": "success", "failed": "danger"}
 
 
+_SHORT_FRACTION = 4
+
+
+def exact_amount(raw: int, decimals: int) -> str:
+    """Return an amount with thousands separators and all its digits: `1,234.50`."""
+    whole, point, fraction = display_amount(raw, decimals).partition(".")
+    return f"{int(whole):,}{point}{fraction}"
+
+
+def short_amount(raw: int, decimals: int) -> str:
+    """Return an amount with thousands separators and up to four decimal places, truncated."""
+    whole, _, fraction = format_amount(raw, decimals).partition(".")
+    digits = fraction[:_SHORT_FRACTION].rstrip("0")
+    shown = f"{int(whole):,}"
+    if raw and not digits and shown == "0":
+        return f"<0.{'1'.rjust(_SHORT_FRACTION, '0')}"
+    return f"{shown}.{digits.ljust(min(2, decimals), '0')}" if digits else shown
+
+
 def in_token(raw: int | None, token: Token | None) -> str:
-    """Return an amount with its symbol: `10.50 USDC`."""
-    return (
-        NOTHING if raw is None or token is None else f"{display_amount(raw, token.decimals)} {token.symbol}"
+    """Return an amount with its symbol: `1,234.50 USDC`."""
+    return NOTHING if raw is None or token is None else f"{exact_amount(raw, token.decimals)} {token.symbol}"
+
+
+def amount_cell(raw: int | None, token: Token | None, note: str = "") -> str:
+    """Return an amount for a list: beyond four decimal places it is cut, with all digits as its title."""
+    exact_text = in_token(raw, token)
+    if raw is None or token is None:
+        return format_html('<span class="q-amount">{}</span>', exact_text)
+    short = short_amount(raw, token.decimals)
+    is_cut = raw % 10 ** max(token.decimals - _SHORT_FRACTION, 0) != 0 and not short.startswith("<")
+    shown = f"{short}…" if is_cut else short if short.startswith("<") else exact_amount(raw, token.decimals)
+    look = "q-amount q-quiet" if note else "q-amount"
+    return format_html(
+        '<span class="{}" title="{}">{} {}{}</span>', look, exact_text, shown, token.symbol, note
     )
 
 

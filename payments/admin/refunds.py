@@ -4,25 +4,77 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 
 from chains.families import AddressError
 from config.admin import portal
 from config.admin.actions import ConfirmForm, WithActions
-from config.admin.cells import NOTHING, clipped, in_zone, outside, two_lines, when
+from config.admin.cells import (
+    NOTHING,
+    ago,
+    clipped,
+    copyable,
+    exact,
+    in_zone,
+    outside,
+    present,
+    two_lines,
+    when,
+)
 from config.admin.filters import Autocompleted, Choices, Days
 from config.api.errors import ApiError, ErrorCode
 from merchants.staff.records import Records
+from payments.admin import diagnosis
 from payments.admin.actions import CancelRefund, RefundAction
+from payments.admin.export import Column, CsvExport, decimal
 from payments.admin.filters import REFUND_LABELS, RefundStatus
-from payments.admin.records import address_link, in_token, payment_badges, transaction_cell
+from payments.admin.records import (
+    address_link,
+    amount_cell,
+    in_token,
+    payment_badges,
+    together,
+    transaction_cell,
+)
 from payments.admin.search import matching_refunds
+from payments.admin.timeline import named, timeline_of_refund
 from payments.api.refund_serializers import refund_recipient
 from payments.models import Payment, Refund
 from payments.models.refund import Standing, standing_of
 from payments.refunds.reading import now, with_request
 from payments.refunds.services import change_address, is_address_changeable
 
+
+def _decided_by(refund: Refund, name: str) -> object:
+    """Return an attribute of the payment that decides the status; empty without one."""
+    payment = _standing(refund).payment
+    return getattr(payment, name) if payment is not None else ""
+
+
+COLUMNS = (
+    Column("id", lambda refund: refund.pk),
+    Column("payment_request", lambda refund: refund.request_id),
+    Column("shortcode", lambda refund: refund.request.shortcode),
+    Column("external_id", lambda refund: refund.request.external_id),
+    Column("payment_id", lambda refund: refund.payment_id),
+    Column("merchant_id", lambda refund: refund.merchant_id),
+    Column("merchant", lambda refund: refund.request.merchant.name),
+    Column("status", lambda refund: _standing(refund).status.value),
+    Column("amount", lambda refund: decimal(refund.amount, refund.request.token)),
+    Column("token", lambda refund: refund.request.token.symbol),
+    Column("chain_id", lambda refund: refund.request.chain_id),
+    Column("chain", lambda refund: refund.request.chain.name),
+    Column("recipient_address", lambda refund: refund.recipient_address),
+    Column("address_source", lambda refund: refund.address_source),
+    Column("reason", lambda refund: refund.reason),
+    Column("transaction_hash", lambda refund: _decided_by(refund, "transaction_hash")),
+    Column("failure_code", lambda refund: _decided_by(refund, "failure_code")),
+    Column("is_simulated", lambda refund: refund.is_simulated),
+    Column("created_by", lambda refund: refund.created_by),
+    Column("created_at", lambda refund: refund.created_at),
+    Column("completed_at", lambda refund: _decided_by(refund, "completed_at")),
+    Column("cancelled_at", lambda refund: refund.cancelled_at),
+)
 _COLOURS = {
     "requires_address": "warning",
     "ready": "warning",
@@ -84,11 +136,15 @@ class ChangeAddress(RefundAction):
 
 
 @admin.register(Refund)
-class RefundAdmin(WithActions, Records):
+class RefundAdmin(WithActions, CsvExport, Records):
     """Refunds with their status, which follows from their payments."""
 
+    change_form_template = "admin/payments/refund/change_form.html"
     confirmed_actions = (ChangeAddress(), CancelRefund())
-    list_display = ("code_and_state", "goes_back", "wallet", "order", "transaction", "created")
+    export_name = "refunds"
+    export_columns = COLUMNS
+    export_related = ("carrier", "request__token__chain", "request__chain", "request__merchant")
+    list_display = ("short_id", "state", "goes_back", "wallet", "order", "transaction", "created")
     list_filter = (
         RefundStatus,
         ("address_source", Choices),
@@ -97,10 +153,7 @@ class RefundAdmin(WithActions, Records):
     )
     ordering = ("-created_at", "-id")
     search_help_text = "Refund id, wallet, transaction hash, or the request's shortcode, order number or id"
-    fields = readonly_fields = (
-        "code_and_state", "goes_back", "to", "named_by", "reason", "order", "sign", "claim", "transactions", "created",
-        "made_by",
-    )  # fmt: skip
+    fields = readonly_fields = ("transactions",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
         """Load the relations of the columns with a constant number of queries."""
@@ -108,23 +161,55 @@ class RefundAdmin(WithActions, Records):
         refunds = with_request(super().get_queryset(request))
         return refunds.prefetch_related(Prefetch("carrier__payments", queryset=payments))
 
+    def beside(self, request: HttpRequest, refund: Refund | None) -> dict[str, Any]:
+        if refund is None:
+            return super().beside(request, refund)
+        with_webhooks = request.user.has_perm("webhooks.view_delivery")
+        return {
+            **super().beside(request, refund),
+            "title": f"Refund {refund}",
+            "amount": in_token(refund.amount, refund.request.token),
+            "badges": _badges(refund),
+            "diagnosis": diagnosis.of_refund(_standing(refund).status),
+            "facts": present(self._facts(refund)),
+            "story": timeline_of_refund(refund, with_webhooks=with_webhooks),
+        }
+
+    def _facts(self, refund: Refund) -> list[tuple[str, object]]:
+        order, address = refund.request, refund.recipient_address
+        status = _standing(refund).status
+        sign, claim = refund.refund_url or "", refund.claim_url
+        can_sign = status in (Refund.Status.READY, Refund.Status.FAILED) and sign
+        awaits_address = status == Refund.Status.REQUIRES_ADDRESS
+        return [
+            ("Sign it", copyable(sign, portal.link(sign, sign)) if can_sign else ""),
+            ("Link for the customer", copyable(claim, portal.link(claim, claim)) if awaits_address else ""),
+            ("Refund ID", copyable(refund.pk)),
+            ("To", copyable(address, address_link(order.chain, address)) if address else ""),
+            ("Address set by", refund.get_address_source_display()),
+            ("Chain", str(order.chain)),
+            ("Of the request", portal.link(portal.change_url(order), str(order))),
+            ("Order number", copyable(order.external_id) if order.external_id else ""),
+            ("Merchant", portal.link(portal.change_url(order.merchant), str(order.merchant))),
+            ("Reason", refund.reason or ""),
+            ("Created", f"{exact(refund.created_at)}, {ago(refund.created_at)}"),
+            ("Created by", named(refund.created_by) if refund.created_by else ""),
+        ]
+
     def found(self, rows: QuerySet[Refund], text: str) -> QuerySet[Refund]:
         return matching_refunds(rows, text)
 
     @admin.display(description="Refund")
-    def code_and_state(self, refund: Refund) -> str:
-        status = _standing(refund).status.value
-        words = REFUND_LABELS[status]
-        label = portal.badge(words, {words: _COLOURS.get(status, "")})
-        return two_lines(clipped(refund.pk, first=9, last=4), label)
+    def short_id(self, refund: Refund) -> str:
+        return clipped(refund.pk, first=7, last=4)
+
+    @admin.display(description="Status")
+    def state(self, refund: Refund) -> str:
+        return _badges(refund)
 
     @admin.display(description="Amount")
     def goes_back(self, refund: Refund) -> str:
-        return two_lines(in_token(refund.amount, refund.request.token), refund.request.chain)
-
-    @admin.display(description="To")
-    def to(self, refund: Refund) -> str:
-        return address_link(refund.request.chain, refund.recipient_address)
+        return two_lines(amount_cell(refund.amount, refund.request.token), refund.request.chain)
 
     @admin.display(description="To")
     def wallet(self, refund: Refund) -> str:
@@ -132,30 +217,10 @@ class RefundAdmin(WithActions, Records):
         url = outside(refund.request.chain.explorer_url, f"address/{address}")
         return clipped(address, url) if address else NOTHING
 
-    @admin.display(description="Address set by")
-    def named_by(self, refund: Refund) -> str:
-        return refund.get_address_source_display() or NOTHING
-
     @admin.display(description="Of the request")
     def order(self, refund: Refund) -> str:
         request = refund.request
         return two_lines(portal.link(portal.change_url(request), str(request)), request.merchant)
-
-    @admin.display(description="Next step")
-    def sign(self, refund: Refund) -> str:
-        """Return the link to the signing page, or the reason to wait."""
-        match _standing(refund).status:
-            case Refund.Status.REQUIRES_ADDRESS:
-                return "The customer enters a wallet on the page below."
-            case Refund.Status.READY | Refund.Status.FAILED:
-                return portal.link(refund.refund_url or "", "Sign it with your wallet")
-            case Refund.Status.PROCESSING:
-                return "Its transaction is being verified."
-        return NOTHING
-
-    @admin.display(description="For the customer")
-    def claim(self, refund: Refund) -> str:
-        return _page(refund.claim_url)
 
     @admin.display(description="Transaction")
     def transaction(self, refund: Refund) -> str:
@@ -172,19 +237,18 @@ class RefundAdmin(WithActions, Records):
         ]
         return format_html_join("", "<div>{} {}</div>", lines) or NOTHING
 
-    @admin.display(description="Created by")
-    def made_by(self, refund: Refund) -> str:
-        """Return the creator: the prefix of the API key, or the user."""
-        return refund.created_by or NOTHING
-
     @admin.display(description=in_zone("Created"), ordering="created_at")
     def created(self, refund: Refund) -> str:
         return when(refund.created_at)
 
 
+def _badges(refund: Refund) -> str:
+    words = REFUND_LABELS[_standing(refund).status.value]
+    labels = [portal.badge(words, {words: _COLOURS.get(_standing(refund).status.value, "")})]
+    if refund.is_simulated:
+        labels.append(portal.badge("test", {"test": "warning"}))
+    return together(labels)
+
+
 def _standing(refund: Refund) -> Standing:
     return standing_of(refund, list(refund.carrier.payments.all()) if refund.carrier else [])
-
-
-def _page(url: str | None) -> str:
-    return format_html('<a href="{0}" target="_blank" rel="noopener">{0}</a>', url) if url else NOTHING

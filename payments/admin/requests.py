@@ -22,6 +22,7 @@ from payments.admin.filters import OfChain, RequestAttention
 from payments.admin.records import (
     REQUEST_COLOURS,
     address_link,
+    amount_cell,
     in_token,
     payment_badges,
     price_facts,
@@ -31,9 +32,9 @@ from payments.admin.records import (
 from payments.admin.search import matching_requests
 from payments.admin.timeline import timeline_of_request
 from payments.api.links import payment_url
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, Refund
 from payments.prices.late_payments import rate_now
-from payments.refunds.reading import refunds_by_request
+from payments.refunds.reading import refunds_by_request, refunds_of
 
 COLUMNS = (
     Column("id", lambda order: order.pk),
@@ -187,6 +188,7 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
             )
             if order.refund_totals.open:
                 facts.insert(3, ("Open refunds", in_token(order.refund_totals.open, order.token)))
+        facts = [*_open_refund_links(order), *facts]
         if order.price and order.rate and order.can_be_accepted:
             current = rate_now(order)
             text = f"{current} {order.rate['currency']} for 1 {order.rate['token']}" if current else "unknown"
@@ -206,8 +208,8 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
         """Return the requested amount and, if it differs, the paid amount."""
         partly = order.amount_paid not in (0, order.amount)
         return two_lines(
-            format_html('<span class="q-amount">{}</span>', in_token(order.amount, order.token)),
-            f"{in_token(order.amount_paid, order.token)} paid" if partly else "",
+            amount_cell(order.amount, order.token),
+            format_html("{} paid", amount_cell(order.amount_paid, order.token)) if partly else "",
         )
 
     @admin.display(description="Merchant")
@@ -241,6 +243,20 @@ def _badges(order: PaymentRequest) -> str:
     if order.is_simulated:
         labels.append(portal.badge("test", {"test": "warning"}))
     return together(labels)
+
+
+def _open_refund_links(order: PaymentRequest) -> list[tuple[str, object]]:
+    """Return the next step of each open refund: the customer's link, or the page that signs it."""
+    facts: list[tuple[str, object]] = []
+    for each in refunds_of(order) if order.has_refunds else []:
+        amount = in_token(each.refund.amount, order.token)
+        if each.standing.status == Refund.Status.REQUIRES_ADDRESS:
+            url = each.refund.claim_url
+            facts.append((f"Customer’s link to the refund of {amount}", copyable(url, portal.link(url, url))))
+        elif each.standing.status in (Refund.Status.READY, Refund.Status.FAILED):
+            link = portal.link(portal.change_url(each.refund), "Sign it with your wallet")
+            facts.append((f"Refund of {amount}", link))
+    return facts
 
 
 def _line(payment: Payment) -> dict[str, object]:

@@ -20,6 +20,7 @@ from payments.models import (
     PayerProof,
     Payment,
     PaymentRequest,
+    Refund,
     TransferProof,
     Transition,
     delivery_of,
@@ -61,6 +62,31 @@ def timeline_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list
     """Return the timeline of a payment and of its request as a whole, oldest first."""
     entries = timeline_of_request(payment.request, [payment], with_webhooks=with_webhooks)
     return [entry for entry in entries if entry.payment_id in ("", payment.pk)]
+
+
+def timeline_of_refund(refund: Refund, *, with_webhooks: bool = True) -> list[Entry]:
+    """Return the timeline of a refund and its transactions, oldest first."""
+    created_by = named(refund.created_by) if refund.created_by else ""
+    entries = [Entry(refund.created_at, "undo", "Refund created", "", refund.reason or "", created_by)]
+    if refund.built_at:
+        detail = "A transaction was built for the merchant’s wallet."
+        entries.append(Entry(refund.built_at, "draw", "Last sent to a wallet to be signed", "", detail))
+    if refund.carrier is not None:
+        payments = list(
+            refund.carrier.payments.select_related("chain", "request__token", "lookup", "swap__delivery")
+        )
+        carried = timeline_of_request(refund.carrier, payments, with_webhooks=with_webhooks)
+        # The carrier's own changes are the refund's plumbing.
+        entries += [entry for entry in carried if entry.payment_id]
+    kind = ContentType.objects.get_for_model(Refund)
+    for row in LogEntry.objects.filter(content_type=kind, object_id=refund.pk).select_related("user")[
+        :MAX_SHOWN
+    ]:
+        actor = named(f"admin {row.user.get_username()}")
+        entries.append(Entry(row.action_time, "front_hand", row.get_change_message(), "", "", actor))
+    if refund.cancelled_at and not any(entry.title == "Cancelled." for entry in entries):
+        entries.append(Entry(refund.cancelled_at, "block", "Refund cancelled", "danger"))
+    return sorted(entries, key=lambda entry: entry.at)[:MAX_SHOWN]
 
 
 def _changes(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:

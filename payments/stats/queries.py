@@ -56,8 +56,8 @@ class Totals:
 
     @property
     def conversion(self) -> tuple[int, int]:
-        """The numbers of paid and of created requests."""
-        return self.paid, self.created
+        """The numbers of paid requests and of those that aren't open any more."""
+        return self.paid, self.created - self.still_open
 
     @property
     def success(self) -> tuple[int, int]:

@@ -85,7 +85,9 @@ class ConfigurationView(_WebhookView):
     def put(self, request: Request) -> Response:
         body = EndpointChangeSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        endpoint = configure(merchant_of(request), body.change())
+        endpoint = configure(
+            merchant_of(request), body.change(), request=request._request, actor=actor_of(request)
+        )
         return Response(WebhookConfiguration.of(endpoint, timezone.now()))
 
 

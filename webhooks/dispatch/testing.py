@@ -62,8 +62,8 @@ def send_test_event(merchant: Merchant, type_: EventType) -> SentTestEvent:
     return SentTestEvent(endpoint, event_id, type_, body, started, timezone.now(), answer)
 
 
-def record_test_event(sent: SentTestEvent) -> None:
-    """Store the delivery and its attempt, so that the merchant sees them in the list of deliveries."""
+def record_test_event(sent: SentTestEvent) -> Delivery:
+    """Store and return the delivery with its attempt, so that the merchant sees it in the list of deliveries."""
     answer = sent.answer
     with transaction.atomic():
         delivery = Delivery.objects.create(
@@ -87,6 +87,7 @@ def record_test_event(sent: SentTestEvent) -> None:
             error=answer.error,
             response_excerpt=answer.excerpt,
         )
+    return delivery
 
 
 def example_object(type_: EventType) -> dict[str, Any]:

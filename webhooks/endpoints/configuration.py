@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 from enum import Enum
 
 from django.db import transaction
+from django.http import HttpRequest
 from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
 from merchants.models import Merchant
-from webhooks.endpoints.secrets_at_rest import encrypt, new_secret
+from merchants.staff import audit
+from webhooks.endpoints.secrets_at_rest import decrypt, encrypt, new_secret
 from webhooks.models import Endpoint
 
 ROTATION_OVERLAP = timedelta(hours=24)
@@ -40,11 +42,14 @@ class Change:
     rotate_secret: bool = False
 
 
-def configure(merchant: Merchant, change: Change) -> Endpoint | None:
+def configure(
+    merchant: Merchant, change: Change, *, request: HttpRequest | None = None, actor: str | None = None
+) -> Endpoint | None:
     """Apply `change` and return the endpoint; None if there is none and the change has neither URL nor types.
 
-    The secret is created with the endpoint. After a rotation the previous secret also signs for 24 hours. Raises
-    ApiError if the URL is omitted while one is set.
+    The secret is created with the endpoint. After a rotation the previous secret also signs for 24 hours. The change is
+    in the security log, with `request` and `actor` as `audit.note` takes them. Raises ApiError if the URL is omitted
+    while one is set.
     """
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update().filter(merchant=merchant).first()
@@ -54,6 +59,7 @@ def configure(merchant: Merchant, change: Change) -> Endpoint | None:
                 return None
             ensure_secret(merchant)
             endpoint = Endpoint.objects.select_for_update().get(merchant=merchant)
+        before = _described(endpoint)
         if isinstance(change.url, Unchanged):
             if endpoint.url is not None:
                 message = "url is required while an endpoint is set; send it again, or null to remove it."
@@ -69,9 +75,50 @@ def configure(merchant: Merchant, change: Change) -> Endpoint | None:
             endpoint.enabled_events = None if change.enabled_events is None else list(change.enabled_events)
         if change.rotate_secret and not is_new:
             _rotate(endpoint)
+            audit.note(request, audit.What.SECRET_ROTATED, actor_name=actor, subject=merchant)
         endpoint.updated_at = timezone.now()
         endpoint.save()
+        after = _described(endpoint)
+        changes = [f"{name}: {value}" for name, value in after.items() if is_new or value != before[name]]
+        if changes:
+            audit.note(
+                request,
+                audit.What.WEBHOOK_CHANGED,
+                actor_name=actor,
+                subject=merchant,
+                detail="; ".join(changes),
+            )
     return endpoint
+
+
+def rotate_secret(merchant: Merchant, *, request: HttpRequest) -> str:
+    """Rotate the secret of an existing endpoint and return the new one. The previous one also signs for 24 hours."""
+    with transaction.atomic():
+        endpoint = Endpoint.objects.select_for_update().get(merchant=merchant)
+        _rotate(endpoint)
+        endpoint.updated_at = timezone.now()
+        endpoint.save()
+        audit.note(request, audit.What.SECRET_ROTATED, subject=merchant)
+    return decrypt(endpoint.secret_encrypted)
+
+
+def reveal_secret(merchant: Merchant, *, request: HttpRequest) -> str:
+    """Return the secret of an existing endpoint, and log that it was shown."""
+    secret = decrypt(Endpoint.objects.get(merchant=merchant).secret_encrypted)
+    audit.note(request, audit.What.SECRET_REVEALED, subject=merchant)
+    return secret
+
+
+def _described(endpoint: Endpoint) -> dict[str, str]:
+    """Return the settings for the security log. A URL's query may contain a secret, so it is left out."""
+    url = endpoint.url.partition("?")[0] if endpoint.url else "none"
+    if endpoint.url and "?" in endpoint.url:
+        url += "?…"
+    return {
+        "url": url,
+        "enabled": "yes" if endpoint.is_enabled else "no",
+        "events": ", ".join(endpoint.event_types),
+    }
 
 
 def _names_types(change: Change) -> bool:

@@ -13,7 +13,7 @@ from merchants.currencies import validate_reporting_currency
 from merchants.models import Merchant
 from merchants.recipients import allow_recipients, disallow_recipients, parse_recipient
 from merchants.services import MerchantNotFound, find_merchant
-from merchants.staff import audit
+from merchants.settings import note_settings
 from merchants.web_addresses import parse_origin
 
 _THEME = {
@@ -89,24 +89,21 @@ class Command(BaseCommand):
 
 
 def _set_columns(merchant: Merchant, options: dict[str, Any]) -> None:
-    changes = {}
-    if options["references"]:
-        merchant.references = options["references"] == "on"
-        changes["references"] = options["references"]
-    if options["order_number"]:
-        merchant.show_order_number = options["order_number"] == "on"
-        changes["show_order_number"] = options["order_number"]
+    changed = []
+    for option, name in (("references", "references"), ("order_number", "show_order_number")):
+        if options[option]:
+            setattr(merchant, name, options[option] == "on")
+            changed.append(name)
     if options["reporting_currency"] is not None:
         merchant.reporting_currency = _currency(options["reporting_currency"])
-        changes["reporting_currency"] = merchant.reporting_currency
-    changes |= _set_theme(merchant, options)
+        changed.append("reporting_currency")
+    changed += _set_theme(merchant, options)
     if options["embed_origin"]:
         merchant.embed_origins = [_origin(url) for url in options["embed_origin"]]
-        changes["embed_origins"] = " ".join(merchant.embed_origins)
-    if changes:
-        merchant.save(update_fields=list(changes))
-        detail = "; ".join(f"{name}: {value}" for name, value in changes.items())
-        audit.note(None, audit.What.MERCHANT_CHANGED, subject=merchant, detail=detail)
+        changed.append("embed_origins")
+    if changed:
+        merchant.save(update_fields=changed)
+        note_settings(merchant, changed, request=None)
 
 
 def _currency(code: str) -> str:
@@ -117,11 +114,11 @@ def _currency(code: str) -> str:
     return code
 
 
-def _set_theme(merchant: Merchant, options: dict[str, Any]) -> dict[str, str]:
-    """Set a merchant's customer-facing settings, validated by the admin form."""
+def _set_theme(merchant: Merchant, options: dict[str, Any]) -> list[str]:
+    """Set a merchant's customer-facing settings, validated by the admin form; return their names."""
     given = {name: options[name] for name in _THEME if options[name] is not None}
     if not given:
-        return {}
+        return []
     form_class = modelform_factory(
         Merchant,
         form=MerchantForm,
@@ -138,7 +135,7 @@ def _set_theme(merchant: Merchant, options: dict[str, Any]) -> dict[str, str]:
         raise CommandError(
             "; ".join(f"{name}: {' '.join(map(str, wrong))}" for name, wrong in form.errors.items())
         )
-    return {name: getattr(merchant, name) for name in given}
+    return list(given)
 
 
 def _recipient(text: str) -> tuple[str, str]:

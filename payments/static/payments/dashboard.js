@@ -44,6 +44,7 @@
         y: {
           stacked,
           beginAtZero: true,
+          suggestedMax: plot.unit === "ms" ? 1000 : undefined, // shorter ticks would all read "0 s"
           display: !small,
           border: { display: false },
           grid: { color: colour("line") },

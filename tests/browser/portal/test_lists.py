@@ -3,14 +3,20 @@
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from chains.models import Token
 from merchants.models import Merchant
 from merchants.services import issue_key
+from merchants.staff.roles import Role, assign_role
+from merchants.team.invitations import invite
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund
 from tests.browser.portal.conftest import fits
 from tests.browser.portal.test_payments import payment
-from tests.browser.windows import ON_PHONE
+from tests.browser.windows import ON_BOTH, ON_PHONE
+from tests.pictures import picture
 from tests.support.portal.payment_rows import HASH, RECIPIENT
 
 __all__ = ["payment"]
@@ -26,7 +32,9 @@ LISTS = {
     "payments/transition": 3,
     "merchants/merchant": 1,
     "merchants/apikey": 1,
-    "auth/user": 1,
+    "merchants/staffmembership": 1,
+    "merchants/invitation": 1,
+    "auth/user": 2,
     "chains/chain": 1,
     "chains/token": 1,
 }
@@ -36,8 +44,11 @@ SHORTEST_ROW, TALLEST_ROW = 40, 72
 @pytest.fixture
 def recorded(payment: Payment) -> None:
     """Rows for the other lists: a key, and a transfer that the payment was credited with."""
-    issue_key(merchant=payment.request.merchant, permissions=["create_payments"], name="shop")
-    Refund.objects.create(merchant=payment.request.merchant, request=payment.request, amount=1_000_000)
+    merchant = payment.request.merchant
+    issue_key(merchant=merchant, permissions=["create_payments"], name="shop")
+    assign_role(User.objects.create_user("anna@harbour.example"), Role.OWNER, merchant)
+    invite("bob@harbour.example", Role.VIEWER, merchant, request=None)
+    Refund.objects.create(merchant=merchant, request=payment.request, amount=1_000_000)
     ConsumedTransfer.objects.create(
         chain=payment.chain, transaction_hash=HASH, slot="3", payment=payment, amount=10_500_000
     )
@@ -118,4 +129,34 @@ def test_ids_hashes_and_addresses_have_copy_buttons(
     page.screenshot(path=tmp_path / "payment.png", full_page=True)
     assert fits(page)
     assert page.get_by_text("Lease until").count() == 0
+    assert not troubles
+
+
+@ON_BOTH
+def test_long_amounts_fit_the_lists(recorded: None, portal: str, page: Page, troubles: list[str]) -> None:
+    """Amounts of 18 decimal places, in a simulated payment and its refund."""
+    Token.objects.update(symbol="WETH", decimals=18)
+    raw = 1_234_123_456_789_012_345_678
+    PaymentRequest.objects.update(amount=raw, amount_paid=raw - 1, is_simulated=True)
+    Payment.objects.update(
+        amount=raw, amount_received=raw, status="completed", failure_code="", failed_at=None,
+        completed_at=timezone.now(), is_simulated=True,
+    )  # fmt: skip
+    Refund.objects.update(amount=raw)
+    for model in ("payments/paymentrequest", "payments/payment", "payments/refund"):
+        page.goto(f"{portal}{model}/")
+        expect(page.get_by_text("1,234.1234… WETH").first).to_be_visible()
+        expect(page.locator("#result_list").get_by_text("test", exact=True).first).to_be_visible()
+        assert fits(page), model
+        table = page.locator("#result_list")
+        assert table.evaluate("table => table.scrollWidth <= table.parentElement.clientWidth"), model
+        if model == "payments/refund":
+            cell = table.locator("td.field-state").first
+            assert cell.evaluate("cell => cell.scrollWidth <= cell.clientWidth"), "a badge is cut"
+        picture(page, f"portal, long amounts in {model.split('/')[1]}")
+    page.locator("#result_list tbody th a").first.click()
+    page.wait_for_url("**/change/**")
+    expect(page.get_by_role("heading", name="Timeline")).to_be_visible()
+    assert fits(page)
+    picture(page, "portal, a refund")
     assert not troubles

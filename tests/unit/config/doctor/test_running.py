@@ -49,6 +49,7 @@ def test_the_text_says_what_is_wrong_and_what_to_do() -> None:
     assert "FAILED  three: is down" in text
     assert "-> Do that." in text
     assert "1 failed, 0 warnings." in text
+    assert "0 failed, 1 warning." in "\n".join(run({"a": f"{HERE}.doubtful"}).lines())
     assert "Everything is in order." in "\n".join(run({"b": f"{HERE}.sound"}).lines())
 
 

@@ -7,6 +7,7 @@ from django.test import Client
 
 from merchants.contrast import contrast_ratio
 from merchants.models import ApiKey, AuditEntry, Merchant
+from tests.support.portal.staff import Staff
 
 ADD = "/admin/merchants/merchant/add/"
 
@@ -109,3 +110,28 @@ def test_contrast_is_that_of_the_guidelines() -> None:
 def test_any_search_text_returns_a_page(admin_client: Client, merchant: Merchant, search: Any) -> None:
     for model in ("merchant", "apikey"):
         assert admin_client.get(f"/admin/merchants/{model}/", {"q": search}).status_code == 200
+
+
+def test_owner_changes_the_settings_but_not_the_name(merchant: Merchant) -> None:
+    olga = Staff("olga", "merchant", merchant)
+    page = f"/admin/merchants/merchant/{merchant.pk}/change/"
+    assert olga.client.get(page).status_code == 200
+    changed = form(name="Mallory's", display_name="Alice & Sons", reporting_currency="EUR")
+    assert olga.client.post(page, changed).status_code == 302
+    merchant.refresh_from_db()
+    assert (merchant.name, merchant.display_name) == ("Alice's Bakery", "Alice & Sons")
+    assert (merchant.logo_url, merchant.support_email) == (changed["logo_url"], changed["support_email"])
+    assert merchant.embed_origins == ["https://shop.bakery.example", "https://bakery.example"]
+    entry = AuditEntry.objects.get(what="merchant_changed")
+    assert (entry.actor, entry.merchant) == ("olga", merchant)
+    assert "embed_origins" in entry.detail, "the log has room for the names of all changed settings"
+    olga.client.post(page, {**changed, "display_name": "Alice"})
+    assert AuditEntry.objects.filter(what="merchant_changed").latest("id").detail == "display_name: Alice"
+
+
+@pytest.mark.parametrize("role", ["developer", "finance", "viewer"])
+def test_other_members_change_no_settings(merchant: Merchant, role: str) -> None:
+    before = Merchant.objects.values().get()
+    staff = Staff("bob", role, merchant)
+    assert staff.client.post(f"/admin/merchants/merchant/{merchant.pk}/change/", form()).status_code == 403
+    assert Merchant.objects.values().get() == before

@@ -3,9 +3,10 @@
 import pytest
 from django.test import Client
 
-from chains.models import Switch
+from chains.models import Switch, Token
 from merchants.models import AuditEntry, Merchant
 from tests.support.portal.staff import Staff
+from tests.unit.merchants.staff.estate import token
 
 LIST, OFF = "/admin/chains/switch/", "/admin/chains/switch/add/"
 ON = "/admin/chains/switch/swaps/change/"
@@ -21,7 +22,7 @@ def test_an_operator_switches_off_and_on_with_a_fresh_code_each_time(olga: Staff
     answer = olga.client.post(OFF, {"name": "swaps", "reason": "an incident", "code": olga.code()})
     assert answer["Location"] == LIST
     assert [*Switch.objects.values_list("name", "actor", "reason")] == [("swaps", "olga", "an incident")]
-    assert "the feature swaps" in olga.client.get(LIST).content.decode()
+    assert "by olga: an incident" in olga.client.get(LIST).content.decode()
     assert "an incident" in olga.client.get(ON).content.decode()
     # The code that switched it off is used up.
     assert olga.client.post(ON, {"code": olga.code()}).status_code == 200
@@ -64,3 +65,44 @@ def test_no_other_role_switches(merchant: Merchant, role: str) -> None:
 
 def test_a_switch_that_a_colleague_switched_on_meanwhile_is_no_error(olga: Staff) -> None:
     assert olga.client.get(ON)["Location"] == LIST
+
+
+def lines(staff: Staff) -> dict[str, tuple[str, str]]:
+    """Return the button and its URL of each line of the page."""
+    groups = staff.client.get(LIST).context["groups"]
+    return {line["label"]: (line["button"], line["url"]) for _, found in groups for line in found}
+
+
+def test_page_lists_each_feature_chain_and_token_with_one_button(olga: Staff) -> None:
+    coin = token()
+    Token.objects.create(chain=coin.chain, symbol="OLD", name="Old", decimals=6, is_active=False)
+    shown = lines(olga)
+    assert list(shown) == [
+        "Payments with other tokens (swaps)",
+        "Refunds",
+        "Prices and exchange rates",
+        "Embedded checkouts",
+        "Base",
+        str(coin),
+    ]
+    assert {button for button, _ in shown.values()} == {"Switch off"}
+    for label, name in (
+        ("Refunds", "refunds"),
+        ("Base", f"chain:{coin.chain_id}"),
+        (str(coin), f"token:{coin.pk}"),
+    ):
+        page = olga.client.get(shown[label][1])
+        assert page.context["form"]["name"].value() == name
+        Switch.objects.create(name=name, actor="olga", reason="an incident")
+        button, url = lines(olga)[label]
+        assert button == "Switch on"
+        assert olga.client.post(url, {"code": olga.fresh_code()})["Location"] == LIST
+        assert not Switch.objects.filter(name=name).exists()
+
+
+def test_switch_of_a_former_token_can_be_switched_on(olga: Staff) -> None:
+    Switch.objects.create(name="token:4711", actor="olga", reason="an incident")
+    button, url = lines(olga)["token:4711"]
+    assert button == "Switch on"
+    olga.client.post(url, {"code": olga.fresh_code()})
+    assert not Switch.objects.exists()

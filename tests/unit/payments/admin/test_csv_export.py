@@ -20,8 +20,9 @@ from merchants.models import AuditEntry
 from payments.admin import export
 from payments.admin.export import safe
 from payments.admin.payments import COLUMNS as PAYMENT_COLUMNS
+from payments.admin.refunds import COLUMNS as REFUND_COLUMNS
 from payments.admin.requests import COLUMNS as REQUEST_COLUMNS
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, Refund
 from tests.support.docs.pages import REPOSITORY, table_rows
 from tests.support.payments.rows import new_payment
 from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, fail
@@ -69,6 +70,38 @@ def test_payments_come_with_their_request_and_their_transaction(admin_client: Cl
         "",
     )
     assert row["explorer_url"] == f"https://basescan.example/tx/{HASH}"
+
+
+def test_refunds_come_with_their_request_and_status(admin_client: Client, make: Make) -> None:
+    request = make("order-1")
+    refund = Refund.objects.create(
+        merchant=request.merchant, request=request, amount=500_000, reason="=damaged"
+    )
+    Refund.objects.create(
+        merchant=request.merchant, request=request, amount=1, cancelled_at=refund.created_at
+    )
+    cancelled, waiting = rows(admin_client, "/admin/payments/refund/export.csv")
+    assert (cancelled["status"], waiting["status"]) == ("cancelled", "requires_address")
+    names = (
+        "id",
+        "shortcode",
+        "external_id",
+        "amount",
+        "token",
+        "reason",
+        "transaction_hash",
+        "is_simulated",
+    )
+    assert [waiting[name] for name in names] == [
+        refund.pk,
+        request.shortcode,
+        "order-1",
+        "0.500000",
+        "USDC",
+        "'=damaged",
+        "",
+        "false",
+    ]
 
 
 def test_prices_and_values_come_as_exact_decimal_text(admin_client: Client, make: Make) -> None:
@@ -254,7 +287,12 @@ def test_a_filter_that_is_none_leads_back_to_the_list(admin_client: Client, make
 
 
 @pytest.mark.parametrize(
-    ("name", "columns"), [("payment requests", REQUEST_COLUMNS), ("payments", PAYMENT_COLUMNS)]
+    ("name", "columns"),
+    [
+        ("payment requests", REQUEST_COLUMNS),
+        ("payments", PAYMENT_COLUMNS),
+        ("refunds", REFUND_COLUMNS),
+    ],
 )
 def test_the_columns_are_the_documented_ones(name: str, columns: tuple[export.Column, ...]) -> None:
     page = REPOSITORY / "docs" / "operating.md"

@@ -79,10 +79,10 @@ def test_figures_are_exact_however_large_or_small(
     update_statistics()
     page = opened(admin_client)
     assert "123,456,789.0123" in text_of(page)
-    assert 'title="123456789.012345678901234568 DAI"' in page.content.decode()
+    assert 'title="123,456,789.012345678901234568 DAI"' in page.content.decode()
     drawn = plots_of(page)["plots"][f"volume-{token.pk}"]["series"][0]
     assert "123456789.012345678901234568" in drawn["values"]
-    assert "123456789.012345678901234568 DAI" in drawn["texts"]
+    assert "123,456,789.012345678901234568 DAI" in drawn["texts"]
 
 
 @pytest.mark.parametrize(("environment", "is_said"), [("staging", True), ("development", False)])
@@ -118,9 +118,10 @@ def test_staff_see_their_merchants_figures_operators_all(
     everybody, own, other = (
         opened(client) for client in (admin_client, staff_of(merchant), staff_of(other_merchant))
     )
-    assert [card["value"] for card in everybody.context["cards"]][:2] == ["5", "80.0 %"]
+    assert [card["value"] for card in everybody.context["cards"]][:2] == ["5", "100 %"]
     assert [card["value"] for card in own.context["cards"]][:2] == ["3", "100 %"]
-    assert [card["value"] for card in other.context["cards"]][:2] == ["2", "50.0 %"]
+    assert [card["value"] for card in other.context["cards"]][:2] == ["2", "100 %"]
+    assert other.context["cards"][1]["note"] == "1 of 1 · 1 still open"
     assert [page.context["volumes"][0]["amount"] for page in (everybody, own, other)] == ["9", "3", "6"]
     assert concerns_of(everybody) == {"Overpaid requests": "1", "Failed deliveries": "1"}
     assert concerns_of(own) == {"Failed deliveries": "1"}
@@ -373,3 +374,21 @@ def test_no_note_on_missing_values_if_none_is_missing(
     payment.save()
     update_statistics()
     assert "1 of 1 payment has no value" in text_of(opened(admin_client))
+
+
+def test_open_requests_do_not_count_as_unpaid(admin_client: Client, token: Token, merchant: Merchant) -> None:
+    paid(a_request(merchant, token, EARLIER), EARLIER)
+    for status in ("active", "active", "expired"):
+        request = a_request(merchant, token, EARLIER)
+        request.status, request.expired_at = status, EARLIER if status == "expired" else None
+        request.save()
+    update_statistics()
+    _, card, *_ = opened(admin_client).context["cards"]
+    assert (card["value"], card["note"]) == ("50.0 %", "1 of 2 · 2 still open")
+
+
+def test_volume_comes_first(admin_client: Client, token: Token, merchant: Merchant) -> None:
+    paid(a_request(merchant, token, EARLIER), EARLIER)
+    update_statistics()
+    page = opened(admin_client).content.decode()
+    assert page.index("Volume by token") < page.index("Time to confirm") < page.index('id="d-requests"')

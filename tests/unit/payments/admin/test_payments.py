@@ -13,9 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from solders.signature import Signature
 
-from chains.models import Chain
+from chains.models import Chain, Token
 from config.admin.portal import COUNTED_AT_MOST, BoundedPaginator, change_url
 from merchants.models import Merchant
+from payments.admin.records import amount_cell
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
 from payments.requests.events import record_failed
 from payments.requests.lifecycle import cancel_request
@@ -414,3 +415,30 @@ def test_a_request_shows_its_price_and_rate_and_a_payment_what_it_is_worth(
     ):
         change(wanted, status="completed", amount_received=10, **fields)
         assert shown in page_of(admin_client, "payments/payment", wanted.pk)
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown", "title"),
+    [
+        (10_500_000, "10.50 USDC", "10.50 USDC"),
+        (1_234_567_890_000, "1,234,567.89 USDC", "1,234,567.89 USDC"),
+        (123_456_789, "123.4567… USDC", "123.456789 USDC"),
+        (1, "&lt;0.0001 USDC", "0.000001 USDC"),
+        (0, "0 USDC", "0 USDC"),
+    ],
+)
+def test_lists_shorten_amounts_and_keep_the_digits_as_title(raw: int, shown: str, title: str) -> None:
+    coin = Token(symbol="USDC", decimals=6)
+    assert amount_cell(raw, coin) == f'<span class="q-amount" title="{title}">{shown}</span>'
+
+
+def test_history_without_changes_says_where_to_look(admin_client: Client, wanted: Payment) -> None:
+    page = admin_client.get(f"/admin/payments/payment/{quote(wanted.pk)}/history/").content.decode()
+    assert "No one has changed this in the portal." in page
+    assert "admin site" not in page
+
+
+def test_filter_of_days_is_called_by_date(admin_client: Client, wanted: Payment) -> None:
+    page = admin_client.get("/admin/payments/payment/").content.decode()
+    assert "By date" in " ".join(page.split())
+    assert "By created at" not in " ".join(page.split())

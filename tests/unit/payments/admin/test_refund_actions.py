@@ -1,5 +1,6 @@
 """Refunds are created and cancelled in the portal, by the API's own services and rules; the merchant's wallet signs."""
 
+import re
 from typing import Any
 
 import pytest
@@ -61,8 +62,10 @@ def test_full_refund_waits_for_the_customers_address(admin_client: Client, paid:
     refund = Refund.objects.latest("created_at")
     assert (refund.amount, refund.recipient_address) == (10_000_000, "")
     page = page_of(admin_client, "payments/refund", refund.pk)
-    assert "The customer enters a wallet" in page
-    assert refund.claim_url in page
+    assert "Send the customer the link." in page
+    copy_button = f'data-copy-text="{refund.claim_url}"'
+    assert copy_button in page
+    assert copy_button in page_of(admin_client, "payments/paymentrequest", paid.pk)
     assert action_url(paid, "refund") not in page_of(admin_client, "payments/paymentrequest", paid.pk)
 
 
@@ -236,7 +239,7 @@ def test_refunds_page_shows_which_key_created_it(
     admin_client: Client, paid: PaymentRequest, api: Api, api_key: tuple[ApiKey, str]
 ) -> None:
     made = api.post(f"/api/payment-requests/{paid.pk}/refunds", {"recipient_address": CUSTOMER}).json()
-    assert f"api key {api_key[0].prefix}" in page_of(admin_client, "payments/refund", made["id"])
+    assert f"API key {api_key[0].prefix}" in page_of(admin_client, "payments/refund", made["id"])
 
 
 def test_refunds_are_filtered_by_their_status(admin_client: Client, paid: PaymentRequest) -> None:
@@ -291,3 +294,33 @@ def test_another_site_can_not_have_a_signed_in_operator_refund(
     for name in ("refund", "refund-excess"):
         assert client.post(action_url(paid, name), form).status_code == 403
     assert not Refund.objects.exists()
+
+
+def test_page_of_a_refund_has_a_headline_and_a_timeline(admin_client: Client, paid: PaymentRequest) -> None:
+    refund_by_hand(admin_client, paid, amount="0.5", recipient_address=CUSTOMER, reason="damaged")
+    refund = Refund.objects.get()
+    shown = admin_client.get(change_url(refund)).context
+    assert shown["amount"] == "0.50 USDC"
+    assert shown["diagnosis"].sentence == "Sign it with your wallet."
+    assert [(entry.title, entry.detail, entry.actor) for entry in shown["story"]] == [
+        ("Refund created", "damaged", "admin (staff)")
+    ]
+    press(admin_client, action_url(refund, "cancel"))
+    shown = admin_client.get(change_url(refund)).context
+    assert [entry.title for entry in shown["story"]] == ["Refund created", "Cancelled."]
+    assert shown["diagnosis"].sentence == "Cancelled. Its amount can be refunded again."
+
+
+def test_simulated_refund_is_marked_in_the_list(admin_client: Client, paid: PaymentRequest) -> None:
+    refund_by_hand(admin_client, paid, amount="0.5", recipient_address=CUSTOMER)
+    marks = []
+    code = Refund.objects.get().code
+    for is_simulated in (False, True):
+        PaymentRequest.objects.filter(pk=paid.pk).update(is_simulated=is_simulated)
+        PaymentRequest.objects.filter(refund__request=paid).update(is_simulated=is_simulated)
+        page = page_of(admin_client, "payments/refund")
+        cell = re.search(r"field-state(.*?)field-goes_back", page, re.DOTALL)
+        assert cell
+        assert code not in page, "the code opens the customer's page"
+        marks.append(re.findall(r">\s*test\s*<", cell[1]))
+    assert [len(found) for found in marks] == [0, 1]

@@ -1,7 +1,4 @@
-"""The admin of endpoints, events and deliveries, with an action to send deliveries again.
-
-Secrets are not shown: merchants read theirs through the API.
-"""
+"""The admin of endpoints, events and deliveries, with an action to send deliveries again."""
 
 import json
 from collections.abc import Iterable
@@ -18,6 +15,7 @@ from config.admin.actions import Action, WithActions
 from config.admin.cells import NOTHING, ago, exact, in_zone, two_lines, when
 from config.admin.filters import Autocompleted, Choices, Days, Dropdown
 from merchants.staff.records import MAX_FOUND, Records, found_by
+from webhooks.admin.endpoint_pages import EndpointPages
 from webhooks.attention import given_up, in_trouble
 from webhooks.dispatch.redelivery import redeliver
 from webhooks.models import Attempt, Delivery, Endpoint, Event
@@ -59,8 +57,9 @@ class GivenUp(Dropdown):
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(Records):
+class EndpointAdmin(EndpointPages, Records):
     change_form_template = "admin/webhooks/endpoint/change_form.html"
+    change_list_template = "admin/webhooks/endpoint/change_list.html"
     list_display = ("owner", "state", "place", "failing", "changed")
     list_filter = ("is_enabled", Trouble)
     list_select_related = ("merchant",)

@@ -1,0 +1,283 @@
+"""The portal's pages that change a webhook endpoint, test it, and rotate or reveal its secret."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from rest_framework.exceptions import ValidationError
+
+from config.admin import portal
+from config.api.errors import ApiError
+from config.api.handler import as_api_error
+from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
+from merchants.models import Merchant, merchant_id
+from merchants.sign_in import two_factor
+from merchants.staff import audit
+from merchants.staff.roles import merchant_of
+from webhooks.api.serializers import EndpointChangeSerializer
+from webhooks.dispatch.testing import record_test_event, send_test_event
+from webhooks.endpoints.configuration import configure, reveal_secret, rotate_secret
+from webhooks.event_types import EventType
+from webhooks.models import Endpoint
+
+CONFIGURE = "webhooks.configure_endpoint"
+
+
+class EndpointForm(forms.Form):
+    """The settings as `PUT /api/webhooks` has them; its serializer validates them."""
+
+    url = forms.CharField(
+        label="URL",
+        max_length=2048,
+        required=False,
+        widget=portal.TextInput(attrs={"type": "url", "autocomplete": "off", "spellcheck": "false"}),
+        help_text="Where your server receives events: https, not a private address. If empty, no events are sent.",
+    )
+    is_enabled = forms.BooleanField(
+        label="Enabled",
+        required=False,
+        initial=True,
+        help_text="If disabled, pending deliveries wait, and new events get none.",
+    )
+    enabled_events = forms.MultipleChoiceField(
+        label="Events", choices=EventType.choices, widget=portal.Checkboxes
+    )
+
+    def __init__(self, data: Any = None, *, endpoint: Endpoint | None) -> None:
+        types = endpoint.event_types if endpoint else Endpoint().event_types
+        initial: dict[str, Any] = {"enabled_events": types}
+        if endpoint is not None:
+            initial |= {"url": endpoint.url or "", "is_enabled": endpoint.is_enabled}
+        super().__init__(data, initial=initial)
+
+    def body(self) -> dict[str, Any]:
+        """Return the body of the API's call for this change."""
+        cleaned = self.cleaned_data
+        return {
+            "url": cleaned["url"] or None,
+            "is_enabled": cleaned["is_enabled"],
+            "enabled_events": cleaned["enabled_events"],
+        }
+
+
+class TestForm(forms.Form):
+    type = forms.ChoiceField(label="Event", choices=EventType.choices, widget=portal.Select)
+
+
+class EndpointPages(portal.ShowsMore):
+    """Mixin for the endpoint admin. Operators can configure and test an endpoint, but not see its secret."""
+
+    def get_urls(self) -> list[URLPattern]:
+        pages = (
+            ("configure", self.configure_view),
+            ("test", self.test_view),
+            ("rotate", self.rotate_view),
+            ("reveal", self.reveal_view),
+        )
+        own = [
+            path(
+                f"<int:endpoint_id>/{name}/",
+                self.admin_site.admin_view(view),
+                name=f"webhooks_endpoint_{name}",
+            )
+            for name, view in pages
+        ]
+        add = path("add/", self.admin_site.admin_view(self.set_up_view), name="webhooks_endpoint_add")
+        return [*own, add, *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        own = merchant_of(request.user)
+        is_missing = own is not None and not Endpoint.objects.filter(merchant=own).exists()
+        offered = is_missing and request.user.has_perm(CONFIGURE)
+        url = reverse("admin:webhooks_endpoint_add") if offered else ""
+        return super().changelist_view(request, {"set_up_url": url, **(extra_context or {})})
+
+    def beside(self, request: HttpRequest, endpoint: Endpoint | None) -> dict[str, Any]:
+        offered = []
+        if endpoint is not None and request.user.has_perm(CONFIGURE):
+            buttons = [("Change", "edit", "configure")]
+            if endpoint.url:
+                buttons.append(("Send a test", "send", "test"))
+            if merchant_of(request.user) is not None:
+                buttons += [
+                    ("Reveal the secret", "visibility", "reveal"),
+                    ("Rotate the secret", "autorenew", "rotate"),
+                ]
+            offered = [
+                {"label": label, "icon": icon, "url": _url(endpoint, name)} for label, icon, name in buttons
+            ]
+        return {**super().beside(request, endpoint), "offered": offered}
+
+    def set_up_view(self, request: HttpRequest) -> HttpResponse:
+        """Set up the first endpoint: of the user's merchant, or, for operators, of the one in the query."""
+        portal.demand(request.user.has_perm(CONFIGURE))
+        merchant = merchant_of(request.user)
+        if merchant is None:
+            id_ = merchant_id(request.GET.get("merchant", ""))
+            merchant = Merchant.objects.filter(pk=id_).first() if id_ else None
+            if merchant is None:
+                messages.info(request, "Open the merchant’s page and choose Webhooks there.")
+                return HttpResponseRedirect(reverse("admin:merchants_merchant_changelist"))
+        endpoint = Endpoint.objects.filter(merchant=merchant).first()
+        if endpoint is not None:
+            return HttpResponseRedirect(_url(endpoint, "configure"))
+        return self._configure(request, merchant, None)
+
+    def configure_view(self, request: HttpRequest, endpoint_id: int) -> HttpResponse:
+        endpoint = self._endpoint(request, endpoint_id)
+        return self._configure(request, endpoint.merchant, endpoint)
+
+    def _configure(self, request: HttpRequest, merchant: Merchant, endpoint: Endpoint | None) -> HttpResponse:
+        form = EndpointForm(request.POST if request.method == "POST" else None, endpoint=endpoint)
+        if request.method == "POST" and form.is_valid() and self._apply(request, merchant, form):
+            saved = Endpoint.objects.filter(merchant=merchant).first()
+            return HttpResponseRedirect(portal.change_url(saved) if saved else _list_url())
+        return self._page(
+            request,
+            form,
+            title=f"Webhook endpoint of {merchant}",
+            explanation="We send an event to this URL for each change that you choose, signed with your secret.",
+            button="Save",
+            back_url=portal.change_url(endpoint) if endpoint else _list_url(),
+        )
+
+    def _apply(self, request: HttpRequest, merchant: Merchant, form: EndpointForm) -> bool:
+        """Validate as the API does, and save. Return False if the form shows errors to correct."""
+        body = EndpointChangeSerializer(data=form.body())
+        try:
+            body.is_valid(raise_exception=True)
+            configure(merchant, body.change(), request=request)
+        except (ValidationError, ApiError) as error:
+            for problem in as_api_error(error).problems:
+                field = (problem.param or "").partition(".")[0].partition("[")[0]
+                form.add_error(field if field in form.fields else None, problem.message)
+            return False
+        messages.success(request, "The webhook endpoint was saved.")
+        return True
+
+    def test_view(self, request: HttpRequest, endpoint_id: int) -> HttpResponse:
+        endpoint = self._endpoint(request, endpoint_id)
+        form = TestForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            try:
+                sent = send_test_event(endpoint.merchant, EventType(form.cleaned_data["type"]))
+            except ApiError as error:
+                messages.error(request, str(error.detail))
+                return HttpResponseRedirect(portal.change_url(endpoint))
+            delivery = record_test_event(sent)
+            result = "delivered" if sent.answer.is_success else "failed"
+            audit.note(
+                request,
+                audit.What.WEBHOOK_TESTED,
+                subject=endpoint.merchant,
+                detail=f"{sent.type.value}: {result}",
+            )
+            if sent.answer.is_success:
+                messages.success(request, "Your server received the test event.")
+            else:
+                messages.error(request, "The test event was not received. The attempt below says why.")
+            return HttpResponseRedirect(portal.change_url(delivery))
+        return self._page(
+            request,
+            form,
+            title="Send a test event",
+            explanation=f"Sends one event with sample data to {endpoint.url or 'no URL'} now, without retries.",
+            button="Send it",
+            back_url=portal.change_url(endpoint),
+        )
+
+    def rotate_view(self, request: HttpRequest, endpoint_id: int) -> HttpResponse:
+        return self._with_secret(
+            request,
+            endpoint_id,
+            rotate_secret,
+            title="Rotate the webhook secret",
+            explanation=(
+                "A new secret signs from now on. The old one also signs for 24 hours, so that your server can change "
+                "over without a gap. The new secret is shown on the next page."
+            ),
+            button="Rotate the secret",
+        )
+
+    def reveal_view(self, request: HttpRequest, endpoint_id: int) -> HttpResponse:
+        return self._with_secret(
+            request,
+            endpoint_id,
+            reveal_secret,
+            title="Reveal the webhook secret",
+            explanation="Your server verifies our signatures with it. Keep it on the server.",
+            button="Reveal the secret",
+        )
+
+    def _with_secret(
+        self, request: HttpRequest, endpoint_id: int, act: Any, *, title: str, explanation: str, button: str
+    ) -> HttpResponse:
+        """Ask for a fresh code, then act, and show the secret in the response."""
+        endpoint = self._endpoint(request, endpoint_id)
+        if merchant_of(request.user) is None:
+            raise PermissionDenied
+        if two_factor.authenticator_of(request.user) is None:
+            return set_up_first(request, "seeing the webhook secret")
+        form = FactorForm(request.POST or None)
+        if request.method != "POST" or not form.is_valid() or not is_code_right(request, form):
+            return self._page(
+                request,
+                form,
+                title=title,
+                explanation=explanation,
+                button=button,
+                back_url=portal.change_url(endpoint),
+            )
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.model._meta,
+            "title": "Your webhook secret",
+            "text": "Store it in your server’s secret store. Verify the signature of each event with it.",
+            "link": act(endpoint.merchant, request=request),
+            "label": "Copy secret",
+            "back_url": portal.change_url(endpoint),
+        }
+        response = TemplateResponse(request, "admin/one_time_link.html", context)
+        response["Cache-Control"] = "no-store"
+        response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
+        return response
+
+    def _endpoint(self, request: HttpRequest, endpoint_id: int) -> Endpoint:
+        portal.demand(request.user.has_perm(CONFIGURE))
+        endpoint: Endpoint | None = self.get_object(request, str(endpoint_id))
+        if endpoint is None:
+            raise Http404
+        return endpoint
+
+    def _page(
+        self,
+        request: HttpRequest,
+        form: forms.Form,
+        *,
+        title: str,
+        explanation: str,
+        button: str,
+        back_url: str,
+    ) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.model._meta,
+            "title": title,
+            "explanation": explanation,
+            "button": button,
+            "form": form,
+            "back_url": back_url,
+        }
+        return TemplateResponse(request, "admin/confirmation.html", context)
+
+
+def _url(endpoint: Endpoint, name: str) -> str:
+    return reverse(f"admin:webhooks_endpoint_{name}", args=(endpoint.pk,))
+
+
+def _list_url() -> str:
+    return reverse("admin:webhooks_endpoint_changelist")
