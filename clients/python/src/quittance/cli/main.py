@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from quittance import retries
-from quittance.cli import catalogue, events, listen, payment_requests, simulate, trigger
+from quittance.cli import catalogue, events, listen, payment_requests, refunds, simulate, trigger, webhooks
 from quittance.cli.output import Output
 from quittance.cli.parser import Parser, without_secrets
 from quittance.cli.settings import SettingsError, add_options
@@ -76,6 +76,8 @@ def _parser() -> Parser:
         trigger.add(commands),
         simulate.add(commands),
         *payment_requests.add(commands),
+        *refunds.add(commands),
+        *webhooks.add(commands),
         *events.add(commands),
         *catalogue.add(commands),
     ]
