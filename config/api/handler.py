@@ -30,7 +30,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     if error.is_intended:
         # Django would log each 5xx as an error.
         logger.info("%s", error.problems[0].message)
-        response._has_been_logged = True
+        response._has_been_logged = True  # type: ignore[attr-defined]  # of Django
     if error.status_code == 401:
         response["WWW-Authenticate"] = 'ApiKey realm="api", Bearer realm="api"'
     if error.retry_after is not None:
