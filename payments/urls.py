@@ -1,6 +1,6 @@
 from django.urls import path
 
-from payments.api.currency_views import CurrencyViewSet
+from payments.api.currencies import CurrencyViewSet
 from payments.api.link_views import PaymentLinkViewSet
 from payments.api.refund_views import RefundViewSet
 from payments.api.sandbox_views import SandboxViewSet

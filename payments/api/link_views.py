@@ -20,8 +20,8 @@ from config.api.serializers import required_timestamp, timestamp
 from merchants.keys.authentication import actor_of, merchant_of
 from merchants.keys.idempotency import Effect, idempotent
 from payments.api import examples
+from payments.api.currencies import PriceObject
 from payments.api.link_serializers import CreateLinkSerializer, LinkListQuery, UpdateLinkSerializer
-from payments.api.objects import PriceObject
 from payments.api.views import OwnRequestsViewSet
 from payments.links.services import change_link, create_link, require_convertible, with_catalogue
 from payments.models import PaymentLink

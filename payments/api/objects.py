@@ -8,6 +8,7 @@ from config.api.answers import Answer, Choices, NonEmpty, Time, Uuid, doc
 from config.api.schema.operations import described
 from config.api.serializers import required_timestamp, timestamp
 from payments.api import examples
+from payments.api.currencies import PriceObject, RateObject, ValueObject
 from payments.api.links import payment_url
 from payments.api.refund_objects import RefundObject
 from payments.api.shown_payments import newest_payments
@@ -204,23 +205,6 @@ class PaymentFields(Answer, kw_only=True):
         )
 
 
-@described("Value", "A payment's value in a currency.", examples.VALUE)
-class ValueObject(Answer, kw_only=True):
-    """A payment's value in the merchant's reporting currency."""
-
-    currency: Annotated[str, doc("The currency's code (ISO 4217).")]
-    amount: Annotated[str, doc("The amount as a decimal string, rounded to the currency's fraction digits.")]
-    rate: Annotated[
-        str,
-        doc(
-            "The price of one token in the currency, as a decimal string rounded down to 12 significant "
-            "digits."
-        ),
-    ]
-    observed_at: Annotated[Time, doc("The time of the rate.")]
-    estimated: Annotated[bool, doc("Whether the rate was observed more than two minutes after completion.")]
-
-
 @described("Payment", "A transaction that was submitted or found for a payment request.", examples.PAYMENT)
 class PaymentObject(PaymentFields, kw_only=True):
     from_address: Annotated[
@@ -263,32 +247,6 @@ def _delivery_confirmations_required(payment: Payment) -> int | None:
     """Return the required depth of a separate delivery; None if the chain's finality decides."""
     rule = payment.request.chain.confirmations
     return int(rule) if delivery_of(payment) and rule.isdigit() else None
-
-
-@described("Price", "A price in a currency.", {"currency": "EUR", "amount": "25.00"})
-class PriceObject(Answer, kw_only=True):
-    currency: Annotated[str, doc("The currency's code (ISO 4217).")]
-    amount: Annotated[str, doc("The amount as a decimal string, with the currency's fraction digits.")]
-
-
-@described("Rate", "The exchange rate at which a price was converted.", examples.RATE)
-class RateObject(Answer, kw_only=True):
-    value: Annotated[
-        str,
-        doc(
-            "The price of one token in `currency`, as a decimal string rounded down to 12 significant "
-            "digits. For display only: `amount` is computed from the exact rate."
-        ),
-    ]
-    currency: Annotated[str, doc("The currency's code (ISO 4217).")]
-    token: Annotated[str, doc("The symbol whose exchange rate prices the token.")]
-    sources: Annotated[
-        list[str],
-        doc(
-            "The sources that agree on the rate. `feeds:ID` means the price feeds on the chain with that id."
-        ),
-    ]
-    observed_at: Annotated[Time, doc("The time of the rate's oldest observation. Daily sources don't count.")]
 
 
 class RequestFields(Answer, kw_only=True):

@@ -120,12 +120,7 @@ class PriceSerializer(StrictSerializer):
     currency = TextField(
         max_length=3, help_text="The ISO 4217 code of a currency that GET /api/public/currencies lists."
     )
-    amount = AnyJSONField(
-        help_text=(
-            'The price as a decimal string, such as "12.50". Positive, with at most the currency\'s fraction '
-            "digits."
-        )
-    )
+    amount = AnyJSONField(help_text='The price as a positive decimal string, such as "12.50".')
 
     def to_internal_value(self, data: Any) -> Price:
         if not isinstance(data, Mapping):
@@ -201,10 +196,7 @@ class CreateRequestSerializer(StrictSerializer):
     cancel_url = WebAddressField(
         required=False,
         allow_null=True,
-        help_text=(
-            "The https URL that customers return to if they cancel, with the same query parameters as "
-            "`redirect_url`."
-        ),
+        help_text="The https URL for customers who cancel. The query gets the same parameters.",
     )
     description = TextField(
         max_length=500,
@@ -224,17 +216,12 @@ class CreateRequestSerializer(StrictSerializer):
         max_value=2_592_000,
         required=False,
         allow_null=True,
-        help_text=(
-            "The lifetime in seconds. Default 3600. With a `price`, 900 is both the default and the maximum."
-        ),
+        help_text="The lifetime in seconds. Default 3600; with a `price`, 900 is default and maximum.",
     )
     webhook_url = WebhookAddressField(
         required=False,
         allow_null=True,
-        help_text=(
-            "The URL that receives this request's events instead of your endpoint. Your webhook secret "
-            "signs them."
-        ),
+        help_text="The URL for this request's events, instead of your endpoint. The secret is the same.",
     )
     payment_link = TextField(
         max_length=64,

@@ -1,4 +1,4 @@
-"""The currencies that prices can be in, as a plain array."""
+"""Prices, rates and values in currencies, and the list of currencies."""
 
 from typing import Annotated
 
@@ -8,10 +8,54 @@ from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.answers import Answer, doc
+from config.api.answers import Answer, Time, doc
 from config.api.errors import ErrorCode
 from config.api.schema.operations import ArrayOf, described, operation
+from payments.api import examples
 from payments.prices.currencies import FRESH_SECONDS, Currency, currencies
+
+
+@described("Price", "A price in a currency.", {"currency": "EUR", "amount": "25.00"})
+class PriceObject(Answer, kw_only=True):
+    currency: Annotated[str, doc("The currency's code (ISO 4217).")]
+    amount: Annotated[str, doc("The amount as a decimal string, with the currency's fraction digits.")]
+
+
+@described("Rate", "The exchange rate at which a price was converted.", examples.RATE)
+class RateObject(Answer, kw_only=True):
+    value: Annotated[
+        str,
+        doc(
+            "The price of one token in `currency`, as a decimal string rounded down to 12 significant "
+            "digits. For display only: `amount` is computed from the exact rate."
+        ),
+    ]
+    currency: Annotated[str, doc("The currency's code (ISO 4217).")]
+    token: Annotated[str, doc("The symbol whose exchange rate prices the token.")]
+    sources: Annotated[
+        list[str],
+        doc(
+            "The sources that agree on the rate. `feeds:ID` means the price feeds on the chain with that id."
+        ),
+    ]
+    observed_at: Annotated[Time, doc("The time of the rate's oldest observation. Daily sources don't count.")]
+
+
+@described("Value", "A payment's value in a currency.", examples.VALUE)
+class ValueObject(Answer, kw_only=True):
+    """A payment's value in the merchant's reporting currency."""
+
+    currency: Annotated[str, doc("The currency's code (ISO 4217).")]
+    amount: Annotated[str, doc("The amount as a decimal string, rounded to the currency's fraction digits.")]
+    rate: Annotated[
+        str,
+        doc(
+            "The price of one token in the currency, as a decimal string rounded down to 12 significant "
+            "digits."
+        ),
+    ]
+    observed_at: Annotated[Time, doc("The time of the rate.")]
+    estimated: Annotated[bool, doc("Whether the rate was observed more than two minutes after completion.")]
 
 
 @described(
