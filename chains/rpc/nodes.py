@@ -147,9 +147,11 @@ class Node:
     def name(self) -> str:
         """The host. The rest of a node URL often holds an access key."""
         try:
-            return urlsplit(self.url).hostname or "node"
+            host = urlsplit(self.url).hostname or "node"
         except ValueError:
             return "node"
+        # A half of a surrogate pair in a mistyped URL would break the metrics of all nodes.
+        return host.encode("ascii", "backslashreplace").decode()
 
     def is_ready(self, now: float) -> bool:
         return self.cooldown_until <= now

@@ -68,3 +68,9 @@ def test_methods_of_a_batch_are_counted_and_no_key_is_shown() -> None:
         outcomes_of(node.url + f"?key={KEY}")
     assert REGISTRY.get_sample_value("quittance_node_methods_total", labels) == before + 2
     assert KEY not in generate_latest(REGISTRY).decode()
+
+
+def test_mistyped_url_leaves_the_metrics_readable() -> None:
+    with contextlib.suppress(ChainError):
+        post_calls(Node("http://\ud800"), [1], [("eth_blockNumber", [])], LIMITS)
+    assert r'name="\\ud800"' in generate_latest(REGISTRY).decode()
