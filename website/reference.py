@@ -7,7 +7,7 @@ from typing import Any
 
 Schema = dict[str, Any]
 _LANGUAGES = {"Shell": "bash", "Python": "python", "TypeScript": "typescript"}
-_METHODS = ("get", "post", "put")
+_METHODS = ("get", "post", "patch", "put")
 
 
 def describe() -> Schema:

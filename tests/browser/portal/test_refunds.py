@@ -49,7 +49,7 @@ def test_refund_is_rejected_by_field_then_created_and_listed(
     picture(page, "portal, refund created")
     refund = Refund.objects.get()
     page.get_by_role("link", name="Sign it.").click()
-    expect(page.get_by_role("link", name="Sign it with your wallet")).to_be_visible()
+    expect(page.get_by_text("Sign it with your wallet.")).to_be_visible()
     picture(page, "portal, refund")
     assert fits(page)
     page.goto(f"{live_server.url}/admin/payments/refund/?status=ready")

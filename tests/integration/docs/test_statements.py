@@ -209,6 +209,7 @@ def test_each_command_of_our_own_is_recorded_or_changes_nothing_of_merchants() -
     }
     recorded = {
         "create_merchant",
+        "add_member",
         "create_api_key",
         "set_merchant",
         "switch",
