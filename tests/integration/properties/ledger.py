@@ -62,7 +62,7 @@ class Move:
     `is_inner`: only a trace shows who made it and what it carries. `is_hidden`: it changes the account's gain, and no
     client shows it as a transfer. `is_claimable`: signers or wallets named this very movement (on Solana, a top-level
     instruction). `account` and `source` are the token accounts of the recipient's owner and the payer's, if not the
-    usual ones.
+    usual ones. `executes` is the order or the signed operation that moves it, which happens once.
     """
 
     amount: int
@@ -78,6 +78,7 @@ class Move:
     is_direct_swap: bool = False
     account: str = "usual"
     source: str = "usual"
+    executes: str = ""
 
     @property
     def is_round(self) -> bool:

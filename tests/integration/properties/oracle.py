@@ -268,16 +268,26 @@ class Oracle:
         rows = [row for (hash_, _), row in self.credits.items() if hash_ == sent.hash]
         if any(self.payments[row.payment_id].bound_by == Payment.BoundBy.MANUAL for row in rows):
             return False  # the merchant chose another request for it
-        own = [row for row in rows if self.payments[row.payment_id].request_id == intent.request]
+        own = [
+            row
+            for row in rows
+            if self.payments[row.payment_id].request_id == intent.request and self._is_still_there(row)
+        ]
         due = sum(
             each.amount
             for each in self.world.intents
             if each.request == intent.request
             and each.money is sent
             and self.world.source_holds(each)
-            and (each is intent or is_verifiable(self.world.home, sent, each))
+            and (each is intent or self._is_due(sent, each))
         )
         return sum(int(row.amount) for row in own) < due
+
+    def _is_due(self, sent: Sent, intent: Intent) -> bool:
+        """Whether the honest payment has to be credited by this transaction, and not by an earlier one."""
+        payment = self._payment_of(intent)
+        was_credited = payment is not None and self._was_credited_before(payment, sent)
+        return is_verifiable(self.world.home, sent, intent) and not was_credited
 
     def _check_missing(self, intent: Intent) -> None:
         sent = intent.money
@@ -286,23 +296,34 @@ class Oracle:
         payment = self._payment_of(intent)
         where = f"{intent} is {payment and (payment.status, payment.failure_code, payment.status_detail)}"
         assert payment is not None, where
-        if payment.retries >= LAST_RETRY or self._was_credited_before_it_vanished(payment):
+        if payment.retries >= LAST_RETRY or self._was_credited_before(payment, sent):
             return
         is_late = is_after(sent, intent)
         is_known = payment.failure_code in ACCEPTABLE or payment.is_open or is_late
         assert is_known, where
         assert not is_verifiable(self.world.home, sent, intent), where
 
-    def _was_credited_before_it_vanished(self, payment: Row) -> bool:
-        """Whether another delivery was credited that a reorganisation undid: its event went out."""
+    def _was_credited_before(self, payment: Row, sent: Sent) -> bool:
+        """Whether another delivery or execution was credited, and then reorganised away: its event went out."""
         rows = [row for row in self.credits.values() if row.payment_id == payment.pk]
-        return bool(rows) and not any(self.world.home.sent[row.transaction_hash].is_mined for row in rows)
+        return any(row.transaction_hash != sent.hash for row in rows)
+
+    def _is_still_there(self, row: Row) -> bool:
+        """Whether the transaction still moves what was credited: it may be mined again without it."""
+        credited = self.moves[row.transaction_hash, row.slot][int(row.slot)]
+        return self.world.home.sent[row.transaction_hash].moves[int(row.slot)] == credited
 
     def _payment_of(self, intent: Intent) -> Row | None:
-        hash_ = intent.sent.hash if intent.sent else ""
-        for payment in self.payments.values():
-            known = {payment.transaction_hash, *payment.replaced_hashes}
-            if payment.request_id == intent.request and hash_ in known:
+        """Return the payment by the transaction, or the one that was credited by an earlier execution of the id."""
+        sent = intent.sent
+        if sent is None:
+            return None
+        own = [each for each in self.payments.values() if each.request_id == intent.request]
+        for payment in own:
+            if sent.hash in {payment.transaction_hash, *payment.replaced_hashes}:
+                return payment
+        for payment in own:
+            if intent.proposal in payment.replaced_hashes and self._was_credited_before(payment, sent):
                 return payment
         return None
 

@@ -22,7 +22,6 @@ from tests.integration.properties.ledger import (
     ZERO,
     Executed,
     Move,
-    Owners,
     Sent,
 )
 from tests.integration.properties.world import Intent, Order, World
@@ -276,12 +275,13 @@ def signed_move(world: World, intent: Intent) -> Move:
         made_by=intent.wallet,
         references=(reference,) if intent.kind == "wallet" else (),
         is_inner=not world.home.is_solana,
+        executes=intent.proposal,
     )
 
 
 def note_bundle(world: World, sent: Sent, intents: list[Intent], step: Step) -> None:
     for intent in intents:
-        _void(intent.sent, frozenset({intent.request}))
+        _void(intent.sent, intent.proposal)
         intent.sent = sent
         if intent.wallet in world.home.accounts:
             world.home.executed.append(Executed(intent.wallet, intent.proposal, sent.hash))
@@ -306,15 +306,15 @@ def deliver(world: World, step: Step) -> None:
 
 
 def note_delivery(order: Order, sent: Sent) -> None:
-    _void(order.delivered, order.owners)
+    _void(order.delivered, order.source.hash)
     order.delivered = sent
 
 
-def _void(gone: Sent | None, owners: Owners) -> None:
-    """Have a transaction that is gone move nothing of this owner's any more: that has been sent by another."""
+def _void(gone: Sent | None, executed: str) -> None:
+    """Have a transaction that is gone execute this no more: another one has."""
     if gone is not None:
         gone.moves = tuple(
-            replace(move, amount=0, owners=UNOWNED, references=()) if move.owners == owners else move
+            replace(move, amount=0, owners=UNOWNED, references=()) if move.executes == executed else move
             for move in gone.moves
         )
 
@@ -332,7 +332,10 @@ def delivery_of(world: World, order: Order, how: int, filler: str, within: tuple
     """Return the movement that delivers an order: out of the bridge, minted, or pulled from its filler."""
     mint = "" if world.home.is_solana else ZERO
     sender = (BRIDGE, mint, filler)[how % 3]
-    return Move(order.amount, sender, order.account, order.owners, within=within, is_inner=True)
+    executes = order.source.hash
+    return Move(
+        order.amount, sender, order.account, order.owners, within=within, is_inner=True, executes=executes
+    )
 
 
 def mine(world: World, step: Step) -> None:

@@ -7,8 +7,9 @@ the environment tries that many histories (20 otherwise); `make properties` does
 import gc
 import itertools
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -211,6 +212,79 @@ def test_model_credits_what_its_sender_signed_for_afterwards(
         oracle.check()
         request.refresh_from_db()
         assert request.amount_paid == 3
+
+
+OFFLINE = frozenset({"page closed"})
+BEGIN = (Step("bridge", 0, 0, 3), Step("sign_operation", 0, 1, 3), Step("mine", 0, 0, 3))
+CREDIT = (Step("mine", 0, 0, 1), Step("look", 0, 0, 9))
+DROP = Step("reorganise", 0, 0, 2, frozenset({"drop"}))
+DELIVER, BUNDLE, AGAIN = Step("deliver", 0, 0, 2), Step("bundle", 0, 0, 1), Step("rebroadcast", 0, 0, 1)
+COMPOSE = Step("compose", 0, 0, 4, frozenset({"deliver", "operation"}))
+MOVED = {
+    "delivery, credited, beside an operation": (3, 6, (DELIVER, *CREDIT, DROP, COMPOSE)),
+    "delivery, credited, and mined without it": (3, 6, (DELIVER, *CREDIT, DROP, DELIVER, AGAIN)),
+    "operation, credited, found by its id": (
+        3,
+        3,
+        (Step("propose", 0, 0, 1), replace(BUNDLE, tricks=OFFLINE), *CREDIT, DROP),
+    ),
+    "operation, and mined without it": (0, 6, (COMPOSE, Step("mine", 0, 0, 1), DROP, BUNDLE, AGAIN)),
+}
+
+
+def take_all(world: World, oracle: Oracle, steps: Sequence[Step]) -> None:
+    for step in (*BEGIN, *steps):
+        take(world, step)
+        if step.action not in ONLY_ON_THE_CHAIN:
+            oracle.check()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("before", "after", "steps"), MOVED.values(), ids=MOVED)
+def test_model_agrees_when_other_transaction_brings_money(
+    merchant: Merchant,
+    other_merchant: Merchant,
+    catalogue: Mapping[int, Chain],
+    before: int,
+    after: int,
+    steps: Sequence[Step],
+) -> None:
+    """A reorganisation undoes the first transaction. What was credited by it is not credited again by the second."""
+    clock = Clock()
+    with ruled_by(clock):
+        world = World((merchant, other_merchant), catalogue, SETTINGS[0], clock)
+        oracle = Oracle(world)
+        request = world.create(3)
+        take_all(world, oracle, steps)
+        request.refresh_from_db()
+        assert request.amount_paid == before
+        come_to_an_end(world, oracle)
+        request.refresh_from_db()
+        assert request.amount_paid == after
+
+
+@pytest.mark.django_db
+def test_model_misses_money_beside_delivery_credited_before(
+    merchant: Merchant, other_merchant: Merchant, catalogue: Mapping[int, Chain]
+) -> None:
+    """What excuses the delivery excuses nothing else that came with it."""
+    clock = Clock()
+    with ruled_by(clock):
+        world = World((merchant, other_merchant), catalogue, SETTINGS[0], clock)
+        oracle = Oracle(world)
+        world.create(3)
+        take_all(world, oracle, (DELIVER, *CREDIT, DROP, COMPOSE))
+        come_to_an_end(world, oracle)
+        operation = world.intents[1]
+        assert operation.sent
+        oracle.credits = {
+            (hash_, slot): row
+            for (hash_, slot), row in oracle.credits.items()
+            if hash_ != operation.sent.hash
+        }
+        assert oracle.missing()[1:] == [operation]
+        with pytest.raises(AssertionError, match=operation.proposal):
+            oracle.check_nothing_is_lost()
 
 
 @pytest.mark.django_db
