@@ -18,6 +18,7 @@ _IN_THE_WORLD = "tests/browser/local_world"
 # first, since it takes longest. Only the order depends on these figures.
 _SECONDS = {
     _IN_THE_WORLD: 260.0,
+    "tests/integration/simulation/test_simulator.py": 200.0,
     "tests/integration/payments/workers/test_worker_lost.py": 180.0,
     "tests/integration/webhooks/test_workers_killed.py": 110.0,
     "tests/browser/walletconnect/test_ending.py": 60.0,
