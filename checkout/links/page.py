@@ -8,19 +8,18 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.templatetags.static import static
-from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods
 
 from chains.amounts import AmountError, price_text
-from chains.switches import RETRY_AFTER_SECONDS, Feature, is_offered, is_on
+from chains.switches import RETRY_AFTER_SECONDS, is_offered
 from checkout.api.checkout_object import CheckoutMerchant
 from checkout.languages import language_of
 from checkout.links.form import create_by_form, form_id, new_form, open_request
-from checkout.logos import cached_logo, logo_response, version
-from checkout.pages.context import missing
+from checkout.logos import cached_logo, logo_response
+from checkout.pages.context import embed_origins, logo_path, missing
 from checkout.pages.forms import lead_to, typed
 from checkout.security import allow_nonce, page_policy
 from config.api.answers import builtins
@@ -172,15 +171,12 @@ def _shown(
     request: HttpRequest, link: PaymentLink, template: str, context: dict[str, Any], status: int
 ) -> HttpResponse:
     allow_nonce(request)
-    is_cached = cached_logo(link.merchant) is not None
-    logo_path = f"{reverse('link-logo', args=(link.code,))}?v={version(link.merchant)}"
     shared = {
         "link": link,
         "merchant": builtins(CheckoutMerchant.of(link.merchant)),
-        "logo_path": logo_path if is_cached else None,
+        "logo_path": logo_path(link.merchant, "link-logo", link.code),
         "is_test": availability.is_open(),
         "preview_image": urljoin(settings.CHECKOUT_URL, static("checkout/preview.png")),
     }
     response = render(request, template, {**shared, **context}, status=status)
-    framers = link.merchant.embed_origins if is_on(Feature.EMBEDDING) else []
-    return page_policy(request, response, framed_by=framers)
+    return page_policy(request, response, framed_by=embed_origins(link.merchant))

@@ -27,6 +27,7 @@ from checkout.pages.qr import qr_code
 from checkout.security import allow_nonce, page_policy
 from config.api.answers import builtins
 from config.api.errors import ApiError
+from merchants.models import Merchant
 from payments.discovery.search import expect_by_link
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.refunds.services import is_reserved
@@ -78,8 +79,8 @@ def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[
         "price_display": shown_amount(_price(payment_request, is_too_much=is_too_much)),
         **_price_context(language, payment_request),
         "is_paid_too_much": is_too_much,
-        "logo_path": logo_path(payment_request),
-        "embed_origins": embed_origins(payment_request),
+        "logo_path": _own_logo_path(payment_request),
+        "embed_origins": embed_origins(payment_request.merchant),
         "chains": [_page_chain(chain) for chain in _offered_chains(payment_request)],
     }
 
@@ -87,7 +88,7 @@ def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[
 def _paid_payments(
     payments: list[dict[str, Any]], shown_amount: Callable[[int], str]
 ) -> list[dict[str, Any]]:
-    """Return the completed payments; if there are several, each with the amount that tells them apart."""
+    """Return the completed payments; if there are several, each with its amount, which distinguishes them."""
     paid = [payment for payment in payments if payment["status"] == Payment.Status.COMPLETED]
     if len(paid) < 2:
         return paid
@@ -179,24 +180,28 @@ def shown(
     response = render(request, template, context, status=error.status_code if error else 200)
     if error is not None and error.retry_after is not None:
         response["Retry-After"] = str(error.retry_after)
-    framers = embed_origins(payment_request)
+    framers = embed_origins(payment_request.merchant)
     return page_policy(request, response, framed_by=framers, connects_to=connects_to)
 
 
-def embed_origins(payment_request: PaymentRequest) -> list[str]:
-    """Return the origins that may frame the request's pages; none while embedding is switched off."""
-    return payment_request.merchant.embed_origins if is_on(Feature.EMBEDDING) else []
+def embed_origins(merchant: Merchant) -> list[str]:
+    """Return the origins that may frame the merchant's pages; none while embedding is switched off."""
+    return merchant.embed_origins if is_on(Feature.EMBEDDING) else []
 
 
 def missing(request: HttpRequest) -> HttpResponse:
     return page_policy(request, render(request, "checkout/not_found.html", {"merchant": {}}, status=404))
 
 
-def logo_path(payment_request: PaymentRequest) -> str | None:
-    """Return the URL path of the merchant's logo if it is cached."""
-    if cached_logo(payment_request.merchant) is None:
+def logo_path(merchant: Merchant, page: str, code: str) -> str | None:
+    """Return the URL path of the merchant's logo below a page, such as `link-logo`, if the logo is cached."""
+    if cached_logo(merchant) is None:
         return None
-    return f"{reverse('logo', args=(payment_request.shortcode,))}?v={version(payment_request.merchant)}"
+    return f"{reverse(page, args=(code,))}?v={version(merchant)}"
+
+
+def _own_logo_path(payment_request: PaymentRequest) -> str | None:
+    return logo_path(payment_request.merchant, "logo", payment_request.shortcode)
 
 
 def preview_image(payment_request: PaymentRequest) -> str:
@@ -205,7 +210,9 @@ def preview_image(payment_request: PaymentRequest) -> str:
     Messengers don't show SVG images, so our own icon replaces an SVG logo.
     """
     logo = cached_logo(payment_request.merchant)
-    path = logo_path(payment_request) if logo is not None and logo.content_type != "image/svg+xml" else None
+    path = (
+        _own_logo_path(payment_request) if logo is not None and logo.content_type != "image/svg+xml" else None
+    )
     return urljoin(settings.CHECKOUT_URL, path or static("checkout/preview.png"))
 
 

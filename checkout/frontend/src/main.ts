@@ -350,6 +350,7 @@ class CheckoutPage {
   private render(): void {
     const isNoticeFirst = outcomes.isPaidTooMuch(this.checkout) || this.outbox.promptWasLeftOpen;
     this.leaving.towards(this.destination(), isNoticeFirst ? LEAVE_AFTER_NOTICE_SECONDS : LEAVE_AFTER_SECONDS);
+    const estimate = this.estimate();
     // Redraw only on a visible change: a redraw interrupts keyboard and screen reader users.
     const signature = JSON.stringify(
       [
@@ -360,7 +361,7 @@ class CheckoutPage {
         this.flow.isSlow,
         this.flow.waitsFor,
         this.checkout.payments.some((payment) => isTakingLong(payment, this.chains, this.clock.now())),
-        this.estimate() && isSlow(this.estimate() as Estimate),
+        estimate !== null && isSlow(estimate),
         this.wallets.all.map(({ id, sibling }) => [id, sibling !== undefined]),
         this.wallets.isSettled,
         this.isWalletBlocked,

@@ -125,7 +125,6 @@ export function isZero(amount: Amount): boolean {
   return BigInt(amount.raw) === 0n;
 }
 
-
 function scaled(text: string): bigint {
   const [whole = "0", fraction = ""] = text.split(".");
   return BigInt(whole + fraction.slice(0, SCALE).padEnd(SCALE, "0"));

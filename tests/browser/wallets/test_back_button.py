@@ -13,7 +13,7 @@ from tests.support.wallets.stub import NAME
 DAI = re.compile(r"^DAI\b.*Local Chain")
 
 
-def test_back_goes_from_review_to_tokens_to_wallets_to_the_page_before(
+def test_back_leaves_the_checkout_one_step_at_a_time(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
     add_wallet()
@@ -42,7 +42,7 @@ def test_back_from_an_open_prompt_shows_the_review_with_a_notice(
     assert len(wallet.asked(SENT)) == 1
 
 
-def test_wallets_again_by_a_button_leave_one_step_back_to_the_page_before(
+def test_back_after_use_another_wallet_leaves_the_page(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet()

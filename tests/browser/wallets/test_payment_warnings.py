@@ -102,7 +102,7 @@ def test_mistyped_hash_is_corrected_in_the_same_place(
     expect(warning).to_contain_text("0x88888888…88888888")
 
 
-def test_sent_payment_counts_its_estimate_down_then_says_what_is_slow(
+def test_sent_payment_counts_down_then_names_what_is_slow(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet(answers={SENT: [{"gives": MADE_UP}]})

@@ -10,6 +10,16 @@ from tests.browser.conftest import AddWallet
 from tests.browser.wallets.connecting.test_permissions import order_there as order_there
 from tests.support.wallets.stub import NAME
 
+# Of a row's coin: the size of its face, and whether the badge covers a part of the letters.
+_COIN = """row => {
+  const [face, badge] = [".coin__face", ".coin__chain"].map((part) => row.querySelector(part));
+  const letters = document.createRange();
+  letters.selectNodeContents(face);
+  const [text, over] = [letters, badge].map((part) => part.getBoundingClientRect());
+  const isCovered = text.right > over.left && text.bottom > over.top;
+  return [face.offsetWidth, face.offsetHeight, isCovered];
+}"""
+
 
 def test_only_tokens_of_the_catalogue_have_logos(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
@@ -28,3 +38,5 @@ def test_only_tokens_of_the_catalogue_have_logos(
     expect(unknown.locator(".coin__face")).to_have_text("EURC")
     expect(unknown.locator(".coin__face")).not_to_have_class(re.compile("coloured"))
     expect(unknown.locator(".coin__face img")).to_have_count(0)
+    assert known.evaluate(_COIN)[:2] == [40, 40]
+    assert unknown.evaluate(_COIN) == [40, 40, False]

@@ -87,8 +87,7 @@ export function completedScreen(
       excess && (isTooMuch ? noticeBox({ tone: "info", text: excess }) : smallPrint(excess)),
       isTooMuch && supportLine(checkout),
       !back && paragraph(copy.mayClose),
-      (refund || back) &&
-        actions(refund, back && returnButton(back, merchant.name, refund)),
+      waysOut(refund, back, merchant.name),
       leavingNote(merchant.name, secondsLeft, stay),
       details(paid.flatMap((payment) => transactionBoxes(payment, chains, paid.length > 1 ? partOf(payment, checkout) : ""))),
     ],
@@ -115,10 +114,11 @@ function details(boxes: Child[]): HTMLElement {
   return el("details", { class: "more" }, el("summary", {}, copy.transactionDetails), ...boxes);
 }
 
-/** A button that leads back to the shop; secondary beside one about a refund, also in the page's list of refunds. */
-function returnButton(url: string, merchant: string, refund: Node | false): Node {
+/** The buttons about a refund and back to the shop; the latter is secondary beside one about a refund, also in the page's list. */
+function waysOut(refund: Node | false, back: string | null, merchant: string): Child {
+  if (!refund && !back) return null;
   const isSecond = refund !== false || document.querySelector(".refunds .button") !== null;
-  return linkButton("return", isSecond ? "secondary" : "primary", url, copy.returnTo(merchant));
+  return actions(refund, back && linkButton("return", isSecond ? "secondary" : "primary", back, copy.returnTo(merchant)));
 }
 
 /** A button that asks the merchant for a refund; none if one is made, or without a contact. */
@@ -244,8 +244,7 @@ export function expiredScreen(checkout: Checkout): Screen {
       part ? noticeBox({ tone: "info", text: part }) : null,
       paragraph(part ? copy.sendNothing : copy.expiredHelp(merchant.name)),
       supportLine(checkout),
-      (refund || back) &&
-        actions(refund, back && returnButton(back, merchant.name, refund)),
+      waysOut(refund, back, merchant.name),
     ],
     part ?? "",
   );
@@ -266,8 +265,7 @@ export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, 
       paragraph(arrived ? copy.sendNothing : copy.cancelledHelp(merchant.name)),
       arrived ? null : paragraph(copy.cancelledNext(merchant.name)),
       supportLine(checkout),
-      (refund || back) &&
-        actions(refund, back && returnButton(back, merchant.name, refund)),
+      waysOut(refund, back, merchant.name),
       arrived ? null : leavingNote(merchant.name, secondsLeft, stay),
     ],
     arrived ?? "",

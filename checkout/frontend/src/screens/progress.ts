@@ -118,7 +118,7 @@ function slowText(payment: Payment, chains: Chains): string {
   return isDue ? copy.slow.crossing(providerName(payment.provider), to) : copy.slow.confirming(to);
 }
 
-/** Links to the customer's transaction, the delivery, and the provider's status page. `amount` tells several payments apart. */
+/** Links to the customer's transaction, the delivery, and the provider's status page. `amount` distinguishes several payments. */
 export function transactionBoxes(payment: Payment, chains: Chains, amount = ""): Child[] {
   const { destination_transaction_hash: delivered, provider_url: providerUrl } = payment;
   const isTwo = isCrossing(payment) || Boolean(delivered && delivered !== payment.transaction_hash);

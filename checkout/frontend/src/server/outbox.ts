@@ -22,7 +22,7 @@ export interface OwnTransaction extends TrackedTransaction {
   isLetGo: boolean;
 }
 
-/** The wallet and account that sent a transaction, the prompt that asked for it, and its route's estimate. */
+/** The wallet, the account and the prompt that a transaction comes from, and its route's estimate. */
 export interface Sender {
   wallet: string;
   account: string;

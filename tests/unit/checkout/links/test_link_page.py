@@ -88,20 +88,20 @@ def test_form_creates_a_request_and_leads_to_it(client: Client, fixed: PaymentLi
     text = page.content.decode()
     assert "10.00" in text
     assert "<form" in text
-    answer = send(fixed, **form_of(page))
+    response = send(fixed, **form_of(page))
     request = PaymentRequest.objects.get()
-    assert (answer.status_code, answer["Location"]) == (303, f"/pay/{request.shortcode}")
+    assert (response.status_code, response["Location"]) == (303, f"/pay/{request.shortcode}")
     assert (request.payment_link_id, request.amount) == (fixed.pk, 10 * UNIT)
     assert request.expires_at - request.created_at == timedelta(hours=1)
-    assert client.get(answer["Location"]).status_code == 200
+    assert client.get(response["Location"]).status_code == 200
     fixed.refresh_from_db()
     assert fixed.requests_count == 1
 
 
-def test_form_works_without_its_hidden_field_and_keeps_the_language(fixed: PaymentLink) -> None:
-    answer = Client().post(f"{path_of(fixed)}?lang=de", {"form": "x"})
-    assert answer.status_code == 303
-    assert answer["Location"].endswith("?lang=de")
+def test_form_without_hidden_field_creates_and_keeps_language(fixed: PaymentLink) -> None:
+    response = Client().post(f"{path_of(fixed)}?lang=de", {"form": "x"})
+    assert response.status_code == 303
+    assert response["Location"].endswith("?lang=de")
 
 
 def test_second_sending_of_a_form_leads_to_the_same_request(client: Client, open_link: PaymentLink) -> None:
@@ -194,9 +194,9 @@ def test_price_is_converted_when_the_customer_continues(
 ) -> None:
     link = make_link(price=Price("EUR", Decimal("25.00")))
     assert "25.00" in client.get(path_of(link)).content.decode()
-    answer = send(link)
+    response = send(link)
     request = PaymentRequest.objects.get()
-    assert (answer.status_code, request.amount) == (303, 27_456_128)
+    assert (response.status_code, request.amount) == (303, 27_456_128)
     assert request.price == {"currency": "EUR", "amount": "25.00"}
     assert request.expires_at - request.created_at == timedelta(seconds=900)
 
@@ -259,8 +259,8 @@ def test_switched_off_token_pauses_the_link(client: Client, fixed: PaymentLink, 
 
 @pytest.mark.parametrize("code", ["222222222222", "..", "%00", "pl_1", "a" * 500])
 def test_unknown_code_is_not_found(client: Client, fixed: PaymentLink, code: str) -> None:
-    for answer in (client.get(f"/l/{code}"), client.post(f"/l/{code}")):
-        assert answer.status_code == 404
+    for response in (client.get(f"/l/{code}"), client.post(f"/l/{code}")):
+        assert response.status_code == 404
     assert not PaymentRequest.objects.exists()
 
 
@@ -268,10 +268,10 @@ def test_unknown_code_is_not_found(client: Client, fixed: PaymentLink, code: str
 def test_requests_count_toward_the_visitors_expensive_limit(open_link: PaymentLink, settings: Any) -> None:
     settings.RATE_LIMIT_EXPENSIVE = parse("2/hour")
     assert send(open_link, amount="1").status_code == 400
-    answers = [send(open_link, amount="7") for _ in range(3)]
-    assert [answer.status_code for answer in answers] == [303, 303, 429]
-    assert shown_problem(answers[2]) == language("en").say("refusal.rate_limited")
-    assert int(answers[2]["Retry-After"]) > 0
+    responses = [send(open_link, amount="7") for _ in range(3)]
+    assert [response.status_code for response in responses] == [303, 303, 429]
+    assert shown_problem(responses[2]) == language("en").say("refusal.rate_limited")
+    assert int(responses[2]["Retry-After"]) > 0
     assert PaymentRequest.objects.count() == 2
 
 
@@ -292,8 +292,8 @@ def test_page_is_in_each_language(client: Client, open_link: PaymentLink, tag: s
 
 
 def test_upload_is_not_read_as_a_form(open_link: PaymentLink) -> None:
-    answer = Client().post(path_of(open_link), {"amount": "7"})
-    assert answer.status_code == 400
+    response = Client().post(path_of(open_link), {"amount": "7"})
+    assert response.status_code == 400
     assert not PaymentRequest.objects.exists()
 
 
