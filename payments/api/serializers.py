@@ -35,10 +35,8 @@ from merchants.web_addresses import parse_web_address
 from payments.api import examples
 from payments.api.price_problems import (
     MAX_PRICED_SECONDS,
+    Alternatives,
     error_detail,
-    names_sent,
-    price_problems,
-    with_both_first,
 )
 from payments.models import PaymentRequest
 from payments.requests.creation import NewRequest, Price
@@ -151,6 +149,11 @@ class CreateRequestSerializer(StrictSerializer):
     )  # fmt: skip
     # A body with a `payment_link` has none of them.
     schema_optional: ClassVar[tuple[str, ...]] = ("token_id", "chain_id", "recipient_address")
+    alternatives: ClassVar[Alternatives] = Alternatives(
+        names=("amount", "price"),
+        none="Either amount or price is required.",
+        several="Send either amount or price, not both.",
+    )
 
     amount = AnyJSONField(
         required=False,
@@ -245,15 +248,14 @@ class CreateRequestSerializer(StrictSerializer):
     def to_internal_value(self, data: Any) -> Any:
         """Validate each field, then the fields together; report all failures at once."""
         values, problems = self.read_fields(data)
-        sent_names = names_sent(data, ("amount", "price"))
-        is_both = len(sent_names) > 1
-        for problem in () if is_both else price_problems(sent_names, values.get("expires_in")):
+        sent = self.alternatives.sent(data)
+        for problem in self.alternatives.problems(sent, values.get("expires_in")):
             problems.setdefault(str(problem.param), [error_detail(problem.code, problem.message)])
         for problem in self.validate_together(values):
             problems[str(problem.param)] = [error_detail(problem.code, problem.message)]
         ordered = {name: problems[name] for name in [*self.fields, *problems] if name in problems}
-        if is_both:
-            ordered = with_both_first(ordered)
+        if len(sent) > 1:
+            ordered = self.alternatives.with_several_first(ordered, sent)
         if ordered:
             raise serializers.ValidationError(ordered)
         return values
