@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from chains.amounts import AmountError, parse_amount, read_decimal
 from config.api.errors import ApiError, ErrorCode, Problem
-from config.api.objects import ObjectMissing
+from config.api.objects import find_object
 from config.api.paging import ListQuery, TimeInQueryField, TrueOrFalseInQueryField
 from config.api.schema.operations import described
 from config.api.serializers import (
@@ -188,10 +188,7 @@ class LinkedRequestSerializer(CreateRequestSerializer):
 
 def find_link(merchant: Merchant, link_id: str) -> PaymentLink:
     """Return the merchant's link. Raises ObjectMissing."""
-    link = with_catalogue(merchant.payment_links.filter(pk=link_id)).first()
-    if link is None:
-        raise ObjectMissing("payment link", link_id)
-    return link
+    return find_object(with_catalogue(merchant.payment_links.all()), "payment link", link_id)
 
 
 def new_request_order(body: Any, merchant: Merchant) -> NewRequest:
