@@ -7,8 +7,9 @@ from typing import Any
 from rest_framework.serializers import ErrorDetail
 
 from config.api.errors import ErrorCode, Problem
+from payments.requests.creation import MAX_PRICED_LIFETIME
 
-MAX_PRICED_SECONDS = 900
+_MAX_PRICED_SECONDS = int(MAX_PRICED_LIFETIME.total_seconds())
 
 
 def error_detail(code: ErrorCode, message: str) -> ErrorDetail:
@@ -31,8 +32,8 @@ class Alternatives:
         """Check that a parameter is given, and the lifetime in seconds of a request with a price."""
         if not sent:
             return [Problem(ErrorCode.PARAMETER_MISSING, self.none, "amount")]
-        if sent == ["price"] and lifetime is not None and lifetime > MAX_PRICED_SECONDS:
-            message = f"A request with a price can be paid for at most {MAX_PRICED_SECONDS} seconds; got {lifetime}."
+        if sent == ["price"] and lifetime is not None and lifetime > _MAX_PRICED_SECONDS:
+            message = f"A request with a price can be paid for at most {_MAX_PRICED_SECONDS} seconds; got {lifetime}."
             return [Problem(ErrorCode.PARAMETER_INVALID, message, "expires_in")]
         return []
 

@@ -34,15 +34,13 @@ from merchants.recipients import recipient_problem
 from merchants.web_addresses import parse_web_address
 from payments.api import examples
 from payments.api.price_problems import (
-    MAX_PRICED_SECONDS,
     Alternatives,
     error_detail,
 )
 from payments.models import PaymentRequest
-from payments.requests.creation import NewRequest, Price
+from payments.requests.creation import NewRequest, Price, default_lifetime
 from webhooks.api.serializers import WebhookAddressField
 
-DEFAULT_LIFETIME_SECONDS = 3600
 _MAX_METADATA_PAIRS = 50
 _MAX_METADATA_KEY = 40
 _MAX_METADATA_VALUE = 500
@@ -312,12 +310,12 @@ class CreateRequestSerializer(StrictSerializer):
         """Validate a body. With a price, the amount is 0 until it is converted. Raises ValidationError."""
         data = cls.read(body, merchant=merchant)
         price = data.get("price")
-        default_lifetime = DEFAULT_LIFETIME_SECONDS if price is None else MAX_PRICED_SECONDS
+        seconds = data.get("expires_in")
         return NewRequest(
             token=data["token"],
             amount=data.get("amount") or 0,
             recipient_address=data["recipient_address"],
-            lifetime=timedelta(seconds=data.get("expires_in") or default_lifetime),
+            lifetime=timedelta(seconds=seconds) if seconds else default_lifetime(price),
             price=price,
             references=data.get("references"),
             external_id=data.get("external_id"),
