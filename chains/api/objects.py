@@ -71,7 +71,7 @@ class AmountObject(Answer, kw_only=True):
     raw: Annotated[
         str,
         doc(
-            ("The amount in the token's smallest unit, as a decimal string. It can need 256 bits."),
+            "The amount in the token's smallest unit, as a decimal string. It can need 256 bits.",
             pattern=r"^[0-9]+$",
         ),
     ]

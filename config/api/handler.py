@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import DataError
 from django.http import Http404, HttpRequest, JsonResponse
+from django.utils.log import log_response
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -28,9 +29,8 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
         logger.error("unhandled error", exc_info=exception)
     response = Response(error_body(error), status=error.status_code)
     if error.is_intended:
-        # Django would log each 5xx as an error.
-        logger.info("%s", error.problems[0].message)
-        response._has_been_logged = True  # type: ignore[attr-defined]  # of Django
+        # Django logs a response once. It would log this one, like each 5xx, as an error.
+        log_response("%s", error.problems[0].message, response=response, logger=logger, level="info")
     if error.status_code == 401:
         response["WWW-Authenticate"] = 'ApiKey realm="api", Bearer realm="api"'
     if error.retry_after is not None:

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from chains.amounts import AmountError, parse_amount, read_decimal
 from config.api.errors import ApiError, ErrorCode, Problem
-from config.api.objects import ObjectMissing
+from config.api.objects import find_object
 from config.api.paging import ListQuery, TimeInQueryField, TrueOrFalseInQueryField
 from config.api.schema.operations import described
 from config.api.serializers import (
@@ -21,7 +21,7 @@ from config.api.serializers import (
 )
 from merchants.models import Merchant
 from payments.api import examples
-from payments.api.price_problems import error_detail, names_sent
+from payments.api.price_problems import Alternatives, error_detail
 from payments.api.serializers import AnyJSONField, CreateRequestSerializer
 from payments.links.orders import entered_amount, link_order
 from payments.links.services import NewLink, with_catalogue
@@ -30,7 +30,6 @@ from payments.requests.creation import NewRequest
 from payments.requests.link_limits import link_inactive, why_closed
 
 MAX_PAYMENTS = 1_000_000
-_KINDS = ("amount", "price", "open_amount")
 # What a link sets for its requests.
 _SET_BY_LINK = ("token_id", "chain_id", "recipient_address", "price", "expires_in")
 _OWN = ("external_id", "description", "metadata", "redirect_url", "cancel_url", "webhook_url", "references")
@@ -64,8 +63,13 @@ class OpenAmountSerializer(StrictSerializer):
 class CreateLinkSerializer(CreateRequestSerializer):
     """The body of POST /api/payment-links."""
 
-    checked_together = (*_KINDS, "token_id", "chain_id", "recipient_address")
+    checked_together = ("amount", "price", "open_amount", "token_id", "chain_id", "recipient_address")
     schema_optional: ClassVar[tuple[str, ...]] = ()
+    alternatives = Alternatives(
+        names=("amount", "price", "open_amount"),
+        none="One of amount, price and open_amount is required.",
+        several="Send only one of amount, price and open_amount.",
+    )
 
     external_id = cancel_url = expires_in = webhook_url = references = payment_link = None  # type: ignore[assignment]
 
@@ -90,25 +94,6 @@ class CreateLinkSerializer(CreateRequestSerializer):
         if expires_at is not None and expires_at <= timezone.now():
             raise invalid("This time has passed. Send one in the future.")
         return expires_at
-
-    def to_internal_value(self, data: Any) -> Any:
-        """Validate each field, then the fields together; report all failures at once."""
-        values, problems = self.read_fields(data)
-        sent = names_sent(data, _KINDS)
-        if not sent:
-            message = "One of amount, price and open_amount is required."
-            problems["amount"] = [error_detail(ErrorCode.PARAMETER_MISSING, message)]
-        for problem in self.validate_together(values):
-            problems[str(problem.param)] = [error_detail(problem.code, problem.message)]
-        ordered = {name: problems[name] for name in [*self.fields, *problems] if name in problems}
-        if len(sent) > 1:
-            message = "Send only one of amount, price and open_amount."
-            (last,) = sorted(sent, key=_KINDS.index)[-1:]
-            both = [error_detail(ErrorCode.PARAMETER_INVALID, message)]
-            ordered = {last: both, **{name: each for name, each in ordered.items() if name != last}}
-        if ordered:
-            raise serializers.ValidationError(ordered)
-        return values
 
     def validate_together(self, values: dict[str, Any]) -> list[Problem]:
         problems = super().validate_together(values)
@@ -203,10 +188,7 @@ class LinkedRequestSerializer(CreateRequestSerializer):
 
 def find_link(merchant: Merchant, link_id: str) -> PaymentLink:
     """Return the merchant's link. Raises ObjectMissing."""
-    link = with_catalogue(merchant.payment_links.filter(pk=link_id)).first()
-    if link is None:
-        raise ObjectMissing("payment link", link_id)
-    return link
+    return find_object(with_catalogue(merchant.payment_links.all()), "payment link", link_id)
 
 
 def new_request_order(body: Any, merchant: Merchant) -> NewRequest:

@@ -13,7 +13,6 @@ from chains.api.objects import AmountObject, TokenObject
 from chains.switches import require_offered
 from config.api.answers import Answer, Time, doc
 from config.api.errors import ErrorCode
-from config.api.objects import find_object
 from config.api.paging import conditions, list_answer, page_of, read_query
 from config.api.schema.operations import described, list_of, operation
 from config.api.serializers import required_timestamp, timestamp
@@ -21,7 +20,12 @@ from merchants.keys.authentication import actor_of, merchant_of
 from merchants.keys.idempotency import Effect, idempotent
 from payments.api import examples
 from payments.api.currencies import PriceObject
-from payments.api.link_serializers import CreateLinkSerializer, LinkListQuery, UpdateLinkSerializer
+from payments.api.link_serializers import (
+    CreateLinkSerializer,
+    LinkListQuery,
+    UpdateLinkSerializer,
+    find_link,
+)
 from payments.api.views import OwnRequestsViewSet
 from payments.links.services import change_link, create_link, require_convertible, with_catalogue
 from payments.models import PaymentLink
@@ -194,8 +198,8 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         path=_LINK,
         answers={200: OpenApiResponse(PaymentLinkObject, "The payment link.")},
     )
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the viewset interface
-        return Response(link_objects([self.find_link(id)])[0])
+    def retrieve(self, request: Request, id: str) -> Response:
+        return Response(link_objects([find_link(merchant_of(request), id)])[0])
 
     @operation(
         "payment_links.update",
@@ -210,9 +214,6 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         answers={200: OpenApiResponse(PaymentLinkObject, "The payment link.")},
     )
     def update(self, request: Request, id: str) -> Response:
-        link = self.find_link(id)
+        link = find_link(merchant_of(request), id)
         changes: dict[str, Any] = UpdateLinkSerializer.read(request.data)
         return Response(link_objects([change_link(link, **changes, actor=actor_of(request))])[0])
-
-    def find_link(self, id: str) -> PaymentLink:
-        return find_object(self.own(), "payment link", id)

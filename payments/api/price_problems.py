@@ -1,42 +1,47 @@
 """Check a new request's amount, price and lifetime together."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rest_framework.serializers import ErrorDetail
 
 from config.api.errors import ErrorCode, Problem
+from payments.requests.creation import MAX_PRICED_LIFETIME
 
-MAX_PRICED_SECONDS = 900
+_MAX_PRICED_SECONDS = int(MAX_PRICED_LIFETIME.total_seconds())
 
 
 def error_detail(code: ErrorCode, message: str) -> ErrorDetail:
     return ErrorDetail(message, code.value)
 
 
-def names_sent(data: Any, names: Collection[str]) -> set[str]:
-    """Return which of these parameters the body has, null ones aside."""
-    return {name for name in names if isinstance(data, Mapping) and data.get(name) is not None}
+@dataclass(frozen=True)
+class Alternatives:
+    """The parameters that set what a customer pays, of which a body has exactly one; and the messages otherwise."""
 
+    names: tuple[str, ...]
+    none: str
+    several: str
 
-def with_both_first(problems: dict[str, Any]) -> dict[str, Any]:
-    """Put the problem of sending both an amount and a price first; the price may be malformed too."""
-    rest = dict(problems)
-    own = rest.pop("price", [])
-    both = ErrorDetail("Send either amount or price, not both.", ErrorCode.PARAMETER_INVALID.value)
-    if isinstance(own, dict):
-        return {"price": [both], **{f"price.{name}": inner for name, inner in own.items()}, **rest}
-    return {"price": [both, *own], **rest}
+    def sent(self, data: Any) -> list[str]:
+        """Return which of the parameters the body has, null ones aside."""
+        return [name for name in self.names if isinstance(data, Mapping) and data.get(name) is not None]
 
+    def problems(self, sent: Sequence[str], lifetime: int | None) -> list[Problem]:
+        """Check that a parameter is given, and the lifetime in seconds of a request with a price."""
+        if not sent:
+            return [Problem(ErrorCode.PARAMETER_MISSING, self.none, "amount")]
+        if sent == ["price"] and lifetime is not None and lifetime > _MAX_PRICED_SECONDS:
+            message = f"A request with a price can be paid for at most {_MAX_PRICED_SECONDS} seconds; got {lifetime}."
+            return [Problem(ErrorCode.PARAMETER_INVALID, message, "expires_in")]
+        return []
 
-def price_problems(names: Collection[str], lifetime: int | None) -> list[Problem]:
-    """Check that amount or price is given, and the lifetime in seconds of a request with a price."""
-    if not names:
-        message = "Either amount or price is required."
-        return [Problem(ErrorCode.PARAMETER_MISSING, message, "amount")]
-    if "price" in names and lifetime is not None and lifetime > MAX_PRICED_SECONDS:
-        message = (
-            f"A request with a price can be paid for at most {MAX_PRICED_SECONDS} seconds; got {lifetime}."
-        )
-        return [Problem(ErrorCode.PARAMETER_INVALID, message, "expires_in")]
-    return []
+    def with_several_first(self, problems: Mapping[str, Any], sent: Sequence[str]) -> dict[str, Any]:
+        """Put the problem of sending several first, under the last of them, which may be malformed too."""
+        rest, last = dict(problems), sent[-1]
+        own = rest.pop(last, [])
+        several = error_detail(ErrorCode.PARAMETER_INVALID, self.several)
+        if isinstance(own, dict):
+            return {last: [several], **{f"{last}.{name}": inner for name, inner in own.items()}, **rest}
+        return {last: [several, *own], **rest}

@@ -34,17 +34,13 @@ from merchants.recipients import recipient_problem
 from merchants.web_addresses import parse_web_address
 from payments.api import examples
 from payments.api.price_problems import (
-    MAX_PRICED_SECONDS,
+    Alternatives,
     error_detail,
-    names_sent,
-    price_problems,
-    with_both_first,
 )
 from payments.models import PaymentRequest
-from payments.requests.creation import NewRequest, Price
+from payments.requests.creation import NewRequest, Price, default_lifetime
 from webhooks.api.serializers import WebhookAddressField
 
-DEFAULT_LIFETIME_SECONDS = 3600
 _MAX_METADATA_PAIRS = 50
 _MAX_METADATA_KEY = 40
 _MAX_METADATA_VALUE = 500
@@ -151,6 +147,11 @@ class CreateRequestSerializer(StrictSerializer):
     )  # fmt: skip
     # A body with a `payment_link` has none of them.
     schema_optional: ClassVar[tuple[str, ...]] = ("token_id", "chain_id", "recipient_address")
+    alternatives: ClassVar[Alternatives] = Alternatives(
+        names=("amount", "price"),
+        none="Either amount or price is required.",
+        several="Send either amount or price, not both.",
+    )
 
     amount = AnyJSONField(
         required=False,
@@ -245,15 +246,14 @@ class CreateRequestSerializer(StrictSerializer):
     def to_internal_value(self, data: Any) -> Any:
         """Validate each field, then the fields together; report all failures at once."""
         values, problems = self.read_fields(data)
-        sent_names = names_sent(data, ("amount", "price"))
-        is_both = len(sent_names) > 1
-        for problem in () if is_both else price_problems(sent_names, values.get("expires_in")):
+        sent = self.alternatives.sent(data)
+        for problem in self.alternatives.problems(sent, values.get("expires_in")):
             problems.setdefault(str(problem.param), [error_detail(problem.code, problem.message)])
         for problem in self.validate_together(values):
             problems[str(problem.param)] = [error_detail(problem.code, problem.message)]
         ordered = {name: problems[name] for name in [*self.fields, *problems] if name in problems}
-        if is_both:
-            ordered = with_both_first(ordered)
+        if len(sent) > 1:
+            ordered = self.alternatives.with_several_first(ordered, sent)
         if ordered:
             raise serializers.ValidationError(ordered)
         return values
@@ -310,12 +310,12 @@ class CreateRequestSerializer(StrictSerializer):
         """Validate a body. With a price, the amount is 0 until it is converted. Raises ValidationError."""
         data = cls.read(body, merchant=merchant)
         price = data.get("price")
-        default_lifetime = DEFAULT_LIFETIME_SECONDS if price is None else MAX_PRICED_SECONDS
+        seconds = data.get("expires_in")
         return NewRequest(
             token=data["token"],
             amount=data.get("amount") or 0,
             recipient_address=data["recipient_address"],
-            lifetime=timedelta(seconds=data.get("expires_in") or default_lifetime),
+            lifetime=timedelta(seconds=seconds) if seconds else default_lifetime(price),
             price=price,
             references=data.get("references"),
             external_id=data.get("external_id"),

@@ -2,18 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 from chains.amounts import AmountError, display_amount, parse_amount
 from config.api.errors import ErrorCode
 from payments.models import PaymentLink
-from payments.requests.creation import NewRequest, Price
-
-LIFETIME = timedelta(hours=1)
-# The rate of a price is fixed when the request is created, so a longer time would be a free option.
-PRICED_LIFETIME = timedelta(seconds=900)
+from payments.requests.creation import NewRequest, Price, default_lifetime
 
 
 def link_order(link: PaymentLink, amount: int | None, own: Mapping[str, Any] | None = None) -> NewRequest:
@@ -21,16 +16,16 @@ def link_order(link: PaymentLink, amount: int | None, own: Mapping[str, Any] | N
 
     `amount` is what `entered_amount` returned. `own` replaces the link's description, metadata and URLs.
     """
-    price = link.price and Price(link.price["currency"], Decimal(link.price["amount"]))
+    price = Price(link.price["currency"], Decimal(link.price["amount"])) if link.price else None
     order = NewRequest(
         token=link.token,
         amount=amount or link.amount or 0,
         recipient_address=link.recipient_address,
-        lifetime=PRICED_LIFETIME if price else LIFETIME,
+        lifetime=default_lifetime(price),
         description=link.description,
         metadata=link.metadata,
         redirect_url=link.redirect_url,
-        price=price or None,
+        price=price,
         payment_link=link,
     )
     return replace(order, **own) if own else order

@@ -27,6 +27,15 @@ class Price:
     amount: Decimal
 
 
+DEFAULT_LIFETIME = timedelta(hours=1)
+# The rate of a price is fixed when the request is created, so a longer time would be a free option.
+MAX_PRICED_LIFETIME = timedelta(seconds=900)
+
+
+def default_lifetime(price: Price | None) -> timedelta:
+    return DEFAULT_LIFETIME if price is None else MAX_PRICED_LIFETIME
+
+
 @dataclass(frozen=True)
 class NewRequest:
     """The validated parameters of a new payment request. `amount` is in base units; `lifetime` starts now.

@@ -63,7 +63,7 @@ class HeadWatcher:
             try:
                 with connect() as lock:
                     while not self._stopping.is_set() and not _is_ours(lock):
-                        # A primary that became a standby would be asked for ever.
+                        # Without this, a primary that became a standby would be queried forever.
                         require_primary(lock)
                         self._stopping.wait(_WAIT_SECONDS)
                     self._watch(lock)

@@ -71,8 +71,11 @@ def query_of(**filters: Any) -> dict[str, Any]:
 
 
 def _written(name: str, value: Any) -> Any:
-    if isinstance(value, bool):
-        return str(value).lower()
+    return str(value).lower() if isinstance(value, bool) else time_text(name, value)
+
+
+def time_text(name: str, value: Any) -> Any:
+    """Return a datetime as text in UTC, and any other value as it is. Raises ValueError without a time zone."""
     if not isinstance(value, datetime):
         return value
     if value.tzinfo is None:

@@ -124,6 +124,13 @@ def test_all_invalid_fields_of_a_link_are_reported(api: Api, terms: Order) -> No
     assert params == {"open_amount.min", "name", "token_id", "max_payments"}
 
 
+def test_price_beside_amount_reports_its_own_problem_too(api: Api, terms: Order) -> None:
+    answer = api.post(LINKS, terms(price={"currency": "EUR", "amount": "-1"}))
+    assert [detail["param"] for detail in error_of(answer)["details"]] == ["price", "price.amount"]
+    assert error_of(answer)["message"] == "Send only one of amount, price and open_amount."
+    assert not PaymentLink.objects.exists()
+
+
 def test_retry_with_the_same_key_creates_one_link(api: Api, terms: Order) -> None:
     answers = [api.post(LINKS, terms(), **{"Idempotency-Key": "once"}) for _ in range(2)]
     assert answers[0].json() == answers[1].json()

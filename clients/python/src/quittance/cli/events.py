@@ -6,7 +6,7 @@ from itertools import islice
 
 from quittance.cli.output import Output
 from quittance.cli.parser import Commands, Parser
-from quittance.cli.settings import SettingsError, client_of
+from quittance.cli.settings import add_limit, client_of, page_limit
 from quittance.objects import Event
 
 _HEADINGS = ("ID", "TYPE", "CREATED", "PAYMENT REQUEST", "REFERENCE")
@@ -18,7 +18,7 @@ def add(commands: Commands) -> list[Parser]:
     actions = group.add_subparsers(metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="list them, newest first")
     listing.add_argument("--type", help="only events of this type, such as payment.succeeded")
-    listing.add_argument("--limit", type=int, default=20, help="maximum number to list (default: 20)")
+    add_limit(listing)
     listing.set_defaults(run=_list)
     get = actions.add_parser("get", help="show an event as it is delivered")
     get.add_argument("id", metavar="ID")
@@ -27,10 +27,9 @@ def add(commands: Commands) -> list[Parser]:
 
 
 def _list(options: argparse.Namespace, out: Output) -> int:
-    if options.limit < 1:
-        raise SettingsError("--limit should be 1 or more.")
+    limit = page_limit(options)
     with client_of(options) as client:
-        page = client.events.list(type=options.type, limit=min(options.limit, 100))
+        page = client.events.list(type=options.type, limit=limit)
         rows = ((event, _row(event)) for event in islice(page.auto_paging_iter(), options.limit))
         out.table(_HEADINGS, rows, "There is no such event.")
     return 0

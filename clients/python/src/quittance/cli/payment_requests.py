@@ -5,7 +5,7 @@ from itertools import islice
 
 from quittance.cli.output import Output
 from quittance.cli.parser import Commands, Parser
-from quittance.cli.settings import SettingsError, client_of
+from quittance.cli.settings import SettingsError, add_limit, client_of, page_limit
 from quittance.objects import PaymentRequest
 
 _HEADINGS = ("ID", "STATUS", "AMOUNT", "PAID", "REFERENCE", "CREATED")
@@ -57,7 +57,7 @@ def add(commands: Commands) -> list[Parser]:
     listing.add_argument("--token-id", type=int)
     listing.add_argument("--created-after", metavar="TIME", help="time such as 2026-01-31T12:00:00Z")
     listing.add_argument("--created-before", metavar="TIME")
-    listing.add_argument("--limit", type=int, default=20, help="maximum number to list (default: 20)")
+    add_limit(listing)
     listing.set_defaults(run=_list)
 
     get = actions.add_parser("get", help="show a request with its payments")
@@ -93,8 +93,7 @@ def _create(options: argparse.Namespace, out: Output) -> int:
 
 
 def _list(options: argparse.Namespace, out: Output) -> int:
-    if options.limit < 1:
-        raise SettingsError("--limit should be 1 or more.")
+    limit = page_limit(options)
     with client_of(options) as client:
         page = client.payment_requests.list(
             status=options.status,
@@ -103,7 +102,7 @@ def _list(options: argparse.Namespace, out: Output) -> int:
             token_id=options.token_id,
             created_after=options.created_after,
             created_before=options.created_before,
-            limit=min(options.limit, 100),
+            limit=limit,
         )
         rows = ((request, _row(request)) for request in islice(page.auto_paging_iter(), options.limit))
         out.table(_HEADINGS, rows, "There is no such payment request.")

@@ -5,7 +5,7 @@ from itertools import islice
 
 from quittance.cli.output import Output
 from quittance.cli.parser import Commands, Parser
-from quittance.cli.settings import SettingsError, client_of
+from quittance.cli.settings import add_limit, client_of, page_limit
 from quittance.objects import Refund
 
 _HEADINGS = ("ID", "STATUS", "AMOUNT", "PAYMENT REQUEST", "CREATED")
@@ -27,9 +27,9 @@ def add(commands: Commands) -> list[Parser]:
     create.add_argument("--idempotency-key", help="repeat a call with its key to get the same refund")
     create.set_defaults(run=_create)
 
-    listing = actions.add_parser("list", help="the newest first")
+    listing = actions.add_parser("list", help="list them, newest first")
     listing.add_argument("--payment-request-id", help="only refunds of this payment request")
-    listing.add_argument("--limit", type=int, default=20, help="how many (20)")
+    add_limit(listing)
     listing.set_defaults(run=_list)
 
     get = actions.add_parser("get", help="one refund")
@@ -57,10 +57,9 @@ def _create(options: argparse.Namespace, out: Output) -> int:
 
 
 def _list(options: argparse.Namespace, out: Output) -> int:
-    if options.limit < 1:
-        raise SettingsError("--limit should be 1 or more.")
+    limit = page_limit(options)
     with client_of(options) as client:
-        page = client.refunds.list(options.payment_request_id, limit=min(options.limit, 100))
+        page = client.refunds.list(options.payment_request_id, limit=limit)
         rows = ((refund, _row(refund)) for refund in islice(page.auto_paging_iter(), options.limit))
         out.table(_HEADINGS, rows, "There are no refunds.")
     return 0

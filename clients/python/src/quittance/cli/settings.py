@@ -10,6 +10,7 @@ from pathlib import Path
 
 from quittance.client import Client
 
+_MAX_PAGE = 100
 _WEBHOOK_SECRET = re.compile(r"whsec_[A-Za-z0-9]{32}")
 
 
@@ -28,6 +29,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file that contains only the API key; - for standard input (default: QUITTANCE_API_KEY)",
     )
+
+
+def add_limit(parser: argparse.ArgumentParser) -> None:
+    """Add the option of every command that lists objects."""
+    parser.add_argument("--limit", type=int, default=20, help="maximum number to list (default: 20)")
+
+
+def page_limit(options: argparse.Namespace) -> int:
+    """Return how many objects of the list to request at once; raises SettingsError for a limit below 1."""
+    limit: int = options.limit
+    if limit < 1:
+        raise SettingsError("--limit should be 1 or more.")
+    return min(limit, _MAX_PAGE)
 
 
 def client_of(options: argparse.Namespace, *, timeout: float = 30.0, max_retries: int = 3) -> Client:

@@ -6,7 +6,7 @@ from typing import Any
 
 from quittance.cli.output import Output
 from quittance.cli.parser import Commands, Parser
-from quittance.cli.settings import SettingsError, client_of
+from quittance.cli.settings import add_limit, client_of, page_limit
 from quittance.objects import Delivery, WebhookConfiguration
 
 _HEADINGS = ("ID", "TYPE", "STATUS", "ATTEMPTS", "CREATED", "EVENT")
@@ -48,11 +48,11 @@ def _add_deliveries(commands: Commands) -> list[Parser]:
     group = commands.add_parser("deliveries", help="list, get and resend webhook deliveries")
     actions = group.add_subparsers(metavar="ACTION", required=True)
 
-    listing = actions.add_parser("list", help="the newest first")
+    listing = actions.add_parser("list", help="list them, newest first")
     listing.add_argument("--status", choices=("pending", "delivered", "failed"))
     listing.add_argument("--type", help="only this event type, such as payment.succeeded")
     listing.add_argument("--event-id", help="only deliveries of this event")
-    listing.add_argument("--limit", type=int, default=20, help="how many (20)")
+    add_limit(listing)
     listing.set_defaults(run=_list)
 
     get = actions.add_parser("get", help="one delivery with its attempts")
@@ -109,14 +109,13 @@ def _test(options: argparse.Namespace, out: Output) -> int:
 
 
 def _list(options: argparse.Namespace, out: Output) -> int:
-    if options.limit < 1:
-        raise SettingsError("--limit should be 1 or more.")
+    limit = page_limit(options)
     with client_of(options) as client:
         page = client.deliveries.list(
             event_id=options.event_id,
             type=options.type,
             status=options.status,
-            limit=min(options.limit, 100),
+            limit=limit,
         )
         rows = ((delivery, _row(delivery)) for delivery in islice(page.auto_paging_iter(), options.limit))
         out.table(_HEADINGS, rows, "There are no such deliveries.")

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from quittance.amounts import decimal_string
 from quittance.objects import PaymentLink
-from quittance.pages import Page, query_of
+from quittance.pages import Page, query_of, time_text
 from quittance.resources.paths import checked_id
 from quittance.transport import Transport
 
@@ -43,10 +43,6 @@ class PaymentLinks:
 
         Raises TypeError for a float, and ValueError for a time without a time zone.
         """
-        if isinstance(expires_at, datetime):
-            if expires_at.tzinfo is None:
-                raise ValueError("expires_at should have a time zone.")
-            expires_at = expires_at.isoformat()
         limits = open_amount and {name: decimal_string(value) for name, value in open_amount.items()}
         body = {
             "name": name,
@@ -58,7 +54,7 @@ class PaymentLinks:
             "open_amount": limits,
             "description": description,
             "max_payments": max_payments,
-            "expires_at": expires_at,
+            "expires_at": time_text("expires_at", expires_at),
             "redirect_url": redirect_url,
             "metadata": None if metadata is None else dict(metadata),
         }
