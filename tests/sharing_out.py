@@ -28,7 +28,7 @@ _SECONDS = {
     "tests/integration/nodes/test_small_batches.py": 15.0,
     "tests/browser/accessibility/test_states.py": 50.0,
     "tests/browser/docs/test_site.py": 75.0,
-    "tests/integration/payments/test_query_plans.py": 74.0,
+    "tests/integration/payments/query_plans/test_query_plans.py": 74.0,
     "tests/integration/chaos/test_chaos.py": 69.0,
     "tests/integration/checkout/streams/test_event_streams.py": 50.0,
     "tests/integration/properties/test_nobodys_money_goes_astray.py": 57.0,

@@ -75,7 +75,7 @@ class PaymentLink(models.Model):
             base_units_constraint("min_amount", "payment_link"),
             base_units_constraint("max_amount", "payment_link"),
         )
-        # tests/integration/payments/test_query_plans.py names the query that needs it.
+        # tests/integration/payments/query_plans/queries.py names the query that needs it.
         indexes = (models.Index(fields=("merchant", "-created_at", "-id"), name="payment_link_listed"),)
 
     def __str__(self) -> str:

@@ -105,7 +105,7 @@ class Refund(models.Model):
                 name="refund_with_a_carrier_has_an_address",
             ),
         )
-        # tests/integration/payments/test_query_plans.py names the query that needs it.
+        # tests/integration/payments/query_plans/queries.py names the query that needs it.
         indexes = (
             models.Index(fields=("merchant", "-created_at", "-id"), name="refund_listed"),
             models.Index(

@@ -142,7 +142,7 @@ class PaymentRequest(models.Model):
                 name="payment_request_completed_means_paid_in_full",
             ),
         )
-        # tests/integration/payments/test_query_plans.py names the query that needs each of these.
+        # tests/integration/payments/query_plans/queries.py names the query that needs each of these.
         indexes = (
             *(
                 models.Index(fields=("merchant", *by, "-created_at", "-id"), name=f"payment_request_{name}")

@@ -1,35 +1,25 @@
-"""Each index of the large tables serves a query that is named here, and no hot query reads a large table whole.
+"""The query that each index of the large tables serves, and those that run as prepared statements.
 
-The planner decides by itself, over 60,000 requests with their payments, events and deliveries. An index that is added
-later needs a query here, or it has no reason to be written with each row.
+An index that is added later needs a query here, or it has no reason to be written with each row.
 """
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-import psycopg
-import pytest
-from django.db import connection, transaction
-from django.db.models import Count, Max, Min
-from django.utils import timezone
+from django.db.models import Max, Min
 
-from bench.admin_data import Size, generate
-from chains.models import Chain, Token
 from config.api.paging import Cut
 from merchants.keys import idempotency
-from merchants.models import IdempotencyKey, Merchant
+from merchants.models import IdempotencyKey
 from payments import attention, metrics
 from payments.admin import search
 from payments.api import shown_payments
 from payments.discovery.watches import by_merchant, watched
 from payments.models import (
     ConsumedTransfer,
-    Lookup,
     Payment,
-    PaymentLink,
     PaymentRequest,
     Route,
     Transition,
@@ -42,111 +32,13 @@ from payments.requests.reading import find_any, find_by_shortcode, find_own, lis
 from payments.stats.daily import changed_days, count_day
 from payments.verification import leasing
 from payments.verification.finality import FINALITY
+from tests.integration.payments.query_plans.conftest import Sample
 from webhooks import attention as webhook_attention
 from webhooks.dispatch.leasing import claim_due
 from webhooks.dispatch.redelivery import redeliver_failed
-from webhooks.models import Attempt, Delivery, Event, EventBody
+from webhooks.models import Attempt, Delivery, Event
 from webhooks.storage import retention
 from webhooks.storage.bodies import bodies_of
-from webhooks.storage.partitions import partitions
-
-pytestmark = pytest.mark.django_db
-
-SIZE = Size(requests=60_000, deliveries=60_000, merchants=100, keys=100, days=360, event_days=60)
-LARGE = {
-    model._meta.db_table
-    for model in (
-        PaymentRequest,
-        Payment,
-        Lookup,
-        ConsumedTransfer,
-        Transition,
-        Route,
-        Event,
-        EventBody,
-        Delivery,
-        Attempt,
-        IdempotencyKey,
-    )
-}
-_ROUTES = """
-    INSERT INTO payments_route
-        (id, request_id, type, wallet_address, chain_id, token_id, amount, created_at, expires_at, proof_message)
-    SELECT 'rt_' || substr(md5(shortcode), 1, 24), id, 'direct', '', chain_id, token_id, amount, created_at, expires_at,
-        '' FROM payments_paymentrequest
-"""
-_KEYS = """
-    INSERT INTO merchants_idempotencykey (merchant_id, key, fingerprint, status, body, expires_at)
-    SELECT merchant_id, external_id, '', 201, '', now() + row_number() OVER () * interval '10 seconds'
-    FROM payments_paymentrequest
-"""
-# Some rows need attention, and some work is due.
-_RARE = (
-    # One chain has a single token, which is rare.
-    "CREATE TEMPORARY TABLE rare ON COMMIT DROP AS SELECT chain_id, token_id FROM payments_paymentrequest"
-    " GROUP BY 1, 2 ORDER BY count(*) LIMIT 1",
-    "CREATE TEMPORARY TABLE common ON COMMIT DROP AS SELECT chain_id, token_id FROM payments_paymentrequest"
-    " GROUP BY 1, 2 ORDER BY count(*) DESC LIMIT 1",
-    "UPDATE payments_paymentrequest SET chain_id = common.chain_id, token_id = common.token_id FROM common, rare"
-    " WHERE payments_paymentrequest.chain_id = rare.chain_id AND (payments_paymentrequest.token_id <> rare.token_id"
-    " OR hashtext(id::text) % 32 <> 0)",
-    "UPDATE payments_payment SET chain_id = request.chain_id FROM payments_paymentrequest AS request"
-    " WHERE request.id = request_id AND request.chain_id <> payments_payment.chain_id",
-    "UPDATE payments_lookup SET chain_id = payment.chain_id FROM payments_payment AS payment"
-    " WHERE payment.id = of_payment_id AND payment.chain_id <> payments_lookup.chain_id",
-    "UPDATE payments_route SET built_at = created_at WHERE hashtext(id) % 3 = 0",
-    "INSERT INTO payments_swap (payment_id, provider, provider_status, provider_url, polls, attempts, next_poll_at)"
-    " SELECT id, 'lifi', '', '', 0, 0, CASE WHEN status = 'processing' THEN now() END FROM payments_payment"
-    " WHERE hashtext(id) % 50 = 0",
-    "INSERT INTO payments_lookup (of_swap_id, chain_id, merchant_id, transaction_hash, is_simulated, finality_misses,"
-    " attempts, block_hash, confirmations) SELECT of_payment_id, chain_id, merchant_id, 'x' || transaction_hash, false,"
-    " 0, 0, '', 0 FROM payments_lookup JOIN payments_swap ON payment_id = of_payment_id",
-    "UPDATE payments_lookup SET proposal_check_at = now() WHERE hashtext(transaction_hash) % 500 = 2",
-    "UPDATE payments_lookup SET finality_check_at = now() WHERE hashtext(transaction_hash) % 500 = 1",
-    "UPDATE payments_paymentrequest SET is_simulated = TRUE WHERE hashtext(id::text) % 500 = 2",
-    "INSERT INTO payments_paymentlink (id, merchant_id, code, name, is_active, chain_id, token_id, recipient_address,"
-    " amount, metadata, requests_count, created_at, created_by) SELECT 'pl_1', merchant_id, 'code', 'Donations', true,"
-    " chain_id, token_id, '0x2', 1, '{}', 0, now(), '' FROM payments_paymentrequest LIMIT 1",
-    "UPDATE payments_paymentrequest SET payment_link_id = 'pl_1' WHERE hashtext(id::text) % 100 = 4",
-    "UPDATE payments_payment SET reorged = TRUE WHERE hashtext(id) % 500 = 3 AND completed_at IS NOT NULL",
-    "UPDATE webhooks_delivery SET url_override = 'https://shop.example/own' WHERE status = 'pending'"
-    " AND hashtext(id) % 2 = 0",
-    "UPDATE webhooks_delivery SET due_at = now() WHERE status = 'pending'",
-)
-
-
-class Sample:
-    """The filled database: an ordinary merchant, and an ordinary row of each kind."""
-
-    def __init__(self) -> None:
-        self.now = timezone.now()
-        self.merchant = Merchant.objects.get(name="Merchant 0020")
-        paid = Payment.objects.filter(status="completed", request__merchant=self.merchant)
-        self.payment = paid.select_related("request__token").order_by("pk")[50]
-        self.request = self.payment.request
-        self.event = Event.objects.filter(merchant=self.merchant).order_by("pk")[10]
-        self.delivery = Delivery.objects.filter(event=self.event).get()
-        self.chain = Chain.objects.get(pk=self.request.chain_id)
-        rarest = PaymentRequest.objects.values("token").annotate(requests=Count("pk")).order_by("requests")
-        self.rare_token = Token.objects.select_related("chain").get(pk=rarest[0]["token"])
-        self.rare_chain = self.rare_token.chain
-        self.requests = PaymentRequest.objects.filter(merchant=self.merchant)
-        self.link = PaymentLink.objects.get()
-        self.deliveries = Delivery.objects.filter(merchant=self.merchant)
-
-
-@pytest.fixture(scope="module")
-def sample(django_db_setup: None, django_db_blocker: Any) -> Iterator[Sample]:
-    """The filled database; nothing of it is left afterwards."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        generate(SIZE, lambda _: None, vacuum=False)
-        with connection.cursor() as cursor:
-            for statement in (_ROUTES, _KEYS, *_RARE, "ANALYZE"):
-                cursor.execute(statement)
-        # Once for all tests: each of them would check the foreign keys of all these rows at its end.
-        connection.check_constraints()
-        yield Sample()
-        transaction.set_rollback(True)
 
 
 def newest(rows: Any, time: str = "created_at") -> Any:
@@ -478,58 +370,6 @@ WEBHOOKS: list[tuple[str, str, Query]] = [
 ]
 NAMED = [*REQUESTS, *PAYMENTS, *WEBHOOKS]
 
-
-def asked(query: Query, at: Sample) -> list[tuple[str, Any]]:
-    """Return what a query or a sweep asks the database; what it changes is undone."""
-    statements: list[tuple[str, Any]] = []
-
-    def listen(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        statements.append((sql, params))
-        return execute(sql, params, many, context)
-
-    with transaction.atomic(), connection.execute_wrapper(listen):
-        rows = query(at)
-        if hasattr(rows, "_fetch_all"):
-            list(rows)
-        transaction.set_rollback(True)
-    return statements
-
-
-def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for below in plan.get("Plans", []):
-        yield from nodes(below)
-
-
-def planned(sql: str, params: Any) -> list[dict[str, Any]]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", params)
-        (answer,) = cursor.fetchone()
-    return list(nodes((answer if isinstance(answer, list) else json.loads(answer))[0]["Plan"]))
-
-
-@pytest.mark.parametrize(
-    ("index", "name", "query"), NAMED, ids=[f"{name} ({index})" for index, name, _ in NAMED]
-)
-def test_the_query_uses_its_index_and_reads_no_table_whole(
-    sample: Sample, index: str, name: str, query: Query
-) -> None:
-    statements = [
-        (sql, params)
-        for sql, params in asked(query, sample)
-        if sql.lstrip().startswith(("SELECT", "WITH", "UPDATE", "DELETE"))
-    ]
-    used: set[str] = set()
-    for sql, params in statements:
-        for node in planned(sql, params):
-            used.add(node.get("Index Name", ""))
-            is_whole = node["Node Type"] == "Seq Scan" and table_of(node) in LARGE
-            assert not is_whole or is_small(node["Relation Name"]), (
-                f"{name}: {node['Relation Name']} in {sql}"
-            )
-    assert any(each == index or (index.endswith("_") and each.startswith(index)) for each in used), used
-
-
 PREPARED: list[tuple[str, Query]] = [
     ("get", lambda at: find_own(at.request.merchant_id, at.request.pk)),
     ("public details", lambda at: find_any(at.request.pk)),
@@ -549,74 +389,3 @@ PREPARED: list[tuple[str, Query]] = [
         )
     ),
 ]
-
-
-@pytest.mark.parametrize(("name", "query"), PREPARED, ids=[name for name, _ in PREPARED])
-def test_a_prepared_statement_reads_no_table_whole_with_the_plan_for_any_values(
-    sample: Sample, name: str, query: Query
-) -> None:
-    statements = [sql for sql, _ in asked(query, sample) if 'FROM "payments_' in sql]
-    assert statements
-    for sql in statements:
-        first, *others = sql.split("%s")
-        generic = first + "".join(f"${place}{part}" for place, part in enumerate(others, 1))
-        cursor: psycopg.Cursor[Any] = psycopg.Cursor(connection.connection)
-        (row,) = cursor.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {generic}").fetchall()  # type: ignore[arg-type]
-        found = list(nodes(row[0][0]["Plan"]))
-        assert not [node for node in found if node["Node Type"] == "Seq Scan" and table_of(node) in LARGE], (
-            sql
-        )
-
-
-def is_small(table: str) -> bool:
-    """Return whether it is the partition of the week that has just begun, or of one that comes."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT reltuples FROM pg_class WHERE oid = %s::regclass", [table])
-        return table not in LARGE and cursor.fetchone()[0] < 5000
-
-
-def table_of(node: dict[str, Any]) -> str:
-    """Return the table that the node reads, of a partition its whole table's name."""
-    relation = str(node["Relation Name"])
-    return next((part.table for part in partitions() if part.name == relation), relation)
-
-
-def test_every_index_of_the_large_tables_has_its_query() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname, indisunique FROM pg_index JOIN pg_class ON oid = indexrelid"
-            " WHERE indrelid = ANY(%s::regclass[])",
-            [sorted(LARGE - {"webhooks_attempt", "webhooks_eventbody"})],
-        )
-        existing = dict(cursor.fetchall())
-    named = {index for index, _, _ in NAMED if not index.endswith("_")}
-    assert named <= existing.keys()
-    assert {index for index, is_unique in existing.items() if not is_unique} <= named
-
-
-def test_a_partitioned_table_has_no_index_but_its_key() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT indexname FROM pg_indexes WHERE tablename IN ('webhooks_attempt', 'webhooks_eventbody') ORDER BY 1"
-        )
-        assert [name for (name,) in cursor.fetchall()] == ["webhooks_attempt_pkey", "webhooks_eventbody_pkey"]
-
-
-def test_a_body_is_read_from_one_partition(sample: Sample) -> None:
-    ((sql, params),) = asked(
-        lambda at: EventBody.objects.filter(event_id=at.event.pk, created=at.event.created), sample
-    )
-    read = [node["Relation Name"] for node in planned(sql, params) if "Relation Name" in node]
-    assert len(read) == 1, read
-
-
-def test_creating_a_request_writes_thirteen_indexes() -> None:
-    """Eleven hold all requests, one those with an order number, and one those that are active."""
-    partial = ["payment_request_by_order", "payment_request_due_for_expiry"]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_index JOIN pg_class ON oid = indexrelid"
-            " WHERE indrelid = 'payments_paymentrequest'::regclass AND (indpred IS NULL OR relname = ANY(%s))",
-            [partial],
-        )
-        assert len(cursor.fetchall()) == 13
