@@ -135,6 +135,7 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
     list_display = ("label", "state", "asked", "used", "owner", "created")
     list_filter = ("is_active", ("merchant", Autocompleted), ("created_at", Days))
     list_select_related = ("merchant", "token", "chain")
+    list_class = _LinkList
     ordering = ("-created_at", "-id")
     search_help_text = "The beginning of the name, the link's id or its code"
     fields = readonly_fields = ("redirect_url", "metadata")
@@ -143,9 +144,6 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
         links = PaymentLink.objects
         named = links.filter(pk__in=rows.filter(name__istartswith=text).values("pk"))
         return found_by(rows, [links.filter(pk=text), links.filter(code=text), named])
-
-    def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
-        return _LinkList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PaymentLink]:
         return with_catalogue(super().get_queryset(request))
