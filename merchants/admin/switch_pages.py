@@ -121,17 +121,16 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
     def _page(
         self, request: HttpRequest, form: forms.Form, title: str, explanation: str, *, dangerous: bool
     ) -> HttpResponse:
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": title,
-            "explanation": explanation,
-            "button": title,
-            "form": form,
-            "dangerous": dangerous,
-            "back_url": _list_url(),
-        }
-        return TemplateResponse(request, "admin/confirmation.html", context)
+        return portal.form_page(
+            request,
+            self,
+            title=title,
+            explanation=explanation,
+            button=title,
+            form=form,
+            dangerous=dangerous,
+            back_url=_list_url(),
+        )
 
 
 def _targets() -> list[tuple[str, list[Target]]]:

@@ -14,7 +14,7 @@ from django.urls import URLPattern, path, reverse
 
 from config import mail
 from config.admin import portal
-from merchants.admin.team import ROLE_COLOURS, show_link
+from merchants.admin.team import ROLE_COLOURS
 from merchants.admin.user_forms import StaffForm
 from merchants.models import Authenticator, Merchant
 from merchants.sign_in import two_factor
@@ -162,12 +162,12 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
             else:
                 messages.success(request, f"The link was sent to {user.email}.")
                 return HttpResponseRedirect(portal.change_url(user))
-        return show_link(
+        return portal.shown_once(
             request,
             self,
             title=f"A new password for {user}",
             text="Send this link to the user. It works once, within an hour, and is shown only now.",
-            link=link,
+            secret=link,
             back_url=portal.change_url(user),
         )
 
