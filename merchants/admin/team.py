@@ -7,7 +7,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.db.models import Exists, OuterRef, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
@@ -15,8 +15,9 @@ from config import mail
 from config.admin import portal
 from config.admin.cells import in_zone
 from config.api.limits.client_address import client_identity
+from merchants.admin.forms import ChoosesMerchant
 from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
-from merchants.models import Authenticator, Invitation, Merchant, StaffMembership, merchant_id
+from merchants.models import Authenticator, Invitation, Merchant, StaffMembership
 from merchants.sign_in import throttle, two_factor
 from merchants.sign_in.views import TOO_MANY
 from merchants.staff.roles import MANAGE_TEAM, MEMBER_ROLES, OPERATOR, OnlyOwner, Role, merchant_of
@@ -59,18 +60,14 @@ class InviteForm(FactorForm):
         return email.lower()
 
 
-class OperatorsInviteForm(InviteForm):
+class OperatorsInviteForm(ChoosesMerchant, InviteForm):
     role = forms.ChoiceField(choices=_choices(*ROLE_TEXTS), widget=portal.Radios)
     merchant = forms.ModelChoiceField(
         Merchant.objects.all(), required=False, help_text="For a merchant’s role: which merchant."
     )
 
-    def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
-        """Treat an invalid merchant ID as no choice; the lookup field would raise an error."""
-        if data is not None and merchant_id(data.get("merchant", "")) is None:
-            data = data.copy()
-            data["merchant"] = ""
-        super().__init__(data, *args, **options)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.order_fields(("email", "role", "merchant", "code"))
         chosen: Any = self.fields["merchant"]
         chosen.widget = AutocompleteSelect(StaffMembership._meta.get_field("merchant"), admin.site)

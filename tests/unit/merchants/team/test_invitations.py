@@ -249,6 +249,12 @@ def test_owner_invites_only_to_own_roles(olga: Staff, other_merchant: Merchant, 
     assert Invitation.objects.get().merchant == merchant_of(olga.user)
 
 
+def test_invitation_page_ignores_invalid_merchant(merchant: Merchant) -> None:
+    page = Staff("root", "operator").client.get(INVITE, {"merchant": "x"})
+    assert page.status_code == 200
+    assert page.context["form"]["merchant"].value() is None
+
+
 @pytest.mark.parametrize("code", ["", "000000"])
 def test_invitation_needs_a_fresh_code(olga: Staff, code: str) -> None:
     assert olga.client.post(INVITE, {"email": EMAIL, "role": "viewer", "code": code}).status_code == 200
