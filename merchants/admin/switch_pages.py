@@ -18,8 +18,8 @@ from merchants.sign_in import two_factor
 from merchants.switching import switch_off, switch_on
 
 _ABOUT_OFF = (
-    "New offers stop in all processes within a second: requests, routes, transactions to sign, "
-    "prices or frames. Payments in progress are still verified and completed."
+    "Switching off stops new offers in all processes within a second. Payments in progress are still verified and "
+    "completed."
 )
 
 

@@ -282,7 +282,7 @@ class InvitationAdmin(MerchantScoped, portal.NeverDeleted, portal.ShowsMore, por
             request,
             self,
             title=f"Invite to {own}" if own is not None else "Invite",
-            explanation="An invitation to an address that has an open one replaces it.",
+            explanation="If the address has an open invitation, the new one replaces it.",
             button="Send the invitation" if mail.is_configured() else "Create the invitation",
             form=form,
             back_url=_list_url() if own is not None else _list_url("invitation"),

@@ -18,6 +18,7 @@ from merchants.staff.records import Records, found_by
 from payments.admin.creating.pages import CreatesLinks
 from payments.admin.creating.sharing import amount_of, share_of
 from payments.admin.records import address_link
+from payments.admin.timeline import named
 from payments.links.services import change_link, with_catalogue
 from payments.models import PaymentLink
 from payments.requests.link_limits import Reason, payments_counts, why_closed
@@ -164,7 +165,10 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
             },
             "facts": present(self._facts(link)),
             "share": None if reason else share_of(link),
-            "changes": link.changes.all(),
+            "changes": [
+                {"what": change.what, "actor": named(change.actor), "created_at": change.created_at}
+                for change in link.changes.all()
+            ],
         }
 
     def _facts(self, link: PaymentLink) -> list[tuple[str, object]]:
@@ -187,7 +191,7 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
             ("Expires", end),
             ("Page", copyable(link.url, portal.link(link.url, link.url))),
             ("Created", f"{exact(link.created_at)}, {ago(link.created_at)}"),
-            ("Created by", link.created_by),
+            ("Created by", named(link.created_by)),
         ]
 
     @admin.display(description="Payment link", ordering="name")

@@ -114,7 +114,7 @@ class Creates(_AdminClass):
         method: str = "post",
         merchant: Merchant | None = None,
     ) -> HttpResponse:
-        title = f"{self.creating_title} of {merchant}" if merchant else self.creating_title
+        title = f"{self.creating_title} for {merchant}" if merchant else self.creating_title
         context = {
             **self.admin_site.each_context(request),
             "opts": self.model._meta,
