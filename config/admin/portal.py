@@ -183,18 +183,69 @@ def confirmation(
     dangerous: bool = False,
 ) -> TemplateResponse:
     """Return the confirmation page of an action on `obj`; its button posts to the same URL."""
+    page = form_page(
+        request,
+        admin,
+        title=title,
+        explanation=explanation,
+        button=button,
+        form=form,
+        dangerous=dangerous,
+        back_url=change_url(obj),
+    )
+    page.context_data = {**(page.context_data or {}), "original": obj}
+    return page
+
+
+def form_page(
+    request: HttpRequest,
+    admin: "ModelAdmin[Any]",
+    *,
+    title: str,
+    explanation: str,
+    button: str,
+    back_url: str,
+    form: forms.Form | None = None,
+    dangerous: bool = False,
+) -> TemplateResponse:
+    """Return a page with a form that posts to the same URL."""
     context = {
         **admin.admin_site.each_context(request),
-        "opts": obj._meta,
-        "original": obj,
+        "opts": admin.model._meta,
         "title": title,
         "explanation": explanation,
         "button": button,
         "form": form,
         "dangerous": dangerous,
-        "back_url": change_url(obj),
+        "back_url": back_url,
     }
     return TemplateResponse(request, "admin/confirmation.html", context)
+
+
+def shown_once(
+    request: HttpRequest,
+    admin: "ModelAdmin[Any]",
+    *,
+    title: str,
+    text: str,
+    secret: str,
+    back_url: str,
+    label: str = "Copy link",
+) -> HttpResponse:
+    """Return a page that shows a link or another secret, and that no cache keeps."""
+    context = {
+        **admin.admin_site.each_context(request),
+        "opts": admin.model._meta,
+        "title": title,
+        "text": text,
+        "link": secret,
+        "label": label,
+        "back_url": back_url,
+    }
+    response = TemplateResponse(request, "admin/one_time_link.html", context)
+    response["Cache-Control"] = "no-store"
+    response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
+    return response
 
 
 def change_url(obj: Model) -> str:

@@ -2,7 +2,7 @@
 
 import uuid
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.conf import settings
@@ -18,6 +18,11 @@ from merchants.languages import ENGLISH, LANGUAGES, closest_language
 from merchants.models import VALIDATE_COLOUR, ApiKey, Merchant, Permission, SpentForm, merchant_id
 from merchants.web_addresses import parse_origin, parse_web_address
 
+if TYPE_CHECKING:
+    _Form = forms.BaseForm
+else:
+    _Form = object
+
 _FORM_LIFETIME = timedelta(days=1)
 OVERLAPS = {
     "0": ("None: the old key stops now", timedelta()),
@@ -25,6 +30,20 @@ OVERLAPS = {
     "24h": ("24 hours", timedelta(hours=24)),
     "7d": ("7 days", timedelta(days=7)),
 }
+
+
+class ChoosesMerchant(_Form):
+    """Mixin for a form with a lookup field `merchant`. List it first."""
+
+    def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
+        """Treat an invalid merchant ID as no choice; the lookup field would raise an error."""
+        initial = dict(options.pop("initial", None) or {})
+        if merchant_id(str(initial.get("merchant", ""))) is None:
+            initial.pop("merchant", None)
+        if data is not None and merchant_id(data.get("merchant", "")) is None:
+            data = data.copy()
+            data["merchant"] = ""
+        super().__init__(data, *args, **{**options, "initial": initial})
 
 
 class MerchantForm(forms.ModelForm[Merchant]):
@@ -114,7 +133,7 @@ class OnceForm(forms.Form):
         return is_first
 
 
-class NewKeyForm(OnceForm, forms.ModelForm[ApiKey]):
+class NewKeyForm(ChoosesMerchant, OnceForm, forms.ModelForm[ApiKey]):
     permissions = forms.MultipleChoiceField(
         choices=Permission.choices,
         widget=Checkboxes,
@@ -134,16 +153,6 @@ class NewKeyForm(OnceForm, forms.ModelForm[ApiKey]):
             "name": "The purpose of the key, such as “web shop, production”.",
             "expires_at": "Leave empty for a key that doesn’t expire.",
         }
-
-    def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
-        """Treat an invalid merchant ID as no choice; the lookup field would raise an error."""
-        initial = dict(options.pop("initial", None) or {})
-        if merchant_id(str(initial.get("merchant", ""))) is None:
-            initial.pop("merchant", None)
-        if data is not None and merchant_id(data.get("merchant", "")) is None:
-            data = data.copy()
-            data["merchant"] = ""
-        super().__init__(data, *args, **{**options, "initial": initial})
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -18,8 +18,8 @@ from merchants.sign_in import two_factor
 from merchants.switching import switch_off, switch_on
 
 _ABOUT_OFF = (
-    "New offers stop in all processes within a second: requests, routes, transactions to sign, "
-    "prices or frames. Payments in progress are still verified and completed."
+    "Switching off stops new offers in all processes within a second. Payments in progress are still verified and "
+    "completed."
 )
 
 
@@ -121,17 +121,16 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
     def _page(
         self, request: HttpRequest, form: forms.Form, title: str, explanation: str, *, dangerous: bool
     ) -> HttpResponse:
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": title,
-            "explanation": explanation,
-            "button": title,
-            "form": form,
-            "dangerous": dangerous,
-            "back_url": _list_url(),
-        }
-        return TemplateResponse(request, "admin/confirmation.html", context)
+        return portal.form_page(
+            request,
+            self,
+            title=title,
+            explanation=explanation,
+            button=title,
+            form=form,
+            dangerous=dangerous,
+            back_url=_list_url(),
+        )
 
 
 def _targets() -> list[tuple[str, list[Target]]]:

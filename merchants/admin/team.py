@@ -7,8 +7,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.db.models import Exists, OuterRef, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
-from django.template.response import TemplateResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
@@ -16,8 +15,9 @@ from config import mail
 from config.admin import portal
 from config.admin.cells import in_zone
 from config.api.limits.client_address import client_identity
+from merchants.admin.forms import ChoosesMerchant
 from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
-from merchants.models import Authenticator, Invitation, Merchant, StaffMembership, merchant_id
+from merchants.models import Authenticator, Invitation, Merchant, StaffMembership
 from merchants.sign_in import throttle, two_factor
 from merchants.sign_in.views import TOO_MANY
 from merchants.staff.roles import MANAGE_TEAM, MEMBER_ROLES, OPERATOR, OnlyOwner, Role, merchant_of
@@ -60,18 +60,14 @@ class InviteForm(FactorForm):
         return email.lower()
 
 
-class OperatorsInviteForm(InviteForm):
+class OperatorsInviteForm(ChoosesMerchant, InviteForm):
     role = forms.ChoiceField(choices=_choices(*ROLE_TEXTS), widget=portal.Radios)
     merchant = forms.ModelChoiceField(
         Merchant.objects.all(), required=False, help_text="For a merchant’s role: which merchant."
     )
 
-    def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
-        """Treat an invalid merchant ID as no choice; the lookup field would raise an error."""
-        if data is not None and merchant_id(data.get("merchant", "")) is None:
-            data = data.copy()
-            data["merchant"] = ""
-        super().__init__(data, *args, **options)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.order_fields(("email", "role", "merchant", "code"))
         chosen: Any = self.fields["merchant"]
         chosen.widget = AutocompleteSelect(StaffMembership._meta.get_field("merchant"), admin.site)
@@ -282,16 +278,15 @@ class InvitationAdmin(MerchantScoped, portal.NeverDeleted, portal.ShowsMore, por
             invited = self._invite(request, form, own)
             if invited is not None:
                 return self._deliver(request, invited)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": f"Invite to {own}" if own is not None else "Invite",
-            "explanation": "An invitation to an address that has an open one replaces it.",
-            "button": "Send the invitation" if mail.is_configured() else "Create the invitation",
-            "form": form,
-            "back_url": _list_url() if own is not None else _list_url("invitation"),
-        }
-        return TemplateResponse(request, "admin/confirmation.html", context)
+        return portal.form_page(
+            request,
+            self,
+            title=f"Invite to {own}" if own is not None else "Invite",
+            explanation="If the address has an open invitation, the new one replaces it.",
+            button="Send the invitation" if mail.is_configured() else "Create the invitation",
+            form=form,
+            back_url=_list_url() if own is not None else _list_url("invitation"),
+        )
 
     def _invite(self, request: HttpRequest, form: InviteForm, own: Merchant | None) -> Invited | None:
         email, role = form.cleaned_data["email"], form.cleaned_data["role"]
@@ -317,12 +312,12 @@ class InvitationAdmin(MerchantScoped, portal.NeverDeleted, portal.ShowsMore, por
             else:
                 messages.success(request, f"The invitation to {invited.invitation.email} was sent.")
                 return HttpResponseRedirect(_list_url("invitation"))
-        return show_link(
+        return portal.shown_once(
             request,
             self,
             title=f"Invitation for {invited.invitation.email}",
             text="Send this link to the person. It works once, within 7 days, and is shown only now.",
-            link=invited.link,
+            secret=invited.link,
             back_url=_list_url("invitation"),
         )
 
@@ -368,24 +363,6 @@ class InvitationAdmin(MerchantScoped, portal.NeverDeleted, portal.ShowsMore, por
     @admin.display(description=in_zone("Expires"), ordering="expires_at")
     def expires(self, invitation: Invitation) -> str:
         return portal.moment(invitation.expires_at)
-
-
-def show_link(
-    request: HttpRequest, page: Any, *, title: str, text: str, link: str, back_url: str
-) -> HttpResponse:
-    """Return the only page that ever shows `link`."""
-    context = {
-        **page.admin_site.each_context(request),
-        "opts": page.model._meta,
-        "title": title,
-        "text": text,
-        "link": link,
-        "back_url": back_url,
-    }
-    response = TemplateResponse(request, "admin/one_time_link.html", context)
-    response["Cache-Control"] = "no-store"
-    response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
-    return response
 
 
 def _state(invitation: Invitation) -> str:

@@ -5,16 +5,16 @@ from django.contrib.admin import site
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.http import QueryDict
 from django.utils.safestring import mark_safe
 
 from config.admin import portal
+from merchants.admin.forms import ChoosesMerchant
 from merchants.admin.team import ROLE_TEXTS
-from merchants.models import Merchant, StaffMembership, merchant_id
+from merchants.models import Merchant, StaffMembership
 from merchants.staff.roles import MEMBER_ROLES, role_of
 
 
-class StaffForm(portal.UserForm[User]):
+class StaffForm(ChoosesMerchant, portal.UserForm[User]):
     """An existing user: name, status and role. Users can't change their own role."""
 
     role = forms.ChoiceField(choices=list(ROLE_TEXTS.items()), widget=portal.Radios)
@@ -28,12 +28,8 @@ class StaffForm(portal.UserForm[User]):
 
     is_self = False
 
-    def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
-        """Treat an invalid merchant ID as no choice; the lookup field would raise an error."""
-        if data is not None and merchant_id(data.get("merchant", "")) is None:
-            data = data.copy()
-            data["merchant"] = ""
-        super().__init__(data, *args, **options)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         membership = StaffMembership.objects.filter(user=self.instance).first()
         self.initial.setdefault("role", role_of(self.instance))
         self.initial.setdefault("merchant", membership.merchant_id if membership else None)

@@ -14,7 +14,7 @@ from django.urls import URLPattern, path, reverse
 
 from config import mail
 from config.admin import portal
-from merchants.admin.team import ROLE_COLOURS, show_link
+from merchants.admin.team import ROLE_COLOURS
 from merchants.admin.user_forms import StaffForm
 from merchants.models import Authenticator, Merchant
 from merchants.sign_in import two_factor
@@ -74,12 +74,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
     def address(self, user: User) -> str:
         return user.email
 
-    def add_view(
-        self,
-        request: HttpRequest,
-        form_url: str = "",  # noqa: ARG002 - the admin interface
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002 - the admin interface
-    ) -> HttpResponse:
+    def invite_view(self, request: HttpRequest) -> HttpResponse:
         """Redirect to the invitation: users choose their own passwords."""
         portal.demand(self.has_add_permission(request))
         return HttpResponseRedirect(reverse("admin:merchants_invitation_add"))
@@ -99,12 +94,15 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         return form  # type: ignore[no-any-return]
 
     def get_urls(self) -> list[URLPattern]:
-        reset = path(
-            "<int:user_id>/reset-two-factor/",
-            self.admin_site.admin_view(self.reset_view),
-            name="auth_user_reset_two_factor",
-        )
-        return [reset, *super().get_urls()]
+        own = [
+            path("add/", self.admin_site.admin_view(self.invite_view), name="auth_user_add"),
+            path(
+                "<int:user_id>/reset-two-factor/",
+                self.admin_site.admin_view(self.reset_view),
+                name="auth_user_reset_two_factor",
+            ),
+        ]
+        return [*own, *super().get_urls()]
 
     def beside(self, request: HttpRequest, user: User | None) -> dict[str, Any]:
         may_reset = (
@@ -164,12 +162,12 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
             else:
                 messages.success(request, f"The link was sent to {user.email}.")
                 return HttpResponseRedirect(portal.change_url(user))
-        return show_link(
+        return portal.shown_once(
             request,
             self,
             title=f"A new password for {user}",
             text="Send this link to the user. It works once, within an hour, and is shown only now.",
-            link=link,
+            secret=link,
             back_url=portal.change_url(user),
         )
 

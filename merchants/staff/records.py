@@ -27,9 +27,10 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
     list_filter_sheet = True
     show_facets = admin.ShowFacets.NEVER
     search_fields: ClassVar[Any] = ("pk",)
+    list_class: ClassVar[type[portal.RecordList]] = portal.RecordList
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
-        return portal.RecordList
+        return self.list_class
 
     def listed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows of the list, its search and its export. All other rows still have their pages."""

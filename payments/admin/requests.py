@@ -101,6 +101,7 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
         ("created_at", Days),
     )
     list_select_related = ("merchant", "token", "chain")
+    list_class = _RequestList
     ordering = ("-created_at", "-id")
     search_help_text = "Shortcode, order number, transaction hash, wallet, payment id or request id"
     readonly_fields = ("reference_hex",)
@@ -123,9 +124,6 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
         orders: QuerySet[PaymentRequest] = super().get_queryset(request)
         undone = Payment.objects.filter(request=OuterRef("pk"), reorged=True)
         return orders.annotate(is_undone=Exists(undone))
-
-    def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
-        return _RequestList
 
     def read(self, rows: QuerySet[PaymentRequest]) -> list[PaymentRequest]:
         return _with_refunds(rows)

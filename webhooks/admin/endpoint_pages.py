@@ -6,7 +6,6 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from rest_framework.exceptions import ValidationError
 
@@ -136,9 +135,10 @@ class EndpointPages(portal.ShowsMore):
         if request.method == "POST" and form.is_valid() and self._apply(request, merchant, form):
             saved = Endpoint.objects.filter(merchant=merchant).first()
             return HttpResponseRedirect(portal.change_url(saved) if saved else _list_url())
-        return self._page(
+        return portal.form_page(
             request,
-            form,
+            self,
+            form=form,
             title=f"Webhook endpoint of {merchant}",
             explanation="We send an event to this URL for each change that you choose, signed with your secret.",
             button="Save",
@@ -181,9 +181,10 @@ class EndpointPages(portal.ShowsMore):
             else:
                 messages.error(request, "The test event was not received. The attempt below says why.")
             return HttpResponseRedirect(portal.change_url(delivery))
-        return self._page(
+        return portal.form_page(
             request,
-            form,
+            self,
+            form=form,
             title="Send a test event",
             explanation=f"Sends one event with sample data to {endpoint.url or 'no URL'} now, without retries.",
             button="Send it",
@@ -224,27 +225,24 @@ class EndpointPages(portal.ShowsMore):
             return set_up_first(request, "seeing the webhook secret")
         form = FactorForm(request.POST or None)
         if request.method != "POST" or not form.is_valid() or not is_code_right(request, form):
-            return self._page(
+            return portal.form_page(
                 request,
-                form,
+                self,
+                form=form,
                 title=title,
                 explanation=explanation,
                 button=button,
                 back_url=portal.change_url(endpoint),
             )
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": "Your webhook secret",
-            "text": "Store it in your server’s secret store. Verify the signature of each event with it.",
-            "link": act(endpoint.merchant, request=request),
-            "label": "Copy secret",
-            "back_url": portal.change_url(endpoint),
-        }
-        response = TemplateResponse(request, "admin/one_time_link.html", context)
-        response["Cache-Control"] = "no-store"
-        response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
-        return response
+        return portal.shown_once(
+            request,
+            self,
+            title="Your webhook secret",
+            text="Store it in your server’s secret store. Verify the signature of each event with it.",
+            secret=act(endpoint.merchant, request=request),
+            label="Copy secret",
+            back_url=portal.change_url(endpoint),
+        )
 
     def _endpoint(self, request: HttpRequest, endpoint_id: int) -> Endpoint:
         portal.demand(request.user.has_perm(CONFIGURE))
@@ -252,27 +250,6 @@ class EndpointPages(portal.ShowsMore):
         if endpoint is None:
             raise Http404
         return endpoint
-
-    def _page(
-        self,
-        request: HttpRequest,
-        form: forms.Form,
-        *,
-        title: str,
-        explanation: str,
-        button: str,
-        back_url: str,
-    ) -> HttpResponse:
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": title,
-            "explanation": explanation,
-            "button": button,
-            "form": form,
-            "back_url": back_url,
-        }
-        return TemplateResponse(request, "admin/confirmation.html", context)
 
 
 def _url(endpoint: Endpoint, name: str) -> str:

@@ -272,22 +272,16 @@ class DeliveryAdmin(WithActions, Records):
         if "confirmed" in request.POST:
             resend_each(self, request, chosen)
             return None
-        page = portal.confirmation(
+        return portal.form_page(
             request,
-            chosen[0],
             self,
             title=f"Send {len(chosen)} deliver{'y' if len(chosen) == 1 else 'ies'} again",
             explanation="Sends the same bodies to their merchants now, with new signatures, in up to eight attempts "
             "each. Merchants recognise events by their IDs and ignore duplicates.",
             button="Send again",
             form=ResendForm.confirming(chosen),
+            back_url=request.get_full_path(),
         )
-        page.context_data = {
-            **(page.context_data or {}),
-            "original": None,
-            "back_url": request.get_full_path(),
-        }
-        return page
 
     def beside(self, request: HttpRequest, delivery: Delivery | None) -> dict[str, Any]:
         if delivery is None:

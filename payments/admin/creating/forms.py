@@ -34,7 +34,17 @@ _FIELDS = {
     "open_amount.max": "max_amount",
 }
 _PLAIN = {"autocomplete": "off", "spellcheck": "false"}
-_MONEY = {"inputmode": "decimal", "autocomplete": "off"}
+
+
+def _plain_text(help_text: str, **options: Any) -> forms.CharField:
+    """Return a field of one line that the browser neither completes nor corrects."""
+    widget = portal.TextInput(attrs=_PLAIN)
+    return forms.CharField(widget=widget, help_text=help_text, **options)
+
+
+def _money(help_text: str, **options: Any) -> forms.CharField:
+    widget = portal.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
+    return forms.CharField(max_length=100, widget=widget, help_text=help_text, **options)
 
 
 class MerchantForm(forms.Form):
@@ -50,11 +60,7 @@ class MerchantForm(forms.Form):
 class _TermsForm(OnceForm):
     """What is paid, and to which wallet. `token` and `recipient_address` are fitted to the merchant."""
 
-    amount = forms.CharField(
-        max_length=100,
-        widget=portal.TextInput(attrs=_MONEY),
-        help_text="In whole units, such as 12.50.",
-    )
+    amount = _money("In whole units, such as 12.50.")
     currency = forms.CharField(
         required=False,
         max_length=3,
@@ -65,11 +71,10 @@ class _TermsForm(OnceForm):
         ),
     )
     token = forms.ChoiceField(widget=portal.Select, help_text="What the customer pays in.")
-    recipient_address = forms.CharField(
+    recipient_address = _plain_text(
+        "The address on the token's chain that receives the money. Check it: payments can't be reversed.",
         max_length=100,
         label="Your wallet",
-        widget=portal.TextInput(attrs=_PLAIN),
-        help_text="The address on the token's chain that receives the money. Check it: payments can't be reversed.",
     )
     description = forms.CharField(
         required=False,
@@ -125,12 +130,11 @@ class _TermsForm(OnceForm):
 
 
 class RequestForm(_TermsForm):
-    external_id = forms.CharField(
+    external_id = _plain_text(
+        "Your own reference. Events and exports contain it.",
         required=False,
         max_length=255,
         label="Order number",
-        widget=portal.TextInput(attrs=_PLAIN),
-        help_text="Your own reference. Events and exports contain it.",
     )
     expires_in = forms.TypedChoiceField(
         required=False,
@@ -162,19 +166,15 @@ class LinkForm(_TermsForm):
         widget=portal.TextInput(attrs={"autocomplete": "off"}),
         help_text="For you. Customers don't see it.",
     )
-    min_amount = forms.CharField(
+    min_amount = _money(
+        "Only if customers enter the amount: the least that they can pay, in the token.",
         required=False,
-        max_length=100,
         label="Smallest amount",
-        widget=portal.TextInput(attrs=_MONEY),
-        help_text="Only if customers enter the amount: the least that they can pay, in the token.",
     )
-    max_amount = forms.CharField(
+    max_amount = _money(
+        "Only if customers enter the amount. Leave it empty to accept any larger amount.",
         required=False,
-        max_length=100,
         label="Largest amount",
-        widget=portal.TextInput(attrs=_MONEY),
-        help_text="Only if customers enter the amount. Leave it empty to accept any larger amount.",
     )
     max_payments = forms.IntegerField(
         required=False,
@@ -196,10 +196,9 @@ class LinkForm(_TermsForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields["amount"].required = False
-        self.fields[
-            "amount"
-        ].help_text = "In whole units, such as 12.50. Leave it empty if customers enter it."
+        amount = self.fields["amount"]
+        amount.required = False
+        amount.help_text = "In whole units, such as 12.50. Leave it empty if customers enter it."
 
     def body(self) -> dict[str, Any]:
         """Return the body of POST /api/payment-links."""

@@ -18,6 +18,7 @@ from merchants.staff.records import Records, found_by
 from payments.admin.creating.pages import CreatesLinks
 from payments.admin.creating.sharing import amount_of, share_of
 from payments.admin.records import address_link
+from payments.admin.timeline import named
 from payments.links.services import change_link, with_catalogue
 from payments.models import PaymentLink
 from payments.requests.link_limits import Reason, payments_counts, why_closed
@@ -135,6 +136,7 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
     list_display = ("label", "state", "asked", "used", "owner", "created")
     list_filter = ("is_active", ("merchant", Autocompleted), ("created_at", Days))
     list_select_related = ("merchant", "token", "chain")
+    list_class = _LinkList
     ordering = ("-created_at", "-id")
     search_help_text = "The beginning of the name, the link's id or its code"
     fields = readonly_fields = ("redirect_url", "metadata")
@@ -143,9 +145,6 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
         links = PaymentLink.objects
         named = links.filter(pk__in=rows.filter(name__istartswith=text).values("pk"))
         return found_by(rows, [links.filter(pk=text), links.filter(code=text), named])
-
-    def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
-        return _LinkList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PaymentLink]:
         return with_catalogue(super().get_queryset(request))
@@ -166,7 +165,10 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
             },
             "facts": present(self._facts(link)),
             "share": None if reason else share_of(link),
-            "changes": link.changes.all(),
+            "changes": [
+                {"what": change.what, "actor": named(change.actor), "created_at": change.created_at}
+                for change in link.changes.all()
+            ],
         }
 
     def _facts(self, link: PaymentLink) -> list[tuple[str, object]]:
@@ -189,7 +191,7 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
             ("Expires", end),
             ("Page", copyable(link.url, portal.link(link.url, link.url))),
             ("Created", f"{exact(link.created_at)}, {ago(link.created_at)}"),
-            ("Created by", link.created_by),
+            ("Created by", named(link.created_by)),
         ]
 
     @admin.display(description="Payment link", ordering="name")

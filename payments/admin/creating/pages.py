@@ -55,22 +55,23 @@ class Creates(_AdminClass):
 
     def get_urls(self) -> list[URLPattern]:
         meta = self.model._meta
-        page = path(
-            "<path:object_id>/print/",
-            self.admin_site.admin_view(self.print_page),
-            name=f"{meta.app_label}_{meta.model_name}_print",
-        )
-        return [page, *super().get_urls()]
+        own = [
+            path(
+                address,
+                self.admin_site.admin_view(view),
+                name=f"{meta.app_label}_{meta.model_name}_{name}",
+            )
+            for address, view, name in (
+                ("add/", self.create_page, "add"),
+                ("<path:object_id>/print/", self.print_page, "print"),
+            )
+        ]
+        return [*own, *super().get_urls()]
 
     def print_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return print_view(self, request, object_id)
 
-    def add_view(
-        self,
-        request: HttpRequest,
-        form_url: str = "",  # noqa: ARG002 - the admin interface
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002 - the admin interface
-    ) -> HttpResponse:
+    def create_page(self, request: HttpRequest) -> HttpResponse:
         """Show the form, and create the object once. Users who see every merchant choose one first."""
         portal.demand(self.has_add_permission(request))
         merchant = _merchant_for(request)
@@ -113,11 +114,11 @@ class Creates(_AdminClass):
         method: str = "post",
         merchant: Merchant | None = None,
     ) -> HttpResponse:
-        named = f"{self.creating_title} of {merchant}" if merchant else self.creating_title
+        title = f"{self.creating_title} for {merchant}" if merchant else self.creating_title
         context = {
             **self.admin_site.each_context(request),
             "opts": self.model._meta,
-            "title": named,
+            "title": title,
             "explanation": self.creating_explanation,
             "button": button,
             "form": form,

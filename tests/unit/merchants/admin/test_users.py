@@ -72,9 +72,9 @@ def test_password_link_is_mailed_and_works_once(admin_client: Client, support: U
 
 def test_password_link_is_shown_without_mail(admin_client: Client, support: User) -> None:
     User.objects.update(email="")
-    answer = admin_client.post(f"/admin/auth/user/{support.pk}/password/")
-    assert "/admin/password-reset/" in answer.content.decode()
-    assert "no-store" in answer["Cache-Control"]
+    response = admin_client.post(f"/admin/auth/user/{support.pk}/password/")
+    assert "/admin/password-reset/" in response.content.decode()
+    assert "no-store" in response["Cache-Control"]
     User.objects.filter(pk=support.pk).update(is_active=False)
     assert admin_client.post(f"/admin/auth/user/{support.pk}/password/").status_code == 302
 

@@ -18,7 +18,9 @@ from payments.requests.creation import NewRequest, create_request
 from tests.support.payments.rows import new_payment
 from webhooks.models import Delivery, Endpoint, Event
 
-ROLES = (OPERATOR, *Role.values, "nobody", "stranger")
+NO_ROLE = "no role"
+"""A user who may sign in to the portal, without a role."""
+ROLES = (OPERATOR, *Role.values, NO_ROLE, "stranger")
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def user_with(role: str, estate: Estate) -> User | None:
     if role == "stranger":
         return None
     user = User.objects.create_user(role, is_staff=True)
-    if role != "nobody":
+    if role != NO_ROLE:
         assign_role(user, role, estate.merchant if role in MEMBER_ROLES else None)
     return user
 

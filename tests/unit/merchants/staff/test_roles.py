@@ -1,4 +1,4 @@
-"""Each page of the portal opens to the roles that its row in these tables names, and to nobody else."""
+"""Each page of the portal opens to the roles that its row in these tables names, and to no other role."""
 
 import re
 from collections.abc import Iterator
@@ -16,12 +16,11 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
 from merchants.models import Merchant, StaffMembership
 from merchants.staff.roles import MEMBER_ROLES, OPERATOR, RIGHTS, Role, assign_role, merchant_of
 from merchants.staff.scope import MerchantScoped
-from tests.unit.merchants.staff.estate import ROLES, Estate, furnish, global_rows, token, user_with
+from tests.unit.merchants.staff.estate import NO_ROLE, ROLES, Estate, furnish, global_rows, token, user_with
 
-NOBODY = "nobody"
 SUPPORT, OWNER, DEVELOPER, FINANCE, VIEWER = Role.values
 READERS = {OPERATOR, *Role.values}
-EVERYBODY = {*READERS, NOBODY}
+EVERYBODY = {*READERS, NO_ROLE}
 STAFF = {OPERATOR, SUPPORT}
 OWNERS = {OPERATOR, OWNER}
 TECHNICAL = {OPERATOR, OWNER, DEVELOPER}
@@ -166,7 +165,7 @@ def test_each_page_opens_to_its_roles_alone(estate: Estate, role: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("role", [*Role.values, NOBODY])
+@pytest.mark.parametrize("role", [*Role.values, NO_ROLE])
 def test_what_a_role_may_only_look_at_it_can_not_post_to(estate: Estate, role: str) -> None:
     client = Client()
     user = user_with(role, estate)
@@ -212,11 +211,11 @@ def test_the_first_page_and_the_side_bar_offer_what_opens(estate: Estate, role: 
     assert (client.get("/admin/auth/").status_code == 200) is (role == "operator")
 
 
-def test_without_a_role_one_sees_nobodys_data(estate: Estate) -> None:
+def test_user_without_role_sees_no_merchants_data(estate: Estate) -> None:
     client = Client()
-    nobody = user_with("nobody", estate)
-    assert nobody is not None
-    client.force_login(nobody)
+    user = user_with(NO_ROLE, estate)
+    assert user is not None
+    client.force_login(user)
     for path in ("", "merchants/", "merchants/merchant/", "payments/payment/"):
         answer = client.get(f"/admin/{path}")
         assert estate.merchant.name not in answer.content.decode()

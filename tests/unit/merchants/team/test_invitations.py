@@ -50,8 +50,8 @@ def mailed_path(index: int = -1) -> str:
 
 
 def choose(path: str, password: str = NEW, again: str | None = None, client: Client | None = None) -> Any:
-    answers = {"password1": password, "password2": password if again is None else again}
-    return (client or Client()).post(path, answers)
+    values = {"password1": password, "password2": password if again is None else again}
+    return (client or Client()).post(path, values)
 
 
 def stored() -> list[Any]:
@@ -66,8 +66,8 @@ def test_invited_person_chooses_password_and_second_factor(olga: Staff, role: st
     assert "Alice's Bakery" in mail.outbox[0].subject
     client = Client()
     assert "Join Alice" in client.get(mailed_path()).content.decode()
-    answer = choose(mailed_path(), client=client)
-    assert answer["Location"] == "/admin/two-factor/"
+    response = choose(mailed_path(), client=client)
+    assert response["Location"] == "/admin/two-factor/"
     phone = Phone.scan(client.get("/admin/two-factor/").content.decode())
     client.post("/admin/two-factor/", {"code": phone.code()})
     bob = User.objects.get(username=EMAIL)
@@ -87,9 +87,9 @@ def test_invitation_works_once(olga: Staff) -> None:
     path = mailed_path()
     assert choose(path).status_code == 302
     before = stored()
-    for answer in (Client().get(path), choose(path, "a third horse, a third staple")):
-        assert answer.status_code == 410
-        assert "This invitation doesn’t work" in answer.content.decode()
+    for response in (Client().get(path), choose(path, "a third horse, a third staple")):
+        assert response.status_code == 410
+        assert "This invitation doesn’t work" in response.content.decode()
     assert stored() == before
 
 
@@ -128,9 +128,9 @@ def test_link_works_seven_days_and_preview_does_not_use_it(olga: Staff) -> None:
 def test_bad_password_uses_nothing_up(olga: Staff, password: str, again: str, problem: str) -> None:
     send_form(olga)
     before = stored()
-    answer = choose(mailed_path(), password, again)
-    assert answer.status_code == 200
-    assert problem in answer.content.decode()
+    response = choose(mailed_path(), password, again)
+    assert response.status_code == 200
+    assert problem in response.content.decode()
     assert stored() == before
     assert choose(mailed_path()).status_code == 302
 
@@ -155,8 +155,8 @@ def test_second_invitation_replaces_the_first(olga: Staff) -> None:
 def test_revoked_invitation_is_closed_and_logged(olga: Staff) -> None:
     send_form(olga)
     invitation = Invitation.objects.get()
-    answer = olga.client.post(f"/admin/merchants/invitation/{invitation.pk}/revoke/")
-    assert answer.status_code == 302
+    response = olga.client.post(f"/admin/merchants/invitation/{invitation.pk}/revoke/")
+    assert response.status_code == 302
     before = stored()
     assert choose(mailed_path()).status_code == 410
     assert stored() == before
@@ -235,8 +235,8 @@ def test_removed_member_gets_the_account_back_without_old_secrets(olga: Staff) -
 def test_member_is_not_invited_again(olga: Staff) -> None:
     bob = User.objects.create_user("bob", EMAIL.upper())
     assign_role(bob, "viewer", merchant_of(olga.user))
-    answer = send_form(olga)
-    assert f"{EMAIL} is a member already." in answer.content.decode()
+    response = send_form(olga)
+    assert f"{EMAIL} is a member already." in response.content.decode()
     assert not Invitation.objects.exists()
     assert mail.outbox == []
 
@@ -249,8 +249,14 @@ def test_owner_invites_only_to_own_roles(olga: Staff, other_merchant: Merchant, 
     assert Invitation.objects.get().merchant == merchant_of(olga.user)
 
 
+def test_invitation_page_ignores_invalid_merchant(merchant: Merchant) -> None:
+    page = Staff("root", "operator").client.get(INVITE, {"merchant": "x"})
+    assert page.status_code == 200
+    assert page.context["form"]["merchant"].value() is None
+
+
 @pytest.mark.parametrize("code", ["", "000000"])
-def test_without_a_fresh_code_nobody_is_invited(olga: Staff, code: str) -> None:
+def test_invitation_needs_a_fresh_code(olga: Staff, code: str) -> None:
     assert olga.client.post(INVITE, {"email": EMAIL, "role": "viewer", "code": code}).status_code == 200
     assert not Invitation.objects.exists()
     assert mail.outbox == []

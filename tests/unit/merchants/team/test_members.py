@@ -87,8 +87,8 @@ def test_deactivated_owner_does_not_count(olga: Staff, bob: Staff) -> None:
 def test_operator_keeps_the_last_owner_too(olga: Staff, admin_client: Any) -> None:
     page = f"/admin/auth/user/{olga.user.pk}/change/"
     form = {"username": "olga", "is_active": "on", "role": "support", "merchant": ""}
-    answer = admin_client.post(page, form, follow=True)
-    assert "the only owner" in answer.content.decode()
+    response = admin_client.post(page, form, follow=True)
+    assert "the only owner" in response.content.decode()
     assert membership(olga.user).role == Role.OWNER
 
 
@@ -175,8 +175,8 @@ def test_members_of_another_merchant_are_out_of_reach(olga: Staff, other_merchan
     mallory = Staff("mallory", "merchant", other_merchant)
     page = mallory.client.get(TEAM).content.decode()
     assert "olga" not in page
-    for answer in (give(mallory, olga.user, "viewer"), remove(mallory, olga.user)):
-        assert answer.status_code == 302
+    for response in (give(mallory, olga.user, "viewer"), remove(mallory, olga.user)):
+        assert response.status_code == 302
     assert mallory.client.get(f"{TEAM}{membership(olga.user).pk}/change/").status_code == 404
     assert membership(olga.user).role == Role.OWNER
 
@@ -185,14 +185,14 @@ def test_support_is_not_in_a_team(olga: Staff, admin_client: Any) -> None:
     support = User.objects.create_user("sam")
     assign_role(support, "support")
     assert "sam" not in admin_client.get(TEAM).content.decode()
-    answer = admin_client.get(f"{TEAM}{membership(support).pk}/role/")
-    assert answer.status_code == 302
+    response = admin_client.get(f"{TEAM}{membership(support).pk}/role/")
+    assert response.status_code == 302
 
 
 def test_without_a_fresh_code_nothing_changes_in_the_team(olga: Staff, bob: Staff) -> None:
     member = membership(bob.user)
-    for page, answers in (("role", {"role": "viewer"}), ("remove", {})):
-        response = olga.client.post(f"{TEAM}{member.pk}/{page}/", {**answers, "code": "000000"})
+    for page, values in (("role", {"role": "viewer"}), ("remove", {})):
+        response = olga.client.post(f"{TEAM}{member.pk}/{page}/", {**values, "code": "000000"})
         assert response.status_code == 200
     assert membership(bob.user).role == Role.OWNER
 

@@ -58,16 +58,16 @@ def test_request_is_created_and_its_page_shows_what_to_share(
     finance: Client, usdc: Token, merchant: Merchant
 ) -> None:
     form = filled(finance, REQUEST, usdc, external_id="7", expires_in="86400", description="Two\r\nbags")
-    answer = finance.post(REQUEST, form)
+    response = finance.post(REQUEST, form)
     request = PaymentRequest.objects.get()
-    assert (answer.status_code, answer["Location"]) == (302, change_url(request))
+    assert (response.status_code, response["Location"]) == (302, change_url(request))
     assert (request.merchant, request.amount, request.recipient_address) == (merchant, 12_500_000, RECIPIENT)
     assert (request.external_id, request.description) == ("7", "Two\nbags")
     assert (request.expires_at - request.created_at).days == 1
     (row,) = request.transitions.all()
     assert row.actor == "admin fin@alice.example"
     assert LogEntry.objects.filter(object_id=str(request.pk)).count() == 1
-    page = finance.get(answer["Location"]).content.decode()
+    page = finance.get(response["Location"]).content.decode()
     assert f"/pay/{request.shortcode}</code>" in page
     assert "<svg" in page
     printed = finance.get(reverse("admin:payments_paymentrequest_print", args=(request.pk,)))
@@ -148,9 +148,9 @@ def test_link_with_an_open_amount_is_created_and_switched_off(finance: Client, u
         max_payments="20",
         expires_at="2099-01-02T10:00",
     )
-    answer = finance.post(LINK, form)
+    response = finance.post(LINK, form)
     link = PaymentLink.objects.get()
-    assert (answer.status_code, answer["Location"]) == (302, change_url(link))
+    assert (response.status_code, response["Location"]) == (302, change_url(link))
     assert (link.min_amount, link.max_amount, link.max_payments) == (5_000_000, 500_000_000, 20)
     assert link.created_by == "admin fin@alice.example"
     page = finance.get(change_url(link)).content.decode()
@@ -196,9 +196,9 @@ def test_member_creates_nothing_for_another_merchant(
         action_url(theirs, "switch-off"),
         reverse("admin:payments_paymentlink_print", args=(theirs.pk,)),
     ):
-        answer = finance.post(address) if "switch" in address else finance.get(address)
-        assert theirs.url not in answer.content.decode()
-        assert answer.status_code in (302, 404)
+        response = finance.post(address) if "switch" in address else finance.get(address)
+        assert theirs.url not in response.content.decode()
+        assert response.status_code in (302, 404)
     theirs.refresh_from_db()
     assert theirs.is_active
 

@@ -44,9 +44,9 @@ def secret_of(endpoint: Endpoint) -> str:
 def test_first_endpoint_is_set_up_and_logged(dora: Staff, merchant: Merchant) -> None:
     assert ADD in dora.client.get("/admin/webhooks/endpoint/").content.decode()
     assert dora.client.get(ADD).status_code == 200
-    answered = dora.client.post(ADD, form())
+    response = dora.client.post(ADD, form())
     endpoint = Endpoint.objects.get()
-    assert answered["Location"] == f"/admin/webhooks/endpoint/{endpoint.pk}/change/"
+    assert response["Location"] == f"/admin/webhooks/endpoint/{endpoint.pk}/change/"
     assert (endpoint.merchant, endpoint.url, endpoint.event_types) == (merchant, URL, ["payment.succeeded"])
     assert log() == [
         (
@@ -61,10 +61,10 @@ def test_first_endpoint_is_set_up_and_logged(dora: Staff, merchant: Merchant) ->
 
 def test_changed_settings_are_logged_by_name(dora: Staff, endpoint: Endpoint) -> None:
     before = secret_of(endpoint)
-    answered = dora.client.post(
+    response = dora.client.post(
         page(endpoint, "configure"), form(enabled_events=["payment.expired"], is_enabled="")
     )
-    assert answered.status_code == 302
+    assert response.status_code == 302
     endpoint.refresh_from_db()
     assert (endpoint.url, endpoint.is_enabled, endpoint.enabled_events) == (URL, False, ["payment.expired"])
     assert secret_of(endpoint) == before
@@ -89,9 +89,9 @@ def test_what_the_api_rejects_is_rejected_in_its_field(
     dora: Staff, settings: Any, wrong: dict[str, Any], field: str
 ) -> None:
     settings.ALLOW_HTTP_URLS = settings.WEBHOOK_ALLOW_PRIVATE = False
-    answered = dora.client.post(ADD, form(**wrong))
-    assert answered.status_code == 200
-    assert list(answered.context["form"].errors) == [field]
+    response = dora.client.post(ADD, form(**wrong))
+    assert response.status_code == 200
+    assert list(response.context["form"].errors) == [field]
     assert not Endpoint.objects.exists()
     assert log() == []
 
@@ -142,10 +142,10 @@ def test_test_event_shows_its_delivery(
     dora: Staff, endpoint: Endpoint, receiver: Receiver, status: int, result: str
 ) -> None:
     receiver.answers = [answer(status, b"ok")]
-    answered = dora.client.post(page(endpoint, "test"), {"type": "payment.failed"})
+    response = dora.client.post(page(endpoint, "test"), {"type": "payment.failed"})
     delivery = Delivery.objects.get()
     assert (delivery.status, delivery.is_test, delivery.type) == (result, True, "payment.failed")
-    assert dora.client.get(answered["Location"]).status_code == 200
+    assert dora.client.get(response["Location"]).status_code == 200
     assert log() == [("webhook_tested", "dora", f"payment.failed: {result}")]
 
 
@@ -170,8 +170,8 @@ def test_endpoint_of_another_merchant_is_not_there(
 ) -> None:
     mallory = Staff("mallory", "merchant", other_merchant)
     for name in ("configure", "test", "rotate", "reveal"):
-        answered = mallory.client.post(page(endpoint, name), {**form(), "code": mallory.fresh_code()})
-        assert answered.status_code == 404
+        response = mallory.client.post(page(endpoint, name), {**form(), "code": mallory.fresh_code()})
+        assert response.status_code == 404
     mallory.client.post(f"{ADD}?merchant={endpoint.merchant_id}", form())
     assert Endpoint.objects.get(merchant=other_merchant).url == URL
     assert secret_of(endpoint) == secret
