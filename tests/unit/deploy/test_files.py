@@ -134,7 +134,7 @@ def test_images_have_exact_versions_and_full_names() -> None:
         assert image.startswith(("docker.io/", "quittance")), image
 
 
-def test_image_is_the_service_without_root_and_with_a_health_check() -> None:
+def test_service_image_has_a_health_check_and_no_root() -> None:
     text = (DEPLOY / "Containerfile").read_text()
     stages = re.split(r"^FROM ", text, flags=re.MULTILINE)[1:]
     assert [re.match(r"\S+ AS (\w+)", stage)[1] for stage in stages] == ["build", "backup", "service"]  # type: ignore[index]

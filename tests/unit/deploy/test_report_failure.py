@@ -28,7 +28,7 @@ def test_failed_unit_is_sent_to_the_chat() -> None:
     assert '"$FAILURE_URL"' not in SCRIPT.read_text().partition("curl")[2]
 
 
-def test_failed_unit_is_written_to_the_journal_without_an_address() -> None:
+def test_failed_unit_without_address_is_written_to_the_journal() -> None:
     done = report()
     assert (done.returncode, done.stdout) == (0, "")
     assert "quittance-backup.service failed on" in done.stderr

@@ -66,7 +66,7 @@ def empty(world: World, address: str) -> None:
     assert world.chain.token_balance(world.chain.usdc, address) == 0
 
 
-def test_failure_that_is_reorganised_before_its_depth_waits_again(
+def test_failure_reorganised_before_its_depth_waits_again(
     world: World, ask: Ask, public: Api, chain: Chain
 ) -> None:
     chain.confirmations = "3"

@@ -97,9 +97,7 @@ def test_the_query_uses_its_index_and_reads_no_table_whole(
 
 
 @pytest.mark.parametrize(("name", "query"), PREPARED, ids=[name for name, _ in PREPARED])
-def test_a_prepared_statement_reads_no_table_whole_with_the_plan_for_any_values(
-    sample: Sample, name: str, query: Query
-) -> None:
+def test_generic_plan_of_a_statement_reads_no_table_whole(sample: Sample, name: str, query: Query) -> None:
     statements = [sql for sql, _ in asked(query, sample) if 'FROM "payments_' in sql]
     assert statements
     for sql in statements:

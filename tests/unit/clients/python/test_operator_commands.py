@@ -65,7 +65,7 @@ def test_webhook_secret_is_shown_only_on_demand(client: quittance.Client, capsys
     assert client.webhooks.retrieve().is_enabled is False
 
 
-def test_failed_test_event_exits_with_1_and_its_delivery_is_listed(
+def test_failed_test_event_exits_with_1_and_lists_its_delivery(
     client: quittance.Client, capsys: Capture
 ) -> None:
     client.webhooks.update(url=HOOK)

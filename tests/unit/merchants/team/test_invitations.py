@@ -216,7 +216,7 @@ def test_deactivated_member_elsewhere_stays_deactivated(olga: Staff, other_merch
     assert (bob.is_active, bob.check_password(PASSWORD)) == (False, True)
 
 
-def test_removed_member_gets_the_account_back_without_old_secrets(olga: Staff) -> None:
+def test_removed_member_returns_without_old_secrets(olga: Staff) -> None:
     send_form(olga)
     choose(mailed_path())
     bob = User.objects.get(username=EMAIL)

@@ -178,7 +178,7 @@ def test_own_proof_is_no_claim_of_another() -> None:
     assert evaluated(Evidence(OURS, sender_proofs=(signed(),)), moved()) == Provable(10, BLOCK)
 
 
-def test_dust_beside_a_strangers_transfer_is_not_all_that_arrived() -> None:
+def test_dust_beside_a_strangers_transfer_is_not_everything() -> None:
     """Whoever relays a stranger's transfer can add a unit and sign: the merchant must not read that as its sender's."""
     dust, theirs = moved(1), moved(100, "1", made_by=STRANGER)
     assert evaluated(Evidence(OURS), dust, theirs) == Provable(1, BLOCK, is_all=False)

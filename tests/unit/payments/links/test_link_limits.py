@@ -185,7 +185,7 @@ def test_refund_of_an_expired_part_payment_counts_nothing(link: PaymentLink) -> 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_link_switched_off_gets_no_request_from_a_concurrent_call(link: PaymentLink) -> None:
+def test_link_switched_off_gets_no_concurrent_request(link: PaymentLink) -> None:
     """Whatever the order, no request is created after the switch was committed."""
 
     def create(_: int) -> bool:

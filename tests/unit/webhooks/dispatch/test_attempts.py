@@ -112,7 +112,7 @@ def test_a_released_claim_counts_for_nothing(endpoint: Endpoint, record: Record,
     assert len(claim_due(limit=1, now=clock.now)) == 1
 
 
-def test_claims_are_released_in_the_order_in_which_results_are_stored(
+def test_claims_are_released_in_the_order_of_stored_results(
     endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     for _ in range(3):
