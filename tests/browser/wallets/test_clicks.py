@@ -11,12 +11,13 @@ from tests.browser.wallets.connecting.test_permissions import order_there as ord
 from tests.browser.wallets.steps import ON_ITS_WAY, review, send
 from tests.support.wallets.stub import NAME, StubWallet
 
-# On a button: Playwright clicks again if the page moves under the pointer.
+# On a button, and as the page receives them: if the page moves under the pointer, Playwright keeps the click from the
+# page and clicks again.
 _COUNT = """
 window.clicks = 0;
-addEventListener("click", ({ isTrusted, target }) => {
+document.addEventListener("click", ({ isTrusted, target }) => {
   window.clicks += Number(isTrusted && target.closest("button") !== null);
-}, true);
+});
 """
 PROMPTS = ("eth_sendTransaction", "personal_sign", "wallet_switchEthereumChain", "wallet_addEthereumChain")
 
