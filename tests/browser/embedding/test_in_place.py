@@ -27,6 +27,8 @@ def test_embedded_checkout_is_as_high_as_its_content(
     page: Page, shop: Shop, create: Create, troubles: list[str]
 ) -> None:
     frame = mounted(page, shop, create())
+    # Until the page knows the wallets of this browser, a placeholder of another height stands there.
+    expect(frame.get_by_text("No wallet found in this browser")).to_be_visible()
     inside = page.frames[1]
     eventually(
         lambda: (
