@@ -53,7 +53,7 @@ def test_unreported_account_change_is_shown_before_signing(
     expect(panel.get_by_text(local_chain.payer)).to_be_visible()
     wallet.show(OTHER)
     pay.click()
-    expect(panel.get_by_test_id("notice")).to_have_text("You changed the account in your wallet.")
+    expect(panel.get_by_text("You changed the account in your wallet.")).to_be_visible()
     expect(panel.get_by_text(OTHER)).to_be_visible()
     picture(page, "review, account changed")
     _expect_nothing_sent(wallet)

@@ -123,7 +123,7 @@ def test_account_change_at_the_permission_shows_the_list(
     review_swap(page, panel, order_there).click()
     expect(panel).to_have_attribute("data-screen", "approving")
     wallet.emit("accountsChanged", [OTHER])
-    expect(panel.get_by_test_id("notice")).to_have_text("You changed the account in your wallet.")
+    expect(panel.get_by_text("You changed the account in your wallet.")).to_be_visible()
     expect(panel.locator(".token--requested")).to_contain_text("10.50 needed")
     assert not Payment.objects.exists()
 
