@@ -98,7 +98,7 @@ def _paid_payments(
 
 
 def shop_site(return_url: str | None) -> str | None:
-    """Return the origin of the shop's pages: the way to reach a merchant who has entered no other."""
+    """Return the origin of the shop's pages, as a contact for merchants without support details."""
     if not return_url:
         return None
     parts = urlsplit(return_url)
@@ -118,7 +118,7 @@ def _price_context(language: Language, payment_request: PaymentRequest) -> dict[
 
 
 def _short_rate(value: Decimal) -> Decimal:
-    """Return the rate for display: to the cent, below 10 with four decimal places, and at least four digits."""
+    """Return the rate for display: with two decimal places, below 10 with four, and with at least four digits."""
     places = 2 if value >= 10 else max(4, 3 - value.adjusted())
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
