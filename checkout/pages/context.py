@@ -19,7 +19,7 @@ from chains.models import Chain
 from chains.switches import Feature, is_on
 from checkout.api import progress
 from checkout.api.checkout_object import CheckoutChain, checkout_object, with_server_time
-from checkout.api.payment_links import binds, payment_link
+from checkout.api.wallet_links import binds, wallet_link
 from checkout.languages import Language, language_of
 from checkout.logos import cached_logo, version
 from checkout.own_logos import own_chain_logo
@@ -148,13 +148,13 @@ def _price(payment_request: PaymentRequest, *, is_too_much: bool) -> int:
 
 
 def link_context(payment_request: PaymentRequest) -> dict[str, Any]:
-    """Return the request's payment link and a QR code. If the link binds transfers, discovery watches for
-    them.
+    """Return the request's wallet link and a QR code.
 
-    Otherwise the code contains only the recipient's address, because some wallets misread EIP-681 links to tokens and
-    pay the token's contract (MyEtherWallet #5185, MetaMask #28527).
+    If the link binds transfers, discovery searches for them. Otherwise the code contains only the recipient's address,
+    because some wallets misread EIP-681 links to tokens and pay the token's contract (MyEtherWallet #5185, MetaMask
+    #28527).
     """
-    link = payment_link(payment_request)
+    link = wallet_link(payment_request)
     if not binds(payment_request):
         return {"link": link, "link_qr": qr_code(payment_request.recipient_address)}
     expect_by_link(payment_request)
