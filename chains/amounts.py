@@ -71,8 +71,8 @@ def display_amount(raw: int, decimals: int) -> str:
 
 
 def short_text(raw: int, decimals: int) -> str:
-    """Return `raw` as `price_text` does, rounded half up to SHORT_DIGITS significant digits, never in its whole part
-    or its first two decimal places.
+    """Return `raw` as `price_text` does, rounded half up to SHORT_DIGITS significant digits. The whole part
+    and the first two decimal places are never rounded.
     """
     places = max(SHORT_DIGITS - len(str(raw)) + decimals, min(2, decimals))
     if places < decimals:

@@ -54,12 +54,12 @@ class TransferRefused(Exception):
 class Transfer:
     """A transfer inside one transaction, as the chain records it. Amounts are in base units.
 
-    `slot` is the transfer's position in the transaction, so that each is credited once: the log's position in its
-    own receipt (EVM token), `value` or the inner call's path (EVM native coin), the instruction's path (Solana: `2`, or
-    `2.5` for an inner instruction, or `gain.3` for lamports that the account of the fourth key gained without one).
-    `token` is the contract's or mint's address, empty for the native coin. `sender` is the account whose balance fell
-    (EVM: the log's `from`), empty for minted tokens or if the chain does not record it. `amount` is the amount that
-    arrived.
+    `slot` is the transfer's position in the transaction, so that each is credited once. For an EVM token, it
+    is the log's position in its receipt; for EVM native coin, `value` or the inner call's path. On Solana, it
+    is the instruction's path (`2`, or `2.5` for an inner instruction), or `gain.3` for lamports that the
+    account of the fourth key gained without an instruction. `token` is the contract's or mint's address,
+    empty for the native coin. `sender` is the account whose balance fell (EVM: the log's `from`), empty for
+    minted tokens or if the chain does not record it. `amount` is the amount that arrived.
 
     The remaining fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 

@@ -121,7 +121,7 @@ def _finality_columns(
     if not responding:
         return {"finality_block": block, "finality_since": since}
     head = max(node.head or 0 for node in responding)
-    # Verification asks for a quorum, else the first node that responds.
+    # Verification needs a quorum if there are enough nodes; otherwise it uses the first node that responds.
     final = _reached([node.final for node in nodes]) if needs_quorum(len(nodes)) else responding[0].final
     if final is not None and final <= head and (block is None or block > head or final > block):
         return {"finality_block": final, "finality_since": now}

@@ -10,15 +10,15 @@ from chains import families
 class Chain(models.Model):
     """One network. `id` is its EVM chain id, or LI.FI's number for Solana, which needs 64 bits.
 
-    `chain_type` is the key of its family (`chains.families`). `confirmations` is a number of blocks or a block
-    tag; the family defines which are valid. `rpc_urls` are tried in order; `env:NAME` reads an environment variable.
-    `ws_urls` are WebSockets of nodes that announce new blocks; without them heads are polled.
-    `feeds` are the price feeds: a list of `{"pair": "ETH/USD", "address", "heartbeat"}`, the heartbeat in seconds.
-    `routers` lists, per routing provider, the only contracts that its transactions may call. `wallet_rpc_url` is a
-    public node that is offered to wallets that don't know the network. `l1_fee_oracle` is the contract that knows the
-    fee for a transaction's data (the OP stack), and `min_tip_wei` the minimum tip for its blocks.
-    `confirmations_fallback` is a number of blocks at which a payment counts too, if `confirmations` is a tag: nodes may
-    stop marking blocks.
+    `chain_type` is the key of its family (`chains.families`). `confirmations` is a number of blocks or a
+    block tag; the family defines which are valid. `rpc_urls` are tried in order; `env:NAME` reads an
+    environment variable. `ws_urls` are WebSockets of nodes that announce new blocks; without them heads are
+    polled. `feeds` are the price feeds: a list of `{"pair": "ETH/USD", "address", "heartbeat"}`, the
+    heartbeat in seconds. `routers` lists, per routing provider, the only contracts that its transactions may
+    call. `wallet_rpc_url` is a public node that is offered to wallets that don't know the network.
+    `l1_fee_oracle` is the contract that knows the fee for a transaction's data (the OP stack), and
+    `min_tip_wei` the minimum tip for its blocks. `confirmations_fallback` is a number of blocks that is
+    enough as well if `confirmations` is a tag, because nodes may stop marking blocks.
     """
 
     id = models.BigIntegerField(primary_key=True)

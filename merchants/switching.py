@@ -1,4 +1,4 @@
-"""Turn kill switches (`chains.switches`), with an entry in the security log in the same transaction."""
+"""Change kill switches (`chains.switches`), with an entry in the security log in the same transaction."""
 
 from django.db import transaction
 from django.http import HttpRequest

@@ -1,8 +1,8 @@
-"""What each worker process runs beside Celery's tasks: the queues of due work, and what wakes them.
+"""The threads of a worker process beside Celery's tasks: the queues of due work, and what wakes them.
 
 A task of Celery only wakes a queue (`payments.tasks`, `webhooks.tasks`). The queue's threads do the work, because it
-may wait long for nodes, providers, exchanges, mail servers or endpoints. While Redis is down and no task arrives, a
-ticker wakes the queues: what is due is in PostgreSQL.
+may wait long for nodes, providers, exchanges, mail servers or endpoints. While Redis is down, no task arrives; a
+ticker wakes the queues, because the due work is in PostgreSQL.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from payments.verification.leasing import LOOKUPS
 from payments.waking.watcher import HeadWatcher
 from webhooks.workers import DELIVERIES, DISPATCHER
 
-# How long a worker process that ends waits for the batches that it works on.
+# The time for which a stopping worker process waits for its current batches.
 _STOP_SECONDS = 5.0
 
 VERIFICATION: Runner[int] = Runner(
@@ -81,7 +81,7 @@ def _start(**_: object) -> None:
 
 @worker_process_shutdown.connect  # type: ignore[untyped-decorator]
 def _stop(**_: object) -> None:
-    """Store what is being worked on. What remains is due again when its leases expire."""
+    """Store the results of the current batches. What remains is due again when its leases expire."""
     _LISTENER.stop()
     _TICKER.stop()
     _WATCHER.stop()

@@ -142,7 +142,7 @@ def _errors() -> str:
         "",
         "Branch on `code`, and on `type` for a code that you don't know. `message` is for people and may",
     ]
-    lines += ["change. [Errors in the API reference](../api.md#errors) shows the body.", ""]
+    lines += ["change. [The API, explained](../api.md#errors) shows the body.", ""]
     lines += ["| code | meaning | status | type |", "|---|---|---|---|"]
     for code in ErrorCode:
         anchor = f'<a id="{code.value}"></a>`{code.value}`'

@@ -1,4 +1,4 @@
-"""What a chain is searched for, and what a search found."""
+"""The inputs and the results of searches on a chain."""
 
 from dataclasses import dataclass
 

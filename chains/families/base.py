@@ -54,8 +54,8 @@ class CallRules:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaymentAsk:
-    """The content of a payment link: `units` is in base units, `amount` the same as a decimal string.
+class LinkTerms:
+    """The content of a wallet link: `units` is in base units, `amount` the same as a decimal string.
 
     `token` is empty for the native coin, `reference` None if the request has none.
     """
@@ -71,10 +71,10 @@ class PaymentAsk:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaymentLinks:
-    """Payment links that open a wallet. `bind`: transfers made from a link carry the reference."""
+class WalletLinks:
+    """Links that open a wallet to pay (EIP-681, Solana Pay). `bind`: transfers from a link carry the reference."""
 
-    make: Callable[[PaymentAsk], str]
+    make: Callable[[LinkTerms], str]
     bind: bool
 
 
@@ -126,7 +126,7 @@ class Family:
     - `account_name` and `chain_reference(chain id, cluster name)` go into the sign-in message for a wallet (EIP-4361).
     - `actions` are the classes of `chains.client.Action` that its wallets sign. If empty, customers can only send
       manually.
-    - `links` is None if wallets support no payment links. `call_rules` find a provider's ID in calls.
+    - `links` is None if wallets support no such links. `call_rules` find a provider's ID in calls.
     - `native_alias` is the address routing providers use for the native coin; empty if there is none.
 
     New blocks:
@@ -162,7 +162,7 @@ class Family:
     last_reserved: int = -1
     native_alias: str = ""
     actions: tuple[type, ...] = ()
-    links: PaymentLinks | None = None
+    links: WalletLinks | None = None
     subscribe_heads: tuple[str, ...] = ()
     has_price_feeds: bool = False
     has_data_fees: bool = False

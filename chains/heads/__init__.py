@@ -1,1 +1,1 @@
-"""New blocks as they come, as hints: what they wake asks the nodes itself."""
+"""Notifications of new blocks. They are hints: the code that they wake queries the nodes itself."""

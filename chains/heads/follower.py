@@ -1,4 +1,6 @@
-"""Follow the head of one chain in a thread, by polling and, where the catalogue names WebSockets, by their hints."""
+"""Follow the head of one chain in a thread: poll it, and use hints from WebSockets if the catalogue lists
+any.
+"""
 
 import logging
 import threading
@@ -18,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 30.0
-# A socket that announces blocks faster than this is asked about at this pace.
+# The shortest pause between polls, even if a socket announces blocks faster.
 _SHORTEST_PAUSE_SECONDS = 0.05
 
 Client = Callable[[Chain], ChainClient]
@@ -27,7 +29,7 @@ Client = Callable[[Chain], ChainClient]
 class HeadFollower:
     """Calls `on_head` for each new head that the required number of nodes has reached.
 
-    A WebSocket's message only brings the next question forward: what it says is not read.
+    A WebSocket's message only makes the next poll earlier; its content is not read.
     """
 
     def __init__(self, chain: Chain, on_head: Callable[[int], None], *, client: Client = get_client) -> None:
@@ -44,7 +46,7 @@ class HeadFollower:
         self._subscription.start()
 
     def stop(self) -> None:
-        """End soon; does not wait for a node that hangs."""
+        """Stop soon, without waiting for a node that hangs."""
         self._stopping.set()
         self._hint.set()
         self._subscription.stop()
@@ -53,7 +55,8 @@ class HeadFollower:
         try:
             self._follow()
         finally:
-            # What `on_head` opened in this thread would otherwise stay open until the garbage collector finds it.
+            # Otherwise the connections that `on_head` opened in this thread stay open until garbage
+            # collection.
             connections.close_all()
 
     def _follow(self) -> None:

@@ -1,4 +1,4 @@
-"""When to ask for a chain's head again: rarely right after a block, often when the next one is due. Pure."""
+"""Decide when to poll a chain's head again: rarely right after a block, often when the next one is due. Pure."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ _LONGEST_SECONDS = 2.0
 
 @dataclass
 class Pacing:
-    """Pauses between two questions for one chain's head. Times are in seconds of one monotonic clock."""
+    """The pauses between polls of one chain's head. Times are in seconds of one monotonic clock."""
 
     block_seconds: float
     seen_at: float | None = None
@@ -23,7 +23,7 @@ class Pacing:
         self.seen_at = now
 
     def pause(self, now: float) -> float:
-        """Return how long to wait before asking again: about four questions for each block that comes in time."""
+        """Return the seconds until the next poll: about four polls for each block that arrives on time."""
         fine = self._within(self.block_seconds * _FINE)
         if self.seen_at is None:
             return fine

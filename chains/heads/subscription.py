@@ -19,7 +19,7 @@ _LARGEST_MESSAGE = 64 * 1024
 _OPEN_SECONDS = 10.0
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
-# A socket that says nothing for so many block times is given up.
+# A socket without a message for this many block times is closed.
 _SILENT_BLOCKS = 20
 _SHORTEST_SILENCE_SECONDS = 60.0
 
@@ -58,7 +58,7 @@ class Subscription:
                     failures = 0
                     self._on_message()
             except (OSError, TimeoutError, WebSocketException, ValueError) as error:
-                # Never the URL or the error's text: both may hold a key.
+                # Never the URL or the error's text: both may contain a key.
                 logger.info("a WebSocket for new blocks failed: %s", type(error).__name__)
             failures += 1
             self._stopping.wait(doubled(_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS, failures - 1))

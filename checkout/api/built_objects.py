@@ -46,7 +46,7 @@ _EVM_TRANSACTION = {
             "pattern": "^0x([0-9a-f]{2})*$",
             "description": "The call data, including the reference if there is one.",
         },
-        "value": _quantity("Native coin, in wei."),
+        "value": _quantity("The amount of native coin, in wei."),
         "gas": _quantity("The gas limit."),
         "maxFeePerGas": _quantity("The maximum price per unit of gas, in wei."),
         "maxPriorityFeePerGas": _quantity("The priority fee per unit of gas, in wei."),
@@ -180,16 +180,13 @@ class PayerProofObject(Answer, kw_only=True):
 class ApprovalObject(Answer, kw_only=True):
     approval_required: Annotated[
         bool,
-        doc(
-            "Whether the wallet must send `transactions`, and have them mined, before the route's "
-            "transaction."
-        ),
+        doc("Whether `transactions` must be mined before the wallet sends the route's transaction."),
     ]
     spender: Annotated[
         str | None,
         doc(
-            "The contract that spends the token, one that this deployment trusts; null if the route "
-            "needs none."
+            "The contract that spends the token. This deployment trusts it. Null if the route needs no "
+            "approval."
         ),
     ]
     token: Annotated[RouteToken, doc("The token that the customer pays with.")]

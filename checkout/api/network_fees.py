@@ -1,4 +1,4 @@
-"""Estimate what a direct payment costs beside its amount; the customer's wallet later shows the exact fee."""
+"""Estimate the fees of a direct payment; the customer's wallet later shows the exact fee."""
 
 from collections.abc import Callable
 from contextlib import suppress

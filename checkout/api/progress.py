@@ -87,7 +87,7 @@ def paid_so_far(checkout: dict[str, Any]) -> int:
 
 
 def is_paid_too_much(checkout: dict[str, Any]) -> bool:
-    """Whether the customer overpaid. What a conversion delivered beyond its minimum doesn't count."""
+    """Whether the customer overpaid. The surplus of a conversion doesn't count."""
     is_over = checkout["amount_overpaid"]["raw"] != "0"
     return (
         checkout["status"] == PaymentRequest.Status.COMPLETED
@@ -97,7 +97,9 @@ def is_paid_too_much(checkout: dict[str, Any]) -> bool:
 
 
 def is_extra_from_conversion(checkout: dict[str, Any]) -> bool:
-    """Whether what was paid beyond the amount is a swap's surplus: the newest payment is a swap, and was needed."""
+    """Whether the excess is a swap's surplus: the newest payment is a swap, and the request was not paid in full
+    without it.
+    """
     paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
     if not paid or paid[0]["type"] != Payment.Type.SWAP:
         return False

@@ -27,7 +27,10 @@ _CENT = Decimal("0.01")
 
 def dollars(meaning: str) -> msgspec.Meta:
     """Return the description of a field that holds US dollars."""
-    return doc(f"{meaning} US dollars as text, to the cent or two digits; null if no price is known.")
+    return doc(
+        f"{meaning} A string in US dollars, rounded to the cent or, below one cent, to two digits; null if no price "
+        "is known."
+    )
 
 
 @described("RouteToken", "A token on a chain.", SIDE["token"])

@@ -297,12 +297,13 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Submit a transaction",
         description=(
-            "Submit the hash that the wallet returned; verification starts within about a second. Submitting a hash "
-            "again is safe, and a transaction that speeds up a payment continues that payment. Each client address "
-            "can have at most 5 open payments of a request. A request accepts at most 30 public submissions in total; "
-            "hashes that no node knows and transactions older than the request don't count toward these. Neither limit "
-            "rejects a transaction that is bound to the request.\n\nWith the `route_id` of a contract account, an id "
-            "that its wallet returned instead of a hash is followed to its execution: at most 3 of a request at a time."
+            "Submits the hash that the wallet returned. Verification starts within about a second. You can submit a "
+            "hash again: it changes nothing. A transaction that speeds up a payment continues that payment.\n\n"
+            "Each client address can have at most 5 open payments of a request. A request accepts at most 30 public "
+            "submissions in total; hashes that no node knows and transactions older than the request don't count. "
+            "Neither limit rejects a mined transaction that is bound to the request.\n\n"
+            "The wallet of a contract account can return an id instead of a hash. Send it with the `route_id`, and "
+            "the service follows it until it is executed. A request can have 3 such ids at a time."
         ),
         path=_REQUEST,
         body=SubmitPaymentSerializer,

@@ -51,7 +51,7 @@ class _Refusal:
 
     @property
     def names_limits(self) -> bool:
-        """Whether the message says from where to where the amount may be."""
+        """Whether the message names the limits of the amount."""
         return self.message in _NAMING_LIMITS
 
 
@@ -148,7 +148,7 @@ def _form(request: HttpRequest, link: PaymentLink, refusal: _Refusal | None = No
     context = {
         "amount_display": "" if link.amount is None else language.number(price_text(link.amount, decimals)),
         "currency_price": link.price and language.currency(link.price["amount"], link.price["currency"]),
-        # Not in the language's format: they show how to write an amount.
+        # Not in the language's format, because they show how to enter an amount.
         "smallest": shown(link.min_amount),
         "largest": shown(link.max_amount),
         "typed_amount": typed(request, "amount")[:_MAX_SHOWN],

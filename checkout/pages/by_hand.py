@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from chains.families import HashError, family_of
 from chains.models import Chain
-from checkout.api.payment_links import binds
+from checkout.api.wallet_links import binds
 from checkout.lookup import chain_of, find_request
 from checkout.pages.context import link_context, missing, page_context, shown
 from checkout.pages.forms import lead_to, typed
@@ -157,7 +157,7 @@ def _may_query(request: HttpRequest, payment_request: PaymentRequest) -> bool:
 
 
 def by_hand_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[str, Any]:
-    """Return the page's context, with the payment link only if it doesn't bind the transfer."""
+    """Return the page's context, with the wallet link only if it doesn't bind the transfer."""
     context = page_context(request, payment_request)
     if not context["is_payable"] or binds(payment_request):
         return {**context, "is_by_hand": False}

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from chains.families import SignatureError
 from chains.families.base import LONGEST_SIGNATURE
 from chains.models import Chain
-from checkout.api.payment_links import binds, payment_link
+from checkout.api.wallet_links import binds, wallet_link
 from checkout.lookup import find_payment, find_request, find_route, wallet_of
 from checkout.pages.by_hand import (
     MAX_SHOWN,
@@ -138,7 +138,7 @@ def _sending(payment_request: PaymentRequest, proof: PayerProof) -> dict[str, An
     sending = {"proof": proof, "send_until": until}
     if not binds(payment_request):
         return {**link_context(payment_request), **sending}
-    link = payment_link(payment_request, is_plain=True)
+    link = wallet_link(payment_request, is_plain=True)
     return {"link": link, "link_qr": qr_code(link), "is_plain_link": True, **sending}
 
 

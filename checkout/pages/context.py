@@ -19,7 +19,7 @@ from chains.models import Chain
 from chains.switches import Feature, is_on
 from checkout.api import progress
 from checkout.api.checkout_object import CheckoutChain, checkout_object, with_server_time
-from checkout.api.payment_links import binds, payment_link
+from checkout.api.wallet_links import binds, wallet_link
 from checkout.languages import Language, language_of
 from checkout.logos import cached_logo, version
 from checkout.own_logos import own_chain_logo
@@ -98,7 +98,7 @@ def _paid_payments(
 
 
 def shop_site(return_url: str | None) -> str | None:
-    """Return the origin of the shop's pages: the way to reach a merchant who has entered no other."""
+    """Return the origin of the shop's pages, as a contact for merchants without support details."""
     if not return_url:
         return None
     parts = urlsplit(return_url)
@@ -118,7 +118,7 @@ def _price_context(language: Language, payment_request: PaymentRequest) -> dict[
 
 
 def _short_rate(value: Decimal) -> Decimal:
-    """Return the rate for display: to the cent, below 10 with four decimal places, and at least four digits."""
+    """Return the rate for display: with two decimal places, below 10 with four, and with at least four digits."""
     places = 2 if value >= 10 else max(4, 3 - value.adjusted())
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
@@ -148,13 +148,13 @@ def _price(payment_request: PaymentRequest, *, is_too_much: bool) -> int:
 
 
 def link_context(payment_request: PaymentRequest) -> dict[str, Any]:
-    """Return the request's payment link and a QR code. If the link binds transfers, discovery watches for
-    them.
+    """Return the request's wallet link and a QR code.
 
-    Otherwise the code contains only the recipient's address, because some wallets misread EIP-681 links to tokens and
-    pay the token's contract (MyEtherWallet #5185, MetaMask #28527).
+    If the link binds transfers, discovery searches for them. Otherwise the code contains only the recipient's address,
+    because some wallets misread EIP-681 links to tokens and pay the token's contract (MyEtherWallet #5185, MetaMask
+    #28527).
     """
-    link = payment_link(payment_request)
+    link = wallet_link(payment_request)
     if not binds(payment_request):
         return {"link": link, "link_qr": qr_code(payment_request.recipient_address)}
     expect_by_link(payment_request)

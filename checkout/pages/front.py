@@ -1,4 +1,4 @@
-"""The page at `/`, for visitors without a payment link."""
+"""The page at `/`, for visitors without a link to a payment."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

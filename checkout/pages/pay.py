@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.gzip import gzip_page
 
-from checkout.api.payment_links import binds
+from checkout.api.wallet_links import binds
 from checkout.lookup import find_request
 from checkout.pages.context import (
     RENEWED_EVERY_SECONDS,

@@ -232,7 +232,7 @@ def shown_once(
     back_url: str,
     label: str = "Copy link",
 ) -> HttpResponse:
-    """Return a page that shows a link or another secret, and that no cache keeps."""
+    """Return a page that shows a secret, such as a link, and that no cache stores."""
     context = {
         **admin.admin_site.each_context(request),
         "opts": admin.model._meta,

@@ -23,7 +23,9 @@ _MISSING = {"required": "{} is required.", "null": "{} is required; got null."}
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
-    """Return the response for an exception of an API view. Unexpected exceptions become a bare 500 and are logged."""
+    """Return the response for an exception of an API view. Unexpected exceptions are logged and returned as a bare
+    500.
+    """
     error = as_api_error(exception)
     if error.status_code == 500:
         logger.error("unhandled error", exc_info=exception)

@@ -127,8 +127,8 @@ def page_of(
 ) -> Page[Row]:
     """Return the requested page of the filtered `rows`. Raises ApiError for an unknown cursor.
 
-    `cursors` are the rows that the query may name as its cursor. For a constant cost, `rows` need an index on the
-    filters' columns, then `time` and the id.
+    `cursors` are the rows that the query may name as its cursor. `rows` need an index on the filters' columns, then
+    `time` and the id: then each page costs the same.
     """
     return page_by(lambda cut: list(cut.of(rows, time)), query, edge=edge_of(cursors, query, time))
 

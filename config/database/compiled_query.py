@@ -45,7 +45,7 @@ _STORED_AS_THEY_ARE: dict[type[Any], type[Any]] = {
 
 
 def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[Any]:
-    """Execute a statement on this thread's connection, with the values bound by PostgreSQL; return its cursor.
+    """Execute a statement on this thread's connection, with the values as parameters; return its cursor.
 
     Raises Django's database errors. The statement is prepared, except behind a pooler (DATABASE_LISTEN_URL).
     """
@@ -132,7 +132,7 @@ class _Compiled(Generic[M]):
 
 
 class _Row:
-    """Where the columns of one model are in a row, and those of the models that are joined to it."""
+    """The positions of the columns of a model, and of the models joined to it, in a row."""
 
     def __init__(self, info: Any, selected: Sequence[Any]) -> None:
         self._model: Any = info["model"]
@@ -145,7 +145,8 @@ class _Row:
         ]
 
     def instance(self, values: Sequence[Any]) -> Any:
-        # As Django makes an instance that was pickled. Model.__init__ sets each field by itself, for the same result.
+        # Create the instance as Django does for a pickled one. Model.__init__ sets each field by itself, for the same
+        # result.
         instance = self._model.__new__(self._model)
         instance.__dict__.update(zip(self._fields, map(values.__getitem__, self._places), strict=True))
         instance._state = ModelState()
@@ -182,7 +183,7 @@ class CompiledInsert:
 
 
 def _type_of(field: Any) -> str:
-    """Return the type for casting a value, which has none in a SELECT.
+    """Return the column's type, to cast values that have no type in a SELECT.
 
     It has no length, because a cast to varchar(n) truncates a text without an error.
     """
@@ -195,7 +196,7 @@ def _place(parameter: Any, examples: dict[str, Any]) -> tuple[str, Any]:
         if isinstance(parameter, psycopg.Binary) and parameter.obj == example:
             return name, psycopg.Binary
         if isinstance(parameter, type(example)) and not isinstance(parameter, bool) and parameter == example:
-            # Such as psycopg's Int8, which has the size of the column's integers.
+            # For example psycopg's Int8, which has the size of the column's integers.
             return name, type(parameter) if type(parameter) is not type(example) else _as_it_is
     return "", parameter
 

@@ -23,7 +23,7 @@ _CLASSES = frozenset(("08", "40", "53", "57", "58"))
 _CODES = frozenset((READ_ONLY, "25P03", "25P04", "55P03"))
 
 _UNAVAILABLE = 503
-# Those that meet every transaction.
+# Outages that affect every transaction.
 _LASTING = (READ_ONLY, "08", "53", "57P", "58")
 
 
@@ -51,7 +51,7 @@ def _driver_errors(exception: BaseException | None) -> Iterator[psycopg.Error]:
 class OutagesInOneLine(OncePerMinute):
     """Log an outage of PostgreSQL or Redis once a minute, with the name of the exception instead of its traceback.
 
-    While it lasts, each call, task and thread meets it, and Django logs each 503. A deadlock or a timeout concerns one
+    During an outage, each call, task and thread fails, and Django logs each 503. A deadlock or a timeout concerns one
     transaction: it is logged with its traceback.
     """
 

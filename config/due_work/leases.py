@@ -5,8 +5,8 @@ write a result, name the claim id in the WHERE clause of the same UPDATE: a work
 
 - The database's clock alone decides when a lease ends. A worker's clock may be wrong, or be set.
 - A heartbeat renews only rows that still carry its claim id and whose leases have not ended.
-- A worker counts a lease as held until ten seconds after it last asked for it with success, by its monotonic clock.
-  Without the database it therefore stops, before another worker can begin.
+- A worker counts a lease as held for ten seconds after its last successful renewal, by its monotonic clock. Without
+  the database, it therefore stops before another worker can start.
 """
 
 import logging
@@ -44,7 +44,7 @@ def is_free() -> Q:
 class Lease:
     """Rows of one model that this process leases under one claim ID. Thread-safe.
 
-    `keys` are those of all rows that were leased, whether they are still held or not.
+    `keys` are those of all rows that it ever leased.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Lease:
 
     @property
     def is_over(self) -> bool:
-        """Whether no row is left to renew."""
+        """Whether no leased row is left to renew."""
         with self._lock:
             return not self._held_until or time.monotonic() >= self._ends_at
 
@@ -151,7 +151,7 @@ def keep(lease: Lease) -> None:
 
 @contextmanager
 def kept(lease: Lease) -> Iterator[None]:
-    """Renew the lease inside the block. What is still leased after it is free within ten seconds."""
+    """Renew the lease inside the block. Rows that are still leased after the block are free within ten seconds."""
     _heartbeat.keep(lease)
     try:
         yield

@@ -1,7 +1,7 @@
 """PostgreSQL notifications: processes learn within milliseconds of a change that another one made.
 
-A notification is a hint and never the state itself: it is lost where no process listens. What acts on one also polls
-for due rows, or keeps a copy only while `Listener.is_current` says that no change can have been missed.
+A notification is only a hint: a process that is not listening misses it. Code that acts on notifications also polls
+for due rows, or uses its copy only while `Listener.is_current` shows that no change was missed.
 """
 
 import logging
@@ -22,7 +22,7 @@ from config.environment.keepalives import OURS
 
 logger = logging.getLogger(__name__)
 
-# How often an idle connection proves that it is alive, and how long that proof counts.
+# The interval at which an idle connection proves that it is alive, and the validity of that proof.
 PROOF_SECONDS = 0.4
 CURRENT_SECONDS = 1.0
 _FIRST_PAUSE_SECONDS = 0.1
@@ -35,7 +35,7 @@ class Channel(StrEnum):
     SETTINGS = "quittance_settings"
     """A chain, a token or a merchant was changed. Sent by triggers, in the transaction of the change."""
     REQUESTS = "quittance_requests"
-    """What a checkout shows of a payment request changed. The payload is the request's ID."""
+    """The checkout of a payment request changed. The payload is the request's ID."""
     PAYMENTS = "quittance_payments"
     """Payments are due for verification. The payload is the ID of the chain on which they are looked up."""
     DELIVERIES = "quittance_deliveries"
@@ -48,7 +48,7 @@ class _Notification:
     payloads: tuple[str, ...]
 
     def __call__(self) -> None:
-        """Send it in a transaction of its own that doesn't wait for the disk: losing it only costs time."""
+        """Send it in a separate transaction that doesn't wait for the disk: a lost notification only costs time."""
         try:
             with connection.cursor() as cursor:
                 cursor.execute(
@@ -77,7 +77,7 @@ def notify(channel: Channel, *payloads: str) -> None:
 
 
 class Listener:
-    """A thread with a connection of its own that calls a handler for each notification.
+    """A thread with its own connection that calls a handler for each notification.
 
     Handlers run in that thread and must return at once. `on_gap` is called when notifications may have been missed:
     after each new connection.
@@ -137,7 +137,7 @@ class Listener:
                 connection.drain_pool()  # type: ignore[attr-defined]  # of our own backend
             while not self._stopping.is_set():
                 asked_at = time.monotonic()
-                require_primary(mine)  # PostgreSQL sends what is pending with the response
+                require_primary(mine)  # PostgreSQL sends pending notifications with the response
                 self._handle_all(mine, seconds=0)
                 self._current_until = asked_at + CURRENT_SECONDS
                 self._handle_all(mine, seconds=PROOF_SECONDS)
@@ -163,7 +163,7 @@ def require_primary(mine: psycopg.Connection[Any]) -> None:
 
 
 def connect() -> psycopg.Connection[Any]:
-    """Connect past any pooler: one that works by transaction would drop what a session listens to."""
+    """Connect without a pooler: a transaction pooler would drop the session's LISTEN."""
     if settings.DATABASE_LISTEN_URL:
         return psycopg.connect(settings.DATABASE_LISTEN_URL, autocommit=True, **OURS)
     return psycopg.connect(**{**connection.get_connection_params(), "autocommit": True})

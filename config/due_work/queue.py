@@ -1,4 +1,4 @@
-"""Queues: rows of one table that are due for one kind of work, taken in turns and leased."""
+"""Queues: the rows of one table that are due for one kind of work, leased in turns."""
 
 import logging
 import time

@@ -49,7 +49,7 @@ class Runner(Generic[L]):
         return sum(self.wake(lane) for lane in self._lanes())
 
     def wake(self, lane: L) -> bool:
-        """Let the lane's thread take what is due, and return at once; True if a thread was started for it."""
+        """Make the lane's thread work on due rows, and return immediately; True if a thread was started."""
         with self._lock:
             running = self._running.get(lane)
             if running is not None and running.thread.is_alive():
@@ -97,7 +97,7 @@ class Runner(Generic[L]):
             connections.close_all()
 
     def _has_ended(self, lane: L, woken: threading.Event) -> bool:
-        """Whether the thread ends now: its lane is removed under the lock, so that no wake is lost."""
+        """Whether the thread ends now. The lane is removed under the lock, so that no wake is lost."""
         with self._lock:
             is_over = self._stopping.is_set() or not woken.is_set()
             if is_over:
@@ -141,7 +141,7 @@ class Ticker:
 
 
 def stop_all(runners: Iterable[Runner[object]], seconds: float) -> None:
-    """Stop the runners, and wait at most `seconds` for the batches that they work on.
+    """Stop the runners, and wait at most `seconds` for their current batches.
 
     What remains is due again when its leases expire.
     """

@@ -1,4 +1,4 @@
-"""SQL in files of its own, in which each statement has a name and a comment that says what it does."""
+"""SQL in separate files. Each statement has a name and a comment."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ def read_statements(file: Path) -> dict[str, str]:
 
 
 def filled_in(statement: str, model: type[Model], **expressions: str) -> str:
-    """Return the statement with the model's table and key, and these SQL expressions, in place of its braces."""
+    """Return the statement with the braces replaced by the model's table, its key and these SQL expressions."""
     key: Any = model._meta.pk
     composed = sql.SQL(statement).format(
         key=sql.Identifier(key.column),

@@ -21,7 +21,7 @@ class _BuildInfo(Collector):
 
 
 def build_registry() -> CollectorRegistry:
-    """Return a registry of its own: gauges of processes that share a folder would need one for each process."""
+    """Return a separate registry: processes that share a folder would each need a gauge of their own."""
     registry = CollectorRegistry()
     registry.register(_BuildInfo())
     return registry

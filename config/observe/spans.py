@@ -190,7 +190,7 @@ def place(work: Work, ids: Ids) -> tuple[int, int]:
 
 
 def _subjects(work: Work, ids: Ids) -> Sequence[Ids]:
-    """Return the ids of the payment requests that the piece of work is about."""
+    """Return the ids of the payment requests that the piece of work concerns."""
     if work.subjects or not work.joins:
         return work.subjects
     return [ids] if "payment_request_id" in ids else []

@@ -161,7 +161,7 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             self._let_go(conn)
 
     def murder_pending(self) -> None:
-        """Close connections past their deadline. gunicorn calls this at least once a second, also while it stops."""
+        """Close connections past their deadline. gunicorn calls this at least once a second, even while it stops."""
         super().murder_pending()
         if not self.alive and self._stopped_at is None:
             self._stopped_at = now()

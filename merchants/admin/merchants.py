@@ -116,7 +116,9 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
         return merchant.display_name or None
 
     def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
-        """Keep `name` from owners: operators' commands find a merchant by it. Customers see the display name."""
+        """Make `name` read-only for owners, because operators' commands find merchants by it. Customers see the
+        display name.
+        """
         is_own = obj is not None and merchant_of(request.user) is not None
         return (*self.readonly_fields, "name") if is_own else self.readonly_fields
 

@@ -51,7 +51,9 @@ class OffForm(FactorForm):
 
 @admin.register(Switch)
 class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
-    """All features, chains and tokens with their state. Only what is off has a row: adding one switches it off."""
+    """All features, chains and tokens with their state. Only switches that are off have a row: adding a row switches
+    something off.
+    """
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         portal.demand(self.has_view_permission(request))
@@ -60,7 +62,7 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
             (title, [_line(target, off.pop(target.name, None)) for target in targets])
             for title, targets in _targets()
         ]
-        # What was switched off, and has left the catalogue or is inactive there.
+        # Chains and tokens that are switched off and inactive in the catalogue, or no longer in it.
         groups.append(("Others", [_line(Target(name, self.what(row)), row) for name, row in off.items()]))
         context = {
             **self.admin_site.each_context(request),

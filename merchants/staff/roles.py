@@ -204,7 +204,7 @@ def assign_role(user: User, role: str, merchant: Merchant | None = None) -> None
 
 
 def leave_owner_behind(user: User, role: str, merchant: Merchant | None) -> None:
-    """Lock the user's present team, and raise OnlyOwner if its only owner would get another role."""
+    """Lock the user's current team, and raise OnlyOwner if its only owner would get another role."""
     present = StaffMembership.objects.filter(user=user).select_related("user", "merchant").first()
     if present is None or present.merchant is None:
         return

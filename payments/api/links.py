@@ -1,4 +1,4 @@
-"""The URLs for the customer, as text and as QR codes: the checkout page, and the merchant's own with the outcome."""
+"""The customer's URLs, as text and as QR codes: the checkout page, and the merchant's page with the outcome."""
 
 from urllib.parse import urlencode, urlsplit, urlunsplit
 

@@ -32,9 +32,9 @@ class PaymentFields(Answer, kw_only=True):
         str,
         Choices(Payment.Status.choices),
         doc(
-            "The status. `pending` waits for a worker, or for the signers of a contract account's "
-            "proposal; `processing` is being verified; `completed` counts as paid; `failed` does not, and "
-            "is `pending` again after a retry."
+            "One of `pending` (waiting for a worker, or for the signers of a contract account's proposal), "
+            "`processing` (being verified), `completed` (counts as paid) or `failed` (doesn't count; a "
+            "retry makes it `pending` again)."
         ),
     ]
     type: Annotated[
@@ -81,7 +81,7 @@ class PaymentFields(Answer, kw_only=True):
         int | None,
         doc(
             "The required depth in blocks; null if the chain's finality decides. For a swap to another "
-            "chain 1: its delivery must reach `destination_confirmations_required`."
+            "chain it is 1, because the delivery must reach `destination_confirmations_required`."
         ),
     ]
     explorer_url: Annotated[
@@ -257,8 +257,8 @@ class RequestFields(Answer, kw_only=True):
     status: Annotated[
         RequestStatusText,
         doc(
-            "The status. `active` can be paid, also if it is partly paid; `completed` is paid in full; "
-            "`expired` reached `expires_at`; `cancelled` was cancelled by the merchant."
+            "One of `active` (can be paid, even if partly paid), `completed` (paid in full), `expired` "
+            "(`expires_at` has passed) or `cancelled` (by the merchant)."
         ),
     ]
     amount: Annotated[AmountObject, doc("The requested amount.")]

@@ -18,14 +18,16 @@ def error_detail(code: ErrorCode, message: str) -> ErrorDetail:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The parameters that set what a customer pays, of which a body has exactly one; and the messages otherwise."""
+    """The parameters that set what a customer pays. A body has exactly one of them; `none` and `several` are
+    the errors otherwise.
+    """
 
     names: tuple[str, ...]
     none: str
     several: str
 
     def sent(self, data: Any) -> list[str]:
-        """Return which of the parameters the body has, null ones aside."""
+        """Return the parameters that the body has, except null ones."""
         return [name for name in self.names if isinstance(data, Mapping) and data.get(name) is not None]
 
     def problems(self, sent: Sequence[str], lifetime: int | None) -> list[Problem]:
@@ -38,7 +40,9 @@ class Alternatives:
         return []
 
     def with_several_first(self, problems: Mapping[str, Any], sent: Sequence[str]) -> dict[str, Any]:
-        """Put the problem of sending several first, under the last of them, which may be malformed too."""
+        """List the problem of several parameters first, for the last of them, which may have a problem of its
+        own.
+        """
         rest, last = dict(problems), sent[-1]
         own = rest.pop(last, [])
         several = error_detail(ErrorCode.PARAMETER_INVALID, self.several)

@@ -21,10 +21,9 @@ class RefundObject(Answer, kw_only=True):
         str,
         Choices(Refund.Status.choices),
         doc(
-            "The status. `requires_address` needs a wallet; `ready` can be signed by you; `processing` is "
-            "being verified; `completed` was verified; `failed` reserves nothing and is `ready` again when "
-            "its transaction is built again; `cancelled` was cancelled by you, and becomes `completed` if "
-            "its transaction was sent anyway."
+            "One of `requires_address` (no address yet), `ready` (you can sign it), `processing` (being "
+            "verified), `completed` (verified), `failed` (reserves no amount; `ready` again when you build "
+            "its transaction again) or `cancelled` (by you; `completed` if its transaction was sent anyway)."
         ),
     ]
     amount: Annotated[AmountObject, doc("The refunded amount, in the requested token.")]

@@ -158,7 +158,7 @@ class CreateRequestSerializer(StrictSerializer):
         allow_null=True,
         help_text=(
             'The amount in whole tokens, such as "12.50". Positive, with at most the token\'s `decimals` '
-            "fraction digits. Required unless you send `price`."
+            "fraction digits. Required unless another field, such as `price`, sets the amount."
         ),
     )
     price = PriceSerializer(
@@ -197,7 +197,7 @@ class CreateRequestSerializer(StrictSerializer):
     cancel_url = WebAddressField(
         required=False,
         allow_null=True,
-        help_text="The https URL for customers who cancel. The query gets the same parameters.",
+        help_text="The https URL for customers who cancel. The query gets `payment_request_id` and `status`.",
     )
     description = TextField(
         max_length=500,

@@ -66,7 +66,7 @@ def search_chain(
 
 
 def expect_by_link(request: PaymentRequest) -> None:
-    """Start searching for the request's reference, because its payment link is about to be shown."""
+    """Start searching for the request's reference, because a wallet link with it is about to be shown."""
     unseen = PaymentRequest.objects.filter(pk=request.pk, link_shown_at__isnull=True)
     if request.link_shown_at is None:
         unseen.update(link_shown_at=timezone.now())

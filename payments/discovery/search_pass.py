@@ -249,7 +249,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
         cursor = DiscoveryCursor.objects.select_for_update().get(chain=chain)
         begin_at = cursor.next_block
         if begin_at is not None and cursor.searched_at is None:
-            # Written by an earlier release, which put it after the head.
+            # An earlier release stored the position after the head.
             begin_at = max(begin_at - searched_again(chain), 0)
         watching = by_merchant(watched(chain, now))
         own = MerchantCursor.objects.filter(chain=chain)

@@ -25,7 +25,7 @@ def start_of(
 ) -> int:
     """Return the first block to search for a merchant whose first watched reference was published at `oldest`.
 
-    It is after `head` if there is nothing new. If no node answers, the search continues at the cursor.
+    It is after `head` if there is nothing new. If no node responds, the search continues at the cursor.
     """
     next_block, limits = position.next_block, client.search_limits()
     if not limits.by_block:

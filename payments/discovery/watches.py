@@ -1,8 +1,9 @@
 """Select the payment requests for which a chain is searched.
 
-Only transactions that the service built, or that a wallet made from a payment link, carry a reference. So requests with
-a built route or a shown link are watched while they are active and for a day afterwards. Those that carry refunds have
-no deadline: they are watched until the refund's `watched_until`, in every state.
+Only transactions that the service built, or that a wallet made from a wallet link, carry a reference. So
+requests with a built route or a shown link are watched while they are active and for a day afterwards.
+Requests that carry refunds have no deadline: they are watched until the refund's `watched_until`, whatever
+their state.
 """
 
 from collections.abc import Collection
@@ -74,7 +75,7 @@ def by_merchant(requests: QuerySet[PaymentRequest]) -> dict[UUID, Watching]:
     # `built_at` changes when a route is built again; `created_at` is never later.
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     offered_at = Subquery(built.order_by("created_at").values("created_at")[:1])
-    # A refund that was not watched for a time is searched for only from when it was read again.
+    # After a gap, the search for a refund starts at the time when the refund was read again.
     watched_from = Subquery(Refund.objects.filter(carrier=OuterRef("pk")).values("watched_from"))
     handed_out_at = Least("link_shown_at", offered_at)
     rows = requests.order_by().annotate(given_out_at=Greatest(handed_out_at, watched_from))

@@ -117,7 +117,8 @@ class Evidence:
     def may_be_claimed(self, transfer: Transfer, block: Block, at: datetime) -> bool:
         """Whether the sender of the transfer may prove it afterwards, at this time.
 
-        Not if it was built for another order, which may be another system's, and not if something else claims it.
+        It may not if the transfer was built for another order, perhaps of another system, or if something
+        else claims it.
         """
         return not (
             transfer.is_marked
@@ -141,7 +142,9 @@ class Evidence:
         )
 
     def _may_be_swap(self, transfer: Transfer) -> bool:
-        """Whether a swap of any request may have made the transfer: its call encloses it, or is not known."""
+        """Whether a swap of any request may have made the transfer: the swap's call encloses it, or is
+        unknown.
+        """
         is_unlocated = (self.names_ours and not self.our_calls) or (
             self.names_others and not self.others_calls
         )
@@ -169,7 +172,8 @@ def _is_by(accepted_at: datetime | None, at: datetime) -> bool:
 class Bound:
     """The transfers that belong to a request, each with the amount to credit, and what binds the first of them.
 
-    `proved_at` is when the last proof was given that binds one of them afterwards: the payment counts as made then.
+    `proved_at` is the time of the last later proof that binds one of them. The payment counts as made at that
+    time.
     """
 
     transfers: tuple[Transfer, ...]
@@ -189,7 +193,7 @@ class Unbound:
     code: FailureCode
     message: str
     may_be_delivery: bool = False
-    """Whether the request's own swap may have delivered it: its provider has to be asked."""
+    """Whether the request's own swap may have delivered it. If so, query its provider."""
 
 
 UNBOUND = Unbound(
@@ -255,14 +259,14 @@ def bind(
 
 
 def proved_at(credited: Iterable[Transfer], evidence: Evidence) -> datetime | None:
-    """Return when the last of the sender proofs was given that bind these transfers; None without one."""
+    """Return the time of the last sender proof that binds one of these transfers; None without one."""
     proofs = (evidence.claimed.get(transfer.slot) for transfer in credited)
     return max((proof.given_at for proof in proofs if proof is not None), default=None)
 
 
 @dataclass(frozen=True)
 class Claims:
-    """What the request claims of the transfers that arrived, by its reference or by a proof.
+    """The transfers that the request claims, by its reference or by a proof.
 
     - `clear` carry the request's reference, and no other request's.
     - `proved` belong to a proof of the request.
@@ -299,7 +303,7 @@ class Claims:
 
 
 def claims_in(arrived: Sequence[Transfer], evidence: Evidence, block: Block) -> Claims:
-    """Return what the request claims of the transfers that arrived."""
+    """Return the arrived transfers that the request claims."""
     referenced, others = partition(
         arrived, lambda t: evidence.reference is not None and evidence.reference in t.references
     )

@@ -93,7 +93,7 @@ def _delivered(
 
 
 def _is_claimed(transfer: Transfer, evidence: Evidence, block: Block) -> bool:
-    """Whether the transfer belongs to any request by a reference or a proof, and so is no delivery."""
+    """Whether the transfer belongs to any request by a reference or a proof, and so is not a delivery."""
     is_own_reference = evidence.reference is not None and evidence.reference in transfer.references
     is_own_proof = evidence.is_proved_by(transfer, block, ours=True)
     return is_own_reference or is_own_proof or evidence.is_others(transfer, block)

@@ -105,8 +105,8 @@ def quotes_named(
 def naming_for(request_id: UUID, named: Sequence[NamedQuote], *, rules: CallRules) -> Named:
     """Return whose quotes a transaction names, relative to the request.
 
-    If it names several quotes of the request, the calls of all of them count: who relays a customer's signed swap can
-    add a call of any quote that the page offers.
+    If it names several quotes of the request, the calls of all of them count, because a relayer can add a
+    call of any quote that the page offers.
     """
     if not named:
         return NOTHING_NAMED

@@ -41,7 +41,7 @@ def lent_before(
     once that call is over. Transfers on Solana are skipped: there the account's gain is the limit.
     """
     kept = {transfer.slot: transfer.amount for transfer in arrived}
-    brought: dict[str, int] = {}  # by the call, what is left of it
+    brought: dict[str, int] = {}  # the remaining amount, by call
     passing: set[str] = set()
     lent: set[str] = set()
     owed = 0

@@ -32,10 +32,12 @@ _USED = "This wallet's transfer already pays another request."
 
 @dataclass(frozen=True)
 class Provable:
-    """The wallet's transfers may be proved; `amount` is what would count, in base units, and `block` their block.
+    """The wallet can prove these transfers; `amount` is what would count, in base units, and `block` their
+    block.
 
-    `is_all`: nothing else arrived that the merchant could accept, but what others signed for who prove this payment.
-    Anyone can add a transfer to a transaction that relays a stranger's, and sign for it.
+    `is_all`: nothing else arrived that the merchant could accept, except transfers whose senders signed for
+    this payment too. Anyone can add a transfer to a transaction that relays a stranger's transfer, and sign
+    for it.
     """
 
     amount: int
@@ -45,7 +47,7 @@ class Provable:
 
 @dataclass(frozen=True)
 class NotProvable:
-    """The wallet can't prove a transfer of this transaction; `is_used`: because something else claims it."""
+    """The wallet can't prove a transfer of this transaction. `is_used`: something else claims the transfer."""
 
     message: str
     is_used: bool = False

@@ -1,4 +1,6 @@
-"""Decide which transfers of a mined transaction its sender's later proofs claim. Pure functions."""
+"""Decide which transfers of a mined transaction are claimed by proofs that its sender gave later. Pure
+functions.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +14,8 @@ BINDS_FOR = timedelta(minutes=60)
 
 @dataclass(frozen=True)
 class SenderProof:
-    """A wallet's signature, given after its transaction was mined: its transfers in it pay one request and no other.
+    """A wallet's signature, given after its transaction was mined, that its transfers pay one request and no
+    other.
 
     - `given_at` is when the signature was verified.
     - `needed` is what the request still needed at that time, in base units: the proof claims no further transfers.

@@ -57,7 +57,7 @@ _NOTHING_ARRIVED = frozenset(
 
 @dataclass(frozen=True)
 class Terms:
-    """What a request asks for, and the evidence that can bind a transfer to it.
+    """The terms of a request, and the evidence that can bind a transfer to it.
 
     `known_tokens` are the symbols of the catalogue's tokens by address. `created_at` is when the request was created
     or, for a swap's delivery, the earliest time at which it can have been made. `asked_at` is the time of the
@@ -126,8 +126,8 @@ class Paid:
 class Refused:
     """The transaction does not pay the request.
 
-    `arrived` is the amount that still reached the recipient; the merchant can accept it. `may_be_delivery`: if the
-    transaction started a swap of the request, its provider has to be asked first.
+    `arrived` is the amount that still reached the recipient; the merchant can accept it. `may_be_delivery`:
+    if the transaction started a swap of the request, query its provider first.
     """
 
     code: FailureCode
@@ -158,7 +158,7 @@ class NotYet:
 
 @dataclass(frozen=True)
 class SwapStarted:
-    """The transaction started a swap of the request. Its provider has to be asked for the delivery."""
+    """The transaction started a swap of the request. Query its provider for the delivery."""
 
     block: Block
     confirmations: int
@@ -222,7 +222,7 @@ def evaluate_possible_swap_start(
 
 
 def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
-    """Return the verdict on an unmined transaction, bound by its own bytes or by nothing."""
+    """Return the verdict on an unmined transaction. Only its own bytes can bind it."""
     evidence, bound = terms.evidence, None
     if evidence.delivery is None:
         block = first_block(terms, Block(_UNMINED_NUMBER, "", terms.asked_at))
@@ -240,7 +240,9 @@ def _likely(refused: Refused, block: Block, finality: Finality, confirmations: i
 
 
 def _decide_with_acceptance(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
-    """Return the result for a mined transaction; what only the merchant's acceptance makes count is bound manually."""
+    """Return the result for a mined transaction. Transfers that count only by the merchant's acceptance are
+    bound manually.
+    """
     decided = decide(terms, facts, block)
     if not (terms.evidence.is_accepted and isinstance(decided, Bound)):
         return decided
@@ -311,7 +313,8 @@ def first_block(terms: Terms, block: Block) -> Block:
 
 
 def arrived_transfers(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
-    """Return the transfers to the recipient, less what it returned to their payers in the same transaction.
+    """Return the transfers to the recipient, less what the recipient returned to their payers in the same
+    transaction.
 
     On Solana, credits are limited to the account's gain as well. The gain alone is not enough: a payer who gets the
     money back could be credited with another payer's delivery.
@@ -382,7 +385,7 @@ def _deduct_returned(arrived: Sequence[Transfer], returned: Mapping[str, int], s
 
 
 def depth(block: Block, head: Head) -> int:
-    """Return how many blocks confirm `block`, itself counted; 0 if the head is behind it."""
+    """Return the number of blocks that confirm `block`, including itself; 0 if the head is behind it."""
     return max(head.latest - block.number + 1, 0)
 
 

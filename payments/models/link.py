@@ -1,4 +1,4 @@
-"""The payment link: the terms on which each of any number of customers gets a payment request."""
+"""The payment link: the terms by which any number of customers each get a payment request."""
 
 from django.conf import settings
 from django.db import models
@@ -27,9 +27,10 @@ def _is_only(name: str) -> Q:
 class PaymentLink(models.Model):
     """A page on which each customer gets a payment request of their own. Amounts are base units of `token`.
 
-    It requests an `amount`, or a `price` that is converted for each customer, or the customer enters an amount from
-    `min_amount` to `max_amount`. `code` is the part of the page's URL. `requests_count` counts its requests, under
-    the row's lock (`payments.requests.link_limits`). `created_by` is who created it, as the history writes it.
+    It requests an `amount`, or a `price` that is converted for each customer, or the customer enters an
+    amount from `min_amount` to `max_amount`. `code` is the part of the page's URL. `requests_count` counts
+    its requests, under the row's lock (`payments.requests.link_limits`). `created_by` is the actor who
+    created it, as in the history.
     """
 
     id = models.CharField(max_length=LINK_ID_LENGTH, primary_key=True, default=new_link_id, editable=False)

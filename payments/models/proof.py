@@ -49,8 +49,9 @@ class PayerProof(models.Model):
 class TransferProof(models.Model):
     """A message that the sender of a mined transfer signs to prove that it pays the payment's request.
 
-    `verified_at` is null until a signature was verified; the message can be signed until `expires_at`. `needed` is what
-    remained to be paid then, in base units. `binds`: the proof was given in time; a later one is shown to the merchant.
+    `verified_at` is null until a signature was verified; the message can be signed until `expires_at`.
+    `needed` is the amount that remained to be paid then, in base units. `binds`: the proof was given in time;
+    a later one is shown to the merchant.
     """
 
     payment = models.ForeignKey(

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class AcceptedRate(models.Model):
-    """What one unit of a coin or currency was last worth in USD, and when that was accepted."""
+    """The last accepted value of one unit of a coin or currency in USD, and the time of its acceptance."""
 
     base = models.CharField(max_length=16, primary_key=True)
     value = models.DecimalField(max_digits=60, decimal_places=30)

@@ -23,7 +23,7 @@ def new_refund_id() -> str:
 
 
 class RefundQuerySet(models.QuerySet["Refund"]):
-    """Refunds, with what their carriers' payments say of them."""
+    """Refunds, with queries over their carriers' payments."""
 
     def totals(self) -> RefundTotals:
         """Return the totals of these refunds, in two queries."""
@@ -34,18 +34,20 @@ class RefundQuerySet(models.QuerySet["Refund"]):
 class Refund(models.Model):
     """An amount of the requested token that goes back to the customer. `amount` is in base units of that token.
 
-    Once it has an address, its `carrier` is a payment request in the opposite direction: the merchant pays `amount` to
-    that address. So a refund is built, found, verified, consumed and checked for finality exactly as a payment is, and
-    its status follows from its carrier's payments (`standing_of`). `code` is the secret part of the page on
-    which the customer names an address. `payment` limits the refund to what that payment delivered. `built_at` is when
-    its transaction was last returned to be signed: only a payment that was submitted after that makes the refund fail,
-    so that its amount stays reserved while the transaction may still be sent.
+    Once it has an address, its `carrier` is a payment request in the opposite direction: the merchant pays
+    `amount` to that address. So a refund is built, found, verified, consumed and checked for finality exactly
+    as a payment is, and its status follows from its carrier's payments (`standing_of`). `code` is the secret
+    part of the URL of the page where the customer sets an address. `payment` limits the refund to what that
+    payment delivered. `built_at` is when its transaction was last returned to be signed: only a payment that
+    was submitted after that makes the refund fail, so that its amount stays reserved while the transaction
+    may still be sent.
 
-    `moved_to`: the refund whose earlier address this is; what reaches this address is no longer due there.
-    `credited_payments`: the ids of the payments credited when the refund was created; only wallets that made them may
-    name its address. `created_by` is who created it, as the history writes it; only the merchant may see it.
-    `watched_until`: until then the chain is searched for its transaction (`payments.discovery.watches`), without a gap
-    since `watched_from`; null in refunds that were never watched, or since an earlier release.
+    `moved_to`: the refund that had this address earlier. Money that arrives here reduces the amount of that
+    refund. `credited_payments`: the ids of the payments credited when the refund was created; only wallets
+    that made them may name its address. `created_by` is the actor who created it, as in the history; only the
+    merchant sees it. `watched_until`: until then, the chain is searched for its transaction
+    (`payments.discovery.watches`), without a gap since `watched_from`. `watched_from` is null if the refund
+    was never watched, or last by an earlier release.
     """
 
     class Status(models.TextChoices):
@@ -134,7 +136,7 @@ class Refund(models.Model):
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a refund is.
+    """The progress of a refund, derived from its carrier's payments.
 
     `received` is what has reached the customer, in base units, at most the refund's amount. `payment` is the one that
     decides the status, if any does; `failure_code` and `failure_message` are empty unless the refund failed.
@@ -155,8 +157,9 @@ class Standing:
 def standing_of(refund: Refund, payments: Sequence[Payment]) -> Standing:
     """Return the standing of the refund with these payments of its carrier, oldest first.
 
-    A cancelled refund that was sent all the same is completed. Hashes that nothing binds don't make a refund fail:
-    anyone with its link can submit them. Neither do transactions that were submitted before it was built again.
+    A cancelled refund that was sent all the same is completed. Unbound transactions don't make a refund fail:
+    anyone with its link can submit them. Neither do transactions that were submitted before it was built
+    again.
     """
     counted = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
     received = min(sum(payment.amount_received or 0 for payment in counted), refund.amount)
@@ -177,7 +180,9 @@ def standing_of(refund: Refund, payments: Sequence[Payment]) -> Standing:
 
 
 def _is_under_way(refund: Refund, payment: Payment) -> bool:
-    """Whether the payment may still complete the refund. A cancelled one takes a transaction that is bound to it."""
+    """Whether the payment may still complete the refund. For a cancelled refund, the transaction must be
+    bound to it.
+    """
     is_bound = payment.is_in_flight or payment.is_bound_unmined
     return payment.is_open and (is_bound or refund.cancelled_at is None)
 

@@ -1,4 +1,4 @@
-"""The payment request: what a merchant asked for, and how much of it was paid."""
+"""The payment request: the requested amount, and how much of it was paid."""
 
 import secrets
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class RefundTotals:
 
     @property
     def taken(self) -> int:
-        """What the refunds take of what was paid: an open one counts as sent."""
+        """The part of the paid amount that refunds use; open refunds count as sent."""
         return self.completed + self.open
 
 
@@ -56,16 +56,16 @@ class PaymentRequest(models.Model):
     credited payments that are flagged `reorged`.
 
     Only `payments.requests.transitions` writes `status` and its timestamps, and only
-    `payments.verification.storing` writes `amount_paid`. `expiry_check_at` is when the expiry sweep checks the request
-    next; a payment in flight moves it beyond `expires_at`. `late_price_mail_at` is when the merchant is next sent the
-    e-mail about a payment after the price expired. `unbound_failure_sent`: `payment.failed` was sent for a
-    publicly submitted transaction that nothing binds, which happens once per request. `link_shown_at` is when a payment
-    link with the reference was first shown, so that a wallet may have used it. `price` (`currency`, `amount`) is what
+    `payments.verification.storing` writes `amount_paid`. `expiry_check_at` is the time of the next
+    expiry check; a payment in flight moves it beyond `expires_at`. `late_price_mail_at` is the time at which to e-mail
+    the merchant about a payment after the price expired. `unbound_failure_sent`: `payment.failed` was sent for an
+    unbound, publicly submitted transaction, which happens once per request. `link_shown_at` is the time at which a
+    wallet link with the reference was first shown: a wallet may have used it. `price` (`currency`, `amount`) is what
     `amount` was computed from, at the `rate` that both stay with; null for a request of an amount of tokens.
 
     `is_refund`: it carries a refund, in the opposite direction: the merchant pays the customer. The API and the portal
-    show the `Refund` instead. `has_refunds`: there are refunds of it. `is_simulated`: the sandbox simulated one of its
-    payments or its expiry: no money moved. `payment_link` is the link that a customer or the merchant created it by.
+    show the `Refund` instead. `has_refunds`: it has refunds. `is_simulated`: the sandbox simulated one of its payments
+    or its expiry, so no money moved. `payment_link` is the link that created it.
     """
 
     class Status(models.TextChoices):
@@ -223,7 +223,7 @@ class PaymentRequest(models.Model):
 
     @property
     def net(self) -> int:
-        """What the merchant holds of the payments; negative if more was refunded or reversed than was paid.
+        """The paid amount that the merchant holds; negative if more was refunded or reversed than was paid.
 
         Open refunds count as sent: their transactions may be on their way.
         """
@@ -261,8 +261,8 @@ class PaymentRequest(models.Model):
     def is_available(self) -> bool:
         """Whether token and chain are active and not switched off, and the chain's family is installed.
 
-        If not, no new routes are offered. What was paid goes back also in a token or on a chain that is no longer
-        active; only the switches stop a refund.
+        If not, no new routes are offered. Refunds in an inactive token or on an inactive chain are still possible; only
+        the switches stop them.
         """
         if not (self.chain.is_installed and is_offered(self.token)):
             return False
@@ -271,5 +271,5 @@ class PaymentRequest(models.Model):
         return self.chain.is_active and self.token.is_active
 
     def is_past_expiry(self, now: datetime) -> bool:
-        """Whether the request's time is over, even if the expiry sweep has not run yet."""
+        """Whether `expires_at` has passed, even if the expiry sweep has not run yet."""
         return now >= self.expires_at

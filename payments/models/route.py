@@ -24,9 +24,10 @@ def new_route_id() -> str:
 class Route(models.Model):
     """One offered way to pay the remaining amount of a request from one wallet.
 
-    `amount` is what leaves the wallet, in base units of `token`. `amount_due` is what has to arrive, in base units of
-    the requested token (null on a direct route, where both are equal). `provider` is empty on a direct route. On a swap
-    route `details` hold what the customer is shown (fees, gas, duration, tools, tags), and `quotes` what is signed.
+    `amount` is what leaves the wallet, in base units of `token`. `amount_due` is what has to arrive, in base
+    units of the requested token (null on a direct route, where both are equal). `provider` is empty on a
+    direct route. On a swap route, `details` has what the customer sees (fees, gas, duration, tools, tags),
+    and `quotes` the transactions to sign.
     """
 
     id = models.CharField(max_length=27, primary_key=True, default=new_route_id, editable=False)

@@ -8,11 +8,13 @@ from payments.models.payment import Payment
 
 
 class Swap(models.Model):
-    """What a routing provider does for a payment. The row exists as soon as the transaction is known to be a swap.
+    """The state of a swap at its routing provider. The row exists as soon as the transaction is known to be a
+    swap.
 
-    - `next_poll_at`: when the provider is polled next; null unless the swap waits for it.
+    - `next_poll_at`: the time of the next poll; null unless the swap waits for the provider.
     - `claim_id`, `lease_until`: the worker that polls it. Results are written only while the claim id is unchanged.
-    - `polls`: how often the provider responded. `attempts`: how many reported deliveries our nodes did not confirm.
+    - `polls`: the number of the provider's responses. `attempts`: the number of reported deliveries that our
+      nodes did not confirm.
     - `provider_status`, `provider_url`: the provider's own status, and its page about the swap.
     - `reported_amount`: the reported amount in base units. The reported transaction is the look-up `delivery`.
     """

@@ -104,6 +104,6 @@ def _accept(base: str, agreed: Agreed) -> bool:
 
 
 def _is_worth_noting(value: Fraction, last: AcceptedRate, now: datetime) -> bool:
-    """Spare most requests the write: a value within 1 % of the last one is stored once a minute."""
+    """Return whether to store the value: one within 1 % of the last is stored once a minute."""
     is_old = (now - last.accepted_at).total_seconds() > _NOTED_EVERY_SECONDS
     return is_old or abs(value - Fraction(last.value)) > _NOTED_STEP * Fraction(last.value)

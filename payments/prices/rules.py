@@ -33,7 +33,7 @@ class Witness(Protocol):
 
     @property
     def is_daily(self) -> bool:
-        """Whether its rates are a day's rates."""
+        """Whether it publishes one rate a day."""
         ...
 
 

@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 500
 PAUSE = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(hours=1)
-# The latest first: payments that have waited for long, and may never get a rate, don't hold up new ones. A payment that
-# is being valued has its next turn already, which takes the place of a lease.
+# The newest come first, so that payments that may never get a rate don't delay new ones. The next attempt is
+# scheduled before a payment is valued, which replaces a lease.
 VALUES = Queue(
     model=Payment,
     due="value_due_at",
@@ -61,7 +61,7 @@ def value_due(now: datetime | None = None, *, rate_of: RateOf = current_rate) ->
 
 
 def _claim(now: datetime) -> Sequence[Payment]:
-    """Return due payments and move their next turn, so that no other worker values them meanwhile."""
+    """Return due payments and schedule their next attempt, so that no other worker values them meanwhile."""
     keys = VALUES.pick(now, AT_ONCE)
     with transaction.atomic():
         free = Payment.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)

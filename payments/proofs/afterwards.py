@@ -1,4 +1,4 @@
-"""Let the sender of a mined transfer that nothing binds prove that it pays the request."""
+"""Let the sender of an unbound, mined transfer prove that it pays the request."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -39,7 +39,8 @@ def offer_message(payment: Payment, *, wallet_address: str, client: Client = get
     now = timezone.now()
     _evaluate(payment, wallet_address, now, client)
     with transaction.atomic():
-        # Else calls at the same moment would make a message each, and push out the one that the wallet is signing.
+        # Without the lock, simultaneous calls would each make a message and replace the one that the wallet
+        # is signing.
         lock_request(payment.request_id)
         young = _messages(payment, wallet_address).filter(created_at__gt=now - _REUSED_FOR)
         return young.first() or _new_message(payment, wallet_address, now)
@@ -130,7 +131,7 @@ def _store(message: TransferProof, signature: str, proving: Provable) -> Transfe
             reason = "the sender signed for this request"
             reopen(payment, actor="checkout", reason=reason, is_in_flight=True, **signed)
         elif message.binds:
-            # First the look-up, in the order in which workers lock the two.
+            # Update the lookup first: workers lock the two rows in this order.
             check_again([payment.pk], now)
             signed |= {"is_in_flight": True, "likely_failure": ""}
         if signed:
@@ -169,14 +170,14 @@ def _evaluate(payment: Payment, wallet_address: str, now: datetime, client: Clie
 
 
 def _messages(payment: Payment, wallet_address: str) -> QuerySet[TransferProof]:
-    """Return the messages for the payment's transaction, which may have changed since the first of them."""
+    """Return the messages for the payment's current transaction. It may have changed since the first message."""
     hash_ = payment.transaction_hash
     own = TransferProof.objects.filter(payment=payment, transaction_hash=hash_, address=wallet_address)
     return own.filter(verified_at__isnull=True).select_related("payment").order_by("-created_at", "-pk")
 
 
 def _stored(payment: Payment, wallet_address: str) -> TransferProof | None:
-    """Return the wallet's proof for the payment's present transaction; it may have continued with another one."""
+    """Return the wallet's proof for the payment's current transaction, if there is one."""
     given = TransferProof.objects.filter(payment=payment, address=wallet_address, verified_at__isnull=False)
     return given.filter(transaction_hash=payment.transaction_hash).first()
 

@@ -1,8 +1,8 @@
-"""Search for the executions of proposals: what a contract account's wallet returned instead of a transaction hash.
+"""Search for the transactions that executed proposals, the ids that wallets of contract accounts return.
 
-The search begins at the block in which the route was built and ends a day after the request's end. It uses no retry. An
-execution that succeeded goes on as an ordinary payment (`payments.verification`), which decides what it pays: the id
-itself proves nothing.
+The search begins at the block in which the route was built and ends a day after the request's end. It uses no
+retry. A successful execution is then verified like any payment (`payments.verification`), because the id
+proves nothing.
 """
 
 import logging
@@ -46,11 +46,11 @@ logger = logging.getLogger(__name__)
 BATCH = 30
 SHORTEST_PAUSE = timedelta(seconds=5)
 LONGEST_PAUSE = timedelta(seconds=60)
-# The pause is this part of the payment's age: most signers sign soon.
+# The pause is a twentieth of the payment's age, because most signers sign soon.
 _PART_OF_AGE = 20
 _PAUSE_AFTER_FAILURE = timedelta(seconds=10)
 _LONGEST_PAUSE_AFTER_FAILURE = timedelta(minutes=5)
-# How much faster than the catalogue says blocks may come, if no node can look up block times.
+# If no node can look up block times, assume that blocks may be twice as fast as the catalogue says.
 _MARGIN = 2
 _NEVER_EXECUTED = (
     "The wallet's other signers did not execute this transaction within the time that was searched."
@@ -96,7 +96,8 @@ def _search(
     chain: Chain, lookups: Sequence[Lookup], client: ChainClient, claim_id: uuid.UUID, now: datetime
 ) -> None:
     finality = Finality.parse(chain.confirmations)
-    # Ids may be hashes after all, and what a reorganisation removed may be mined again without the event.
+    # Look the ids up as hashes too: an id can be a hash, and a removed transaction can be mined again without
+    # the event.
     hashes = sorted({each.payment.transaction_hash for each in lookups})
     snapshot = client.look_up(hashes, with_finality=finality.tag is not None)
     head = snapshot.head.latest
@@ -199,7 +200,7 @@ def _follow(payment: Payment, request: PaymentRequest, execution: Execution, now
 
 
 def _verify(payment: Payment, now: datetime) -> None:
-    """Verify the transaction with the payment's hash, which a node knows: its id is no proposal's, or was executed."""
+    """Verify the payment as usual, because a node knows its hash."""
     Payment.objects.filter(pk=payment.pk).update(status_detail=SUBMITTED, verifying_since=now)
     own = Lookup.objects.filter(of_payment=payment)
     own.filter(proposal_id=payment.transaction_hash).update(proposal_id="", proposal_account="")

@@ -78,7 +78,9 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Fee:
-    """A fee of a route in base units and, if known, US dollars. One that is not `included` is paid on top."""
+    """A fee of a route in base units and, if known, US dollars. A fee that is not `included` is paid in
+    addition.
+    """
 
     name: str
     symbol: str

@@ -28,7 +28,7 @@ _ID_PREFIX_BYTES = 8
 
 
 def problem_of(action: SolanaAction, offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
-    """Return why the action must not be signed, or None. `extra_native` lamports may be paid on top."""
+    """Return why the action must not be signed, or None. `extra_native` lamports may be paid in addition."""
     payer = offer.source.account
     try:
         message = _message(action, payer)

@@ -89,9 +89,9 @@ def set_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
 def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
     """Store the merchant's address, also in place of another one; the same address changes nothing.
 
-    The carrier of the previous address is cancelled and kept with a cancelled refund of its own. A wallet may still
-    pay an old payment link: that transfer is then found, counts as sent to the old address, and leaves nothing to
-    send to the new one.
+    The carrier of the previous address is cancelled and kept with a cancelled refund of its own. A wallet may
+    still pay by an old wallet link: that transfer is then found, counts as sent to the old address, and
+    leaves nothing to send to the new one.
 
     Raises ApiError `refund_not_ready` once a transaction was built or sent, and for a cancelled refund;
     `refund_too_large` if the request can't have one more refund.

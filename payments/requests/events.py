@@ -57,8 +57,8 @@ def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> 
 def failed_event(request: PaymentRequest, payment: Payment) -> NewEvent | None:
     """Return `payment.failed`, one for each failure of a payment. `amount` is the amount that was due.
 
-    Anyone who has the payment link can submit transactions that nothing binds to the request, so one event per
-    request covers them. For a refund's carrier it is `refund.failed`.
+    Anyone who has the checkout's URL can submit unbound transactions, so one event per request covers all of
+    them. For a refund's carrier it is `refund.failed`.
     """
     if request.is_refund:
         return refund_failed_event(request, payment, _failure_key(payment))

@@ -10,7 +10,7 @@ from config.due_work.listening import Channel, notify
 from payments.models import Lookup, Payment, PaymentRequest
 from payments.requests.transitions import note_creation
 
-# Of a payment whose proposal other signers still have to execute.
+# The status of a payment whose proposal other signers still have to execute.
 AWAITED = "Waiting for the other signers"
 
 

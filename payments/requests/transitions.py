@@ -36,9 +36,10 @@ _REQUEST_MOVES = {
 _PAYMENT_MOVES = {
     Payment.Status.PROCESSING: (Payment.Status.PENDING,),
     Payment.Status.COMPLETED: (Payment.Status.PROCESSING,),
-    # A completed payment only of a refund's carrier, and only after a reorganisation.
+    # A completed payment can fail only if it is a refund carrier's, and only after a reorganisation.
     Payment.Status.FAILED: (Payment.Status.PENDING, Payment.Status.PROCESSING, Payment.Status.COMPLETED),
-    # An open one only if a reorganisation removed the transaction that executed its proposal.
+    # An open payment becomes pending only if a reorganisation removed the transaction that executed its
+    # proposal.
     Payment.Status.PENDING: (Payment.Status.FAILED, Payment.Status.PROCESSING),
 }
 
@@ -201,7 +202,7 @@ def start_processing(payments: Iterable[Payment]) -> None:
 
 @dataclass(frozen=True)
 class _Logged:
-    """A change for the log; of the request itself if there is no payment."""
+    """A change to log: of the payment or, without one, of the request."""
 
     request_id: uuid.UUID
     payment_id: str | None

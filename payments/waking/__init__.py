@@ -1,1 +1,3 @@
-"""Verification without waiting for the clock: new blocks and new payments wake it. Beat remains the safety net."""
+"""Start verification on new blocks and new payments, without waiting for the schedule. Beat's schedule remains as a
+fallback.
+"""

@@ -1,4 +1,4 @@
-"""What a new block makes due: the look-ups on its chain that wait for one."""
+"""Make lookups due when a new block arrives: those on its chain that wait for a block."""
 
 from datetime import datetime
 
@@ -11,19 +11,19 @@ from config.due_work import leases
 from config.due_work.listening import Channel, notify
 from payments.models import Lookup
 
-# Seen in a mempool or in a block. A hash that no node knows has few checks, which blocks must not use up.
+# Seen in a mempool or in a block. A hash that no node knows has only ten lookups, and blocks must not use them up.
 _WAITS_FOR_A_BLOCK = Q(seen_at__isnull=False) | Q(block_number__isnull=False)
 
-# A worker stores a batch within a fraction of that. Each wait is for one worker.
+# A worker stores a batch in much less time. Each wait is for one worker.
 _MOST_WAITING_MS = 250
 _MOST_WAITS = 4
 
 
 def make_due(chain_id: int) -> int:
-    """Bring these look-ups forward to now and wake the workers; return how many there were.
+    """Make these lookups due now and wake the workers; return how many there were.
 
-    One that a worker is sending counts among them: the worker may have asked its nodes before this block. It keeps the
-    time written here if it still waits for a block (`payments.verification.storing`).
+    Lookups that a worker is sending now are included, because it may have queried its nodes before this block. Such a
+    lookup keeps the time written here if it still waits for a block (`payments.verification.storing`).
     """
     now = timezone.now()
     waiting = _WAITS_FOR_A_BLOCK & Q(next_check_at__gt=now)
@@ -32,7 +32,7 @@ def make_due(chain_id: int) -> int:
     )
     moved, locked = _make_unlocked_due(open_ones, now, chain_id)
     for _ in range(_MOST_WAITS):
-        # A worker stores something about these: they follow when it has done so, if they still wait for a block.
+        # A worker is storing results for these: continue after it, with those that still wait for a block.
         if not locked or not _is_unlocked_soon(locked[0]):
             break
         more, locked = _make_unlocked_due(open_ones.filter(pk__in=locked), now, chain_id)
@@ -41,7 +41,7 @@ def make_due(chain_id: int) -> int:
 
 
 def _make_unlocked_due(open_ones: QuerySet[Lookup], now: datetime, chain_id: int) -> tuple[int, list[int]]:
-    """Bring forward those of the look-ups that no one has locked; return how many, and the ids of the others."""
+    """Make those of the lookups due that no transaction has locked; return how many, and the ids of the others."""
     with transaction.atomic():
         found = set(open_ones.values_list("pk", flat=True))
         # Waiting for several workers at once could deadlock with them.
@@ -54,7 +54,7 @@ def _make_unlocked_due(open_ones: QuerySet[Lookup], now: datetime, chain_id: int
 
 
 def _is_unlocked_soon(lookup_id: int) -> bool:
-    """Wait for the lock on this row, holding no other one; return False if it lasts."""
+    """Wait for the lock on this row, without holding another one; return False if it takes too long."""
     try:
         with transaction.atomic():
             with connection.cursor() as cursor:

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 _LOCK = 0x68656164  # names this lock among PostgreSQL's advisory ones
 _WAIT_SECONDS = 1.0
 _LOOK_SECONDS = 0.5
-# A chain is followed for a while after its last open payment: the next one often comes soon.
+# A chain is followed for some time after its last open payment, because the next one often comes soon.
 _LINGER_SECONDS = 10.0
 
 
@@ -39,12 +39,12 @@ class HeadWatcher:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to watch, or to wait for the lock. Call it in the process that watches, after the fork."""
+        """Start watching, or waiting for the lock. Call it in the process that watches, after the fork."""
         self._thread = threading.Thread(target=self._run, name="head-watcher", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
-        """Look at once for chains with open payments."""
+        """Check for chains with open payments now."""
         self._woken.set()
 
     def stop(self) -> None:
@@ -76,7 +76,7 @@ class HeadWatcher:
 
     def _watch(self, lock: "psycopg.Connection[tuple[object, ...]]") -> None:
         while not self._stopping.is_set():
-            require_primary(lock)  # raises once the lock may be another process's
+            require_primary(lock)  # raises once another process may have the lock
             now = time.monotonic()
             for chain_id in chains_with_open_payments():
                 self._wanted_until[chain_id] = now + _LINGER_SECONDS

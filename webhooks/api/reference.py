@@ -18,7 +18,7 @@ Handle each event id once, and use the state in the event: events can arrive twi
 {schedule_text()}: {MAX_ATTEMPTS} attempts of the same bytes, each freshly signed."""
 _HEADERS = {
     "Service-Signature": (
-        "`t=<Unix seconds>,v1=<hex>`: when it was signed, and the signature.",
+        "The time of signing and the signature, as `t=<Unix seconds>,v1=<hex>`.",
         {"type": "string", "pattern": "^t=[0-9]+(,v1=[0-9a-f]{64})+$"},
     ),
     "Service-Event-Id": ("The event's `id`.", {"type": "string", "pattern": "^evt_[A-Za-z0-9]{24}$"}),

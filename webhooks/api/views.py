@@ -175,8 +175,8 @@ class DeliveryViewSet(viewsets.ViewSet):
         tag="Deliveries",
         summary="Send a delivery again",
         description=(
-            "Sends a delivery again with the same bytes, whatever its status: up to eight attempts, the "
-            "first immediately."
+            "Sends a delivery again with the same body, whatever its status. It gets up to eight attempts, "
+            "the first immediately."
         ),
         path={"id": "The delivery's `id`."},
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED, ErrorCode.RETRY_LIMIT_REACHED],
@@ -198,9 +198,9 @@ class DeliveryViewSet(viewsets.ViewSet):
         tag="Deliveries",
         summary="Send all failed deliveries again",
         description=(
-            "Sends each delivery that failed at `since` or later again, such as after an outage of your "
-            "endpoint, except test events. Each gets up to eight attempts. A call resends at most 10,000; "
-            "call again while `count` is 10,000."
+            "Sends all deliveries again that failed at `since` or later, except test events. Use it after an "
+            "outage of your endpoint. Each delivery gets up to eight attempts. A call resends at most "
+            "10,000 deliveries; call again while `count` is 10,000."
         ),
         body=RedeliverFailedSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],

@@ -39,7 +39,7 @@ def store_results(outcomes: Sequence[Outcome]) -> int:
         run(STATEMENTS["store"], [list(column) for column in zip(*results, strict=True)])
         with connection.cursor() as cursor:
             columns = [list(column) for column in zip(*map(_attempt, held), strict=True)]
-            # An attempt takes seconds: older partitions need not be read.
+            # An attempt takes seconds, so older partitions need not be read.
             cursor.execute(
                 STATEMENTS["complete_attempts"],
                 [*columns, min(outcome.ended_at for outcome in held) - timedelta(days=1)],

@@ -121,7 +121,7 @@ class Dispatcher:
                     # An idle connection could outlive its server's time as the primary.
                     connections.close_all()
             except Exception:
-                # What could not be sent or stored is leased again when its lease expires.
+                # Deliveries that could not be sent or stored are leased again when their leases expire.
                 logger.exception("webhook deliveries could not be leased or stored")
                 connections.close_all()
             if is_last:
@@ -170,7 +170,7 @@ class Dispatcher:
                 claim.lease.end(claim.delivery_id)
 
     def _note_speed(self, outcomes: Sequence[Outcome]) -> None:
-        """Remember slow receivers for a while, whatever they answered: each occupied a thread."""
+        """Remember slow receivers for a while, whatever their response, because each occupied a thread."""
         for outcome in outcomes:
             if outcome.claim.merchant_id is None:
                 continue

@@ -35,7 +35,7 @@ EXCERPT_BYTES = 1024
 _MAX_INTERIM_ANSWERS = 100
 _MAX_ADDRESSES = 8
 _HEADER = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
-# Merchants choose these servers, and can have them answer slowly: most threads of a web process are left for others.
+# Merchants choose these servers and can make them slow: most threads of a web process are left for others.
 _MOST_TESTS_AT_ONCE = 3
 _MOST_NAMES_AT_ONCE = 4
 _kept = Kept()
@@ -62,7 +62,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Rules:
-    """Which URLs are allowed: plain http and private addresses only if the settings allow them."""
+    """The rules for URLs: plain http and private addresses are allowed only if the settings allow them."""
 
     allow_http: bool
     allow_private: bool
@@ -78,7 +78,7 @@ class NotCalled(Exception):
 
 
 class NotAllowed(NotCalled):
-    """The URL leads to an address that is not allowed."""
+    """The URL resolves to an address that is not allowed."""
 
 
 class NotResolved(NotCalled):

@@ -1,7 +1,7 @@
 """The EVM family: Ethereum, its rollups, and every chain with the same transactions."""
 
 from chains.client import ChainClient, EvmCall
-from chains.families.base import CallRules, Family, Network, PaymentAsk, PaymentLinks, Wording
+from chains.families.base import CallRules, Family, LinkTerms, Network, WalletLinks, Wording
 from chains.families.evm import normalisation, signatures
 from chains.families.evm.building.fees import FeeRules
 from chains.families.evm.client import EvmClient
@@ -17,11 +17,11 @@ def _make_client(network: Network) -> ChainClient:
     return EvmClient(network.urls, network.chain_id, head_allowance=network.head_allowance, fee_rules=rules)
 
 
-def _eip_681(ask: PaymentAsk) -> str:
+def _eip_681(terms: LinkTerms) -> str:
     """Return the EIP-681 link. It has no place for a reference."""
-    if not ask.token:
-        return f"ethereum:{ask.recipient}@{ask.chain_id}?value={ask.units}"
-    return f"ethereum:{ask.token}@{ask.chain_id}/transfer?address={ask.recipient}&uint256={ask.units}"
+    if not terms.token:
+        return f"ethereum:{terms.recipient}@{terms.chain_id}?value={terms.units}"
+    return f"ethereum:{terms.token}@{terms.chain_id}/transfer?address={terms.recipient}&uint256={terms.units}"
 
 
 FAMILY = Family(
@@ -45,7 +45,7 @@ FAMILY = Family(
     call_rules=CallRules(selector_bytes=_SELECTOR_BYTES, payer_signs_all=False),
     actions=(EvmCall,),
     native_alias="0x0000000000000000000000000000000000000000",
-    links=PaymentLinks(make=_eip_681, bind=False),
+    links=WalletLinks(make=_eip_681, bind=False),
     subscribe_heads=("eth_subscribe", "newHeads"),
     has_price_feeds=True,
     has_data_fees=True,

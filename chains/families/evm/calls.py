@@ -13,8 +13,8 @@ REFERENCE_BYTES = 16
 class TokenCall:
     """A call of a token's `transfer` or `transferFrom`, with the reference after its arguments.
 
-    `sender` is the account whose tokens should move. `is_own`: it is the caller itself (`transfer`). `is_marked`:
-    exactly as many bytes as a reference has follow the arguments.
+    `sender` is the account whose tokens should move. `is_own`: it is the caller itself (`transfer`).
+    `is_marked`: exactly 16 bytes, the length of a reference, follow the arguments.
     """
 
     token: str
@@ -56,7 +56,7 @@ def reference_at(data: bytes, start: int) -> bytes | None:
 
 
 def is_marked(data: bytes, start: int) -> bool:
-    """Whether exactly as many bytes as a reference has follow the arguments, which end at `start`."""
+    """Whether exactly 16 bytes, the length of a reference, follow the arguments, which end at `start`."""
     return len(data) == start + REFERENCE_BYTES
 
 

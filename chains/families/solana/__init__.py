@@ -1,7 +1,7 @@
 """The Solana family: mainnet and its test clusters."""
 
 from chains.client import ChainClient, SolanaInstructions, SolanaTransaction
-from chains.families.base import CallRules, Family, Network, PaymentLinks, Wording
+from chains.families.base import CallRules, Family, Network, WalletLinks, Wording
 from chains.families.solana import normalisation
 from chains.families.solana.links import solana_pay
 from chains.families.solana.references import reference_key
@@ -42,7 +42,7 @@ FAMILY = Family(
     actions=(SolanaTransaction, SolanaInstructions),
     # The System Program.
     native_alias="11111111111111111111111111111111",
-    links=PaymentLinks(make=solana_pay, bind=True),
+    links=WalletLinks(make=solana_pay, bind=True),
     last_reserved=0,  # the System Program
     # Without an owner: the incinerator, and a system account without a key.
     unowned_addresses=(

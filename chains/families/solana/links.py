@@ -2,25 +2,25 @@
 
 from urllib.parse import quote
 
-from chains.families.base import PaymentAsk
+from chains.families.base import LinkTerms
 from chains.families.solana.references import reference_key
 
-# In encoded characters: cameras read a QR code with longer texts badly.
+# In encoded characters. Cameras have trouble with the QR codes of longer texts.
 _MAX_LABEL = 48
 _MAX_MESSAGE = 60
 _ELLIPSIS = quote("…")
 
 
-def solana_pay(ask: PaymentAsk) -> str:
+def solana_pay(terms: LinkTerms) -> str:
     parameters = {
-        "amount": ask.amount,
-        "spl-token": ask.token,
-        "reference": reference_key(ask.reference) if ask.reference else "",
-        "label": _fitting(ask.label, _MAX_LABEL),
-        "message": _fitting(ask.message, _MAX_MESSAGE),
+        "amount": terms.amount,
+        "spl-token": terms.token,
+        "reference": reference_key(terms.reference) if terms.reference else "",
+        "label": _fitting(terms.label, _MAX_LABEL),
+        "message": _fitting(terms.message, _MAX_MESSAGE),
     }
     query = "&".join(f"{name}={value}" for name, value in parameters.items() if value)
-    return f"solana:{ask.recipient}?{query}"
+    return f"solana:{terms.recipient}?{query}"
 
 
 def _fitting(text: str, limit: int) -> str:

@@ -12,7 +12,7 @@ export interface ClientOptions {
   /** Timeout in milliseconds for each attempt; default: 30000. */
   timeoutMs?: number;
   /**
-   * How often a call is made again after a failed connection, 429, 5xx or a 409 `idempotency_key_in_use`; 3 if left out.
+   * The maximum number of retries after a failed connection, 429, 5xx or 409 `idempotency_key_in_use`; default: 3.
    * Pauses grow, and are never shorter than the service's `Retry-After`.
    */
   maxRetries?: number;

@@ -1,5 +1,5 @@
 /**
- * The API's objects, field by field as in docs/api.md.
+ * The API's objects, field by field as in the API reference.
  *
  * New fields and new enumeration values are not a breaking change: handle those that you know, and ignore others.
  * Times are RFC 3339 strings in UTC. Amounts are strings, because numbers would lose digits.
@@ -102,7 +102,7 @@ export interface Rate {
   observed_at: string;
 }
 
-/** What a payment was worth in the merchant's reporting currency. */
+/** The value of a payment in the merchant's reporting currency. */
 export interface Value {
   currency: string;
   amount: string;
@@ -130,7 +130,7 @@ export interface Payment {
   amount: Amount | null;
   /** The credited amount in the requested token; null until verified. */
   amount_received: Amount | null;
-  /** What that was worth; null until a rate is known. */
+  /** The value of `amount_received`; null until a rate is known. */
   value: Value | null;
   destination_chain_id: number;
   destination_transaction_hash: string | null;
@@ -139,9 +139,9 @@ export interface Payment {
   confirmations_required: number | null;
   explorer_url: string | null;
   bound_by: OpenEnum<"reference" | "payer" | "provider" | "manual"> | null;
-  /** When the sender signed for this request after sending. In time, it binds the payment; after that, you can accept it. */
+  /** The time at which the sender signed for this request. In time, that binds the payment; later, you can accept it. */
   sender_signed_at: string | null;
-  /** A reorganisation removed its block after completion: check it manually. */
+  /** A reorganisation removed its block after completion. Review the payment manually. */
   reorged: boolean;
   provider: string | null;
   provider_status: string | null;
@@ -158,7 +158,7 @@ export interface Payment {
   is_simulated: boolean;
 }
 
-/** A page on which each customer gets a payment request of their own. */
+/** A page on which any number of customers can pay. Each gets a payment request. */
 export interface PaymentLink {
   id: string;
   object: "payment_link";
@@ -187,7 +187,7 @@ export interface PaymentLink {
 
 export type RefundStatus = OpenEnum<"requires_address" | "ready" | "processing" | "completed" | "failed" | "cancelled">;
 
-/** Money that goes back to a customer. You sign it on `refund_url`, or with `refunds.build`. */
+/** Money that you send back to a customer. You sign it on `refund_url`, or with `refunds.build`. */
 export interface Refund {
   id: string;
   object: "refund";
@@ -199,12 +199,12 @@ export interface Refund {
   token: Token;
   /** The customer's wallet; null until there is one. */
   recipient_address: string | null;
-  /** Who named it. */
+  /** Who set the address. */
   address_source: OpenEnum<"merchant" | "customer"> | null;
   reason: string | null;
-  /** The page on which you sign; null until there is an address. */
+  /** The URL of the page where you sign; null until an address is set. */
   refund_url: string | null;
-  /** The page on which the customer names an address. */
+  /** The URL of the page where the customer sets an address. */
   claim_url: string;
   transaction_hash: string | null;
   explorer_url: string | null;
@@ -238,11 +238,11 @@ export interface PaymentRequest {
   amount_paid: Amount;
   amount_remaining: Amount;
   amount_overpaid: Amount;
-  /** What has gone back to the customer. */
+  /** The verified amount that refunds returned to the customer. */
   amount_refunded: Amount;
-  /** What open refunds reserve. */
+  /** The amount that open refunds reserve. */
   amount_refund_open: Amount;
-  /** What was asked for in a currency; null for an amount of the token. */
+  /** The requested price in a currency; null if you requested a token amount. */
   price: Price | null;
   rate: Rate | null;
   chain_id: number;
@@ -268,9 +268,9 @@ export interface PaymentRequest {
   expired_at: string | null;
   /** The sandbox simulated a payment of it or its expiry. */
   is_simulated: boolean;
-  /** All of them, newest first. */
+  /** All refunds, newest first. */
   refunds: Refund[];
-  /** The newest 20; absent in lists and right after creation. */
+  /** The newest 20 payments; absent in lists and right after creation. */
   payments?: Payment[];
 }
 
@@ -284,7 +284,7 @@ export interface WebhookConfiguration {
   enabled_events: EventType[] | null;
   created_at: string | null;
   updated_at: string | null;
-  /** Until then, events are also signed with the previous secret. */
+  /** The time until which the previous secret also signs; null if it doesn't. */
   previous_secret_expires_at: string | null;
   disabled_reason: string | null;
 }
@@ -298,13 +298,13 @@ export interface WebhookTest {
   error: string | null;
 }
 
-/** The `data.object` of an event. In those of refunds, `object` is `refund`, and `id` and `amount` are the refund's. */
+/** The `data.object` of an event. For refunds, `object` is `refund`, and `id` and `amount` are the refund's. */
 export interface PaymentEventObject {
   /** The payment's id; null if a request expired without a payment. */
   id: string | null;
   /**
-   * What this payment delivered, in base units of the requested token. The body has it as a JSON number, which may be
-   * larger than JavaScript's can hold; this package gives the exact digits, as `amount_details` has them.
+   * The amount that this payment delivered, in base units of the requested token. In JSON it is a number,
+   * which can be too large for JavaScript; this package returns the exact digits, as in `amount_details`.
    */
   amount: string;
   /** The requested token's symbol. */
@@ -319,7 +319,7 @@ export interface PaymentEventObject {
   transaction_hash: string | null;
   amount_details: Amount;
   request_amount: Amount;
-  /** The whole request's. */
+  /** The amount paid for the whole request. */
   amount_paid: Amount;
   /** The whole request's, net of refunds. */
   amount_remaining: Amount;
@@ -338,7 +338,7 @@ export interface PaymentEventObject {
   failure_message?: string | null;
   /** Only in `payment.reorged`: false if the transaction is in the chain again. */
   reorged?: boolean;
-  /** This and the fields after it: only in the events of refunds. */
+  /** This field and those after it are only in events of refunds. */
   object?: "refund";
   payment_id?: string | null;
   recipient_address?: string;
@@ -389,6 +389,6 @@ export interface Delivery {
   created_at: string;
   finished_at: string | null;
   redelivered_at: string | null;
-  /** Every attempt, the oldest first; absent in lists. */
+  /** All attempts, oldest first; absent in lists. */
   attempts?: DeliveryAttempt[];
 }

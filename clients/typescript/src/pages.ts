@@ -45,8 +45,8 @@ export class Page<T extends { id: string }> implements AsyncIterable<T> {
   }
 
   /**
-   * Goes through this page and all that follow, fetched as they are needed. After `ending_before` that is away from the
-   * given object: oldest first, up to the newest.
+   * Iterates over this page and all following pages, which are loaded as needed. After `ending_before`, the order is
+   * reversed: oldest first, up to the newest.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     for (let page: Page<T> | null = this; page !== null; page = await page.nextPage()) {

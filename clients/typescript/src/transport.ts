@@ -1,4 +1,4 @@
-/** One call of the API over HTTP: the key, the retries, and answers turned into JSON or errors. */
+/** One API call over HTTP: authentication, retries, and responses as JSON or errors. */
 import { randomUUID } from "node:crypto";
 
 import { APIConnectionError, QuittanceError, errorOf, type ErrorDetail } from "./errors.js";
@@ -7,12 +7,12 @@ import { LONGEST_RETRY_AFTER_SECONDS, delay, isTemporary, parseRetryAfter } from
 import { VERSION } from "./version.js";
 
 export interface RequestOptions {
-  /** For POST: sent through all retries, and made if left out. Keep it to repeat a call whose answer was lost. */
+  /** For POST: the key of the call and its retries; default: a new one. Keep it to repeat a call without a response. */
   idempotencyKey?: string;
-  /** For each attempt, its answer read to the end. */
+  /** The timeout of each attempt in milliseconds, until its response is complete. */
   timeoutMs?: number;
   maxRetries?: number;
-  /** Ends the call, its retries included. */
+  /** Aborts the call and its retries. */
   signal?: AbortSignal;
 }
 
@@ -21,7 +21,7 @@ interface Call {
   path: string;
   query?: Query;
   body?: object;
-  /** Doing it twice does no more than doing it once; true if left out. */
+  /** A repetition has no further effect; default: true. */
   isRepeatable?: boolean;
 }
 
@@ -38,7 +38,7 @@ const BY_STATUS: Record<number, string> = {
   403: "permission_error",
   429: "rate_limit_error",
 };
-// Node's words for a connection that never came about.
+// Node's codes for a connection that was never established.
 const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 
 /** Calls one service with one key. */

@@ -72,7 +72,7 @@ def from_redis(query: Callable[[], Result]) -> Result | None:
         result = query()
     except RedisError as error:
         _redis.failed(error)
-        # They may lead to a primary that became a replica: inside a script, its error has no class of its own.
+        # They may lead to a primary that is now a replica: inside a script, its error has no class of its own.
         _in_redis().storage.connection_pool.disconnect(inuse_connections=False)
         return None
     _redis.responded()

@@ -1,4 +1,4 @@
-"""Turn the OpenAPI document into what the reference page shows."""
+"""Convert the OpenAPI document to the contents of the reference page."""
 
 import json
 from collections.abc import Mapping
@@ -255,7 +255,7 @@ def _name(reference: Mapping[str, str]) -> str:
 
 
 def _split(webhook: Mapping[str, Any]) -> tuple[str, str]:
-    """Return when the event is sent, and how every event is verified."""
+    """Return when the event is sent, and the shared text on verifying events."""
     occasion, _, verification = webhook["description"].partition("\n\n")
     return occasion, verification
 

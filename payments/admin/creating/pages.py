@@ -88,7 +88,7 @@ class Creates(_AdminClass):
     def _create(
         self, request: HttpRequest, merchant: Merchant, form: RequestForm | LinkForm
     ) -> HttpResponse | None:
-        """Create the object and lead to its page; None if the form shows errors to correct."""
+        """Create the object and redirect to its page; None if the form shows errors to correct."""
         try:
             prepared = self.prepare(form.body(), merchant)
             with transaction.atomic():

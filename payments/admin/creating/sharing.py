@@ -16,7 +16,7 @@ from payments.models import PaymentLink, PaymentRequest
 
 @dataclass(frozen=True)
 class Share:
-    """What the portal shows to share; `amount` is what the customer pays, `end` until when."""
+    """The details to share: `amount` is what the customer pays, `end` the time until which they can pay."""
 
     url: str
     qr_code: SafeString

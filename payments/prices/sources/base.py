@@ -40,7 +40,7 @@ Whole = TypeVar("Whole")
 
 @dataclass(frozen=True)
 class Listing:
-    """The currencies that a source has rates of, whether or not it responds now.
+    """The currencies for which a source has rates, whether or not it responds now.
 
     `operator` and `is_daily` are those of its observations. `prices_coins` is False for a source that only has
     currencies.
@@ -64,7 +64,7 @@ class RateSource(Protocol):
         ...
 
     def listings(self) -> Iterable[Listing]:
-        """Return its listings without any call: one for each `source` name of its observations."""
+        """Return its listings, one for each `source` name in its observations. Makes no call."""
         ...
 
 

@@ -27,7 +27,7 @@ def test_declined_payment_can_be_made_at_the_next_try(
     assert Payment.objects.count() == 1
 
 
-def test_device_that_refuses_the_data_pays_plainly_after_a_signature(
+def test_device_rejecting_data_pays_plainly_after_signing(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet, local_chain: LocalChain
 ) -> None:
     refusal = "Ledger device: Invalid data received (0x6a80)"

@@ -19,6 +19,7 @@ from payments.requests import transitions
 from tests.conftest import Api
 from tests.support.docs.pages import API, ARCHITECTURE, REPOSITORY, rows_by_code, table_rows
 from tests.support.webhooks.receiver import running_receiver
+from tests.unit.config.api.schema.test_openapi import COMPONENTS
 from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_MS, SLOW_SHARE
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT
 from webhooks.dispatch.testing import send_test_event
@@ -35,7 +36,7 @@ def _text(name: str) -> str:
     return " ".join((DOCS / name).read_text().split())
 
 
-# --- api.md ---
+# --- the API reference and api.md ---
 
 
 @pytest.fixture
@@ -45,21 +46,22 @@ def ask(api: Api, usdc: Token) -> Callable[..., Any]:
     return lambda **fields: api.post("/api/payment-requests", {**needed, **fields})
 
 
-# The table of what a request is created with comes first; `rows_by_code` would give the last of a name.
-CREATED_WITH = {row[0].strip("`"): row[1] for row in reversed(list(table_rows(API))) if len(row) == 2}
+FIELDS = COMPONENTS["NewPaymentRequest"]["properties"]
+# `rows_by_code` would return the last row of a name; these are the first.
+ROWS = {row[0].strip("`"): row[1] for row in reversed(list(table_rows(API))) if len(row) == 2}
 
 
 @pytest.mark.parametrize("field", ["external_id", "description"])
-def test_a_text_may_be_as_long_as_api_md_says_and_no_longer(ask: Callable[..., Any], field: str) -> None:
-    (most,) = map(int, re.findall(r"up to (\d+) characters", CREATED_WITH[field]))
+def test_text_is_limited_as_the_reference_says(ask: Callable[..., Any], field: str) -> None:
+    most = FIELDS[field]["maxLength"]
     assert ask(**{field: "x" * most}).status_code == 201
     refused = ask(**{field: "x" * (most + 1)})
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, field)
     assert PaymentRequest.objects.count() == 1
 
 
-def test_metadata_may_be_as_large_as_api_md_says_and_no_larger(ask: Callable[..., Any]) -> None:
-    pairs, key, value = map(int, re.findall(r"\d+", CREATED_WITH["metadata"]))
+def test_metadata_is_limited_as_the_reference_says(ask: Callable[..., Any]) -> None:
+    pairs, key, value = map(int, re.findall(r"\d+", FIELDS["metadata"]["description"]))
     assert ask(metadata={f"{n:0{key}}": "x" * value for n in range(pairs)}).status_code == 201
     for too_large in (
         {str(n): "" for n in range(pairs + 1)},
@@ -70,8 +72,9 @@ def test_metadata_may_be_as_large_as_api_md_says_and_no_larger(ask: Callable[...
     assert PaymentRequest.objects.count() == 1
 
 
-def test_a_request_lives_as_long_as_api_md_says(ask: Callable[..., Any]) -> None:
-    least, most, default = map(int, re.findall(r"\d+", CREATED_WITH["expires_in"]))
+def test_request_lives_as_long_as_the_reference_says(ask: Callable[..., Any]) -> None:
+    least, most = FIELDS["expires_in"]["minimum"], FIELDS["expires_in"]["maximum"]
+    default = int(re.findall(r"Default (\d+)", FIELDS["expires_in"]["description"])[0])
     for seconds, fields in ((default, {}), (least, {"expires_in": least}), (most, {"expires_in": most})):
         made = PaymentRequest.objects.get(pk=ask(**fields).json()["id"])
         assert (made.expires_at - made.created_at).total_seconds() == pytest.approx(seconds, abs=2)
@@ -81,7 +84,7 @@ def test_a_request_lives_as_long_as_api_md_says(ask: Callable[..., Any]) -> None
 
 
 def test_a_list_is_as_long_as_api_md_says(api: Api) -> None:
-    least, most, _ = map(int, re.findall(r"\d+", CREATED_WITH["limit"]))
+    least, most, _ = map(int, re.findall(r"\d+", ROWS["limit"]))
     statuses = [api.get(f"/api/events?limit={n}").status_code for n in (least - 1, least, most, most + 1)]
     assert statuses == [400, 200, 200, 400]
 
@@ -95,7 +98,7 @@ def test_the_limits_of_api_md_are_the_defaults() -> None:
 def test_a_request_without_references_is_offered_a_route_that_asks_for_a_proof(
     api: Api, ask: Callable[..., Any], usdc: Token, local_chain: Any
 ) -> None:
-    assert "has no reference, and the customer first signs a message" in CREATED_WITH["references"]
+    assert "has no reference, and the customer first signs a message" in _text("api.md")
     id_ = ask(references=False).json()["id"]
     wallet = {"wallet_address": local_chain.payer, "chain_id": usdc.chain_id, "token_id": usdc.pk}
     public = Api()

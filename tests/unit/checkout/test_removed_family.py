@@ -74,7 +74,7 @@ def test_nothing_can_be_paid(removed: dict[str, Any], api: Api, public: Api) -> 
     request = PaymentRequest.objects.get()
     path = f"/api/public/payment-requests/{removed['id']}"
     page = Client().get(f"/pay/{request.shortcode}").content.decode()
-    assert "ethereum:" not in page  # no payment link
+    assert "ethereum:" not in page  # no wallet link
     wallet = {"wallet_address": "0x" + "5" * 40}
     number = request.payments.count()
     pay_with = {**wallet, "chain_id": request.chain_id, "token_id": request.token_id}

@@ -17,12 +17,12 @@ from chains.families.evm.tokens import word
 from chains.rpc.json_rpc import Call, RpcFault, result_of
 
 _BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block: doubling covers about six full blocks
-_DATA_FEE_MARGIN_PERCENT = 125  # it follows the base fee of Ethereum
+_DATA_FEE_MARGIN_PERCENT = 125  # the data fee follows the base fee of Ethereum
 _FALLBACK_TIP_WEI = 1_000_000_000
 _HISTORY_BLOCKS = "0x5"
 _MEDIAN = 50
 _GET_L1_FEE = bytes.fromhex("49948e0e")  # getL1Fee(bytes)
-# Values that no transaction exceeds, so that the encoded transaction is not shorter than the signed one.
+# Upper bounds, so that the encoded transaction is at least as long as the signed one.
 _LARGEST_NONCE = 2**32 - 1
 _LARGEST_PRICE = 2**64 - 1
 _LARGEST_GAS = 2**32 - 1
@@ -84,7 +84,7 @@ def price_calls(call: EvmCall, rules: FeeRules, chain_id: int) -> list[Call]:
 
 
 def prices(results: Sequence[Any]) -> Prices:
-    """Return the prices. Raises ChainError for malformed results, and if the oracle does not answer."""
+    """Return the prices. Raises ChainError for malformed results, and if the oracle does not respond."""
     block, tip, *oracle = json_object(result_of(results[0])), *results[1:]
     base_fee = block.get("baseFeePerGas")
     return Prices(
@@ -96,7 +96,7 @@ def prices(results: Sequence[Any]) -> Prices:
 
 
 def fallback_calls(known: Prices) -> list[Call]:
-    """Return the call that finds what the prices lack, if they lack anything."""
+    """Return the calls for missing prices; empty if none is missing."""
     if known.base_fee is None:
         return [("eth_gasPrice", [])]
     if known.tip is None:

@@ -4,7 +4,8 @@ A Safe logs `ExecutionSuccess` or `ExecutionFailure` itself; its `txHash` is ind
 `UserOperationEvent`. Only logs of the proposal's own account and of the canonical EntryPoints count: anyone can deploy
 a contract that logs the same events.
 
-One node's logs name the candidates. `executions` takes only what the look-up of these transactions confirms.
+One node's logs name the candidates. `executions` returns only those that the lookup of these transactions
+confirms.
 """
 
 import logging
@@ -95,7 +96,7 @@ class Search:
             found = read_logs(operations)
             if found is not None:
                 break
-            # No account can make this query large: the node does not accept so many blocks.
+            # No account can make this query large, so a rejection is about the number of blocks.
             check(node, first)
             if first == last:
                 raise ChainError("the node does not return the logs of one block")
@@ -123,7 +124,9 @@ class Search:
 
 
 def _in_parts(node: JsonRpc, account: str, first: int, last: int) -> list[Any]:
-    """Return the account's logs in parts that the node returns, without those of blocks that it does not return."""
+    """Return the account's logs, queried in parts that the node accepts. Blocks that the node can't return
+    are left out.
+    """
     check(node, first)
     found: list[Any] = []
     parts = deque([(first, last)])
@@ -147,7 +150,7 @@ def _in_parts(node: JsonRpc, account: str, first: int, last: int) -> list[Any]:
 def executions(candidates: Candidates, looked_up: Snapshot) -> dict[Proposal, Execution]:
     """Return the execution of each proposal that a looked-up transaction confirms, the earliest success first.
 
-    A transaction that is too large to read counts as a success: its verification says so.
+    A transaction that is too large to read counts as a success; its verification then reports the problem.
     """
     found: dict[Proposal, Execution] = {}
     for proposal, hashes in candidates.items():

@@ -170,7 +170,7 @@ def by_executions(
 
 
 def _is_of(requested: TokenCall, transfer: Transfer) -> bool:
-    """Return whether the call can have made this transfer. No call makes a mint."""
+    """Return whether the call can have made this transfer. A mint has no such call."""
     parties = (transfer.token, transfer.sender, transfer.recipient)
     return (
         parties == (requested.token, requested.sender, requested.recipient)

@@ -229,8 +229,9 @@ def snapshot(
 ) -> Snapshot:
     """Return the facts, given the head's blocks and the current blocks at `heights(found)`.
 
-    `read_alone` has the facts of oversized transactions read so far. Every transaction without a usable result is
-    `contradicted`, including oversized ones that were not read yet. One of unknown form is not readable instead.
+    `read_alone` has the facts of oversized transactions read so far. Every transaction without a usable
+    result is `contradicted`, including oversized ones that were not read yet. A transaction of unknown form
+    is marked as not readable instead.
     """
     now, unknown = _blocks(heights(found), blocks)
     alone = read_alone or {}
@@ -361,7 +362,8 @@ def _succeeded(receipt: dict[str, Any]) -> bool:
 def _head(results: Sequence[Any]) -> Head:
     """Return the head; None for a tag that the node doesn't know, or whose block it does not return.
 
-    A tag without a usable result is a tag that is not reached: it affects no payment that another depth decides.
+    A tag without a usable result counts as not reached, which doesn't affect payments that need another
+    depth.
     """
     latest = _block(json_object(result_of(results[0])))
     safe, finalized = [_tagged(result) for result in results[1:]] or (None, None)

@@ -25,7 +25,9 @@ class Mentions:
         return tuple(sorted(self.by_call[place] for place in trace.enclosing(call) if place in self.by_call))
 
     def of_own_call(self, sender: str) -> tuple[int, ...]:
-        """Return the own call's mention if it goes to `sender`: that call encloses `sender`'s transfers."""
+        """Return the mention of the transaction's own call if it goes to `sender`: that call encloses
+        `sender`'s transfers.
+        """
         return tuple(place for place in self.by_call.values() if self.all[place].contract == sender)
 
 

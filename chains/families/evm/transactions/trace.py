@@ -151,7 +151,7 @@ class _Reader:
     """One traversal; iterative, because the transaction's sender controls the depth."""
 
     def __init__(self, whole_input_of: Collection[str]) -> None:
-        self.frames: list[RawFrame] = []  # those that are calls
+        self.frames: list[RawFrame] = []  # the frames that are calls
         self.logs: list[EmittedLog] = []
         self.is_whole = True
         self._whole_input_of = whole_input_of

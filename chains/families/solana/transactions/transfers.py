@@ -210,7 +210,7 @@ def _coin_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
     gain = _coin_gain(entry, move.target)
     is_of_system = move.program == SYSTEM
     sender = entry.keys[move.source] if is_of_system else _owner(entry, move.source)
-    # Lamports that left the recipient without an instruction may return by this one.
+    # This credit may return lamports that left the recipient without an instruction.
     given = reading.given.get(("", recipient), 0) + max(-reading.unnamed[move.target], 0)
     cap = min(gain, amount - given)
     return _Credit(move, "", sender, recipient, amount, gain, cap)
@@ -232,7 +232,7 @@ def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
         after.owner, after.mint, move.program
     )
     given = reading.given.get((after.mint, after.owner), 0)
-    # The recipient's own money from another of its accounts pays nothing.
+    # Money from another account of the recipient pays nothing.
     lost_elsewhere = reading.lost.get((after.mint, after.owner), 0) - (
         _loss(entry, move.target) if is_same else 0
     )
@@ -271,7 +271,9 @@ def _loss(entry: Entry, account: int) -> int:
 
 
 def _owner(entry: Entry, account: int) -> str:
-    """Return the token account's owner before the transaction, or else after it; empty if it existed only within."""
+    """Return the token account's owner before the transaction, or else after it; empty if the account existed
+    only during the transaction.
+    """
     held = entry.tokens_before.get(account) or entry.tokens_after.get(account)
     return held.owner if held else ""
 

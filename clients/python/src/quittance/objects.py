@@ -117,7 +117,7 @@ class Token(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Currency(ApiObject):
-    """A currency that a price can be in. `is_available`: two independent sources agree on its rate now."""
+    """A currency that a price can be in. `is_available`: at least two independent sources agree on its rate now."""
 
     code: str
     sources: list[str]
@@ -145,7 +145,9 @@ class Rate(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Value(ApiObject):
-    """What a payment was worth in your reporting currency. `estimated`: the rate is from long after the completion."""
+    """The value of a payment in your reporting currency. `estimated`: the rate was observed long after the
+    completion.
+    """
 
     currency: str
     amount: str
@@ -197,9 +199,9 @@ class Payment(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Refund(ApiObject):
-    """Money that goes back to a customer.
+    """Money that you send back to a customer.
 
-    `status` is `requires_address`, `ready`, `processing`, `completed`, `failed` or `cancelled`. The customer names a
+    `status` is `requires_address`, `ready`, `processing`, `completed`, `failed` or `cancelled`. The customer enters a
     wallet on `claim_url`; you sign on `refund_url`.
     """
 
@@ -227,9 +229,9 @@ class Refund(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class PaymentRequest(ApiObject):
-    """A request for money. `status` is `active`, `completed`, `expired` or `cancelled`.
+    """A payment request. `status` is `active`, `completed`, `expired` or `cancelled`.
 
-    Send the customer to `payment_url`. `payments` are the newest 20; None in lists and right after creation.
+    Send the customer to `payment_url`. `payments` has the newest 20; None in lists and right after creation.
     """
 
     id: str
@@ -268,7 +270,7 @@ class PaymentRequest(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookConfiguration(ApiObject):
-    """This merchant's webhook endpoint. All fields are None if there is none.
+    """This merchant's webhook endpoint. All fields are None if you have none.
 
     Until `previous_secret_expires_at`, events are also signed with the previous secret.
     """
@@ -333,13 +335,14 @@ class PaymentLink(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class PaymentEventObject(ApiObject):
-    """The `data.object` of an event. (For other kinds of events, use `to_dict()`.)
+    """The `data.object` of an event about a payment or a refund. For other events, use `to_dict()`.
 
-    `amount` is what this payment delivered, an exact integer in base units of the requested token. `currency` is that
-    token's symbol, `reference` the request's `external_id`. `id` is the payment's id, None if a request expired
-    without a payment. The amounts from `request_amount` to `amount_refund_open` are the whole request's. `test` is true
-    for a test event. `reorged` is set in `payment.reorged`: false if the transaction is in the chain again.
-    In the events of refunds, `id` is the refund's, `amount` the refund's amount, and `object` is `refund`.
+    `amount` is the amount that the payment delivered, an exact integer in base units of the requested token.
+    `currency` is that token's symbol, `reference` the request's `external_id`. `id` is the payment's id; None if a
+    request expired without a payment. The amounts from `request_amount` to `amount_refund_open` describe the whole
+    request. `test` is true for a test event. `reorged` is set in `payment.reorged`: false if the transaction is in
+    the chain again. In the events of refunds, `id` is the refund's, `amount` the refund's amount, and `object` is
+    `refund`.
     """
 
     id: str | None = None

@@ -19,7 +19,8 @@ Fetch = Callable[[Mapping[str, Any]], Any]
 
 
 class Page(Generic[T]):
-    """A page of a list, newest first. Iterate over it for its objects; `auto_paging_iter()` also loads the next pages.
+    """A page of a list, newest first. Iterate over it for its objects; `auto_paging_iter()` also loads the next
+    pages.
 
     `has_more`: whether there are more objects in the requested direction.
     """
@@ -66,7 +67,7 @@ class Page(Generic[T]):
 
 
 def query_of(**filters: Any) -> dict[str, Any]:
-    """Return the query parameters of the filters that are set."""
+    """Return the filters that are set, as query parameters."""
     return {name: _written(name, value) for name, value in filters.items() if value is not None}
 
 

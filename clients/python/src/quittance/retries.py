@@ -1,4 +1,4 @@
-"""When a call is retried, and after which delay. Pure, except for jitter."""
+"""Decide whether and when a call is retried. Pure, except for jitter."""
 
 import random
 from email.utils import parsedate_to_datetime
@@ -6,19 +6,19 @@ from email.utils import parsedate_to_datetime
 FIRST_DELAY_SECONDS = 0.5
 LONGEST_DELAY_SECONDS = 8.0
 LONGEST_RETRY_AFTER_SECONDS = 60.0
-"""A service that asks for a longer pause than this is not waited for: its answer is the caller's."""
+"""If the service asks for a longer pause, the call is not retried and the error is raised."""
 
 
 def is_temporary(status: int, code: str | None) -> bool:
-    """Whether the same call may well succeed a little later."""
+    """Return whether a retry may succeed."""
     return status == 429 or status >= 500 or (status == 409 and code == "idempotency_key_in_use")
 
 
 def delay(attempt: int, retry_after: float | None = None, *, longest: float | None = None) -> float:
     """Return the seconds to wait after failed attempt number `attempt` (from 1).
 
-    Doubles each time up to `longest` (8 s), with half of it random, so that many callers don't retry simultaneously;
-    never less than `retry_after`, what the service asked for.
+    The delay doubles each time up to `longest` (8 s). Half of it is random, so that many callers don't retry
+    simultaneously. It is never less than `retry_after`, the service's own delay.
     """
     longest = LONGEST_DELAY_SECONDS if longest is None else longest
     full = min(longest, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 30))

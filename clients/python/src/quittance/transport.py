@@ -31,7 +31,7 @@ _BY_STATUS = {401: "authentication_error", 403: "permission_error", 429: "rate_l
 
 
 class _Key(AuthBase):
-    """Puts the API key on a request at the last moment, and shows it nowhere else.
+    """Adds the API key to a request just before it is sent, and stores it nowhere else.
 
     As the session's auth, it also prevents credentials from a `.netrc` file.
     """
@@ -52,7 +52,7 @@ class _Key(AuthBase):
 
 @dataclass(frozen=True)
 class Call:
-    """What is asked for. `is_repeatable` says that doing it twice does no more than doing it once."""
+    """One API call. `is_repeatable`: a repetition has no further effect."""
 
     method: str
     path: str
@@ -66,7 +66,7 @@ class Call:
 
 
 class Transport:
-    """Calls one service with one key. Safe to use from any number of threads, and after a fork."""
+    """Calls one service with one key. Thread-safe, and safe after a fork."""
 
     def __init__(self, api_key: str, base_url: str, *, timeout: float, max_retries: int) -> None:
         self.base_url = _checked(base_url)
@@ -87,10 +87,10 @@ class Transport:
         idempotency_key: str | None = None,
         is_repeatable: bool = True,
     ) -> Any:
-        """Return the parsed JSON of a successful answer.
+        """Return the JSON of a successful response.
 
-        A POST gets an idempotency key, the caller's or a new one, which stays the same over the retries: however
-        often it is sent, it is carried out once. Raises the QuittanceError of the last answer.
+        A POST has an idempotency key, given or generated, that is the same for all retries: the call takes effect
+        once. Raises the QuittanceError of the last response.
         """
         if method == "POST":
             idempotency_key = _checked_idempotency_key(
@@ -135,7 +135,7 @@ class Transport:
             request_id = response.headers.get("X-Request-Id")
             logger.debug("%s returned %d in %d ms (%s)", call, response.status_code, duration_ms, request_id)
             return _content(call, response)
-        raise failure  # out here, so that it does not carry the request and its headers along
+        raise failure  # raised here, so that the traceback has no reference to the request and its headers
 
     def _session(self) -> requests.Session:
         """Return this thread's session; a child process never shares its parent's connections."""
@@ -179,7 +179,7 @@ class Transport:
 
 
 def _last_words(reason: object) -> str:
-    """Return what the operating system said, without urllib3's preface."""
+    """Return the operating system's message, without urllib3's prefix."""
     return re.sub(r"^\[Errno -?\d+\] ", "", str(reason).rpartition(": ")[2])
 
 
@@ -194,7 +194,7 @@ def _may_repeat(call: Call, error: QuittanceError) -> bool:
 
 
 def _content(call: Call, response: requests.Response) -> Any:
-    """Return the answer's JSON, or raise what its status says."""
+    """Return the response's JSON, or raise the error that its status means."""
     try:
         answer = response.json()
     except ValueError:

@@ -28,14 +28,14 @@ def verify(
     tolerance: float = TOLERANCE_SECONDS,
     now: float | None = None,
 ) -> Event:
-    """Return the event in `body` if `signature_header` signs these very bytes with `secret`, at most `tolerance`
-    seconds from `now` (Unix seconds; the present if left out).
+    """Return the event in `body` if `signature_header` is a valid signature of it.
 
-    `body` is the raw body, before any parsing. `signature_header` is the value of `Service-Signature`, or
-    None if it is missing. With several secrets, one match is enough.
+    `body` is the raw body, before any parsing. `signature_header` is the value of `Service-Signature`, or None if it
+    is missing. The signature must be at most `tolerance` seconds from `now` (Unix seconds; default: the current
+    time). With several secrets, one match is enough.
 
-    Raises SignatureVerificationError, which says why, for what is not to be believed; TypeError and ValueError for a
-    wrong call, such as an empty secret.
+    Raises SignatureVerificationError with the reason if the delivery can't be trusted, and TypeError or ValueError
+    for invalid arguments, such as an empty secret.
     """
     if not isinstance(body, (bytes, bytearray, memoryview)):
         raise TypeError(f"body should be the raw bytes of the request, not {type(body).__name__}.")
@@ -90,7 +90,7 @@ def _parse(header: str | None) -> tuple[str, list[str]]:
 
 
 def _is_signed(timestamp: str, body: bytes, keys: list[bytes], digests: list[str]) -> bool:
-    """Compare each with each in constant time, and all of them, whether or not one has matched."""
+    """Compare each signature with each key in constant time, and don't stop at the first match."""
     expected = [_digest(timestamp, body, key) for key in keys]
     matches = [hmac.compare_digest(ours, theirs) for ours in expected for theirs in digests]
     return any(matches)

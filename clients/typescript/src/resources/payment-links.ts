@@ -12,14 +12,14 @@ export interface PaymentLinkCreateParams {
   recipient_address: string;
   /** Whole units of the token, as a decimal string such as `"12.50"`. */
   amount?: string | null;
-  /** Converted for each customer at the rate of that moment. */
+  /** The price, converted for each customer at the current rate. */
   price?: Price | null;
   /** The limits of the amount that the customer enters, as decimal strings. */
   open_amount?: { min: string; max?: string | null } | null;
-  /** Shown to customers. */
+  /** Text that customers see. */
   description?: string | null;
   max_payments?: number | null;
-  /** The time from which the link takes no more payments (RFC 3339). */
+  /** The time after which the link accepts no payments (RFC 3339). */
   expires_at?: string | null;
   redirect_url?: string | null;
   metadata?: Record<string, string> | null;
@@ -31,7 +31,7 @@ export interface PaymentLinkListParams extends ListParams {
 
 const PATH = "/api/payment-links";
 
-/** Pages on which any number of customers pay, each with a payment request of their own. */
+/** Pages on which any number of customers can pay. Each customer gets a payment request. */
 export class PaymentLinks {
   readonly #transport: Transport;
 
@@ -61,7 +61,7 @@ export class PaymentLinks {
     return new List(fetch, params, (answer) => answer as PaymentLink);
   }
 
-  /** Switches a link on or off, or renames it. */
+  /** Renames a link, or switches it on or off. */
   async update(
     id: string,
     params: { is_active?: boolean; name?: string },

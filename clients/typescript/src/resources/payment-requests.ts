@@ -9,20 +9,20 @@ type Optional<T> = T | null | undefined;
 export interface PaymentRequestCreateParams {
   /** Whole units of the token, as a decimal string such as `"12.50"`. */
   amount?: string;
-  /** Instead of `amount`: what is asked for in a currency, such as `{currency: "EUR", amount: "25.00"}`. */
+  /** The price in a currency instead of `amount`, such as `{currency: "EUR", amount: "25.00"}`. */
   price?: Optional<Price>;
   token_id: number;
   chain_id: number;
   /** The recipient's wallet. */
   recipient_address: string;
-  /** Your own reference: the order number. */
+  /** Your own reference, such as an order number. */
   external_id?: Optional<string>;
-  /** Shown to the customer. */
+  /** Text that the customer sees. */
   description?: Optional<string>;
   metadata?: Optional<Record<string, string>>;
-  /** Where the customer returns to after paying. */
+  /** The URL that customers return to after completion. */
   redirect_url?: Optional<string>;
-  /** Where a customer who cancels returns to. */
+  /** The URL for customers who cancel. */
   cancel_url?: Optional<string>;
   /** Seconds, 60 to 2592000; default: 3600. */
   expires_in?: Optional<number>;
@@ -85,7 +85,7 @@ export class PaymentRequests {
     return new List(fetch, params, (answer) => answer as PaymentRequest);
   }
 
-  /** Cancels an active request; a cancelled one is returned as it is. */
+  /** Cancels an active request. A cancelled request is returned unchanged. */
   async cancel(id: string, options?: RequestOptions): Promise<PaymentRequest> {
     const path = `${PATH}/${checkedId(id)}/cancel`;
     return (await this.#transport.request({ method: "POST", path, body: {} }, options)) as PaymentRequest;
@@ -98,7 +98,7 @@ export class PaymentRequests {
     return new List(fetch, params, (answer) => answer as Payment);
   }
 
-  /** Submits a transaction that the customer sent. Submitting it again returns it, and retries it if possible. */
+  /** Submits a transaction that the customer sent. If it is known, its payment is returned, and retried if possible. */
   async submitPayment(
     id: string,
     params: { transaction_hash: string; chain_id: number },
@@ -115,9 +115,8 @@ export class PaymentRequests {
   }
 
   /**
-   * Accepts a payment that failed because nothing binds it to the request (`transaction_not_bound`,
-   * `transaction_ambiguous` or `not_verifiable`); `reason` stays on record. Make sure that it is your customer's
-   * transaction: the service can't.
+   * Accepts a payment that is not bound to the request: it failed as `transaction_not_bound`, `transaction_ambiguous`
+   * or `not_verifiable`. The `reason` is stored. Check that your customer sent the transaction: the service can't.
    */
   async acceptPayment(
     id: string,

@@ -6,7 +6,7 @@ import { checkedId, type RequestOptions, type Transport } from "../transport.js"
 export interface RefundCreateParams {
   /** Whole units of the requested token, as a decimal string; default: all that is left. */
   amount?: string | null;
-  /** The customer's wallet; without it, send the customer to `claim_url`. Never take a payment's sender for it. */
+  /** The customer's wallet; without it, send the customer to `claim_url`. Don't use a payment's sender. */
   recipient_address?: string | null;
   /** The payment to refund. */
   payment_id?: string | null;
@@ -20,7 +20,7 @@ export interface RefundListParams extends ListParams {
 
 const PATH = "/api/refunds";
 
-/** Refunds: money that goes back to customers. You sign each one with your own wallet. */
+/** Refunds: money that you send back to customers. You sign each one with your own wallet. */
 export class Refunds {
   readonly #transport: Transport;
 
@@ -43,32 +43,32 @@ export class Refunds {
     return (await this.#transport.request({ method: "GET", path: `${PATH}/${checkedId(id)}` }, options)) as Refund;
   }
 
-  /** Returns the newest refunds, of one payment request if it is named. */
+  /** Returns the newest refunds, or only those of one payment request. */
   list(paymentRequest?: string | null, params: RefundListParams = {}, options?: RequestOptions): List<Refund> {
     const path = paymentRequest ? `/api/payment-requests/${checkedId(paymentRequest)}/refunds` : PATH;
     const fetch = (query: Query) => this.#transport.request({ method: "GET", path, query }, options);
     return new List(fetch, params, (answer) => answer as Refund);
   }
 
-  /** Changes the address that a refund goes to; possible until its transaction is built. */
+  /** Changes the address of a refund. This is possible until its transaction is built. */
   async changeAddress(id: string, params: { recipient_address: string }, options?: RequestOptions): Promise<Refund> {
     const path = `${PATH}/${checkedId(id)}/address`;
     return (await this.#transport.request({ method: "POST", path, body: params }, options)) as Refund;
   }
 
-  /** Returns a new unsigned transaction that sends a refund, for this wallet of yours. It is never replayed. */
+  /** Returns a new unsigned transaction that sends the refund, for your own wallet. Each call builds a new one. */
   async build(id: string, params: { wallet_address: string }, options?: RequestOptions): Promise<BuiltTransaction> {
     const path = `${PATH}/${checkedId(id)}/build`;
     return (await this.#transport.request({ method: "POST", path, body: params }, options)) as BuiltTransaction;
   }
 
-  /** Submits the transaction that sends a refund; without this call it is found by the refund's reference. */
+  /** Submits the hash of the refund's transaction. Without this call, the service finds it by its reference. */
   async submit(id: string, params: { transaction_hash: string }, options?: RequestOptions): Promise<Refund> {
     const path = `${PATH}/${checkedId(id)}/submit`;
     return (await this.#transport.request({ method: "POST", path, body: params }, options)) as Refund;
   }
 
-  /** Cancels a refund for which nothing was sent; a cancelled one is returned as it is. */
+  /** Cancels a refund whose transaction was not sent. A cancelled refund is returned unchanged. */
   async cancel(id: string, options?: RequestOptions): Promise<Refund> {
     const path = `${PATH}/${checkedId(id)}/cancel`;
     return (await this.#transport.request({ method: "POST", path, body: {} }, options)) as Refund;

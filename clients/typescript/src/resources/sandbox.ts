@@ -2,7 +2,7 @@ import { InvalidRequestError } from "../errors.js";
 import type { Outcome, PaymentRequest } from "../objects.js";
 import { checkedId, type RequestOptions, type Transport } from "../transport.js";
 
-/** What an outcome concerns, and the options of the call. */
+/** The payment or refund that an outcome changes, and the options of the call. */
 export interface SimulateOptions extends RequestOptions {
   /** The open simulated payment to decide; by default the newest one, or a new payment. */
   payment_id?: string;

@@ -10,7 +10,7 @@ export interface WebhookUpdateParams {
   is_enabled?: boolean;
   /** Null means the default types. */
   enabled_events?: EventType[] | null;
-  /** Both secrets then sign for 24 hours. */
+  /** Creates a new secret. The previous one also signs for 24 hours. */
   rotate_secret?: boolean;
 }
 
@@ -41,14 +41,14 @@ export class Webhooks {
     this.#transport = transport;
   }
 
-  /** Returns the endpoint and its secret; all null before there is one. */
+  /** Returns the endpoint and its secret. All fields are null if there is none. */
   async retrieve(options?: RequestOptions): Promise<WebhookConfiguration> {
     return (await this.#transport.request({ method: "GET", path: PATH }, options)) as WebhookConfiguration;
   }
 
   /**
-   * Changes the endpoint and returns it. A call that rotates the secret is not repeated when its answer is lost: see with
-   * `retrieve()` whether it was carried out.
+   * Changes the endpoint and returns it. A call that rotates the secret is not retried if its response is lost: call
+   * `retrieve()` to see the current secret.
    */
   async update(params: WebhookUpdateParams, options?: RequestOptions): Promise<WebhookConfiguration> {
     const call = { method: "PUT", path: PATH, body: params, isRepeatable: !params.rotate_secret } as const;
@@ -77,21 +77,21 @@ export class Deliveries {
     return new List(fetch, params, (answer) => answer as Delivery);
   }
 
-  /** Returns a delivery with every attempt. */
+  /** Returns a delivery with all of its attempts. */
   async retrieve(id: string, options?: RequestOptions): Promise<Delivery> {
     const path = `${PATH}/deliveries/${checkedId(id)}`;
     return (await this.#transport.request({ method: "GET", path }, options)) as Delivery;
   }
 
-  /** Resends the delivery, in any state. */
+  /** Sends a delivery again, whatever its status. */
   async redeliver(id: string, options?: RequestOptions): Promise<Delivery> {
     const path = `${PATH}/deliveries/${checkedId(id)}/redeliver`;
     return (await this.#transport.request({ method: "POST", path, body: {} }, options)) as Delivery;
   }
 
   /**
-   * Has everything sent again that was given up since then, and returns how many these are. At most 10,000 are begun
-   * by one call: call again while it returns that many.
+   * Sends all deliveries again that failed at `since` or later; returns how many. One call resends at most 10,000:
+   * call again while it returns 10,000.
    */
   async redeliverFailed(params: RedeliverFailedParams, options?: RequestOptions): Promise<number> {
     const since = params.since instanceof Date ? params.since.toISOString() : params.since;
@@ -111,8 +111,8 @@ export class Events {
   }
 
   /**
-   * The events that fit, newest first. With `ending_before` the newest one seen they come oldest first, and none is
-   * missed.
+   * Returns the events that match the filters, newest first. If you send the newest event's id as `ending_before`, you
+   * get each later event once, oldest first.
    */
   list(params: EventListParams = {}, options?: RequestOptions): List<Event> {
     const fetch = (query: Query) => this.#transport.request({ method: "GET", path: "/api/events", query }, options);

@@ -65,7 +65,7 @@ def test_injected_wallet_without_a_name_is_offered(
     expect(panel.get_by_role("heading", name="Review and pay")).to_be_visible()
 
 
-def test_wallet_that_comes_late_is_listed_beside_the_announced_one(
+def test_late_wallet_is_listed_beside_announced_one(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
     add_wallet()

@@ -352,7 +352,7 @@ def test_refund_of_inactive_token_is_found_and_verified(
 def test_transfer_to_the_old_address_is_found_and_counts(
     api: Api, local_chain: LocalChain, refund: Refunding, paid: PaymentRequest, from_here: None
 ) -> None:
-    """The merchant's wallet opened the page's payment link before the address was changed."""
+    """The merchant's wallet opened the page's wallet link before the address was changed."""
     made = refund()
     old = carrier_of(made)
     assert Api().get(f"/pay/{old.shortcode}").status_code == 200

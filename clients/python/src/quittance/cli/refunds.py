@@ -18,13 +18,14 @@ def add(commands: Commands) -> list[Parser]:
 
     create = actions.add_parser("create", help="refund a payment request; you sign the transaction yourself")
     create.add_argument("id", metavar="PAYMENT_REQUEST_ID")
-    create.add_argument("--amount", help="in whole units of the token (default: everything that is left)")
+    create.add_argument("--amount", help="amount in whole tokens (default: everything that is left)")
     create.add_argument(
-        "--recipient-address", help="the customer's wallet (default: the customer names one at the claim URL)"
+        "--recipient-address",
+        help="the customer's wallet (default: the customer enters one at the claim URL)",
     )
     create.add_argument("--payment-id", help="the payment to refund")
-    create.add_argument("--reason", help="shown to the customer")
-    create.add_argument("--idempotency-key", help="repeat a call with its key to get the same refund")
+    create.add_argument("--reason", help="your reason; the customer doesn't see it")
+    create.add_argument("--idempotency-key", help="makes retries safe: the same key returns the same refund")
     create.set_defaults(run=_create)
 
     listing = actions.add_parser("list", help="list them, newest first")
@@ -32,7 +33,7 @@ def add(commands: Commands) -> list[Parser]:
     add_limit(listing)
     listing.set_defaults(run=_list)
 
-    get = actions.add_parser("get", help="one refund")
+    get = actions.add_parser("get", help="show a refund")
     get.add_argument("id", metavar="ID")
     get.set_defaults(run=_get)
 

@@ -21,7 +21,7 @@ def _add_webhooks(commands: Commands) -> list[Parser]:
     group = commands.add_parser("webhooks", help="get, set and test the webhook endpoint")
     actions = group.add_subparsers(metavar="ACTION", required=True)
 
-    get = actions.add_parser("get", help="the endpoint, without its secret")
+    get = actions.add_parser("get", help="show the endpoint, without its secret")
     get.add_argument("--show-secret", action="store_true", help="print the signing secret as well")
     get.set_defaults(run=_get_endpoint)
 
@@ -55,7 +55,7 @@ def _add_deliveries(commands: Commands) -> list[Parser]:
     add_limit(listing)
     listing.set_defaults(run=_list)
 
-    get = actions.add_parser("get", help="one delivery with its attempts")
+    get = actions.add_parser("get", help="show a delivery with its attempts")
     get.add_argument("id", metavar="ID")
     get.set_defaults(run=_get)
 
@@ -64,7 +64,12 @@ def _add_deliveries(commands: Commands) -> list[Parser]:
     resend.set_defaults(run=_redeliver)
 
     failed = actions.add_parser("redeliver-failed", help="send all failed deliveries again")
-    failed.add_argument("--since", metavar="TIME", required=True, help="such as 2026-01-31T12:00:00Z")
+    failed.add_argument(
+        "--since",
+        metavar="TIME",
+        required=True,
+        help="earliest time of failure, such as 2026-01-31T12:00:00Z",
+    )
     failed.add_argument("--type", help="only this event type")
     failed.set_defaults(run=_redeliver_failed)
     return [listing, get, resend, failed]

@@ -14,7 +14,7 @@ _PATH = "/api/payment-links"
 
 
 class PaymentLinks:
-    """Pages on which any number of customers pay, each with a payment request of their own.
+    """Pages on which any number of customers can pay. Each customer gets a payment request.
 
     Changes need the permission `create_payments`; any key can read.
     """
@@ -74,7 +74,7 @@ class PaymentLinks:
         starting_after: str | None = None,
         ending_before: str | None = None,
     ) -> Page[PaymentLink]:
-        """Return the newest payment links that match."""
+        """Return the newest payment links that match the filters."""
         query = query_of(
             is_active=is_active, limit=limit, starting_after=starting_after, ending_before=ending_before
         )
@@ -83,7 +83,7 @@ class PaymentLinks:
         )
 
     def update(self, id: str, *, is_active: bool | None = None, name: str | None = None) -> PaymentLink:
-        """Switch a link on or off, or rename it; None keeps a value."""
+        """Rename a link, or switch it on or off. None keeps the current value."""
         changes = {"is_active": is_active, "name": name}
         body = {name: value for name, value in changes.items() if value is not None}
         answer = self._transport.request("PATCH", f"{_PATH}/{checked_id(id)}", body=body)

@@ -42,11 +42,11 @@ class PaymentRequests:
         references: bool | None = None,
         idempotency_key: str | None = None,
     ) -> PaymentRequest:
-        """Create a request for `amount` whole units of a token (a string or Decimal such as "12.50", never a float).
+        """Create a payment request for `amount` whole tokens: a string or Decimal such as "12.50", never a float.
 
-        Or for a `price` in a currency, such as `{"currency": "EUR", "amount": "25.00"}`: the service converts it. Send
-        the customer to the result's `payment_url`. `expires_in` is in seconds. A `payment_link` sets token, chain,
-        recipient, and the amount unless its customers choose it. Raises TypeError for a float.
+        Send a `price` instead, such as `{"currency": "EUR", "amount": "25.00"}`, and the service converts it. Send
+        the customer to the result's `payment_url`. `expires_in` is in seconds. A `payment_link` sets the token, the
+        chain, the recipient and, unless its customers enter it, the amount. Raises TypeError for a float.
         """
         has_amount = amount is not None or (price is None and payment_link is None)
         body = {
@@ -88,7 +88,9 @@ class PaymentRequests:
         starting_after: str | None = None,
         ending_before: str | None = None,
     ) -> Page[PaymentRequest]:
-        """Return the newest requests that match; `.auto_paging_iter()` on the result iterates over all of them."""
+        """Return the newest requests that match the filters; use `.auto_paging_iter()` on the result to get all of
+        them.
+        """
         query = query_of(
             status=status,
             external_id=external_id,
@@ -106,7 +108,7 @@ class PaymentRequests:
         return Page(fetch, query, PaymentRequest.from_answer)
 
     def cancel(self, id: str, *, idempotency_key: str | None = None) -> PaymentRequest:
-        """Cancel an active request; a cancelled one is returned as it is."""
+        """Cancel an active request. A cancelled request is returned unchanged."""
         path = f"{_PATH}/{checked_id(id)}/cancel"
         return PaymentRequest.from_answer(
             self._transport.request("POST", path, body={}, idempotency_key=idempotency_key)
@@ -130,7 +132,9 @@ class PaymentRequests:
     def submit_payment(
         self, id: str, *, transaction_hash: str, chain_id: int, idempotency_key: str | None = None
     ) -> Payment:
-        """Submit a transaction that the customer sent. Submitting it again returns it, and retries it if possible."""
+        """Submit a transaction that the customer sent. If the transaction is known, its payment is returned, and
+        retried if possible.
+        """
         path = f"{_PATH}/{checked_id(id)}/payments"
         body = {"transaction_hash": transaction_hash, "chain_id": chain_id}
         return Payment.from_answer(
@@ -144,10 +148,10 @@ class PaymentRequests:
     def accept_payment(
         self, id: str, payment_id: str, *, reason: str, idempotency_key: str | None = None
     ) -> Payment:
-        """Accept a payment that failed because nothing binds it to the request; `reason` is stored.
+        """Accept a payment that is not bound to the request. The `reason` is stored.
 
-        Its `failure_code` is `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`. Make sure that it
-        is your customer's transaction: the service can't check that.
+        Its `failure_code` is `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`. Check that your
+        customer sent the transaction: the service can't.
         """
         return self._payment(id, payment_id, "accept", {"reason": reason}, idempotency_key)
 

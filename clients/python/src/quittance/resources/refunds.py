@@ -32,10 +32,10 @@ class Refunds:
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> Refund:
-        """Create a refund of the payment request `id`; without `amount`, of all that is left.
+        """Create a refund of the payment request `id`. Default for `amount`: everything that is left.
 
-        Without `recipient_address`, send the customer to the result's `claim_url`: they name a wallet there. Never take
-        the sender of a payment for it. Raises TypeError for a float.
+        Without `recipient_address`, send the customer to the result's `claim_url`, where they enter a wallet. Don't
+        use the sender of a payment as the address. Raises TypeError for a float.
         """
         body = {
             "amount": None if amount is None else decimal_string(amount),
@@ -61,7 +61,7 @@ class Refunds:
         starting_after: str | None = None,
         ending_before: str | None = None,
     ) -> Page[Refund]:
-        """Return the newest refunds; with `id`, those of that payment request."""
+        """Return the newest refunds; with `id`, only those of that payment request."""
         path = f"/api/payment-requests/{checked_id(id)}/refunds" if id else _PATH
         query = query_of(
             is_simulated=is_simulated, limit=limit, starting_after=starting_after, ending_before=ending_before
@@ -73,22 +73,26 @@ class Refunds:
     def change_address(
         self, id: str, *, recipient_address: str, idempotency_key: str | None = None
     ) -> Refund:
-        """Change the address that a refund goes to; possible until its transaction is built."""
+        """Change the address of a refund. This is possible until its transaction is built."""
         return Refund.from_answer(
             self._post(id, "address", {"recipient_address": recipient_address}, idempotency_key)
         )
 
     def build(self, id: str, *, wallet_address: str, idempotency_key: str | None = None) -> dict[str, Any]:
-        """Return a new unsigned transaction that sends a refund, for this wallet of yours. It is never replayed."""
+        """Return a new unsigned transaction that sends the refund, for your own wallet. Each call builds a new one;
+        retries are not replayed.
+        """
         return self._post(id, "build", {"wallet_address": wallet_address}, idempotency_key)
 
     def submit(self, id: str, *, transaction_hash: str, idempotency_key: str | None = None) -> Refund:
-        """Submit the transaction that sends a refund; without this call it is found by the refund's reference."""
+        """Submit the hash of the refund's transaction. Without this call, the service finds it by the refund's
+        reference.
+        """
         body = {"transaction_hash": transaction_hash}
         return Refund.from_answer(self._post(id, "submit", body, idempotency_key))
 
     def cancel(self, id: str, *, idempotency_key: str | None = None) -> Refund:
-        """Cancel a refund for which nothing was sent; a cancelled one is returned as it is."""
+        """Cancel a refund whose transaction was not sent. A cancelled refund is returned unchanged."""
         return Refund.from_answer(self._post(id, "cancel", {}, idempotency_key))
 
     def _post(

@@ -24,13 +24,13 @@ UNCHANGED: Final = Unchanged.UNCHANGED
 
 
 class Webhooks:
-    """This merchant's endpoint; the key needs `manage_webhooks`."""
+    """This merchant's webhook endpoint. The key needs `manage_webhooks`."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     def retrieve(self) -> WebhookConfiguration:
-        """Return the endpoint and its secret; all None before there is one."""
+        """Return the endpoint and its secret. All fields are None if you have none."""
         return WebhookConfiguration.from_answer(self._transport.request("GET", _PATH))
 
     def update(
@@ -41,10 +41,11 @@ class Webhooks:
         enabled_events: Sequence[str] | Literal[Unchanged.UNCHANGED] | None = UNCHANGED,
         rotate_secret: bool = False,
     ) -> WebhookConfiguration:
-        """Change the endpoint and return it. `url` None removes it; what else is left out stays as it is.
+        """Change the endpoint and return it. `url=None` removes the URL; arguments that you leave out don't change.
 
-        `enabled_events` None means the default types again. After `rotate_secret` both secrets sign for 24 hours;
-        such a call is not repeated when its answer is lost: see with `retrieve()` whether it was carried out.
+        `enabled_events=None` restores the default types. `rotate_secret` creates a new secret; the previous one also
+        signs for 24 hours. Such a call is not retried if its response is lost: call `retrieve()` to see the current
+        secret.
         """
         body: dict[str, Any] = {"url": url}
         if is_enabled is not None:
@@ -64,7 +65,7 @@ class Webhooks:
 
 
 class Deliveries:
-    """What was, is or will be sent to the endpoint, samples included; the key needs `manage_webhooks`."""
+    """The deliveries of events to the endpoint, including test events. The key needs `manage_webhooks`."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -79,7 +80,7 @@ class Deliveries:
         starting_after: str | None = None,
         ending_before: str | None = None,
     ) -> Page[Delivery]:
-        """Return the newest deliveries that fit; `status` is `pending`, `delivered` or `failed`."""
+        """Return the newest deliveries that match the filters. `status` is `pending`, `delivered` or `failed`."""
         query = query_of(
             event_id=event_id,
             type=type,
@@ -94,11 +95,11 @@ class Deliveries:
         )
 
     def retrieve(self, id: str) -> Delivery:
-        """Return a delivery with every attempt."""
+        """Return a delivery with all of its attempts."""
         return Delivery.from_answer(self._transport.request("GET", f"{_PATH}/deliveries/{checked_id(id)}"))
 
     def redeliver(self, id: str, *, idempotency_key: str | None = None) -> Delivery:
-        """Resend the delivery, in any state."""
+        """Send a delivery again, whatever its status."""
         path = f"{_PATH}/deliveries/{checked_id(id)}/redeliver"
         answer = self._transport.request("POST", path, body={}, idempotency_key=idempotency_key)
         return Delivery.from_answer(answer)
@@ -106,9 +107,9 @@ class Deliveries:
     def redeliver_failed(
         self, since: datetime | str, *, type: str | None = None, idempotency_key: str | None = None
     ) -> int:
-        """Have everything sent again that was given up since then, and return how many these are.
+        """Send all deliveries again that failed at `since` or later. Return how many.
 
-        At most 10,000 are begun by one call: call again while it returns that many.
+        One call resends at most 10,000: call again while it returns 10,000.
         """
         body = query_of(since=since, type=type)
         path = f"{_PATH}/deliveries/redeliver"
@@ -117,7 +118,7 @@ class Deliveries:
 
 
 class Events:
-    """What happened, kept for 30 days, whether or not it was delivered."""
+    """Your events of the last 30 days, whether or not they were delivered."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -132,10 +133,10 @@ class Events:
         starting_after: str | None = None,
         ending_before: str | None = None,
     ) -> Page[Event]:
-        """Return the newest events that fit.
+        """Return the newest events that match the filters.
 
-        Events are listed in the order in which they were committed: with `ending_before` the newest one seen, nothing
-        is missed and nothing comes twice.
+        Events are listed in the order of their commits: if you send the newest event's id as `ending_before`, you get
+        each later event once.
         """
         query = query_of(
             type=type,

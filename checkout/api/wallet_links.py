@@ -1,13 +1,13 @@
-"""Payment links, which wallets open without being connected to the page (Solana Pay, EIP-681). Pure."""
+"""Links that wallets open without being connected to the page (Solana Pay, EIP-681). Pure."""
 
 from chains.amounts import display_amount
-from chains.families.base import PaymentAsk, PaymentLinks
+from chains.families.base import LinkTerms, WalletLinks
 from config.api.serializers import one_line
 from payments.models import PaymentRequest
 
 
-def payment_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
-    """Return the link to pay exactly the remaining amount; "" if the chain's family has no payment links.
+def wallet_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
+    """Return the link to pay exactly the remaining amount; "" if the chain's family has no wallet links.
 
     It contains the request's reference if the link format supports one, unless it `is_plain`.
     """
@@ -16,7 +16,7 @@ def payment_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
         return ""
     merchant = request.merchant
     return links.make(
-        PaymentAsk(
+        LinkTerms(
             chain_id=request.chain_id,
             recipient=request.recipient_address,
             token=request.token.contract_address,
@@ -35,5 +35,5 @@ def binds(request: PaymentRequest) -> bool:
     return links is not None and links.bind and request.references
 
 
-def _links(request: PaymentRequest) -> PaymentLinks | None:
+def _links(request: PaymentRequest) -> WalletLinks | None:
     return request.chain.family.links if request.chain.is_installed else None

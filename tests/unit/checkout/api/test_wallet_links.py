@@ -8,7 +8,7 @@ from solders.pubkey import Pubkey
 
 from chains.families.solana.references import reference_key
 from chains.models import Chain, Token
-from checkout.api.payment_links import payment_link
+from checkout.api.wallet_links import wallet_link
 from merchants.models import Merchant
 from payments.models import PaymentRequest
 from tests.support.payments.world import make_request
@@ -47,7 +47,7 @@ def test_solana_pay_asks_for_what_remains_with_the_reference(merchant: Merchant,
     request = make_request(merchant, mint, "10.5", RECIPIENT, description="Two loaves")
     PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=3_000_000)
     request.refresh_from_db()
-    assert read(payment_link(request)) == (
+    assert read(wallet_link(request)) == (
         RECIPIENT,
         {
             "amount": "7.50",
@@ -64,18 +64,18 @@ def test_solana_pay_asks_for_what_remains_with_the_reference(merchant: Merchant,
     [("0.000001", "0.000001"), ("10", "10"), ("18446744073709.551615", "18446744073709.551615")],
 )
 def test_amounts_are_written_out(merchant: Merchant, mint: Token, amount: str, written: str) -> None:
-    assert read(payment_link(make_request(merchant, mint, amount, RECIPIENT)))[1]["amount"] == written
+    assert read(wallet_link(make_request(merchant, mint, amount, RECIPIENT)))[1]["amount"] == written
 
 
 def test_sol_names_no_mint(merchant: Merchant, mint: Token) -> None:
     sol = Token.objects.create(chain=mint.chain, symbol="SOL", name="SOL", decimals=9, contract_address="")
-    _, asked = read(payment_link(make_request(merchant, sol, "0.25", RECIPIENT)))
+    _, asked = read(wallet_link(make_request(merchant, sol, "0.25", RECIPIENT)))
     assert (asked["amount"], "spl-token" in asked) == ("0.25", False)
 
 
 def test_without_references_there_is_none(merchant: Merchant, mint: Token) -> None:
     request = make_request(merchant, mint, "1", RECIPIENT, references=False)
-    assert "reference" not in read(payment_link(request))[1]
+    assert "reference" not in read(wallet_link(request))[1]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_merchants_text_stays_text(merchant: Merchant, mint: Token, text: str)
     merchant.display_name = text
     request = make_request(merchant, mint, "1", RECIPIENT, description=text)
     request.merchant = merchant
-    link = payment_link(request)
+    link = wallet_link(request)
     _, asked = read(link)
     assert asked["amount"] == "1"
     for said in (asked["label"], asked["message"]):
@@ -99,10 +99,10 @@ def test_eip_681_names_token_network_recipient_and_units(merchant: Merchant, bas
     )
     request = make_request(merchant, usdc, "10.5", WALLET)
     expected = f"ethereum:{CONTRACT}@8453/transfer?address={WALLET}&uint256=10500000"
-    assert payment_link(request) == expected
+    assert wallet_link(request) == expected
 
 
 def test_eip_681_for_native_coin_has_the_value_without_an_exponent(merchant: Merchant, base: Chain) -> None:
     ether = Token.objects.create(chain=base, symbol="ETH", name="Ether", decimals=18, contract_address="")
     request: Any = make_request(merchant, ether, "1000", WALLET)
-    assert payment_link(request) == f"ethereum:{WALLET}@8453?value={10**21}"
+    assert wallet_link(request) == f"ethereum:{WALLET}@8453?value={10**21}"
