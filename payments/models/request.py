@@ -66,6 +66,7 @@ class PaymentRequest(models.Model):
     `is_refund`: it carries a refund, in the opposite direction: the merchant pays the customer. The API and the portal
     show the `Refund` instead. `has_refunds`: there are refunds of it. `is_simulated`: the sandbox simulated one of its
     payments or its expiry: no money moved. `payment_link` is the link that a customer or the merchant created it by.
+    `receipts_mailed` is how many e-mails with the receipt customers requested.
     """
 
     class Status(models.TextChoices):
@@ -125,6 +126,7 @@ class PaymentRequest(models.Model):
     is_refund = models.BooleanField(default=False, db_default=False, editable=False)
     has_refunds = models.BooleanField(default=False, db_default=False, editable=False)
     is_simulated = models.BooleanField(default=False, db_default=False, editable=False)
+    receipts_mailed = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
 
     class Meta:
         ordering = ("-id",)
