@@ -14,7 +14,7 @@ _SECRET = re.compile(r"quitt_[0-9a-f]{6,40}|whsec_[0-9A-Za-z]{6,}|(?<=://)[^/\s:
 # Such a path is enough to open the page or make the call. The log keeps only what support needs to find the request:
 # the time in a UUID, without its random part, or four characters of a code. Paths under /api/refunds/ need an API key.
 _CAPABILITY = re.compile(
-    r"(/pay/|/l/|(?<!/api)/refunds/|/api/public/payment-requests/|/admin/invitation/)([^/\s?#\"'<>]+)"
+    r"(/pay/|/l/|(?<!/api)/refunds/|/api/public/payment-requests/|/admin/invitation/|/notices/)([^/\s?#\"'<>]+)"
     r"(?:(/sign/|/by-hand/proof/)([^/\s?#\"'<>]+))?"
 )
 _KEPT_OF_CODE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}(?=-|\[)|[^\[]{0,4}", re.IGNORECASE)

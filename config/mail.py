@@ -1,20 +1,30 @@
 """Outgoing e-mail: plain text, marked as a test on a staging deployment."""
 
+from collections.abc import Mapping
+
 from django.conf import settings
-from django.core.mail import send_mail
+from django.core.mail import EmailMessage
 
 _KEPT_HERE = ("console", "filebased", "dummy")
+_OFF = ("console", "dummy")
 
 TEST_NOTE = "TEST: this deployment is a sandbox. Don't deliver goods for its payments."
 
 
-def send(recipient: str, subject: str, text: str) -> None:
-    """Send a plain text mail. Raises OSError, which includes SMTP errors."""
+def send(recipient: str, subject: str, text: str, *, headers: Mapping[str, str] | None = None) -> None:
+    """Send a plain text mail. Raises OSError, which includes SMTP errors, and ValueError for what no mail can carry."""
     if settings.ENVIRONMENT == "staging":
         subject, text = f"[TEST] {subject}", f"{TEST_NOTE}\n\n{text}"
-    send_mail(subject, text, None, [recipient])
+    # Automatic replies, such as out of office, are not sent to such a mail (RFC 3834).
+    marked = {"Auto-Submitted": "auto-generated", **(headers or {})}
+    EmailMessage(subject, text, None, [recipient], headers=marked).send()
 
 
 def is_configured() -> bool:
     """Whether e-mails leave this deployment; otherwise a log or a folder keeps them."""
     return settings.EMAIL_BACKEND.rsplit(".", 2)[-2] not in _KEPT_HERE
+
+
+def is_off() -> bool:
+    """Whether EMAIL_URL is not set: an e-mail would be written to the log, or dropped."""
+    return settings.EMAIL_BACKEND.rsplit(".", 2)[-2] in _OFF

@@ -294,6 +294,7 @@ DOCTOR_CHECKS = {
     "rates": "payments.doctor.check_rates",
     "egress": "webhooks.doctor.check_egress",
     "mail": "config.doctor.mail.check",
+    "outbox": "merchants.mail.doctor.check",
     "traces": "config.doctor.traces.check",
     "outside": "config.doctor.outside.check",
     "disk": "config.doctor.disk.check",

@@ -14,6 +14,7 @@ urlpatterns = [
     path("api/schema", SchemaView.as_view(), name="schema"),
     path("api/docs", reference_page, name="reference"),
     path("", include("checkout.urls")),
+    path("", include("merchants.mail.urls")),
     path("", include("config.health")),
     path("", include("config.metrics")),
     path("admin/", admin.site.urls),

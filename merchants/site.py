@@ -6,6 +6,7 @@ from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 
+from merchants.mail.pages import NoticesView
 from merchants.sign_in import password_reset, two_factor
 from merchants.sign_in.enrolment import TwoFactorView
 from merchants.sign_in.views import CodeView, SignInForm, SignInView, next_step
@@ -34,6 +35,7 @@ class PortalSite(_Site):
             path("sign-in/code/", CodeView.as_view(site=self), name="sign_in_code"),
             path("two-factor/", TwoFactorView.as_view(site=self), name="two_factor"),
             path("invitation/<str:token>/", InvitationView.as_view(site=self), name="invitation"),
+            path("notices/", self.admin_view(NoticesView.as_view(site=self)), name="notices"),
             path("time-zone/", self.admin_view(TimeZoneView.as_view(site=self)), name="time_zone"),
         ]
         return [*own, *password_reset.urls(self), *super().get_urls()]

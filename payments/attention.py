@@ -16,6 +16,7 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest, Refund
 from payments.models.payment import ACCEPTABLE_FAILURES
 from payments.refunds.reading import refunds_by_request
@@ -79,6 +80,24 @@ def count_payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -
 
 def count_requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime) -> int:
     return len(_requests(requests, matter, now))
+
+
+def open_cases(merchant: Merchant, now: datetime) -> set[str]:
+    """Return a key for each case of the merchant that its dashboard counts, such as `overpaid:` and the request's id.
+
+    `AFTER_PRICE` is left out, since its own e-mail is sent at once.
+    """
+    cases: set[str] = set()
+    for matter in Matter:
+        if matter in (Matter.AFTER_PRICE, Matter.PAID_LATE):
+            continue
+        keys = (
+            _payments(Payment.objects.filter(request__merchant=merchant), matter, now)
+            if matter in _OF_PAYMENTS
+            else _requests(PaymentRequest.objects.filter(merchant=merchant), matter, now)
+        )
+        cases |= {f"{matter}:{key}" for key in keys}
+    return cases
 
 
 def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> list[Any]:

@@ -5,7 +5,7 @@ A task named `wake_…` starts threads of its worker process (`payments.workers`
 
 from celery import shared_task
 
-from payments import workers
+from payments import notices, workers
 from payments.providers import token_list
 from payments.requests import lifecycle
 from payments.sandbox import due as sandbox
@@ -51,7 +51,7 @@ def wake_values() -> int:
 @shared_task
 def wake_late_mails() -> int:
     """Wake the e-mails to merchants whose requests were paid after the price had expired."""
-    return workers.MAILING.nudge()
+    return workers.LATE_MAILING.nudge()
 
 
 @shared_task
@@ -76,3 +76,9 @@ def refresh_token_lists() -> None:
 def update_statistics() -> int:
     """Update the daily statistics of days that changed."""
     return daily.update_statistics()
+
+
+@shared_task
+def check_notices() -> int:
+    """Check for the notices that members want about payments."""
+    return notices.check_notices()

@@ -1,6 +1,7 @@
 """Read HTML forms, and redirect afterwards."""
 
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponseRedirect
 from django.shortcuts import redirect
@@ -20,9 +21,13 @@ def typed(request: HttpRequest, name: str) -> str:
     return str(fields(request).get(name, ""))
 
 
-def lead_to(request: HttpRequest, page: str, *named: str) -> HttpResponseRedirect:
-    """Return a redirect to another page in the chosen language: 303 after a form, so that browsers use GET."""
+def lead_to(request: HttpRequest, page: str, *named: str, **more: str) -> HttpResponseRedirect:
+    """Return a redirect to another page in the chosen language: 303 after a form, so that browsers use GET.
+
+    `more` is added to its query.
+    """
     tag = closest_language(request.GET.get("lang", ""))
-    response = redirect(reverse(page, args=named) + (f"?lang={tag}" if tag else ""))
+    query = urlencode({**({"lang": tag} if tag else {}), **more})
+    response = redirect(reverse(page, args=named) + (f"?{query}" if query else ""))
     response.status_code = 303 if request.method == "POST" else 302
     return response

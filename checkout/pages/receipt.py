@@ -15,6 +15,8 @@ from checkout.pages.context import missing, page_context, page_language, shown, 
 from checkout.pages.forms import lead_to
 from checkout.pages.qr import qr_code
 from checkout.pages.refund_lines import refund_lines
+from config import mail
+from config.api.errors import ApiError
 from config.api.methods import only_read
 from payments.api.objects import delivery_explorer_url
 from payments.models import Payment, PaymentRequest, delivery_of
@@ -30,6 +32,22 @@ def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         return missing(request)
     if payment_request.status != PaymentRequest.Status.COMPLETED:
         return lead_to(request, "pay", payment_request.shortcode)
+    return show_receipt(request, payment_request)
+
+
+def mails_receipts(payment_request: PaymentRequest) -> bool:
+    """Whether the customer can have this receipt e-mailed."""
+    is_completed = payment_request.status == PaymentRequest.Status.COMPLETED
+    return is_completed and not payment_request.is_refund and not mail.is_off()
+
+
+def show_receipt(
+    request: HttpRequest,
+    payment_request: PaymentRequest,
+    more: dict[str, Any] | None = None,
+    error: ApiError | None = None,
+) -> HttpResponse:
+    """Return the receipt with the additional context `more`, and with the status of `error`."""
     context = page_context(request, payment_request)
     language = page_language(request, payment_request)
     is_extra = is_extra_from_conversion(context["checkout"])
@@ -41,8 +59,11 @@ def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         "is_extra": is_extra,
         "lines": _lines(_counted(payment_request), language),
         "refund_lines": refund_lines(payment_request, language),
+        "mails_receipts": mails_receipts(payment_request),
+        "is_mailed": "mailed" in request.GET and error is None,
+        **(more or {}),
     }
-    return shown(request, payment_request, "checkout/receipt.html", context)
+    return shown(request, payment_request, "checkout/receipt.html", context, error=error)
 
 
 def _counted(payment_request: PaymentRequest) -> list[Payment]:

@@ -277,9 +277,12 @@ def environment_label(request: HttpRequest) -> list[str] | None:  # noqa: ARG001
     return ["TEST", "warning"] if settings.ENVIRONMENT == "staging" else None
 
 
-def account_links(request: HttpRequest) -> list[dict[str, Any]]:  # noqa: ARG001 - the theme's interface
-    """Return the links to the user's own account pages."""
+def account_links(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the links to the user's own account pages; only members of a merchant choose notices."""
+    merchant = getattr(getattr(request.user, "membership", None), "merchant", None)
+    notices = [{"title": "E-mail notices", "link": reverse("admin:notices")}] if merchant else []
     return [
+        *notices,
         {"title": "Two-factor sign-in", "link": reverse("admin:two_factor")},
         {"title": "Time zone", "link": reverse("admin:time_zone")},
         {"title": "Change password", "link": reverse("admin:password_change")},

@@ -36,6 +36,8 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 60.0,
         "options": {"expires": 50},
     },
+    "wake mails": {"task": "merchants.tasks.wake_mails", "schedule": 2.0, "options": {"expires": 5}},
+    "check notices": {"task": "payments.tasks.check_notices", "schedule": 60.0, "options": {"expires": 50}},
     "decide simulated payments": {
         "task": "payments.tasks.decide_simulated",
         "schedule": 2.0,

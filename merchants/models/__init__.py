@@ -19,6 +19,7 @@ from merchants.models.accounts import (
     SpentForm,
 )
 from merchants.models.idempotency_keys import IdempotencyKey
+from merchants.models.mail import Mail, NoticeKind, NoticeWatch
 from merchants.models.team import Invitation, StaffMembership
 
 __all__ = [
@@ -28,7 +29,10 @@ __all__ = [
     "Authenticator",
     "IdempotencyKey",
     "Invitation",
+    "Mail",
     "Merchant",
+    "NoticeKind",
+    "NoticeWatch",
     "Permission",
     "PortalPreferences",
     "RecoveryCode",

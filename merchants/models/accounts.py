@@ -130,6 +130,7 @@ class AuditEntry(models.Model):
         WEBHOOK_TESTED = "webhook_tested", "Webhook endpoint tested"
         SECRET_ROTATED = "secret_rotated", "Webhook secret rotated"
         SECRET_REVEALED = "secret_revealed", "Webhook secret revealed"
+        NOTICES_CHANGED = "notices_changed", "E-mail notices changed"
         EXPORTED = "exported", "CSV exported"
         SWITCHED_OFF = "switched_off", "Kill switch: off"
         SWITCHED_ON = "switched_on", "Kill switch: on again"

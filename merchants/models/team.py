@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -13,6 +14,7 @@ class StaffMembership(models.Model):
     """The role of a user who isn't an operator: support for all merchants, or a member of one merchant.
 
     Operators are Django's superusers and have no row. `merchants.staff.roles` defines each role's permissions.
+    `notices` are the kinds of e-mails that the member chose (`merchants.models.mail.NoticeKind`).
     """
 
     class Role(models.TextChoices):
@@ -29,6 +31,7 @@ class StaffMembership(models.Model):
         "merchants.Merchant", on_delete=models.PROTECT, null=True, blank=True, related_name="staff"
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    notices = ArrayField(models.CharField(max_length=32), null=True, editable=False)
 
     class Meta:
         verbose_name = "member"

@@ -14,6 +14,7 @@ from django.views.generic import View
 
 from merchants import encryption
 from merchants.sign_in import sessions, two_factor
+from merchants.sign_in.arrival import note_sign_in
 from merchants.sign_in.views import CodeForm, EitherForm, next_step
 from merchants.staff import audit
 
@@ -67,7 +68,7 @@ class TwoFactorView(RedirectURLMixin, View):
         sessions.verify(request, authenticator)
         audit.note(request, audit.What.TWO_FACTOR_ON)
         if was_outside:
-            audit.note(request, audit.What.SIGNED_IN)
+            note_sign_in(request)
         return self._codes(codes, "Two-factor sign-in is on")
 
     def _manage(self, request: HttpRequest, form: CodeForm) -> HttpResponse:

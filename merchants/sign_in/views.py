@@ -17,6 +17,7 @@ from config.admin import portal
 from config.api.limits.client_address import client_identity
 from merchants.models import Authenticator
 from merchants.sign_in import sessions, throttle, two_factor
+from merchants.sign_in.arrival import note_sign_in
 from merchants.staff import audit
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class SignInView(LoginView):
         sessions.begin(self.request, form.get_user())
         if two_factor.is_missing(self.request.user):
             return HttpResponseRedirect(next_step(self.request, self.get_redirect_url()))
-        audit.note(self.request, audit.What.SIGNED_IN)
+        note_sign_in(self.request)
         return HttpResponseRedirect(self.get_success_url())
 
 
@@ -130,7 +131,7 @@ class CodeView(RedirectURLMixin, FormView[forms.Form]):
             return self._reject(form, self._why())
         throttle.forget(name, address)
         sessions.verify(self.request, authenticator)
-        audit.note(self.request, audit.What.SIGNED_IN)
+        note_sign_in(self.request)
         return HttpResponseRedirect(self.get_success_url())
 
     def get_default_redirect_url(self) -> str:

@@ -65,7 +65,8 @@ class PaymentRequest(models.Model):
 
     `is_refund`: it carries a refund, in the opposite direction: the merchant pays the customer. The API and the portal
     show the `Refund` instead. `has_refunds`: it has refunds. `is_simulated`: the sandbox simulated one of its payments
-    or its expiry, so no money moved. `payment_link` is the link that created it.
+    or its expiry, so no money moved. `payment_link` is the link that created it. `receipts_mailed` is how many e-mails
+    with the receipt customers requested.
     """
 
     class Status(models.TextChoices):
@@ -125,6 +126,7 @@ class PaymentRequest(models.Model):
     is_refund = models.BooleanField(default=False, db_default=False, editable=False)
     has_refunds = models.BooleanField(default=False, db_default=False, editable=False)
     is_simulated = models.BooleanField(default=False, db_default=False, editable=False)
+    receipts_mailed = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
 
     class Meta:
         ordering = ("-id",)

@@ -14,7 +14,7 @@ from config.api.handler import is_api_path, json_error
 from config.api.limits.client_address import client_identity
 from config.api.limits.rate_limits import Refusal, WithoutRedis, hit
 
-_PUBLIC = ("/api/public/", "/pay/", "/refunds/", "/l/")
+_PUBLIC = ("/api/public/", "/pay/", "/refunds/", "/l/", "/notices/")
 # The parameters of public paths that name a payment request or a refund.
 _NAMES = ("id", "shortcode", "code")
 # One address can serve many customers: a shop's, an office's or a mobile carrier's.

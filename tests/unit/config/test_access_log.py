@@ -34,6 +34,7 @@ def test_each_request_leaves_one_line(db: None, caplog: pytest.LogCaptureFixture
         ),
         ("/pay/abc", "/pay/abc[redacted]"),
         ("/refunds/Vn4KpJ8sLd3Y", "/refunds/Vn4K[redacted]"),
+        ("/notices/WzEsInNpZ25faW4iXQ:1w:abc", "/notices/WzEs[redacted]"),
         ("/refunds/Vn4KpJ8sLd3Y/sign/c2lnbmVk", "/refunds/Vn4K[redacted]/sign/c2ln[redacted]"),
         (f"/api/public/payment-requests/{ID}", "/api/public/payment-requests/01a1fd92-caa6[redacted]"),
         (

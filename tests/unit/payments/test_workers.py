@@ -15,6 +15,7 @@ from chains.models import Chain, Token
 from config.due_work.listening import Channel, Listener, notify
 from config.due_work.runner import Runner, stop_all
 from merchants.models import Merchant
+from merchants.tasks import wake_mails
 from payments import tasks, workers
 from payments.models import Payment, PaymentRequest
 from payments.swaps import deliveries
@@ -119,7 +120,8 @@ def test_a_chain_that_hangs_delays_no_other_chain(
         (tasks.wake_finality, workers.FINALIZATION),
         (tasks.wake_discovery, workers.DISCOVERY),
         (tasks.wake_values, workers.VALUATION),
-        (tasks.wake_late_mails, workers.MAILING),
+        (tasks.wake_late_mails, workers.LATE_MAILING),
+        (wake_mails, workers.MAILING),
         (wake_deliveries, workers.DELIVERIES),
     ],
 )

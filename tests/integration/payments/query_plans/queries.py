@@ -156,7 +156,7 @@ REQUESTS: list[tuple[str, str, Query]] = [
     (
         "payment_request_mail_due",
         "e-mails about late payments",
-        lambda at: late_payments.mail_merchants(now=lambda: at.now, mail=print),
+        lambda at: late_payments.mail_merchants(now=lambda: at.now),
     ),
     (
         "payment_request_paid_late",

@@ -85,6 +85,7 @@ PAGES: dict[str, set[str]] = {
     "jsi18n": EVERYBODY,
     "two_factor": EVERYBODY,
     "time_zone": EVERYBODY,
+    "notices": set(MEMBER_ROLES),
 }
 # Covered by other tests: the first page and lists of apps (below), signing in and out (test_sign_in and
 # test_two_factor), resetting a password and accepting an invitation, which are open to all (test_password_reset,

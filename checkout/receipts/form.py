@@ -1,0 +1,112 @@
+"""The form "E-mail me a receipt" below a receipt. Works without scripts.
+
+An address is stored only until its e-mail is sent (`merchants.mail.sending`), and is in no URL, log or task.
+"""
+
+import hashlib
+import re
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+from django.db.models import F
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+from limits import RateLimitItemPerHour
+
+from checkout.lookup import find_request
+from checkout.pages.context import missing, page_language
+from checkout.pages.forms import lead_to, typed
+from checkout.pages.receipt import mails_receipts, show_receipt
+from checkout.receipts.letter import letter
+from config.api.errors import ApiError, ErrorCode
+from config.api.limits.public_limits import count_expensive
+from config.api.limits.rate_limits import hit
+from merchants.mail.outbox import enqueue
+from merchants.models import Mail
+from payments.models import PaymentRequest
+
+MAX_OF_A_REQUEST = 3
+TO_AN_ADDRESS = RateLimitItemPerHour(10)
+OF_A_MERCHANT = RateLimitItemPerHour(300)
+_LONGEST = 254
+# Quoted names, address literals, source routes and local hosts are valid, but no customer has such an address.
+_USUAL = re.compile(r"[^\s\"%!\\\[\]@]+@[^\s\"%!\\\[\]@]+\.[^\s\"%!\\\[\]@]+")
+
+
+# No cookie is read, so there is no CSRF token to check. A form of another site is recognised by its headers.
+@csrf_exempt
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def mail_receipt(request: HttpRequest, shortcode: str) -> HttpResponse:
+    """Store the e-mail and redirect to the receipt; show errors beside the entered address."""
+    try:
+        payment_request = find_request(shortcode)
+    except Http404:
+        return missing(request)
+    if request.method != "POST" or not mails_receipts(payment_request) or not _is_same_site(request):
+        return lead_to(request, "receipt", payment_request.shortcode)
+    try:
+        recipient = _recipient(typed(request, "email"))
+        _count(request, payment_request)
+        _store(request, payment_request, recipient)
+    except ApiError as error:
+        problem = error.problems[0]
+        shown = {"mail_error": problem.message, "typed_address": typed(request, "email")[:_LONGEST]}
+        return show_receipt(request, payment_request, shown, error)
+    return lead_to(request, "receipt", payment_request.shortcode, mailed="1")
+
+
+def _is_same_site(request: HttpRequest) -> bool:
+    """Whether the form is ours, as far as the browser says: others would use a visitor's rate limits."""
+    fetched_from = request.headers.get("Sec-Fetch-Site", "same-origin")
+    origin = request.headers.get("Origin")
+    own = f"{request.scheme}://{request.get_host()}"
+    return fetched_from in ("same-origin", "none") and origin in (None, own)
+
+
+def _recipient(text: str) -> str:
+    """Return the address. Raises ApiError, whose message is the key of a text."""
+    address = text.strip()
+    try:
+        validate_email(address)
+    except ValidationError:
+        address = ""
+    if not address or len(address) > _LONGEST or not _USUAL.fullmatch(address):
+        raise ApiError(ErrorCode.PARAMETER_INVALID, "page.mailInvalid", "email")
+    return address
+
+
+def _count(request: HttpRequest, payment_request: PaymentRequest) -> None:
+    """Count towards the limits of the client address and of the merchant. Raises ApiError."""
+    try:
+        count_expensive(request, payment_request.pk)
+    except ApiError as error:
+        raise _too_many(error.retry_after) from error
+    refusal = hit(
+        "mail-merchant", str(payment_request.merchant_id), OF_A_MERCHANT, without_redis="count here"
+    )
+    if refusal is not None:
+        raise _too_many(refusal.retry_after)
+
+
+def _too_many(retry_after: int | None) -> ApiError:
+    return ApiError(ErrorCode.RATE_LIMITED, "refusal.rate_limited", retry_after=retry_after)
+
+
+def _store(request: HttpRequest, payment_request: PaymentRequest, recipient: str) -> None:
+    """Store the e-mail, at most three for a request. Raises ApiError.
+
+    Beyond the limit of an address, nothing is stored and the response is the same: it must not reveal whether others
+    entered this address.
+    """
+    subject, text = letter(payment_request, page_language(request, payment_request))
+    digest = hashlib.sha256(recipient.lower().encode()).hexdigest()
+    with transaction.atomic():
+        own = PaymentRequest.objects.filter(pk=payment_request.pk, receipts_mailed__lt=MAX_OF_A_REQUEST)
+        if not own.update(receipts_mailed=F("receipts_mailed") + 1):
+            raise ApiError(ErrorCode.RATE_LIMITED, "page.mailLimit")
+        if hit("mail-address", digest, TO_AN_ADDRESS, without_redis="count here") is None:
+            enqueue(payment_request.merchant, Mail.RECEIPT, recipient, subject, text)

@@ -1,0 +1,22 @@
+from collections.abc import Iterator
+
+from django.db.models import Min, Sum
+from django.utils import timezone
+
+from config.doctor.finding import Finding, by_limits
+from merchants.models import Mail
+
+OVERDUE_SECONDS = (300.0, 3600.0)
+
+
+def check() -> Iterator[Finding]:
+    """Report how long the oldest e-mail has waited, which is not deleted before it is sent or given up."""
+    state = Mail.objects.aggregate(oldest=Min("created_at"), failures=Sum("failures"))
+    seconds = (timezone.now() - state["oldest"]).total_seconds() if state["oldest"] else 0.0
+    summary = (
+        f"the oldest unsent e-mail has waited {seconds:.0f} s, after {state['failures'] or 0} failed attempts"
+    )
+    if not state["oldest"]:
+        summary = "no e-mail waits to be sent"
+    advice = "Read the worker's log for the mail server's errors, and check EMAIL_URL. E-mails wait for a day at most."
+    yield by_limits("e-mails", seconds, OVERDUE_SECONDS, summary, advice)

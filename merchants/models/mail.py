@@ -1,0 +1,64 @@
+"""E-mails that wait to be sent, and what members are notified of."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+
+class NoticeKind(models.TextChoices):
+    """What a member may get e-mails about."""
+
+    FIRST_PAYMENT = "first_payment", "The first payment"
+    ATTENTION = "attention", "Payments that need attention"
+    ENDPOINT = "endpoint", "A failing or disabled webhook endpoint"
+    SIGN_IN = "sign_in", "Each sign-in to your account"
+
+
+class Mail(models.Model):
+    """An e-mail to send. `merchants.mail.sending` deletes the row once it is sent or given up, so no address is kept.
+
+    `member` is set for notices, which the member can unsubscribe from. `subject` has no line break.
+    """
+
+    RECEIPT = "receipt"
+
+    merchant = models.ForeignKey("merchants.Merchant", on_delete=models.CASCADE, related_name="+")
+    member = models.ForeignKey(
+        "merchants.StaffMembership", on_delete=models.CASCADE, null=True, related_name="+"
+    )
+    kind = models.CharField(max_length=32)
+    recipient = models.EmailField()
+    subject = models.CharField(max_length=300)
+    text = models.TextField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    next_attempt_at = models.DateTimeField(default=timezone.now, editable=False)
+    failures = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
+    claim_id = models.UUIDField(null=True, editable=False)
+    lease_until = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        indexes: ClassVar[list[models.Index]] = [models.Index(fields=("next_attempt_at",), name="mail_due")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.merchant_id}"
+
+
+class NoticeWatch(models.Model):
+    """When a merchant with members who want notices about payments is checked next, and what they know already.
+
+    `known` are the keys of what needed attention at the last check, null before the first one.
+    """
+
+    merchant = models.OneToOneField(
+        "merchants.Merchant", on_delete=models.CASCADE, primary_key=True, related_name="+"
+    )
+    check_at = models.DateTimeField(default=timezone.now, editable=False)
+    known = models.JSONField(null=True, editable=False)
+    had_payment = models.BooleanField(default=False, db_default=False, editable=False)
+
+    class Meta:
+        indexes: ClassVar[list[models.Index]] = [models.Index(fields=("check_at",), name="notice_watch_due")]
+
+    def __str__(self) -> str:
+        return str(self.merchant_id)

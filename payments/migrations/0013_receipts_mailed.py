@@ -1,0 +1,13 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("payments", "0011_proof_for_each_transaction")]
+
+    operations = [
+        migrations.AddField(
+            model_name="paymentrequest",
+            name="receipts_mailed",
+            field=models.PositiveSmallIntegerField(db_default=0, default=0, editable=False),
+        )
+    ]

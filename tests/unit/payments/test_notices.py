@@ -1,0 +1,126 @@
+"""Members who want it hear of the first payment, and of what newly needs attention, in one e-mail an hour at most."""
+
+from datetime import timedelta
+
+import pytest
+
+from merchants.models import Mail, Merchant, NoticeWatch, StaffMembership
+from merchants.staff.roles import Role
+from payments.notices import EVERY, PAUSE, check_notices
+from payments.stats.daily import update_statistics
+from tests.support.payments.credits import expire
+from tests.support.payments.credits import pay_tenths as pay
+from tests.support.portal.payment_rows import Make
+from tests.support.portal.staff import Staff
+from tests.support.webhooks.fixtures import Clock
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def now() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def owner(merchant: Merchant) -> Staff:
+    """An owner with both kinds of notices, whose merchant was checked once."""
+    staff = Staff("olga", Role.OWNER, merchant)
+    staff.client.post("/admin/notices/", {"notices": ["first_payment", "attention"]})
+    return staff
+
+
+def told(now: Clock, after: timedelta = EVERY) -> list[str]:
+    """Return the subjects of the notices that a check after this time stores."""
+    now.forward(after + timedelta(seconds=1))
+    Mail.objects.all().delete()
+    check_notices(now=now)
+    return sorted(Mail.objects.values_list("subject", flat=True))
+
+
+def overpay(make: Make) -> None:
+    pay(make(), 12)
+
+
+def test_new_case_is_told_once_with_its_label(make: Make, owner: Staff, now: Clock) -> None:
+    assert told(now) == []
+    overpay(make)
+    assert told(now) == ["Alice's Bakery: a payment needs attention"]
+    assert "Overpaid: 1" in Mail.objects.get().text
+    assert Mail.objects.get().recipient == "olga@example.com"
+    assert told(now, PAUSE) == []
+
+
+def test_case_before_the_first_check_is_no_news(make: Make, owner: Staff, now: Clock) -> None:
+    overpay(make)
+    assert told(now) == []
+    assert told(now) == []
+
+
+def test_many_cases_of_an_hour_are_one_mail(make: Make, owner: Staff, now: Clock) -> None:
+    told(now)
+    overpay(make)
+    told(now)
+    overpay(make)
+    overpay(make)
+    assert told(now) == []
+    assert told(now, PAUSE) == ["Alice's Bakery: 2 payments need attention"]
+
+
+def test_merchant_without_interested_members_is_checked_no_more(make: Make, owner: Staff, now: Clock) -> None:
+    told(now)
+    owner.client.post("/admin/notices/", {"notices": ["sign_in"]})
+    overpay(make)
+    assert told(now) == []
+    assert not NoticeWatch.objects.exists()
+    owner.client.post("/admin/notices/", {"notices": ["attention"]})
+    assert told(now) == []
+    overpay(make)
+    assert told(now) != []
+
+
+def test_other_merchants_cases_are_not_told(
+    make: Make, owner: Staff, other_merchant: Merchant, now: Clock
+) -> None:
+    told(now)
+    pay(make(owner=other_merchant), 12)
+    assert told(now) == []
+
+
+def test_first_payment_is_told_once(make: Make, owner: Staff, now: Clock) -> None:
+    assert told(now) == []
+    request = make()
+    pay(request, 10)
+    update_statistics()
+    assert told(now) == ["Alice's Bakery: your first payment arrived"]
+    assert f"Amount:  10.50 USDC on Base\n    Request: {request.shortcode}" in Mail.objects.get().text
+    pay(make(), 10)
+    update_statistics()
+    assert told(now) == []
+
+
+def test_first_payment_before_the_choice_is_no_news(make: Make, owner: Staff, now: Clock) -> None:
+    pay(make(), 10)
+    update_statistics()
+    assert told(now) == []
+    assert told(now) == []
+
+
+def test_payment_after_its_price_has_its_own_mail(make: Make, owner: Staff, now: Clock) -> None:
+    StaffMembership.objects.update(notices=["attention"])
+    told(now)
+    request = make()
+    type(request).objects.filter(pk=request.pk).update(
+        price={"amount": "10.00", "currency": "EUR"},
+        rate={
+            "value": "0.95",
+            "currency": "EUR",
+            "token": "USDC",
+            "sources": [],
+            "at": "2026-11-01T00:00:00Z",
+        },
+    )
+    request.refresh_from_db()
+    expire(request)
+    pay(request, 10)
+    assert told(now) == []
