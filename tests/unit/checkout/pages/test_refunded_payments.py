@@ -129,6 +129,15 @@ def test_customer_who_overpaid_can_ask_for_a_refund(paid: PaymentRequest) -> Non
     assert subject not in Client().get(address).content.decode()
 
 
+def test_refund_is_asked_for_at_the_shops_site_without_other_contact(paid: PaymentRequest) -> None:
+    pay(paid, 3_000_000)
+    ask = re.compile(r'<a class="button button--primary" href="([^"]*)" rel="noopener">Ask ')
+    address = f"/pay/{paid.shortcode}"
+    assert not ask.search(Client().get(address).content.decode())
+    PaymentRequest.objects.filter(pk=paid.pk).update(redirect_url="https://shop.example/orders/7?paid")
+    assert ask.findall(Client().get(address).content.decode()) == ["https://shop.example"]
+
+
 def test_open_refund_is_shown_as_under_way(paid: PaymentRequest) -> None:
     create(paid, amount=2_500_000)
     for path in (f"/pay/{paid.shortcode}/receipt", f"/pay/{paid.shortcode}"):
