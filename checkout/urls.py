@@ -17,6 +17,7 @@ from checkout.pages.front import front_page
 from checkout.pages.logos import logo, token_logo
 from checkout.pages.pay import pay_page
 from checkout.pages.receipt import receipt_page
+from checkout.pages.refund_lines import refund_list
 from checkout.pages.shop_script import shop_script
 from checkout.receipts.form import mail_receipt
 from config.api.limits.public_limits import never_refused
@@ -79,4 +80,5 @@ urlpatterns = [
     path("refunds/<str:code>/sign/<str:choice>", sign_page, name="claim-sign"),
     path("pay/<str:shortcode>/receipt", receipt_page, name="receipt"),
     path("pay/<str:shortcode>/receipt/mail", mail_receipt, name="mail-receipt"),
+    path("pay/<str:shortcode>/refunds", refund_list, name="refund-list"),
 ]

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from chains import families
+from chains.api.objects import AmountObject
 from chains.models import Chain
 from chains.switches import Feature, is_on
 from config.api.answers import Answer, Choices, Time, doc
@@ -18,7 +19,8 @@ from payments.api import examples
 from payments.api.links import return_url
 from payments.api.objects import FailureCodeText, PaymentFields, RequestFields
 from payments.api.shown_payments import weightiest_payments
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, Refund
+from payments.refunds.reading import refunds_of
 from payments.refunds.services import is_left
 
 _FASTEST_POLL_MS = 1000
@@ -53,7 +55,6 @@ _PAYMENT: dict[str, Any] = {
 _MERCHANTS_OWN = {
     "amount_refunded",
     "amount_refund_open",
-    "refunds",
     "external_id",
     "metadata",
     "webhook_url",
@@ -62,6 +63,7 @@ _MERCHANTS_OWN = {
     "cancelled_at",
     "expired_at",
 }
+_REFUND = {"status": "completed", "amount": {"raw": "500000", "formatted": "0.500000", "decimals": 6}}
 _SHOWN = {name: value for name, value in _REQUEST.items() if name not in _MERCHANTS_OWN}
 _CHECKOUT: dict[str, Any] = {
     **_SHOWN,
@@ -71,6 +73,7 @@ _CHECKOUT: dict[str, Any] = {
     "redirect_url": f"https://shop.example.com/orders/1001?payment_request_id={_REQUEST['id']}&status=completed",
     "merchant": _MERCHANT,
     "payments": [_PAYMENT],
+    "refunds": [],
     "is_available": True,
     "is_test": False,
     "pay_with": {"is_routed": True},
@@ -179,6 +182,24 @@ def checkout_payment(payment: Payment) -> CheckoutPayment:
     )
 
 
+@described("CheckoutRefund", "A refund of the request, without its address.", _REFUND)
+class CheckoutRefund(Answer, kw_only=True):
+    status: Annotated[str, Choices(Refund.Status.choices), doc("The refund's status.")]
+    amount: Annotated[AmountObject, doc("The refunded amount, in the requested token.")]
+
+
+def checkout_refunds(request: PaymentRequest) -> list[CheckoutRefund]:
+    """Return the open and the completed refunds, oldest first."""
+    decimals = request.token.decimals
+    return [
+        CheckoutRefund(
+            status=each.standing.status.value, amount=AmountObject.of(each.refund.amount, decimals)
+        )
+        for each in reversed(refunds_of(request))
+        if each.standing.is_open or each.standing.status == Refund.Status.COMPLETED
+    ]
+
+
 @described("PayWith", "Whether the request can be paid with other tokens.", {"is_routed": True})
 class PayWith(Answer, kw_only=True):
     """`pay_with` of the checkout."""
@@ -208,6 +229,7 @@ class Checkout(RequestFields, kw_only=True):
         list[CheckoutPayment],
         doc("Up to 20 payments, newest first. If there are more, bound payments come before others."),
     ]
+    refunds: Annotated[list[CheckoutRefund], doc("The open and the completed refunds, oldest first.")]
     is_available: Annotated[
         bool,
         doc(
@@ -231,6 +253,7 @@ def checkout_object(request: PaymentRequest) -> Checkout:
     is_final = request.status != PaymentRequest.Status.ACTIVE and not any(
         payment.is_open for payment in payments
     )
+    refunds = checkout_refunds(request)
     completed = request.status == PaymentRequest.Status.COMPLETED
     return Checkout.of(
         request,
@@ -240,11 +263,12 @@ def checkout_object(request: PaymentRequest) -> Checkout:
         # The merchant sends a refund themselves, so its page has no support contact.
         merchant=CheckoutMerchant.of(request.merchant, has_support=not request.is_refund),
         payments=[checkout_payment(payment) for payment in payments],
+        refunds=refunds,
         is_available=_is_available(request),
         is_test=settings.ENVIRONMENT == "staging" or any(payment.is_simulated for payment in payments),
         pay_with=PayWith(is_routed=_is_routed(request)),
         is_final=is_final,
-        poll_in_ms=_poll_in_ms(request, payments, is_final),
+        poll_in_ms=_poll_in_ms(request, payments, refunds, is_final),
     )
 
 
@@ -276,10 +300,13 @@ def with_server_time(checkout: Checkout) -> Checkout:
     return checkout
 
 
-def _poll_in_ms(request: PaymentRequest, payments: list[Payment], is_final: bool) -> int:
+def _poll_in_ms(
+    request: PaymentRequest, payments: list[Payment], refunds: list[CheckoutRefund], is_final: bool
+) -> int:
     """Return the polling interval: about one block while a payment is open."""
     if is_final:
-        return _FINAL_POLL_MS
+        is_refunding = any(refund.status != Refund.Status.COMPLETED for refund in refunds)
+        return _IDLE_POLL_MS if is_refunding else _FINAL_POLL_MS
     if any(payment.is_open and not payment.lookup.is_awaited for payment in payments):
         return min(max(request.chain.block_time_ms, _FASTEST_POLL_MS), _IDLE_POLL_MS)
     return _IDLE_POLL_MS

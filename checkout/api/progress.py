@@ -96,6 +96,17 @@ def is_paid_too_much(checkout: dict[str, Any]) -> bool:
     )
 
 
+def is_whole_shown(checkout: dict[str, Any]) -> bool:
+    """Whether the page shows the amount paid, not the amount requested: an overpayment, also once it is refunded."""
+    is_beyond = int(checkout["amount_paid"]["raw"]) > int(checkout["amount"]["raw"])
+    is_refunded = (
+        checkout["status"] == PaymentRequest.Status.COMPLETED
+        and bool(checkout["refunds"])
+        and not is_extra_from_conversion(checkout)
+    )
+    return is_paid_too_much(checkout) or (is_beyond and is_refunded)
+
+
 def is_extra_from_conversion(checkout: dict[str, Any]) -> bool:
     """Whether the excess is a swap's surplus: the newest payment is a swap, and the request was not paid in full
     without it.

@@ -50,7 +50,7 @@ def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[
         return language.number(price_text(raw, payment_request.token.decimals))
 
     so_far = progress.paid_so_far(checkout)
-    is_too_much = progress.is_paid_too_much(checkout)
+    is_whole = progress.is_whole_shown(checkout)
     return {
         "checkout": checkout,
         "wording": wording_of(payment_request.chain),
@@ -76,9 +76,10 @@ def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[
         "so_far": so_far,
         "so_far_display": shown_amount(so_far),
         "overpaid_display": shown_amount(payment_request.paid_beyond),
-        "price_display": shown_amount(_price(payment_request, is_too_much=is_too_much)),
+        "price_display": shown_amount(_price(payment_request, is_whole=is_whole)),
         **_price_context(language, payment_request),
-        "is_paid_too_much": is_too_much,
+        "is_paid_too_much": progress.is_paid_too_much(checkout),
+        "is_whole_shown": is_whole,
         "logo_path": _own_logo_path(payment_request),
         "embed_origins": embed_origins(payment_request.merchant),
         "chains": [_page_chain(chain) for chain in _offered_chains(payment_request)],
@@ -140,11 +141,11 @@ def wording_of(chain: Chain) -> Wording:
     return chain.family.wording if chain.is_installed else Wording(sign_method="")
 
 
-def _price(payment_request: PaymentRequest, *, is_too_much: bool) -> int:
-    """Return the amount in the page's header: the remaining, the requested, or the overpaid total."""
+def _price(payment_request: PaymentRequest, *, is_whole: bool) -> int:
+    """Return the amount in the page's header: the remaining, the requested, or all that was paid."""
     if payment_request.status == PaymentRequest.Status.ACTIVE:
         return payment_request.amount_remaining or payment_request.amount
-    return payment_request.amount_paid if is_too_much else payment_request.amount
+    return payment_request.amount_paid if is_whole else payment_request.amount
 
 
 def link_context(payment_request: PaymentRequest) -> dict[str, Any]:

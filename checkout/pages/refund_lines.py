@@ -3,10 +3,27 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.http import Http404, HttpRequest, HttpResponse
+
 from chains.amounts import price_text
 from checkout.languages import Language
+from checkout.lookup import find_request
+from checkout.pages.context import missing, page_context, page_language, shown
+from config.api.methods import only_read
 from payments.models import PaymentRequest, Refund
 from payments.refunds.reading import refunds_of
+
+
+@only_read
+def refund_list(request: HttpRequest, shortcode: str) -> HttpResponse:
+    """Return the payment page's list of refunds alone, for the open page, whose script puts it in place."""
+    try:
+        payment_request = find_request(shortcode)
+    except Http404:
+        return missing(request)
+    context = page_context(request, payment_request)
+    context["refund_lines"] = refund_lines(payment_request, page_language(request, payment_request))
+    return shown(request, payment_request, "checkout/status/refunds.html", context)
 
 
 @dataclass(frozen=True)

@@ -273,6 +273,7 @@ export const copy = {
   expiredHelp: (merchant: string) => say("expiredHelp", { merchant }),
   notNow: (token: string, chain: string) => say("notNow", { wanted: token, chain }),
   sendNothing: say("sendNothing"),
+  arrivedPart: (paid: string, total: string) => say("arrivedPart", { paid, total }),
   expiredPart: (paid: string, total: string, merchant: string) => say("expiredPart", { paid, total, merchant }),
   cancelled: say("cancelled"),
   cancelledHelp: (merchant: string) => say("cancelledHelp", { merchant }),

@@ -15,6 +15,7 @@ import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
 import { replaceBrokenLogo } from "./page/logo";
+import { Refunds } from "./page/refunds";
 import { Replacements } from "./page/replacements";
 import { WalletList, type Remote } from "./page/wallet-list";
 import { paymentWarning } from "./screens/payment-warning";
@@ -62,6 +63,7 @@ class CheckoutPage {
   private readonly finder: Finder;
   private readonly wallets: WalletList;
   private readonly replacements: Replacements;
+  private readonly refunds: Refunds;
 
   private readonly ownLabel = byId("amount-label").textContent;
   private isScriptBlocked = false;
@@ -135,6 +137,7 @@ class CheckoutPage {
       this.outbox.enter(transaction);
       this.send(transaction);
     });
+    this.refunds = new Refunds(checkout.refunds ?? [], announce);
     this.replacements = new Replacements(
       this.outbox,
       () => this.wallets.all,
@@ -201,8 +204,8 @@ class CheckoutPage {
     this.wasInFlight ||= this.isInFlight() || (before.status === "active" && next.status === "completed");
     this.wasCancelledHere ||= before.status === "active" && next.status === "cancelled";
     if (next.status === "completed" && "wallet" in this.flow.step) this.flow.step.wallet.leave?.();
-    const amounts = ({ status, amount_paid, amount_remaining }: Checkout): string =>
-      [status, amount_paid.raw, amount_remaining.raw].join();
+    const amounts = ({ status, amount_paid, amount_remaining, refunds }: Checkout): string =>
+      JSON.stringify([status, amount_paid, amount_remaining, refunds]);
     if (amounts(next) !== amounts(before)) this.showAmounts();
     this.finder.follow(next.payments, this.warning());
     this.render();
@@ -350,6 +353,7 @@ class CheckoutPage {
   private render(): void {
     const isNoticeFirst = outcomes.isPaidTooMuch(this.checkout) || this.outbox.promptWasLeftOpen;
     this.leaving.towards(this.destination(), isNoticeFirst ? LEAVE_AFTER_NOTICE_SECONDS : LEAVE_AFTER_SECONDS);
+    this.refunds.show(this.checkout.refunds ?? []);
     const estimate = this.estimate();
     // Redraw only on a visible change: a redraw interrupts keyboard and screen reader users.
     const signature = JSON.stringify(
@@ -412,7 +416,7 @@ class CheckoutPage {
   private showAmounts(): void {
     const { status, amount, amount_paid, amount_remaining, merchant } = this.checkout;
     const isPart = status === "active" && partialText(this.checkout) !== null;
-    const isMore = outcomes.isPaidTooMuch(this.checkout);
+    const isMore = outcomes.isWholeShown(this.checkout);
     byId("amount").textContent = plain(isPart ? amount_remaining : isMore ? amount_paid : amount);
     // The price is what was asked for, not what is left of it.
     const price = document.getElementById("price")?.closest<HTMLElement>(".price__currency");

@@ -48,6 +48,7 @@ def spectacular_settings(base_url: str, environment: str) -> dict[str, Any]:
             "PaymentStatus": "payments.models.Payment.Status",
             "PaymentType": "payments.models.Payment.Type",
             "BoundBy": "payments.models.Payment.BoundBy",
+            "RefundStatus": "payments.models.Refund.Status",
             "FailureCode": "payments.models.FailureCode",
             "DeliveryStatus": "webhooks.models.Delivery.Status",
             "EventType": "webhooks.event_types.EventType",

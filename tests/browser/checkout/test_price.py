@@ -31,6 +31,22 @@ def test_price_is_shown_in_the_customers_format(
     context.close()
 
 
+def test_paid_page_shows_its_amount_beside_the_tick_alone(
+    checkout: Callable[..., dict[str, Any]], browser: Browser, live_server: LiveServer
+) -> None:
+    created = checkout(amount="27.43")
+    PaymentRequest.objects.filter(pk=created["id"]).update(status="completed", amount_paid=27_430_000)
+    for has_scripts in (True, False):
+        context = browser.new_context(base_url=str(live_server.url), java_script_enabled=has_scripts)
+        page = context.new_page()
+        page.goto(f"/pay/{created['shortcode']}")
+        expect(page.locator(".paid-amount")).to_have_text("27.43 USDC")
+        # For screen readers, the page's heading stays.
+        expect(page.get_by_role("heading", level=1)).to_contain_text("27.43 USDC")
+        expect(page.locator("h1.price")).to_have_css("width", "1px")
+        context.close()
+
+
 def test_price_without_scripts_is_in_the_format_of_the_language(
     checkout: Callable[..., dict[str, Any]], public: Any
 ) -> None:

@@ -53,6 +53,18 @@ export function isPaidTooMuch(checkout: Checkout): boolean {
   return checkout.status === "completed" && !isZero(checkout.amount_overpaid) && !isExtraFromConversion(checkout);
 }
 
+/** Whether the page shows the amount paid, not the amount requested: an overpayment, also once it is refunded. */
+export function isWholeShown(checkout: Checkout): boolean {
+  const { status, amount, amount_paid } = checkout;
+  const isBeyond = status === "completed" && BigInt(amount_paid.raw) > BigInt(amount.raw);
+  return isPaidTooMuch(checkout) || (isBeyond && isRefunded(checkout) && !isExtraFromConversion(checkout));
+}
+
+/** Whether the page lists a refund. */
+function isRefunded({ refunds }: Checkout): boolean {
+  return (refunds ?? []).length > 0;
+}
+
 /** Whether the excess is a swap's surplus: the newest payment is a swap, and the others didn't cover the request. */
 function isExtraFromConversion({ amount, amount_paid, payments }: Checkout): boolean {
   const last = payments.find((payment) => payment.status === "completed");
@@ -81,13 +93,13 @@ export function completedScreen(
     isTooMuch ? copy.overpaidHeading : copy.paid,
     [
       tick(),
-      paidAmount(checkout, isTooMuch),
+      paidAmount(checkout),
       paragraph(help),
       checkout.paid_late ? paragraph(copy.paidLate) : null,
       excess && (isTooMuch ? noticeBox({ tone: "info", text: excess }) : smallPrint(excess)),
       isTooMuch && supportLine(checkout),
       !back && paragraph(copy.mayClose),
-      waysOut(refund, back, merchant.name),
+      waysOut(checkout, refund, back),
       leavingNote(merchant.name, secondsLeft, stay),
       details(paid.flatMap((payment) => transactionBoxes(payment, chains, paid.length > 1 ? partOf(payment, checkout) : ""))),
     ],
@@ -102,11 +114,12 @@ function partOf({ amount_received: amount }: Payment, checkout: Checkout): strin
 }
 
 /** What was paid, with the price that it comes from. */
-function paidAmount(checkout: Checkout, isTooMuch: boolean): HTMLElement {
+function paidAmount(checkout: Checkout): HTMLElement {
   const { amount, amount_paid } = checkout;
-  const price = isTooMuch ? null : priceText(checkout);
+  const isWhole = isWholeShown(checkout);
+  const price = isWhole ? null : priceText(checkout);
   const small = price && el("small", {}, price);
-  return el("p", { class: "paid-amount" }, el("strong", {}, money(isTooMuch ? amount_paid : amount, checkout)), small);
+  return el("p", { class: "paid-amount" }, el("strong", {}, money(isWhole ? amount_paid : amount, checkout)), small);
 }
 
 /** The hashes, one tap away. */
@@ -115,16 +128,16 @@ function details(boxes: Child[]): HTMLElement {
 }
 
 /** The buttons about a refund and back to the shop; the latter is secondary beside one about a refund, also in the page's list. */
-function waysOut(refund: Node | false, back: string | null, merchant: string): Child {
+function waysOut({ merchant, refunds }: Checkout, refund: Node | false, back: string | null): Child {
   if (!refund && !back) return null;
-  const isSecond = refund !== false || document.querySelector(".refunds .button") !== null;
-  return actions(refund, back && linkButton("return", isSecond ? "secondary" : "primary", back, copy.returnTo(merchant)));
+  const isSecond = refund !== false || refunds?.some(({ status }) => status === "requires_address");
+  return actions(refund, back && linkButton("return", isSecond ? "secondary" : "primary", back, copy.returnTo(merchant.name)));
 }
 
 /** A button that asks the merchant for a refund; none if one is made, or without a contact. */
 function refundButton(checkout: Checkout): Node | false {
   const { merchant, shortcode } = checkout;
-  if (document.querySelector(".refunds")) return false;
+  if (isRefunded(checkout)) return false;
   return contactLink(checkout, "ask-refund", "primary", copy.askRefund(merchant.name), copy.refundSubject(shortcode));
 }
 
@@ -226,9 +239,10 @@ export function unavailableScreen(checkout: Checkout, notices: Child[]): Screen 
   return screen("unavailable", heading, nodes, copy.sendNothing);
 }
 
-/** "3.00 of 10.00 USDC arrived. Contact the shop about your money." */
+/** "3.00 of 10.00 USDC arrived. Contact the shop about your money.", which a refund has answered. */
 function arrivedText(checkout: Checkout): string {
   const total = money(checkout.amount, checkout);
+  if (isRefunded(checkout)) return copy.arrivedPart(plain(checkout.amount_paid), total);
   return copy.expiredPart(plain(checkout.amount_paid), total, checkout.merchant.name);
 }
 
@@ -244,7 +258,7 @@ export function expiredScreen(checkout: Checkout): Screen {
       part ? noticeBox({ tone: "info", text: part }) : null,
       paragraph(part ? copy.sendNothing : copy.expiredHelp(merchant.name)),
       supportLine(checkout),
-      waysOut(refund, back, merchant.name),
+      waysOut(checkout, refund, back),
     ],
     part ?? "",
   );
@@ -255,7 +269,9 @@ export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, 
   const back = webUrl(checkout.cancel_url);
   const arrived = isZero(checkout.amount_paid)
     ? null
-    : copy.cancelledPaid(plain(checkout.amount_paid), money(checkout.amount, checkout), merchant.name);
+    : isRefunded(checkout)
+      ? arrivedText(checkout)
+      : copy.cancelledPaid(plain(checkout.amount_paid), money(checkout.amount, checkout), merchant.name);
   const refund = arrived !== null && refundButton(checkout);
   return screen(
     "cancelled",
@@ -265,7 +281,7 @@ export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, 
       paragraph(arrived ? copy.sendNothing : copy.cancelledHelp(merchant.name)),
       arrived ? null : paragraph(copy.cancelledNext(merchant.name)),
       supportLine(checkout),
-      waysOut(refund, back, merchant.name),
+      waysOut(checkout, refund, back),
       arrived ? null : leavingNote(merchant.name, secondsLeft, stay),
     ],
     arrived ?? "",

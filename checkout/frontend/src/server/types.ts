@@ -74,6 +74,12 @@ export interface Payment {
   created_at: string;
 }
 
+/** An open or a completed refund. */
+export interface Refund {
+  status: string;
+  amount: Amount;
+}
+
 export interface Checkout {
   shortcode: string;
   id: string;
@@ -94,6 +100,8 @@ export interface Checkout {
   redirect_url: string | null;
   merchant: Merchant;
   payments: Payment[];
+  /** Missing in responses of earlier releases. */
+  refunds?: Refund[];
   /** Whether no real money is involved: a test deployment or a simulated payment. */
   is_test: boolean;
   /** Whether the requested token and its chain are active; missing in responses of earlier releases. */

@@ -11,7 +11,7 @@ from merchants.models import Merchant
 from payments.models import PaymentRequest, Refund
 from payments.refunds import services
 from tests.conftest import Api
-from tests.support.portal.payment_rows import SENDER
+from tests.support.portal.payment_rows import SENDER, Make
 from tests.support.portal.refund_rows import WHY, carrier_of, create, pay
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,8 @@ pytestmark = pytest.mark.django_db
 def text_of(path: str) -> str:
     page = Client().get(path)
     assert page.status_code == 200, path
-    return html.unescape(re.sub("[\u2066-\u2069]|<[^>]*>", "", page.content.decode()))
+    markup = re.sub("(?s)<script.*?</script>", "", page.content.decode())
+    return html.unescape(re.sub("[\u2066-\u2069]|<[^>]*>", "", markup))
 
 
 def test_completed_refund_is_on_receipt_and_payment_page(paid: PaymentRequest) -> None:
@@ -65,6 +66,59 @@ def test_page_says_what_was_overpaid_before_refunds(paid: PaymentRequest) -> Non
     assert "2.00 USDC was refunded" in text
 
 
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_amount_stays_all_that_was_paid_once_excess_is_refunded(paid: PaymentRequest, is_sent: bool) -> None:
+    pay(paid, 3_000_000)
+    refund = create(paid, amount=3_000_000)
+    if is_sent:
+        pay(carrier_of(refund), refund.amount)
+    page = Client().get(f"/pay/{paid.shortcode}").content.decode()
+    assert "<h2>Payment complete</h2>" in page
+    assert re.findall(r'id="amount">([0-9.]+)<', page) == ["13.50"]
+    text = text_of(f"/pay/{paid.shortcode}")
+    assert "has received 13.50 USDC" in text
+    assert ("3.00 USDC was refunded" in text) is is_sent
+
+
+def test_refund_of_exact_payment_leaves_its_amount(paid: PaymentRequest) -> None:
+    create(paid, amount=10_500_000)
+    assert re.findall(r'id="amount">([0-9.]+)<', Client().get(f"/pay/{paid.shortcode}").content.decode()) == [
+        "10.50"
+    ]
+
+
+@pytest.mark.parametrize("status", ["expired", "cancelled"])
+def test_refunded_part_leaves_nothing_to_ask_for(make: Make, status: str) -> None:
+    part = make("order-8")
+    pay(part, 3_000_000)
+    PaymentRequest.objects.filter(pk=part.pk).update(status=status)
+    assert "3.00 of 10.50 USDC" in text_of(f"/pay/{part.shortcode}")
+    assert "about your money" in text_of(f"/pay/{part.shortcode}")
+    create(part, amount=3_000_000)
+    text = text_of(f"/pay/{part.shortcode}")
+    assert "3.00 of 10.50 USDC arrived." in text
+    assert "about your money" not in text
+
+
+def test_public_details_list_refunds_and_are_polled_while_one_is_open(paid: PaymentRequest) -> None:
+    path = f"/api/public/payment-requests/{paid.pk}"
+    before = Client().get(path)
+    assert before.json()["refunds"] == []
+    services.cancel_refund(create(paid, amount=500_000), actor=WHY)
+    refund = create(paid, amount=1_000_000, recipient_address=None)
+    waiting = Client().get(path, headers={"If-None-Match": before["ETag"]})
+    assert waiting.status_code == 200
+    assert waiting.json()["refunds"] == [
+        {"status": "requires_address", "amount": {"raw": "1000000", "formatted": "1.000000", "decimals": 6}}
+    ]
+    assert waiting.json()["poll_in_ms"] < before.json()["poll_in_ms"]
+    services.set_address(refund, SENDER, actor=WHY)
+    pay(carrier_of(refund), refund.amount)
+    done = Client().get(path).json()
+    assert [each["status"] for each in done["refunds"]] == ["completed"]
+    assert done["poll_in_ms"] == before.json()["poll_in_ms"]
+
+
 def test_customer_who_overpaid_can_ask_for_a_refund(paid: PaymentRequest) -> None:
     Merchant.objects.update(support_email="help@shop.example")
     address, subject = f"/pay/{paid.shortcode}", f"subject=Refund%20for%20payment%20{paid.shortcode}"
@@ -73,6 +127,15 @@ def test_customer_who_overpaid_can_ask_for_a_refund(paid: PaymentRequest) -> Non
     assert f'href="mailto:help@shop.example?{subject}"' in Client().get(address).content.decode()
     create(paid, amount=1_000_000, recipient_address=None)
     assert subject not in Client().get(address).content.decode()
+
+
+def test_refund_is_asked_for_at_the_shops_site_without_other_contact(paid: PaymentRequest) -> None:
+    pay(paid, 3_000_000)
+    ask = re.compile(r'<a class="button button--primary" href="([^"]*)" rel="noopener">Ask ')
+    address = f"/pay/{paid.shortcode}"
+    assert not ask.search(Client().get(address).content.decode())
+    PaymentRequest.objects.filter(pk=paid.pk).update(redirect_url="https://shop.example/orders/7?paid")
+    assert ask.findall(Client().get(address).content.decode()) == ["https://shop.example"]
 
 
 def test_open_refund_is_shown_as_under_way(paid: PaymentRequest) -> None:

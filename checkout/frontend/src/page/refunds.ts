@@ -1,0 +1,37 @@
+/** The refunds that the page lists, drawn by the server; read again when one is created, sent or cancelled. */
+
+import { byId } from "../dom";
+import type { Refund } from "../server/types";
+
+export class Refunds {
+  private shown: string;
+  private isReading = false;
+
+  constructor(
+    refunds: readonly Refund[],
+    private readonly announce: (text: string) => void,
+  ) {
+    this.shown = JSON.stringify(refunds);
+  }
+
+  /** Draw them again if they have changed. A failed attempt is repeated with the next call. */
+  show(refunds: readonly Refund[]): void {
+    const next = JSON.stringify(refunds);
+    if (this.isReading || next === this.shown) return;
+    this.isReading = true;
+    // The page's policy allows no script to parse HTML; a request with this type lets the browser do it.
+    const request = new XMLHttpRequest();
+    request.open("GET", `${location.pathname}/refunds${location.search}`);
+    request.responseType = "document";
+    request.onload = () => {
+      const list = request.responseXML?.getElementById("refunds");
+      if (!list) return;
+      this.shown = next;
+      const here = byId("refunds");
+      here.replaceChildren(...list.childNodes);
+      this.announce(here.innerText);
+    };
+    request.onloadend = () => (this.isReading = false);
+    request.send();
+  }
+}
