@@ -6,7 +6,7 @@ import {Forwarder} from "./Forwarder.sol";
 /// @title Deploys forwarders at their addresses, and sweeps many of them in one transaction.
 /// @notice Anyone may call it. It has no owner and no storage, holds nothing, and has no rights over a forwarder.
 /// @dev CREATE2 derives a forwarder's address from this contract, the salt and the init code, which ends with the
-/// recipient. Another recipient is another address, so nobody can be first with other code.
+/// recipient. Another recipient is another address, so no other code can be deployed there before.
 contract ForwarderFactory {
     /// @param recipient The recipient of the deposit address.
     /// @param salt The Keccak-256 hash of the 16 bytes of the payment request's UUID.
