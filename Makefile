@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Dozens of processes start during the tests: each would compile all of the source again.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test vitest test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve restore-drill upgrade-drill audit sbom chaos simulate
+.PHONY: help run test vitest test-all test-slow setup lint lock frontend fresh browser pictures properties prove bench bench-admin bench-scale docs docs-serve restore-drill upgrade-drill audit sbom chaos simulate
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -26,9 +26,9 @@ HAPPY_PATHS := \
 	tests/integration/solana/test_paying.py::test_usdc_payment_to_a_new_account_completes_the_request \
 	tests/browser/wallets/test_paying.py::test_declined_payment_can_be_made_at_the_next_try
 
-# Folders with an `npm run build`. The output of the first three is committed.
-BUILDS := checkout/frontend demo/wallet demo/contracts clients/typescript
-BUILT := checkout/static/checkout demo/wallet/dist demo/contracts/artifacts.json
+# Folders with an `npm run build`. What the first three write is committed.
+BUILDS := checkout/frontend demo/wallet contracts clients/typescript
+BUILT := checkout/static/checkout demo/wallet/dist demo/contracts/artifacts.json chains/families/evm/deposits/contracts.json
 
 # As in production, so that `check --deploy` checks what will be deployed.
 PRODUCTION := DEBUG=False ENVIRONMENT=production ALLOWED_HOSTS=pay.example.com \
@@ -43,6 +43,7 @@ help:
 	@echo "make bench-admin  measures the admin's and the API's pages over 1,000,000 requests (15 minutes, 20 GB of disk)"
 	@echo "make bench-scale  measures calls, sweeps and pages at 10,000 to 1,000,000 requests (15 minutes, 10 GB of disk; SCALE=5000000 for more)"
 	@echo "make properties   20,000 random histories of customers, thieves and chains against a model, and as many of one request after another (SEQUENCES=20000)"
+	@echo "make prove   proves that money can only leave a deposit address to its recipient, and that the proof finds mutants (a minute)"
 	@echo "make docs   builds the documentation site in .local/site, and stops at a dead link (make docs-serve also shows it)"
 	@echo "make restore-drill   loses the database with payments after the last dump, and recovers them from the chain (EACH=20)"
 	@echo "make upgrade-drill   upgrades from the last release, or from PREVIOUS, under traffic and counts failed requests"
@@ -130,6 +131,18 @@ audit: $(INSTALLED) $(AUDIT)
 sbom: $(INSTALLED) $(AUDIT)
 	@$(BIN)/python -m audit sbom
 
+# The prover has an environment of its own as well.
+PROOF := .local/proof/installed
+
+prove: $(INSTALLED) $(PROOF) contracts/node_modules/installed
+	@$(BIN)/python -m contracts.proof
+
+$(PROOF): requirements-proof.txt | $(INSTALLED)
+	@echo "Installing the prover…"
+	@$(BIN)/python -m venv .local/proof
+	@.local/proof/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-proof.txt
+	@touch $@
+
 $(AUDIT): requirements-audit.txt | $(INSTALLED)
 	@echo "Installing the tools of make audit and make sbom…"
 	@$(BIN)/python -m venv .local/audit
@@ -143,7 +156,7 @@ simulate: $(INSTALLED)
 	@$(BIN)/python -m tests.integration.simulation.run
 
 lock: $(INSTALLED)
-	for name in requirements requirements-tracing requirements-dev requirements-audit; do \
+	for name in requirements requirements-tracing requirements-dev requirements-audit requirements-proof; do \
 		$(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-trusted-host \
 			--no-emit-find-links --no-header --output-file $$name.txt $$name.in || exit 1; \
 	done

@@ -17,7 +17,7 @@ REQUIREMENTS = ("requirements.txt", "requirements-dev.txt")
 NPM_FOLDERS = (
     "checkout/frontend",
     "clients/typescript",
-    "demo/contracts",
+    "contracts",
     "demo/services",
     "demo/wallet",
     "tests/support/accessibility",

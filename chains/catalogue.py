@@ -91,6 +91,7 @@ def store_catalogue(chains: list[dict[str, Any]]) -> tuple[int, int]:
 def verify_catalogue(chains: list[dict[str, Any]]) -> list[str]:
     """Compare the catalogue with every node of each active chain: chain ID, token decimals and symbols.
 
+    The factory of deposit addresses, if it is deployed, should have the shipped code.
     A Solana mint has no symbol, so only its decimals are compared. Returns the names of the inactive chains, which are
     skipped. Raises CatalogueError for a mismatch, a token that can't be offered, a node that doesn't respond, or an
     active chain without nodes.
@@ -117,6 +118,7 @@ def _verify_node(entry: Mapping[str, Any], client: ChainClient, where: str) -> N
     served = client.chain_id()
     if served != entry["id"]:
         raise CatalogueError(f"{where} serves chain {served}, not {entry['id']}")
+    _verify_factory(entry["chain_type"], client, where)
     tokens = [token for token in entry["tokens"] if token["contract_address"]]
     onchain_tokens = client.token_metadata([token["contract_address"] for token in tokens])
     for token, metadata in zip(tokens, onchain_tokens, strict=True):
@@ -127,6 +129,15 @@ def _verify_node(entry: Mapping[str, Any], client: ChainClient, where: str) -> N
             if value is not None and token[name] != value:
                 address = token["contract_address"]
                 raise CatalogueError(f"{where}: {address} has {name} {value}, but the file has {token[name]}")
+
+
+def _verify_factory(chain_type: str, client: ChainClient, where: str) -> None:
+    deposits = family_of(chain_type).deposits
+    if deposits and client.contract_code(deposits.factory) not in (b"", deposits.factory_code):
+        raise CatalogueError(
+            f"{where}: {deposits.factory}, the factory of deposit addresses, has other code than this release ships. "
+            "Money sent to deposit addresses of this chain could be lost: remove the chain, or find out why."
+        )
 
 
 def _store_token(chain: Chain, entry: Mapping[str, Any]) -> None:

@@ -349,6 +349,9 @@ class ChainClient(Protocol):
         True for an account with code if no node traces inner calls. The merchant may have to accept its payments.
         """
 
+    def contract_code(self, address: str) -> bytes:
+        """Return the contract's code in the latest block, empty if there is none or the chain keeps it elsewhere."""
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the metadata of each contract, in order."""
 

@@ -59,7 +59,7 @@ NOT_READ = {
     "requirements*.txt": "lock files of pip",
     "checkout/static/*": "built from checkout/frontend",
     "demo/wallet/dist/*": "built from demo/wallet",
-    "demo/contracts/artifacts.json": "built from demo/contracts",
+    "demo/contracts/artifacts.json": "built from demo/contracts by contracts/build.js",
     "LICENSE": "legal text",
     "docs/images/*": "pictures",
 }

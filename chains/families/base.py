@@ -5,10 +5,11 @@ the family itself, so a new family is a new folder next to `evm` and `solana`.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
-from chains.client import ChainClient
+from chains.client import ChainClient, EvmCall
 
 LONGEST_SIGNATURE = 10_000
 
@@ -79,6 +80,43 @@ class WalletLinks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Deposit:
+    """A deposit address, and the values that anyone can recompute it from, in hex. `salt` names the payment request."""
+
+    address: str
+    factory: str
+    salt: str
+    init_code: str
+    init_code_hash: str
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One asset to sweep from a deposit address; `token` is empty for the native coin, `salt` is in hex."""
+
+    recipient: str
+    salt: str
+    token: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepositContracts:
+    """The contracts behind deposit addresses.
+
+    - `factory` is their factory's address on every chain, `factory_code` the code that a chain should have there.
+    - `deployer` is the contract that `deployment` calls; it has to have code on the chain.
+    - `deposit_of(recipient, payment request's ID)` and `sweep(sweeps)` need no network.
+    """
+
+    factory: str
+    factory_code: bytes
+    deployer: str
+    deployment: Callable[[], EvmCall]
+    deposit_of: Callable[[str, UUID], Deposit]
+    sweep: Callable[[Sequence[Sweep]], EvmCall]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Wording:
     """The checkout's texts for this family, as keys of `checkout/messages`; the defaults suit any chain.
 
@@ -126,6 +164,7 @@ class Family:
     - `account_name` and `chain_reference(chain id, cluster name)` go into the sign-in message for a wallet (EIP-4361).
     - `actions` are the classes of `chains.client.Action` that its wallets sign. If empty, customers can only send
       manually.
+    - `deposits` is None if the family has no deposit addresses.
     - `links` is None if wallets support no such links. `call_rules` find a provider's ID in calls.
     - `native_alias` is the address routing providers use for the native coin; empty if there is none.
 
@@ -163,6 +202,7 @@ class Family:
     native_alias: str = ""
     actions: tuple[type, ...] = ()
     links: WalletLinks | None = None
+    deposits: DepositContracts | None = None
     subscribe_heads: tuple[str, ...] = ()
     has_price_feeds: bool = False
     has_data_fees: bool = False

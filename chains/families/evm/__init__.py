@@ -1,10 +1,19 @@
 """The EVM family: Ethereum, its rollups, and every chain with the same transactions."""
 
 from chains.client import ChainClient, EvmCall
-from chains.families.base import CallRules, Family, LinkTerms, Network, WalletLinks, Wording
+from chains.families.base import (
+    CallRules,
+    DepositContracts,
+    Family,
+    LinkTerms,
+    Network,
+    WalletLinks,
+    Wording,
+)
 from chains.families.evm import normalisation, signatures
 from chains.families.evm.building.fees import FeeRules
 from chains.families.evm.client import EvmClient
+from chains.families.evm.deposits import addresses, calls, shipped
 from chains.fields import UINT256_MAX
 
 __all__ = ["FAMILY"]
@@ -46,6 +55,14 @@ FAMILY = Family(
     actions=(EvmCall,),
     native_alias="0x0000000000000000000000000000000000000000",
     links=WalletLinks(make=_eip_681, bind=False),
+    deposits=DepositContracts(
+        factory=addresses.FACTORY,
+        factory_code=shipped.FACTORY.code,
+        deployer=addresses.DEPLOYER,
+        deployment=calls.factory_deployment,
+        deposit_of=addresses.deposit_of,
+        sweep=calls.sweep_call,
+    ),
     subscribe_heads=("eth_subscribe", "newHeads"),
     has_price_feeds=True,
     has_data_fees=True,

@@ -290,6 +290,9 @@ class EvmClient:
         code = self._web3.eth.get_code(to_checksum_address(sender), "latest")
         return code != b"" and not accounts.is_listed(bytes(code))
 
+    def contract_code(self, address: str) -> bytes:
+        return bytes(self._web3.eth.get_code(to_checksum_address(address), "latest"))
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls = [call for contract in addresses for call in tokens.metadata_calls(contract)]

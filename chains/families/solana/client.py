@@ -187,6 +187,10 @@ class SolanaClient:
         """Return zeros: only EVM chains have price feeds."""
         return [FeedAnswer(0, 0, 0) for _ in addresses]
 
+    def contract_code(self, address: str) -> bytes:  # noqa: ARG002 - the interface
+        """Return nothing: a program's code is in another account."""
+        return b""
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the decimals and problem of each mint, which has no symbol. Raises ChainError for other accounts."""
         chunks = [

@@ -1,5 +1,6 @@
 /** Quittance for TypeScript and JavaScript: request crypto payments and verify webhooks. */
 export { Client, type ClientOptions } from "./client.js";
+export * as deposits from "./deposits.js";
 export {
   APIConnectionError,
   APIError,

@@ -9,7 +9,7 @@ request = client.payment_requests.create(
 print(request.payment_url)
 """
 
-from quittance import webhooks
+from quittance import deposits, webhooks
 from quittance.client import Client
 from quittance.errors import (
     APIConnectionError,
@@ -74,5 +74,6 @@ __all__ = [
     "WebhookConfiguration",
     "WebhookTest",
     "__version__",
+    "deposits",
     "webhooks",
 ]

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from quittance import retries
-from quittance.cli import catalogue, events, listen, payment_requests, refunds, simulate, trigger, webhooks
+from quittance.cli import (
+    catalogue,
+    deposits,
+    events,
+    listen,
+    payment_requests,
+    refunds,
+    simulate,
+    trigger,
+    webhooks,
+)
 from quittance.cli.output import Output
 from quittance.cli.parser import Parser, without_secrets
 from quittance.cli.settings import SettingsError, add_options
@@ -80,6 +90,7 @@ def _parser() -> Parser:
         *webhooks.add(commands),
         *events.add(commands),
         *catalogue.add(commands),
+        *deposits.add(commands),
     ]
     for command in described:
         add_options(command)

@@ -1,0 +1,38 @@
+"""Build the calls that deploy the factory and sweep deposits. Any account may send them."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from web3 import Web3
+from web3.providers.base import BaseProvider
+
+from chains.client import EvmCall
+from chains.families.base import Sweep
+from chains.families.evm.abi import account_bytes
+from chains.families.evm.deposits.addresses import DEPLOYER, FACTORY, FACTORY_SALT
+from chains.families.evm.deposits.shipped import FACTORY as _FACTORY
+
+GAS_PER_SWEEP: Final = 300_000
+"""The most gas of one sweep: several times what tokens usually use, so that one bad token can't use up a block."""
+
+# Without a node and without middleware: it only encodes.
+_CONTRACT: Any = Web3(BaseProvider(), middleware=[]).eth.contract(abi=_FACTORY.abi)
+
+
+def factory_deployment() -> EvmCall:
+    """Return the call that deploys the factory to `FACTORY`; it reverts if the factory is there."""
+    return EvmCall(DEPLOYER, FACTORY_SALT + _FACTORY.init_code)
+
+
+def sweep_call(sweeps: Sequence[Sweep], *, gas_per_sweep: int = GAS_PER_SWEEP) -> EvmCall:
+    """Return the call that deploys these deposits' forwarders, if they have no code yet, and sweeps each."""
+    rows = [
+        (
+            account_bytes(sweep.recipient),
+            bytes.fromhex(sweep.salt[2:]),
+            account_bytes(sweep.token) if sweep.token else bytes(20),
+        )
+        for sweep in sweeps
+    ]
+    data = _CONTRACT.encode_abi("sweep", args=[rows, gas_per_sweep])
+    return EvmCall(FACTORY, bytes.fromhex(data[2:]))

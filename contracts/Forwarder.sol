@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+/// @title A deposit address: what arrives can only go to one recipient.
+/// @notice The recipient is a part of the code. There is no owner, no storage, no upgrade and no other way out.
+/// Anyone may call `sweep`, any number of times: the caller chooses the asset and pays the gas, nothing else.
+/// @dev The assembly keeps the code small, because each deposit address pays 200 gas for each byte of it. The proof in
+/// `proof/` is about the compiled code.
+contract Forwarder {
+    /// @notice Native coin left for the recipient. Tokens log their own `Transfer`.
+    event Swept(uint256 amount);
+
+    address private immutable RECIPIENT;
+
+    constructor(address recipient) {
+        RECIPIENT = recipient;
+    }
+
+    /// @notice Accept native coin within the 2,300 gas of a plain transfer.
+    receive() external payable {}
+
+    /// @notice Send the whole balance of an asset to the recipient. Reverts if the asset or the recipient rejects it.
+    /// @param token The token's contract; zero for the native coin.
+    /// @dev No result of `transfer` is read: some tokens return nothing, and some return false after they have moved
+    /// the money. A check here would lock those in for ever.
+    function sweep(address token) external {
+        address recipient = RECIPIENT;
+        bytes32 swept = Swept.selector;
+        // No memory is used after the assembly, which may therefore write over the free memory pointer at 0x40.
+        assembly {
+            switch token
+            case 0 {
+                let amount := selfbalance()
+                mstore(0, amount)
+                log1(0, 0x20, swept)
+                // No output is copied, here and below, however much the recipient or the token returns.
+                if iszero(call(gas(), recipient, amount, 0, 0, 0, 0)) { revert(0, 0) }
+            }
+            default {
+                mstore(0, shl(224, 0x70a08231)) // balanceOf(this), into the second argument of the transfer
+                mstore(0x04, address())
+                if iszero(staticcall(gas(), token, 0, 0x24, 0x24, 0x20)) { revert(0, 0) }
+                if lt(returndatasize(), 0x20) { revert(0, 0) } // an address without code returns nothing
+                mstore(0, shl(224, 0xa9059cbb)) // transfer(recipient, balance)
+                mstore(0x04, recipient)
+                if iszero(call(gas(), token, 0, 0, 0x44, 0, 0)) { revert(0, 0) }
+            }
+        }
+    }
+}
