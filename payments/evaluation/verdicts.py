@@ -240,9 +240,7 @@ def _likely(refused: Refused, block: Block, finality: Finality, confirmations: i
 
 
 def _decide_with_acceptance(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
-    """Return the result for a mined transaction. Transfers that count only by the merchant's acceptance are
-    bound manually.
-    """
+    """Return the result for a mined transaction. Transfers that only the acceptance counts are bound manually."""
     decided = decide(terms, facts, block)
     if not (terms.evidence.is_accepted and isinstance(decided, Bound)):
         return decided
@@ -313,8 +311,7 @@ def first_block(terms: Terms, block: Block) -> Block:
 
 
 def arrived_transfers(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
-    """Return the transfers to the recipient, less what the recipient returned to their payers in the same
-    transaction.
+    """Return the transfers to the recipient, less what it sent back to their payers in the same transaction.
 
     On Solana, credits are limited to the account's gain as well. The gain alone is not enough: a payer who gets the
     money back could be credited with another payer's delivery.
