@@ -70,10 +70,15 @@ def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: s
 
 
 def drop_account(payment: Payment, account: str) -> None:
-    """Search no longer for the locked payment's proposal with this account, if others are left."""
+    """Search no longer for the locked payment's proposal with this account ("": with any).
+
+    An open payment keeps its last account.
+    """
     lookup = Lookup.objects.get(of_payment=payment)
-    left = [each for each in lookup.proposal_accounts if each != account]
+    left = [each for each in lookup.proposal_accounts if account and each != account]
     if left:
         columns = {"proposal_account": left[0], "further_accounts": left[1:]}
         Lookup.objects.filter(pk=lookup.pk).update(**columns)
-        note(payment, f"{account} is done with it", actor=_ACTOR)
+        note(payment, f"{account} executed the proposal, or failed to", actor=_ACTOR)
+    elif not payment.is_open:
+        Lookup.objects.filter(pk=lookup.pk).update(proposal_check_at=None, **FREE)

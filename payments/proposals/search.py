@@ -112,11 +112,12 @@ def _search(
         with log_context(payment_id=lookup.payment_id, payment_request_id=lookup.payment.request_id):
             try:
                 reached = min(found.next_blocks.get(each, first) for each in own)
-                if execution is None:
+                if execution is None or lookup.payment.reorged:
                     _divert(lookup, executions, snapshot, finality, claim_id, now)
-                is_decided = _decide(lookup, execution, snapshot, finality, claim_id, now) or (
-                    execution is None and reached > head and _give_up(lookup, claim_id, now)
-                )
+                is_decided = (
+                    not lookup.payment.reorged
+                    and _decide(lookup, execution, snapshot, finality, claim_id, now)
+                ) or (execution is None and reached > head and _give_up(lookup, claim_id, now))
             except Exception:
                 # A failure of one payment must not delay the others.
                 logger.exception("the execution of payment %s could not be stored", lookup.payment_id)
@@ -127,7 +128,7 @@ def _search(
             pause = pause_of(lookup.payment, now) if execution is not None or reached > head else timedelta()
             again[lookup.pk] = {"proposal_check_at": now + pause, "proposal_block": block}
             detail = AWAITED if execution is None else _FAILING
-            if lookup.payment.status_detail != detail:
+            if lookup.payment.status_detail != detail and not lookup.payment.reorged:
                 _store(lookup, claim_id, _await if execution is None else _expect_failure)
     _postpone(again, claim_id)
 
@@ -201,7 +202,8 @@ def _divert(
 ) -> None:
     """Verify the executions of one account of several in payments of their own, and search on for the other accounts.
 
-    An account can log any id, so that a stranger's execution must not end the search for the customer's.
+    An account can log any id, so that a stranger's execution must not end the search for the customer's. A payment that
+    was completed by an execution that is gone keeps it: the next execution has a payment of its own too.
     """
     for proposal, execution in executions.items():
         facts = TransactionFacts(
@@ -219,7 +221,7 @@ def _divert(
             if execution.succeeded:
                 verify_beside(payment, request, execution.transaction_hash, now)
             if is_deep:
-                drop_account(payment, proposal.account)
+                drop_account(payment, "" if execution.is_certain else proposal.account)
 
         _store(lookup, claim_id, change)
 
@@ -232,7 +234,7 @@ def _store(lookup: Lookup, claim_id: uuid.UUID, change: Callable[[Payment, Payme
         if held.select_for_update(no_key=True).exists():
             payment = Payment.objects.select_for_update(no_key=True).get(pk=lookup.payment_id)
             payment.request = request
-            if payment.is_open:
+            if payment.is_open or payment.reorged:
                 change(payment, request)
     return True
 
@@ -273,6 +275,9 @@ def _give_up(lookup: Lookup, claim_id: uuid.UUID, now: datetime) -> bool:
         return False
 
     def fail(payment: Payment, _: PaymentRequest) -> None:
+        if payment.reorged:
+            drop_account(payment, "")
+            return
         _fail(Failed(payment, FailureCode.TRANSACTION_NOT_FOUND, _NEVER_EXECUTED), now)
 
     return _store(lookup, claim_id, fail)
