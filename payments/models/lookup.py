@@ -32,7 +32,7 @@ class Lookup(models.Model):
     - `proposal_id`, `proposal_account`: the id, and the contract account that executes it. `further_accounts`: others
       with which it was submitted, since the first one may be a stranger's.
     - `proposal_check_at`: when the execution is searched for next; null if it is not searched for. The payment is
-      `pending` until then, and nothing else is due. A `reorged` payment is completed: its proposal may be executed again.
+      `pending` until then, and nothing else is due. If it is `reorged`, its proposal may be executed again.
       `proposal_block`: the next block to search, null before the first search.
 
     What the nodes returned:
