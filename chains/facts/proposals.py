@@ -11,6 +11,7 @@ class Proposal:
     """A call that `account` executes later, by the `id` that its wallet returned in place of a transaction hash.
 
     The id is a Safe's `safeTxHash`, or the hash of an ERC-4337 user operation. It is searched for from `first_block`.
+    Several proposals may have one id, if it was submitted with several accounts.
     """
 
     account: str
@@ -20,11 +21,16 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Execution:
-    """The mined transaction that executed a proposal, and whether the proposal's own call succeeded in it."""
+    """The mined transaction that executed a proposal, and whether the proposal's own call succeeded in it.
+
+    `is_certain`: an EntryPoint logged it, which computes the id. Otherwise the proposal's account did, which can log
+    any id.
+    """
 
     transaction_hash: str
     block: Block
     succeeded: bool
+    is_certain: bool = False
 
 
 @dataclass(frozen=True)

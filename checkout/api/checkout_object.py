@@ -177,7 +177,7 @@ def checkout_payment(payment: Payment) -> CheckoutPayment:
         payment,
         is_seen=payment.lookup.is_seen,
         is_bound=payment.is_bound,
-        is_awaiting_signers=payment.lookup.is_awaited,
+        is_awaiting_signers=payment.is_open and payment.lookup.is_awaited,
         likely_failure=payment.likely_failure or None,
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Least
@@ -28,10 +29,11 @@ class Lookup(models.Model):
 
     Of a transaction whose id the wallet returned instead of a hash (see `chains.facts.proposals`):
 
-    - `proposal_id`, `proposal_account`: the id, and the contract account that executes it.
+    - `proposal_id`, `proposal_account`: the id, and the contract account that executes it. `further_accounts`: others
+      with which it was submitted, since the first one may be a stranger's.
     - `proposal_check_at`: when the execution is searched for next; null if it is not searched for. The payment is
-      `pending` until then, and nothing else is due. `proposal_block`: the next block to search, null before the first
-      search.
+      `pending` until then, and nothing else is due. If it is `reorged`, its proposal may be executed again.
+      `proposal_block`: the next block to search, null before the first search.
 
     What the nodes returned:
 
@@ -60,6 +62,7 @@ class Lookup(models.Model):
 
     proposal_id = models.CharField(max_length=66, blank=True, default="", db_default="")
     proposal_account = models.CharField(max_length=64, blank=True, default="", db_default="")
+    further_accounts = ArrayField(models.CharField(max_length=64), null=True, blank=True)
     proposal_check_at = models.DateTimeField(null=True, blank=True)
     proposal_block = models.BigIntegerField(null=True, blank=True)
 
@@ -143,6 +146,11 @@ class Lookup(models.Model):
         return not self.is_delivery or (
             (self.chain_id, self.transaction_hash) == (payment.chain_id, payment.transaction_hash)
         )
+
+    @property
+    def proposal_accounts(self) -> list[str]:
+        """The accounts with which the proposal's id was submitted."""
+        return [self.proposal_account, *(self.further_accounts or ())] if self.proposal_id else []
 
     @property
     def is_awaited(self) -> bool:

@@ -2,8 +2,11 @@
 
 from datetime import datetime
 
+from django.db.models import Q
+
 from config.due_work.leases import FREE
 from payments.models import FailureCode, Lookup, Payment, PaymentRequest
+from payments.requests.new_payments import create_payment
 from payments.requests.transitions import move_payment, note
 from payments.verification.outcomes import Failed, failed_columns, failed_lookup
 from payments.verification.reopening import is_given_up, reopen
@@ -48,3 +51,34 @@ def follow_execution(payment: Payment, request: PaymentRequest, transaction_hash
         add_replaced(same, payment)
         if is_given_up(same):
             reopen(same, actor=_ACTOR, reason=f"executed the proposal of {payment.pk}")
+
+
+def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: str, now: datetime) -> None:
+    """Verify a transaction that one of the locked payment's accounts executed, in a payment of its own."""
+    own = Payment.objects.filter(request=request, chain=payment.chain_id)
+    known = Q(transaction_hash=transaction_hash) | Q(replaced_hashes__contains=[transaction_hash])
+    if not own.filter(known).exists():
+        create_payment(
+            request,
+            payment.chain,
+            transaction_hash,
+            actor=_ACTOR,
+            seen_at=now,
+            submitted_publicly=False,
+            status_detail="Executed; checking the network.",
+        )
+
+
+def drop_account(payment: Payment, account: str) -> None:
+    """Search no longer for the locked payment's proposal with this account ("": with any).
+
+    An open payment keeps its last account.
+    """
+    lookup = Lookup.objects.get(of_payment=payment)
+    left = [each for each in lookup.proposal_accounts if account and each != account]
+    if left:
+        columns = {"proposal_account": left[0], "further_accounts": left[1:]}
+        Lookup.objects.filter(pk=lookup.pk).update(**columns)
+        note(payment, f"{account} executed the proposal, or failed to", actor=_ACTOR)
+    elif not payment.is_open:
+        Lookup.objects.filter(pk=lookup.pk).update(proposal_check_at=None, **FREE)

@@ -28,8 +28,8 @@ from payments.discovery.search_pass import searched_again
 from payments.discovery.watches import AFTERWARDS
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.evaluation.verdicts import Finality
-from payments.models import FailureCode, Lookup, Payment, PaymentRequest
-from payments.proposals.following import follow_execution
+from payments.models import FailureCode, Lookup, Payment, PaymentRequest, Route
+from payments.proposals.following import drop_account, follow_execution, verify_beside
 from payments.requests import events
 from payments.requests.bulk_updates import update_each
 from payments.requests.lifecycle import lock_request
@@ -37,7 +37,7 @@ from payments.requests.new_payments import AWAITED
 from payments.requests.transitions import move_payment
 from payments.requests.watching import tell_watchers
 from payments.submission.hashes import SUBMITTED
-from payments.verification.columns import block_columns
+from payments.verification.columns import NO_PROPOSAL, block_columns
 from payments.verification.leasing import with_payments
 from payments.verification.outcomes import Failed, failed_columns, failed_lookup
 
@@ -101,38 +101,47 @@ def _search(
     hashes = sorted({each.payment.transaction_hash for each in lookups})
     snapshot = client.look_up(hashes, with_finality=finality.tag is not None)
     head = snapshot.head.latest
-    proposals = {
-        lookup.pk: Proposal(
-            lookup.proposal_account, lookup.proposal_id, _first_block(lookup, client, head, now)
-        )
-        for lookup in lookups
-    }
-    found = client.find_executions(
-        sorted(set(proposals.values()), key=lambda each: each.id), until_block=head
-    )
+    proposals = {lookup.pk: _proposals(lookup, _first_block(lookup, client, head, now)) for lookup in lookups}
+    wanted = {proposal for group in proposals.values() for proposal in group}
+    found = client.find_executions(sorted(wanted, key=lambda each: each.id), until_block=head)
     again: dict[int, dict[str, Any]] = {}
     for lookup in lookups:
-        proposal = proposals[lookup.pk]
-        execution = found.executions.get(proposal)
+        own = proposals[lookup.pk]
+        executions = {each: found.executions[each] for each in own if each in found.executions}
+        execution = _deciding(own, executions)
+        first = own[0].first_block
         with log_context(payment_id=lookup.payment_id, payment_request_id=lookup.payment.request_id):
             try:
-                reached = found.next_blocks.get(proposal, proposal.first_block)
-                is_decided = _decide(lookup, execution, snapshot, finality, claim_id, now) or (
-                    execution is None and reached > head and _give_up(lookup, claim_id, now)
-                )
+                reached = min(found.next_blocks.get(each, first) for each in own)
+                if execution is None or lookup.payment.reorged:
+                    _divert(lookup, executions, snapshot, finality, claim_id, now)
+                is_decided = (
+                    not lookup.payment.reorged
+                    and _decide(lookup, execution, snapshot, finality, claim_id, now)
+                ) or (execution is None and reached > head and _give_up(lookup, claim_id, now))
             except Exception:
                 # A failure of one payment must not delay the others.
                 logger.exception("the execution of payment %s could not be stored", lookup.payment_id)
-                is_decided, execution, reached = False, None, proposal.first_block
+                is_decided, execution, reached = False, None, first
         if not is_decided:
             # The newest blocks may be reorganised, and the indexes of nodes lag behind.
-            block = max(proposal.first_block, min(reached, head + 1 - searched_again(chain)))
+            block = max(first, min(reached, head + 1 - searched_again(chain)))
             pause = pause_of(lookup.payment, now) if execution is not None or reached > head else timedelta()
             again[lookup.pk] = {"proposal_check_at": now + pause, "proposal_block": block}
             detail = AWAITED if execution is None else _FAILING
-            if lookup.payment.status_detail != detail:
+            if lookup.payment.status_detail != detail and not lookup.payment.reorged:
                 _store(lookup, claim_id, _await if execution is None else _expect_failure)
     _postpone(again, claim_id)
+
+
+def _proposals(lookup: Lookup, first_block: int) -> list[Proposal]:
+    return [Proposal(account, lookup.proposal_id, first_block) for account in lookup.proposal_accounts]
+
+
+def _deciding(own: Sequence[Proposal], executions: Mapping[Proposal, Execution]) -> Execution | None:
+    """Return the execution that decides the payment: a certain one, or that of its only account."""
+    certain = [each for each in executions.values() if each.is_certain]
+    return next(iter(certain), None) if certain or len(own) > 1 else executions.get(own[0])
 
 
 def pause_of(payment: Payment, now: datetime) -> timedelta:
@@ -144,9 +153,12 @@ def _first_block(lookup: Lookup, client: ChainClient, head: int, now: datetime) 
     """Return the next block to search: before the first search, the one in which the route was built."""
     if lookup.proposal_block is not None:
         return lookup.proposal_block
-    route = lookup.payment.route
-    built_at = (route.built_at or route.created_at) if route is not None else lookup.payment.created_at
-    since = built_at - CLOCK_ALLOWANCE
+    payment = lookup.payment
+    routes = Route.objects.filter(
+        request=payment.request_id, chain=lookup.chain_id, wallet_address__in=lookup.proposal_accounts
+    )
+    built_at = [route.built_at or route.created_at for route in routes] or [payment.created_at]
+    since = min(built_at) - CLOCK_ALLOWANCE
     try:
         return min(client.block_at(since), head)
     except ChainError:
@@ -181,6 +193,40 @@ def _decide(
     return False
 
 
+def _divert(
+    lookup: Lookup,
+    executions: Mapping[Proposal, Execution],
+    snapshot: Snapshot,
+    finality: Finality,
+    claim_id: uuid.UUID,
+    now: datetime,
+) -> None:
+    """Verify the executions of one account of several in payments of their own, and search on for the other accounts.
+
+    An account can log any id, so that a stranger's execution must not end the search for the customer's. A payment that
+    was completed by an execution that is gone keeps it: the next execution has a payment of its own too.
+    """
+    for proposal, execution in executions.items():
+        facts = TransactionFacts(
+            execution.transaction_hash, "", None, execution.block, succeeded=False, transfers=()
+        )
+        is_deep = finality.is_reached(facts, snapshot.head)
+
+        def change(
+            payment: Payment,
+            request: PaymentRequest,
+            proposal: Proposal = proposal,
+            execution: Execution = execution,
+            is_deep: bool = is_deep,
+        ) -> None:
+            if execution.succeeded:
+                verify_beside(payment, request, execution.transaction_hash, now)
+            if is_deep:
+                drop_account(payment, "" if execution.is_certain else proposal.account)
+
+        _store(lookup, claim_id, change)
+
+
 def _store(lookup: Lookup, claim_id: uuid.UUID, change: Callable[[Payment, PaymentRequest], None]) -> bool:
     """Change the payment if this worker still holds its lease. Returns True: there is nothing to postpone."""
     with transaction.atomic():
@@ -189,7 +235,7 @@ def _store(lookup: Lookup, claim_id: uuid.UUID, change: Callable[[Payment, Payme
         if held.select_for_update(no_key=True).exists():
             payment = Payment.objects.select_for_update(no_key=True).get(pk=lookup.payment_id)
             payment.request = request
-            if payment.is_open:
+            if payment.is_open or payment.reorged:
                 change(payment, request)
     return True
 
@@ -203,7 +249,7 @@ def _verify(payment: Payment, now: datetime) -> None:
     """Verify the payment as usual, because a node knows its hash."""
     Payment.objects.filter(pk=payment.pk).update(status_detail=SUBMITTED, verifying_since=now)
     own = Lookup.objects.filter(of_payment=payment)
-    own.filter(proposal_id=payment.transaction_hash).update(proposal_id="", proposal_account="")
+    own.filter(proposal_id=payment.transaction_hash).update(**NO_PROPOSAL)
     hash_ = payment.transaction_hash
     own.update(transaction_hash=hash_, proposal_check_at=None, next_check_at=now, seen_at=now, **FREE)
     tell_watchers(payment.request_id)
@@ -230,6 +276,9 @@ def _give_up(lookup: Lookup, claim_id: uuid.UUID, now: datetime) -> bool:
         return False
 
     def fail(payment: Payment, _: PaymentRequest) -> None:
+        if payment.reorged:
+            drop_account(payment, "")
+            return
         _fail(Failed(payment, FailureCode.TRANSACTION_NOT_FOUND, _NEVER_EXECUTED), now)
 
     return _store(lookup, claim_id, fail)

@@ -72,7 +72,9 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
 
 def has_room_for_proposal(request: PaymentRequest) -> bool:
     """Whether one more proposal of the request may be searched for."""
-    awaited = Payment.objects.filter(request=request, lookup__proposal_check_at__isnull=False)
+    awaited = Payment.objects.filter(
+        request=request, status__in=Payment.OPEN, lookup__proposal_check_at__isnull=False
+    )
     return awaited.count() < MAX_PROPOSALS and _rows(request) < MAX_PUBLIC_ROWS
 
 

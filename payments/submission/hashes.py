@@ -24,9 +24,10 @@ from payments.submission.caps import (
     require_room,
     require_room_for_proposal,
 )
+from payments.submission.proposals import add_account, may_add_account
 from payments.submission.sightings import Client, Sighting, proposing_account, sight
 from payments.submission.used_transactions import is_credited, needs_lookup, require_unused
-from payments.verification.columns import UNKNOWN
+from payments.verification.columns import NO_PROPOSAL, UNKNOWN
 from payments.verification.reopening import is_given_up, reopen
 from payments.verification.replacements import (
     continue_lookup,
@@ -81,7 +82,7 @@ def submit_hash(
     sighting: Sighting | None = None
     route = Route.objects.filter(pk=route_id, request=request).first() if route_id else None
     account = ""
-    if route is not None and _may_be_proposal(request, chain, transaction_hash):
+    if route is not None and _may_be_proposal(request, chain, transaction_hash, route.wallet_address):
         # What is refused below is not stored, so that a client could repeat it without end.
         if not (has_room(request, submitter) and has_room_for_proposal(request)):
             before_extra_lookup()
@@ -162,6 +163,12 @@ def _store(
                 raise _SightingNeeded(is_extra=True)
             if is_transaction and _verify_as_hash(existing, actor):
                 return existing, False
+            if account and not is_transaction:
+                added = add_account(
+                    existing, locked, transaction_hash, account, actor=actor, submitter=submitter
+                )
+                if added is not None:
+                    return added
             _reopen_by_submission(existing, actor, submitter)
             return existing, False
         if sighting is None and needs_lookup(locked, chain, transaction_hash):
@@ -197,14 +204,16 @@ def _existing_payment(
     current = own.filter(transaction_hash=transaction_hash)
     replaced = own.filter(replaced_hashes__contains=[transaction_hash]).first()
     if replaced is not None and own.filter(lookup__proposal_id=transaction_hash).exists():
-        is_transaction = is_transaction or current.filter(lookup__proposal_id="").exists()
+        current_is_used = Q(lookup__proposal_id="") | Q(lookup__proposal_check_at__isnull=False)
+        is_transaction = is_transaction or current.filter(current_is_used).exists()
         replaced = None if is_transaction else replaced
     return replaced or current.first()
 
 
-def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
-    """Whether the hash is new to the request, and no transaction that was credited."""
-    is_new = _existing_payment(request, chain, transaction_hash) is None
+def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str, account: str) -> bool:
+    """Whether the hash is new to the request or to its search with this account, and no credited transaction."""
+    existing = _existing_payment(request, chain, transaction_hash)
+    is_new = existing is None or may_add_account(existing, transaction_hash, account)
     return is_new and not is_credited(chain, transaction_hash)
 
 
@@ -226,7 +235,7 @@ def _verify_as_hash(payment: Payment, actor: str) -> bool:
     hash_ = payment.transaction_hash
     if payment.status != Payment.Status.FAILED or payment.lookup.proposal_id != hash_:
         return False
-    columns = {"transaction_hash": hash_, "proposal_id": "", "proposal_account": "", **UNKNOWN}
+    columns = {"transaction_hash": hash_, **NO_PROPOSAL, **UNKNOWN}
     Lookup.objects.filter(of_payment=payment).update(**columns)
     reopen(payment, actor=actor, reason="a node knows it as a transaction")
     return True

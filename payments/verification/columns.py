@@ -85,6 +85,8 @@ def waiting_columns(
 
 # Of a transaction that the nodes no longer know.
 UNKNOWN: dict[str, Any] = {**block_columns(None), "confirmations": 0}
+# Of a transaction that is no proposal after all.
+NO_PROPOSAL: dict[str, Any] = {"proposal_id": "", "proposal_account": "", "further_accounts": None}
 # Of its payment, which no longer holds its request open.
 NOT_HOLDING: dict[str, Any] = {"is_in_flight": False, "is_bound_unmined": False, "likely_failure": ""}
 

@@ -234,6 +234,9 @@ def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: da
         if _set_reorged(request, payment, now, reorged=True):
             if held is not None:
                 held.update(finality_check_at=now + PAUSE, finality_misses=0, **FREE)
+            # Another transaction may execute the proposal, and pay the request again.
+            executed = Lookup.objects.filter(of_payment=payment).exclude(proposal_id="")
+            executed.update(proposal_check_at=now, proposal_block=None)
             kind = "simulated payment" if payment.is_simulated else "payment"
             logger.error(
                 "%s %s is completed, but its block was reorganised away: check it by hand", kind, payment.pk
@@ -251,6 +254,7 @@ def clear_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, **colu
         if held is not None and not held.select_for_update(no_key=True).exists():
             return False
         is_cleared = _set_reorged(request, payment, timezone.now(), reorged=False)
+        Lookup.objects.filter(of_payment=payment).update(proposal_check_at=None)
         if is_cleared and held is not None:
             held.update(finality_misses=0, **columns, **FREE)
         return is_cleared

@@ -52,7 +52,8 @@ PAYMENT_COLUMNS = (
     ),
     *("bound_by", "amount_received", "failed_at", "failure_code", "status_detail", "retries"),
     *("sender_signed_at", "replaced_hashes", "reorged", "swap__provider_status", "lookup__attempts"),
-    *("lookup__proposal_id", "lookup__proposal_account", "lookup__transaction_hash"),
+    *("lookup__proposal_id", "lookup__proposal_account", "lookup__further_accounts"),
+    *("lookup__transaction_hash",),
 )
 
 
@@ -199,9 +200,9 @@ class Oracle:
         HAPPENED["failed execution of an id"] += 1
         assert payment.failure_code == "transaction_reverted"
         assert self._is_deep(ledger, ledger.sent[payment.lookup__transaction_hash])
+        accounts = [payment.lookup__proposal_account, *(payment.lookup__further_accounts or ())]
         assert any(
-            event.has_failed
-            and (event.account, event.id) == (payment.lookup__proposal_account, payment.lookup__proposal_id)
+            event.has_failed and event.account in accounts and event.id == payment.lookup__proposal_id
             for event in ledger.executed
         )
 

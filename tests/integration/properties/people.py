@@ -147,10 +147,10 @@ def propose(world: World, step: Step) -> None:
         intent = some[step.a % len(some)]
         was_taken = world.propose(intent.request, intent.wallet, intent.proposal) == ""
         HAPPENED[f"customer's id: {'accepted' if was_taken else 'rejected'}"] += 1
-        # If no node responds, the service takes the id as a hash. If a thief submitted it first, with an account of its
-        # own, that account's execution is searched for.
         own = Lookup.objects.filter(of_payment__request=intent.request, proposal_id=intent.proposal)
-        is_searched_for = own.filter(proposal_account=intent.wallet).exists()
+        is_searched_for = any(intent.wallet in lookup.proposal_accounts for lookup in own)
+        # If no node responds, the service takes the id as a hash. An id that a thief submitted first is searched for
+        # with the customer's account too.
         intent.is_proposed |= was_taken and is_searched_for and not world.home.is_down
 
 

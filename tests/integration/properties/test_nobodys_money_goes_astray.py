@@ -288,10 +288,10 @@ def test_model_misses_money_beside_delivery_credited_before(
 
 
 @pytest.mark.django_db
-def test_id_that_a_thief_submits_first_leaves_the_hash_to_submit(
+def test_model_finds_an_id_that_a_thief_submitted_first(
     merchant: Merchant, other_merchant: Merchant, catalogue: Mapping[int, Chain]
 ) -> None:
-    """The id is then searched for as the thief's account's: the page has to submit the execution's hash."""
+    """The id is searched for with both accounts, and no page submits the execution's hash."""
     clock = Clock()
     with ruled_by(clock):
         world = World((merchant, other_merchant), catalogue, SETTINGS[0], clock)
@@ -303,7 +303,9 @@ def test_id_that_a_thief_submits_first_leaves_the_hash_to_submit(
             Step("propose", 0, 0, 1),
         ):
             take(world, step)
-        assert Payment.objects.get().lookup.proposal_account != world.intents[0].wallet
+        accounts = Payment.objects.get().lookup.proposal_accounts
+        assert accounts[1:] == [world.intents[0].wallet]
+        assert world.intents[0].is_proposed
         come_to_an_end(world, oracle)
         request.refresh_from_db()
         assert request.amount_paid == 3

@@ -2,7 +2,8 @@
 
 A Safe logs `ExecutionSuccess` or `ExecutionFailure` itself; its `txHash` is indexed since 1.4.0. An EntryPoint logs
 `UserOperationEvent`. Only logs of the proposal's own account and of the canonical EntryPoints count: anyone can deploy
-a contract that logs the same events.
+a contract that logs the same events. An EntryPoint computes the id from the operation, so that its event counts
+whatever account was submitted.
 
 One node's logs name the candidates. `executions` returns only those that the lookup of these transactions
 confirms.
@@ -30,10 +31,13 @@ logger = logging.getLogger(__name__)
 
 # How many ranges of blocks one search covers.
 MAX_RANGES = 30
-# How many transactions one proposal may name: an account can log its own events as often as it likes.
+# How many transactions one account may name for a proposal: it can log its own events as often as it likes.
 MAX_CANDIDATES = 3
 # How many queries one account's logs of one range may need.
 _MAX_QUERIES = 40
+
+# In place of an account, of the events of EntryPoints.
+_ENTRY_POINT = "EntryPoint"
 
 Candidates = Mapping[Proposal, Sequence[str]]
 
@@ -112,15 +116,19 @@ class Search:
         return last
 
     def _take(self, entries: Sequence[Any], proposals: Sequence[Proposal]) -> None:
-        named = {(proposal.account, proposal.id): proposal for proposal in proposals}
         for entry in entries:
             event = _read(entry)
-            proposal = named.get(event[:2]) if event is not None else None
-            if event is None or proposal is None:
+            if event is None:
                 continue
-            hashes = self.candidates[proposal]
-            if event[2] not in hashes and len(hashes) < MAX_CANDIDATES:
-                hashes.append(event[2])
+            for proposal in (each for each in proposals if _names(event[:2], each)):
+                hashes = self.candidates[proposal]
+                if event[2] in hashes:
+                    continue
+                # Each EntryPoint executes an operation once.
+                if event[0] == _ENTRY_POINT:
+                    hashes.insert(0, event[2])
+                elif len(hashes) < MAX_CANDIDATES:
+                    hashes.append(event[2])
 
 
 def _in_parts(node: JsonRpc, account: str, first: int, last: int) -> list[Any]:
@@ -148,7 +156,7 @@ def _in_parts(node: JsonRpc, account: str, first: int, last: int) -> list[Any]:
 
 
 def executions(candidates: Candidates, looked_up: Snapshot) -> dict[Proposal, Execution]:
-    """Return the execution of each proposal that a looked-up transaction confirms, the earliest success first.
+    """Return the execution of each proposal that a looked-up transaction confirms: a certain one, the earliest success.
 
     A transaction that is too large to read counts as a success; its verification then reports the problem.
     """
@@ -160,7 +168,9 @@ def executions(candidates: Candidates, looked_up: Snapshot) -> dict[Proposal, Ex
             if (execution := _execution(proposal, looked_up.transactions.get(hash_))) is not None
         ]
         if confirmed:
-            found[proposal] = min(confirmed, key=lambda each: (not each.succeeded, each.block.number))
+            found[proposal] = min(
+                confirmed, key=lambda each: (not each.is_certain, not each.succeeded, each.block.number)
+            )
     return found
 
 
@@ -175,16 +185,23 @@ def _execution(proposal: Proposal, facts: TransactionFacts | None) -> Execution 
     if not facts.is_readable:
         return Execution(facts.hash, facts.block, succeeded=True)
     named = [
-        event[2]
+        event
         for mention in facts.mentions
         if mention.is_log and (event := _event(mention.contract, mention.data)) is not None
-        if event[:2] == (proposal.account, proposal.id)
+        if _names(event[:2], proposal)
     ]
-    return Execution(facts.hash, facts.block, succeeded=any(named)) if named else None
+    certain = [event for event in named if event[0] == _ENTRY_POINT]
+    succeeded = any(event[2] for event in certain or named)
+    return Execution(facts.hash, facts.block, succeeded, is_certain=bool(certain)) if named else None
+
+
+def _names(event: tuple[str, str], proposal: Proposal) -> bool:
+    account, id_ = event
+    return id_ == proposal.id and account in (proposal.account, _ENTRY_POINT)
 
 
 def _event(contract: str, data: bytes) -> tuple[str, str, bool] | None:
-    """Return the account, the id and the success of an event, given its topics followed by its data.
+    """Return the account (or "EntryPoint"), the id and the success of an event, given its topics followed by its data.
 
     It makes no difference whether the id is indexed.
     """
@@ -193,7 +210,7 @@ def _event(contract: str, data: bytes) -> tuple[str, str, bool] | None:
         return contract, to_hex(id_), name == EXECUTION_SUCCESS
     # id, sender, paymaster; nonce, success, cost, gas
     if contract in ENTRY_POINTS and len(data) == 8 * WORD and name == USER_OPERATION_EVENT:
-        return address(to_hex(data[2 * WORD + 12 : 3 * WORD])), to_hex(id_), any(data[5 * WORD : 6 * WORD])
+        return _ENTRY_POINT, to_hex(id_), any(data[5 * WORD : 6 * WORD])
     return None
 
 

@@ -200,7 +200,7 @@ def test_event_of_another_contract_counts_nothing(world: World, ask: Ask, public
 
 
 def test_operation_of_another_sender_counts_nothing(world: World, ask: Ask, public: Api) -> None:
-    """The thief's own operation is real; the route names the victim's account."""
+    """The thief's own operation is real, and carries no reference; the route names the victim's account."""
     request, clock = ask(), Clock()
     victim, thief = world.account(), world.account()
     customer = Customer(public, request)
@@ -209,7 +209,8 @@ def test_operation_of_another_sender_counts_nothing(world: World, ask: Ask, publ
     )
     customer.submit(thief.proposed, customer.route(victim.address))
     world.call(ENTRY_POINTS["0.7"], handle_ops(operation))
-    assert search(request.payments.get(), clock).status == Payment.Status.PENDING
+    assert verify(request.payments.get(), clock).failure_code == "transaction_not_bound"
+    nothing_is_paid(request)
 
 
 def test_false_success_of_a_hostile_account_pays_nothing(
