@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("payments", "0011_proof_for_each_transaction")]
+    dependencies = [("payments", "0012_accounts_of_a_proposal")]
 
     operations = [
         migrations.AddField(
