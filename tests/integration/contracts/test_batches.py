@@ -193,8 +193,6 @@ def test_hundred_addresses_are_swept_in_one_transaction(world: DepositWorld) -> 
     call = sweep_call([Sweep(recipient, deposit.salt, "") for deposit in deposits])
     for deposit in deposits:
         world.chain.rpc("anvil_setBalance", deposit.address, hex(COIN))
-    receipt = world.call(call.to, call.data, gas=29_000_000)
+    receipt = world.call(call.to, call.data, gas=2**24)
     assert failed_sweeps(receipt) == []
     assert world.coins(recipient) == 100 * COIN
-    # The last address costs hardly more than the first.
-    assert int(receipt["gasUsed"], 16) < 100 * 160_000
