@@ -53,7 +53,7 @@ help:
 	@echo "make simulate  200 random histories of workers that crash, lose connections and stall (SEEDS=2000; SEED=7 repeats one, step by step)"
 	@echo "make lock   compiles requirements*.in to requirements*.txt"
 	@echo "make pictures   takes the screenshots in docs/images from the tests of the checkout's states"
-	@echo "make frontend   builds the checkout's script, the demo wallet, the test contracts and the TypeScript client"
+	@echo "make frontend   builds the checkout's script, the demo wallet, all contracts and the TypeScript client"
 
 run: $(INSTALLED)
 	@exec $(BIN)/python -m demo.world

@@ -86,9 +86,13 @@ contract ForwarderProof {
 
     /// Have a stranger make any call with any value; return the value that the forwarder accepted.
     function anyCall() private returns (uint256) {
+        address caller = SYMBOLIC.createBool("isContract") ? address(this) : SYMBOLIC.createAddress("caller");
+        VM.assume(caller != address(forwarder) && caller != address(recipient)); // whose balances are compared
+        bytes memory input = anyInput();
         uint256 value = anyAmount("value");
-        VM.deal(address(this), value);
-        (bool done, ) = address(forwarder).call{value: value}(anyInput());
+        VM.deal(caller, value);
+        VM.prank(caller);
+        (bool done, ) = address(forwarder).call{value: value}(input);
         return done ? value : 0;
     }
 

@@ -9,6 +9,7 @@ from tests.support.chains.deposits import (
     BURN_GAS,
     CALL_BACK,
     NATIVE,
+    NONE,
     RETURN_LARGE,
     REVERT,
     REVERT_LARGE,
@@ -62,7 +63,7 @@ def test_failed_sweep_succeeds_once_the_trouble_is_over(world: DepositWorld) -> 
     deposit = deposit_for(recipient)
     world.pay(deposit.address, COIN)
     assert failed_sweeps(world.sweep((recipient, deposit, "")))
-    world.make_trouble(recipient, 0)
+    world.make_trouble(recipient, NONE)
     assert not failed_sweeps(world.sweep((recipient, deposit, "")))
     assert world.coins(recipient) == COIN
 
@@ -121,9 +122,23 @@ def test_token_that_sweeps_in_between_moves_nothing_twice(world: DepositWorld) -
     world.mint(token, deposit.address, 7)
     world.sweep((recipient, deposit, token), gas_per_sweep=2_000_000)
     assert world.balance(token, recipient) + world.balance(token, deposit.address) == 7
-    world.make_trouble(token, 0)
+    world.make_trouble(token, NONE)
     world.sweep((recipient, deposit, token))
     assert world.balance(token, recipient) == 7
+
+
+def test_token_that_enters_the_factory_moves_nothing_twice(world: DepositWorld) -> None:
+    recipient, other_recipient = new_address(), new_address()
+    one, other = deposit_for(recipient), deposit_for(other_recipient)
+    token = world.place("TroublesomeToken", token=True)
+    rows = [Sweep(other_recipient, other.salt, token), Sweep(recipient, one.salt, token)]
+    world.make_trouble(token, CALL_BACK, FACTORY, sweep_call(rows, gas_per_sweep=200_000).data)
+    world.mint(token, one.address, 7)
+    world.mint(token, other.address, 11)
+    world.sweep((recipient, one, token), (other_recipient, other, token), gas_per_sweep=2_000_000)
+    world.make_trouble(token, NONE)
+    world.sweep((recipient, one, token), (other_recipient, other, token))
+    assert (world.balance(token, recipient), world.balance(token, other_recipient)) == (7, 11)
 
 
 @pytest.mark.parametrize("artifact", ["FeeToken", "ArrivalFeeToken"])
@@ -178,8 +193,6 @@ def test_hundred_addresses_are_swept_in_one_transaction(world: DepositWorld) -> 
     call = sweep_call([Sweep(recipient, deposit.salt, "") for deposit in deposits])
     for deposit in deposits:
         world.chain.rpc("anvil_setBalance", deposit.address, hex(COIN))
-    receipt = world.call(call.to, call.data, gas=29_000_000)
+    receipt = world.call(call.to, call.data, gas=2**24)
     assert failed_sweeps(receipt) == []
     assert world.coins(recipient) == 100 * COIN
-    # The last address costs hardly more than the first.
-    assert int(receipt["gasUsed"], 16) < 100 * 160_000

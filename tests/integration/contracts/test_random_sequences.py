@@ -5,10 +5,13 @@ from collections import Counter
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chains.families.base import Deposit
+from chains.families.base import Deposit, Sweep
+from chains.families.evm.deposits.addresses import FACTORY
+from chains.families.evm.deposits.calls import sweep_call
 from tests.chain import LocalChain
 from tests.support.chains.deposits import (
     BURN_GAS,
+    CALL_BACK,
     NONE,
     RETURN_LARGE,
     REVERT,
@@ -28,7 +31,7 @@ DIRECT = st.tuples(st.just("direct"), st.integers(0, 2), ASSETS)
 TROUBLE = st.tuples(
     st.just("trouble"),
     st.booleans(),
-    st.sampled_from([NONE, REVERT, REVERT_LARGE, RETURN_LARGE, BURN_GAS]),
+    st.sampled_from([NONE, REVERT, REVERT_LARGE, RETURN_LARGE, BURN_GAS, CALL_BACK]),
 )
 STEPS = st.lists(st.one_of(SEND, SEND, BATCH, WRONG, DIRECT, TROUBLE), min_size=4, max_size=14)
 
@@ -44,6 +47,13 @@ class Ledger:
         recipient = new_address()
         self.recipients = [recipient, recipient, self.odd_recipient]
         self.deposits: list[Deposit] = [deposit_for(each) for each in self.recipients]
+        # What a call back does: sweep all assets of all addresses by the factory.
+        sweeps = [
+            Sweep(recipient, deposit.salt, token)
+            for recipient, deposit in zip(self.recipients, self.deposits, strict=True)
+            for token in self.assets
+        ]
+        self.everything = sweep_call(sweeps, gas_per_sweep=60_000).data
         self.received: Counter[tuple[int, int]] = Counter()
         self.receipts: list[dict[str, object]] = []
 
@@ -54,7 +64,8 @@ class Ledger:
             case ("batch", list(rows)):
                 self.receipts.append(
                     self.world.sweep(
-                        *((self.recipients[at], self.deposits[at], self.assets[asset]) for at, asset in rows)
+                        *((self.recipients[at], self.deposits[at], self.assets[asset]) for at, asset in rows),
+                        gas_per_sweep=1_500_000,
                     )
                 )
             case ("wrong", int(place), int(asset)):
@@ -63,7 +74,8 @@ class Ledger:
                 data = forwarder_sweep(self.assets[asset])
                 self.receipts.append(self.world.call(self.deposits[place].address, data))
             case ("trouble", bool(by_token), int(kind)):
-                self.world.make_trouble(self.odd_token if by_token else self.odd_recipient, kind)
+                contract = self.odd_token if by_token else self.odd_recipient
+                self.world.make_trouble(contract, kind, FACTORY, self.everything)
 
     def send(self, place: int, asset: int, units: int) -> None:
         address = self.deposits[place].address

@@ -9,6 +9,8 @@ CREATE2, STATICCALL, CALL = 0xF5, 0xFA, 0xF1
 # CREATE, CALLCODE, DELEGATECALL, SELFDESTRUCT; and PUSH0, which some chains don't know.
 NEVER = {0xF0, 0xF2, 0xF4, 0xFF, 0x5F}
 PUSH1, PUSH32 = 0x60, 0x7F
+# ORIGIN, CALLER, GASPRICE, and what differs by block or chain: BLOCKHASH to CHAINID.
+SURROUNDINGS = {0x32, 0x33, 0x3A, *range(0x40, 0x47)}
 SLOAD, SSTORE, TLOAD, TSTORE = 0x54, 0x55, 0x5C, 0x5D
 LARGEST_CODE = 24_576  # EIP-170
 
@@ -26,6 +28,10 @@ def test_forwarder_has_two_calls_and_no_other_way_out() -> None:
     assert counts.keys().isdisjoint({*NEVER, CREATE2, SLOAD, SSTORE, TLOAD, TSTORE})
     # One to the recipient, one to the token; the balance is a static call.
     assert (counts[CALL], counts[STATICCALL]) == (2, 1)
+
+
+def test_forwarder_does_the_same_for_every_caller_at_any_time() -> None:
+    assert SURROUNDINGS.isdisjoint(instructions(FORWARDER.code))
 
 
 def test_factory_creates_forwarders_and_has_no_storage() -> None:
