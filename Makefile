@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Dozens of processes start during the tests: each would compile all of the source again.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test vitest test-all test-slow setup lint lock frontend fresh browser pictures properties prove bench bench-admin bench-scale docs docs-serve restore-drill upgrade-drill audit sbom chaos simulate
+.PHONY: help run test vitest test-all test-slow setup lint lock frontend fresh browser pictures properties prove bench bench-admin bench-scale docs docs-serve collection restore-drill upgrade-drill audit sbom chaos simulate
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -112,6 +112,10 @@ properties: $(INSTALLED)
 # The script that draws diagrams comes from npm; nothing is loaded from elsewhere when the site is read.
 docs: $(INSTALLED) website/node_modules/installed
 	@$(BIN)/python -m website
+
+# Every call of the API for Postman, Bruno and others.
+collection: $(INSTALLED)
+	@$(BIN)/python -m website.collection
 
 docs-serve: $(INSTALLED) website/node_modules/installed
 	@$(BIN)/python -m website serve

@@ -7,7 +7,10 @@ from config.admin.cells import ago, exact
 from webhooks.models import Delivery, Endpoint
 
 DELIVERY_COLOURS = {"delivered": "success", "pending": "info", "failed": "danger"}
-ENDPOINT_COLOURS = {"working": "success", "failing": "warning", "disabled": "danger", "off": "", "no url": ""}
+ENDPOINT_COLOURS = {"enabled": "success", "failing": "warning", "disabled": "danger", "off": "", "no url": ""}
+
+# Many deliveries may go to the URLs of single requests.
+_MAX_READ = 200
 
 
 @dataclass(frozen=True)
@@ -19,12 +22,12 @@ class StatusText:
 
 
 def state_of(endpoint: Endpoint) -> str:
-    """Return `working`, `failing`, `disabled` (by the service), `off` (by the merchant) or `no url`."""
+    """Return `enabled`, `failing`, `disabled` (by the service), `off` (by the merchant) or `no url`."""
     if endpoint.url is None:
         return "no url"
     if not endpoint.is_enabled:
         return "disabled" if endpoint.disabled_reason else "off"
-    return "failing" if endpoint.failing_since else "working"
+    return "failing" if endpoint.failing_since else "enabled"
 
 
 def of_endpoint(endpoint: Endpoint, now: datetime) -> StatusText:
@@ -47,7 +50,22 @@ def of_endpoint(endpoint: Endpoint, now: datetime) -> StatusText:
                 "After five days the endpoint is disabled."
             )
             return StatusText(sentence, "warning")
-    return StatusText("Deliveries succeed.", "success")
+    succeeded_at = _last_success(endpoint)
+    if succeeded_at is None:
+        return StatusText(
+            "Enabled. Nothing was delivered to it in the last 30 days: send a test event to check it.", "info"
+        )
+    return StatusText(
+        f"Enabled. The last successful delivery was {exact(succeeded_at)} ({ago(succeeded_at, now)}).",
+        "success",
+    )
+
+
+def _last_success(endpoint: Endpoint) -> datetime | None:
+    """Return when one of the merchant's newest deliveries to this endpoint succeeded, tests included."""
+    delivered = Delivery.objects.filter(merchant=endpoint.merchant_id, status=Delivery.Status.DELIVERED)
+    newest = delivered.order_by("-created_at", "-id").values_list("url_override", "finished_at")[:_MAX_READ]
+    return max((time for own_url, time in newest if not own_url and time is not None), default=None)
 
 
 def of_delivery(delivery: Delivery, now: datetime) -> StatusText:

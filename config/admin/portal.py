@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.forms import AdminPasswordChangeForm as PasswordForm
     from django.contrib.auth.forms import AdminUserCreationForm as NewUserForm
     from django.contrib.auth.forms import UserChangeForm as UserForm
+    from django.forms import CheckboxInput as Checkbox
     from django.forms import CheckboxSelectMultiple as Checkboxes
     from django.forms import EmailInput, PasswordInput, Select, Textarea, TextInput
     from django.forms import RadioSelect as Radios
@@ -49,12 +50,14 @@ else:  # only the type checker needs the classes' parameters
     from unfold.widgets import UnfoldAdminSelectWidget as Select
     from unfold.widgets import UnfoldAdminTextareaWidget as Textarea
     from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
+    from unfold.widgets import UnfoldBooleanWidget as Checkbox
 
     _AdminClass = object
     _PageClass = object
     _Records = Paginator
 
 __all__ = [
+    "Checkbox",
     "Checkboxes",
     "EmailInput",
     "ModelAdmin",

@@ -22,6 +22,13 @@ class StaffForm(ChoosesMerchant, portal.UserForm[User]):
         Merchant.objects.all(), required=False, help_text="For a merchant’s role: which merchant."
     )
 
+    leaves_no_owner = forms.BooleanField(
+        required=False,
+        label="Leave the merchant without an owner",
+        help_text="For a stolen account of the only owner. Deactivate it, and invite another owner next.",
+        widget=portal.Checkbox,
+    )
+
     class Meta:
         model = User
         fields = ("username", "password", "first_name", "last_name", "email", "is_active")

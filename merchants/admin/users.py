@@ -11,16 +11,26 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
 
 from config import mail
 from config.admin import portal
 from merchants.admin.team import ROLE_COLOURS
 from merchants.admin.user_forms import StaffForm
-from merchants.models import Authenticator, Merchant
+from merchants.models import Authenticator, Merchant, StaffMembership
 from merchants.sign_in import two_factor
 from merchants.sign_in.password_reset import reset_link, send_reset_link
 from merchants.staff import audit
-from merchants.staff.roles import OPERATOR, OnlyOwner, Role, assign_role, membership_of, role_of
+from merchants.staff.roles import (
+    OPERATOR,
+    OnlyOwner,
+    Role,
+    assign_role,
+    lock_team,
+    membership_of,
+    require_other_owner,
+    role_of,
+)
 from merchants.team.invitations import role_label
 
 admin.site.unregister((User, Group))
@@ -86,6 +96,14 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
             messages.error(request, str(error))
             return HttpResponseRedirect(request.path)
 
+    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Offer to leave a merchant without an owner only on the page of an only owner."""
+        fieldsets = super().get_fieldsets(request, obj)
+        if obj is None or not _is_only_owner(obj):
+            return fieldsets
+        (title, account), *others = fieldsets
+        return ((title, {**account, "fields": (*account["fields"], "leaves_no_owner")}), *others)
+
     def get_form(
         self, request: HttpRequest, obj: User | None = None, change: bool = False, **options: Any
     ) -> type[ModelForm[User]]:
@@ -116,17 +134,39 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         """Save the user with the chosen role and no other permissions."""
         before = _described(User.objects.get(pk=obj.pk))
         with transaction.atomic():
+            if "is_active" in form.changed_data and not obj.is_active:
+                self._check_owner_remains(request, obj, form)
             super().save_model(request, obj, form, change)
             if {"role", "merchant"} & set(form.changed_data):
                 assign_role(obj, form.cleaned_data["role"], form.cleaned_data["merchant"])
             self._note(request, obj, form, before)
+
+    def _check_owner_remains(self, request: HttpRequest, user: User, form: Any) -> None:
+        """Raise OnlyOwner before the only owner is deactivated, unless the operator chose to; then say what is next."""
+        membership = StaffMembership.objects.filter(user=user).select_related("user", "merchant").first()
+        if membership is None or membership.merchant is None:
+            return
+        lock_team(membership.merchant)
+        try:
+            require_other_owner(membership)
+        except OnlyOwner as error:
+            if not form.cleaned_data["leaves_no_owner"]:
+                choice = form.fields["leaves_no_owner"].label
+                raise OnlyOwner(f"{error} If the account is stolen, choose “{choice}”.") from error
+            invite = portal.link(
+                reverse("admin:merchants_invitation_add") + f"?merchant={membership.merchant_id}",
+                "Invite another owner now",
+            )
+            messages.warning(
+                request, format_html("{} has no owner who can sign in. {}.", membership.merchant, invite)
+            )
 
     def _note(self, request: HttpRequest, user: User, form: Any, before: str) -> None:
         user = User.objects.get(pk=user.pk)
         after = _described(user)
         if after != before:
             audit.note(request, audit.What.ROLE_CHANGED, subject=user, detail=f"{before} → {after}")
-        others = [name for name in form.changed_data if name not in ("role", "merchant")]
+        others = [name for name in form.changed_data if name not in ("role", "merchant", "leaves_no_owner")]
         if others:
             audit.note(request, audit.What.USER_CHANGED, subject=user, detail=", ".join(others))
 
@@ -214,6 +254,17 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
     @admin.display(description="Two-factor", boolean=True)
     def second_factor(self, user: User) -> bool:
         return bool(getattr(user, "has_factor", False))
+
+
+def _is_only_owner(user: User) -> bool:
+    membership = StaffMembership.objects.filter(user=user, user__is_active=True).first()
+    if membership is None:
+        return False
+    try:
+        require_other_owner(membership)
+    except OnlyOwner:
+        return True
+    return False
 
 
 def _described(user: User) -> str:

@@ -72,8 +72,8 @@ def add_samples(schema: dict[str, Any]) -> None:
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
             name = operation["operationId"]
-            body = _body(operation, components)
-            values = _path_values(path, components)
+            body = example_body(operation, components)
+            values = path_values(path, components)
             address = base_url + path.format(**values)
             query = _QUERIES.get(name, {})
             is_keyed = bool(operation["security"])
@@ -126,7 +126,8 @@ def _is_stream(operation: Mapping[str, Any]) -> bool:
     return "text/event-stream" in operation["responses"].get("200", {}).get("content", {})
 
 
-def _body(operation: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any] | None:
+def example_body(operation: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a body that the call accepts; None for a call without one."""
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
     if content is None:
         return None
@@ -135,7 +136,7 @@ def _body(operation: Mapping[str, Any], components: Mapping[str, Any]) -> dict[s
     return {name: example[name] for name in shown}
 
 
-def _path_values(path: str, components: Mapping[str, Any]) -> dict[str, Any]:
+def path_values(path: str, components: Mapping[str, Any]) -> dict[str, Any]:
     """Return values for the path's variables: the ids of the example objects."""
     if "/deliveries/" in path:
         kind = "WebhookDelivery"

@@ -92,6 +92,41 @@ def test_operator_keeps_the_last_owner_too(olga: Staff, admin_client: Any) -> No
     assert membership(olga.user).role == Role.OWNER
 
 
+def test_operator_cannot_deactivate_the_only_owner_by_mistake(olga: Staff, admin_client: Any) -> None:
+    page = f"/admin/auth/user/{olga.user.pk}/change/"
+    form = {"username": "olga", "role": "merchant", "merchant": str(membership(olga.user).merchant_id)}
+    text = admin_client.post(page, form, follow=True).content.decode()
+    assert "olga is the only owner of Alice&#x27;s Bakery. Add another owner first." in text
+    assert "If the account is stolen, choose “Leave the merchant without an owner”." in text
+    assert User.objects.get(pk=olga.user.pk).is_active
+    assert not AuditEntry.objects.filter(what="user_changed").exists()
+
+
+def test_operator_can_deactivate_a_stolen_account_of_the_only_owner(olga: Staff, admin_client: Any) -> None:
+    page = f"/admin/auth/user/{olga.user.pk}/change/"
+    assert 'name="leaves_no_owner"' in admin_client.get(page).content.decode()
+    merchant_id = str(membership(olga.user).merchant_id)
+    account = {"username": "olga", "email": olga.user.email, "role": "merchant", "merchant": merchant_id}
+    form = {**account, "leaves_no_owner": "on"}
+    text = admin_client.post(page, form, follow=True).content.decode()
+    assert "Alice&#x27;s Bakery has no owner who can sign in." in text
+    assert f"/admin/merchants/invitation/add/?merchant={merchant_id}" in text
+    assert not User.objects.get(pk=olga.user.pk).is_active
+    assert AuditEntry.objects.get(what="user_changed").detail == "is_active"
+
+
+def test_one_of_two_owners_is_deactivated_without_a_choice(
+    olga: Staff, admin_client: Any, merchant: Merchant
+) -> None:
+    second = Staff("otto", "merchant", merchant)
+    page = f"/admin/auth/user/{olga.user.pk}/change/"
+    assert 'name="leaves_no_owner"' not in admin_client.get(page).content.decode()
+    form = {"username": "olga", "role": "merchant", "merchant": str(merchant.pk)}
+    assert admin_client.post(page, form).status_code == 302
+    assert not User.objects.get(pk=olga.user.pk).is_active
+    assert second.user.is_active
+
+
 def test_owner_with_a_second_owner_may_step_down(olga: Staff, bob: Staff) -> None:
     assert give(olga, olga.user, "finance")["Location"] == "/admin/"
     assert membership(olga.user).role == Role.FINANCE

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -202,7 +203,7 @@ def test_chosen_deliveries_rejected_by_the_service_are_shown(
 @pytest.mark.parametrize(
     ("state", "changes", "sentence"),
     [
-        ("working", {}, "Deliveries succeed."),
+        ("enabled", {}, "Nothing was delivered to it in the last 30 days"),
         ("failing", {"failing_since": timezone.now() - timedelta(hours=3)}, "Every attempt has failed since"),
         (
             "disabled",
@@ -222,6 +223,20 @@ def test_an_endpoints_page_says_first_whether_it_works(
     assert ('role="alert"' in page) == (state in ("failing", "disabled", "off"))
     assert f">{state}<" in "".join(page_of(admin_client, "webhooks/endpoint").split("\n")).replace("  ", "")
     assert "whsec_" not in page
+
+
+def test_endpoint_page_shows_its_last_success_alone(
+    admin_client: Client, delivery: Delivery, receiver: Receiver
+) -> None:
+    page = partial(page_of, admin_client, "webhooks/endpoint", Endpoint.objects.get().pk)
+    Endpoint.objects.update(failing_since=None)
+    ended = {"finished_at": "2026-07-01T12:00:00Z", "due_at": None}
+    Delivery.objects.update(status="failed", **ended)
+    assert "The last successful delivery" not in page()
+    Delivery.objects.update(status="delivered", url_override="https://shop.example/own", **ended)
+    assert "The last successful delivery" not in page()
+    Delivery.objects.update(url_override="")
+    assert "The last successful delivery was 1 Jul 2026, 12:00:00 UTC" in page()
 
 
 def test_a_held_delivery_says_what_it_waits_for(admin_client: Client, delivery: Delivery) -> None:
