@@ -118,7 +118,7 @@ class Lookup(models.Model):
 
     @classmethod
     def of(cls, payment_ids: Collection[str]) -> QuerySet["Lookup"]:
-        """Return the look-ups of these payments and of their swaps' deliveries."""
+        """Return the lookups of these payments and of their swaps' deliveries."""
         return cls.objects.filter(Q(of_payment__in=payment_ids) | Q(of_swap__in=payment_ids))
 
     @property
@@ -126,7 +126,7 @@ class Lookup(models.Model):
         if self.of_payment is not None:
             return self.of_payment
         if self.of_swap is None:
-            raise ValueError("a look-up is of a payment or of a swap")
+            raise ValueError("a lookup is of a payment or of a swap")
         return self.of_swap.payment
 
     @property
@@ -163,6 +163,6 @@ class Lookup(models.Model):
 
 
 def delivery_of(payment: Payment) -> Lookup | None:
-    """Return the look-up of the delivery that a routing provider reports for the payment, if there is one."""
+    """Return the lookup of the delivery that a routing provider reports for the payment, if there is one."""
     delivery: Lookup | None = getattr(swap_of(payment), "delivery", None)
     return delivery

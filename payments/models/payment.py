@@ -80,7 +80,7 @@ IS_ANYONES = Q(submitted_publicly=True, bound_by="", accepted_by="", quote__isnu
 class Payment(models.Model):
     """One transaction for one request. Only `payments.requests.transitions` writes `status`.
 
-    The look-up of its transaction (`lookup`) has what the nodes returned, and its due work. A swap is bound
+    The lookup of its transaction (`lookup`) has what the nodes returned, and its due work. A swap is bound
     by its `quote`; its provider's side is a `Swap` (`swap`).
 
     Verification:

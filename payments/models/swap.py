@@ -16,7 +16,7 @@ class Swap(models.Model):
     - `polls`: the number of the provider's responses. `attempts`: the number of reported deliveries that our
       nodes did not confirm.
     - `provider_status`, `provider_url`: the provider's own status, and its page about the swap.
-    - `reported_amount`: the reported amount in base units. The reported transaction is the look-up `delivery`.
+    - `reported_amount`: the reported amount in base units. The reported transaction is the lookup `delivery`.
     """
 
     payment = models.OneToOneField(Payment, on_delete=models.CASCADE, primary_key=True, related_name="swap")

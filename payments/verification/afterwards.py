@@ -1,4 +1,4 @@
-"""Read the proofs that senders gave afterwards for a batch of look-ups, and what such a proof may not claim."""
+"""Read the proofs that senders gave afterwards for a batch of lookups, and what such a proof may not claim."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
@@ -30,7 +30,7 @@ NONE = Afterwards()
 def afterwards_of(
     lookups: Sequence[Lookup], chain: Chain, payers: Mapping[str, Set[str]], *, for_new_proof: bool
 ) -> dict[str, Afterwards]:
-    """Return these for each look-up, by the id of its payment.
+    """Return these for each lookup, by the id of its payment.
 
     `payers` are the accounts that made a transfer in each transaction. One query, and three more if a proof was given
     or, with `for_new_proof`, in any case.

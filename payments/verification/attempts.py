@@ -69,7 +69,7 @@ def outcome_of(
     replacement: TransactionFacts | None = None,
     is_unsearched: bool = False,
 ) -> Outcome:
-    """Evaluate one look-up against the chain check.
+    """Evaluate one lookup against the chain check.
 
     `is_replaced`: the sender had another transaction mined with the payment's nonce. `replacement` is that
     transaction, if known. `is_unsearched`: the nodes could not be searched for it.

@@ -1,4 +1,4 @@
-"""Map the result of a check to columns of a payment, its look-up and its swap. Pure: nothing is written here."""
+"""Map the result of a check to columns of a payment, its lookup and its swap. Pure: nothing is written here."""
 
 from datetime import datetime
 from typing import Any
@@ -26,7 +26,7 @@ def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str
 
 
 def sighting_columns(lookup: Lookup, facts: TransactionFacts | None, now: datetime) -> dict[str, Any]:
-    """Return the look-up's columns once a node has seen its transaction.
+    """Return the lookup's columns once a node has seen its transaction.
 
     The first block is kept when a reorganisation moves the transaction to another one.
     """
@@ -42,14 +42,14 @@ def sighting_columns(lookup: Lookup, facts: TransactionFacts | None, now: dateti
 
 
 def block_columns(block: Block | None) -> dict[str, Any]:
-    """Return the look-up's columns of the block that the transaction is in."""
+    """Return the lookup's columns of the block that the transaction is in."""
     if block is None:
         return {"block_number": None, "block_hash": "", "block_time": None}
     return {"block_number": block.number, "block_hash": block.hash, "block_time": block.time}
 
 
 def depth_columns(verdict: Paid | NotYet, finality: Finality) -> dict[str, Any]:
-    """Return the look-up's columns of the block and its depth."""
+    """Return the lookup's columns of the block and its depth."""
     return {
         **block_columns(verdict.block),
         "confirmations": verdict.confirmations,

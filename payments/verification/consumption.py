@@ -24,7 +24,7 @@ _LOCK_IN_ORDER = """
 
 @dataclass(frozen=True)
 class Consumption:
-    """The transfers that the payment of a look-up is to be credited with, each with the amount that counts."""
+    """The transfers that the payment of a lookup is to be credited with, each with the amount that counts."""
 
     lookup: Lookup
     transfers: tuple[Transfer, ...]

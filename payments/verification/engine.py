@@ -1,4 +1,4 @@
-"""The verification engine: lease due look-ups, send them chain by chain, evaluate the payments, store the results.
+"""The verification engine: lease due lookups, send them chain by chain, evaluate the payments, store the results.
 
 1. Lease: due rows are locked with SKIP LOCKED and given a claim id and a lease. Two workers never share one.
 2. Look up: one batch of node calls per chain, whatever the number of payments, outside any transaction. A heartbeat
@@ -9,7 +9,7 @@
 
 After a crash the leases expire within seconds, and the next sweep verifies the payments again.
 
-A swap has two look-ups: the customer's transaction first, then the delivery that the provider reports
+A swap has two lookups: the customer's transaction first, then the delivery that the provider reports
 (`payments.swaps.following`), on the request's chain and by the same rules as a direct payment.
 """
 
@@ -51,7 +51,7 @@ def verify_due(
     client: Client = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Verify a batch of the look-ups that are due on this chain; return how many there were."""
+    """Verify a batch of the lookups that are due on this chain; return how many there were."""
     lease, lookups = claim_due(now(), chain_id)
     if lookups:
         with (
@@ -128,7 +128,7 @@ def verify_on_chain(
 
 
 def _still_held(lookups: Sequence[Lookup], lease: Lease) -> list[Lookup]:
-    """Return the look-ups whose lease is still valid; only these are sent to the nodes."""
+    """Return the lookups whose lease is still valid; only these are sent to the nodes."""
     held = [lookup for lookup in lookups if lease.holds(lookup.pk)]
     if len(held) < len(lookups):
         logger.warning("lost the leases of %d payments before their check ended", len(lookups) - len(held))
@@ -138,7 +138,7 @@ def _still_held(lookups: Sequence[Lookup], lease: Lease) -> list[Lookup]:
 def _without_strays(
     lookups: Sequence[Lookup], claim_id: uuid.UUID, quotes: Iterable[Quote], now: Callable[[], datetime]
 ) -> list[Lookup]:
-    """Fail payments on a chain that was not requested, unless they may be swaps; return the look-ups of the others.
+    """Fail payments on a chain that was not requested, unless they may be swaps; return the lookups of the others.
 
     They fail at once, since no reorganisation changes the chain that a hash was submitted for.
     """

@@ -1,4 +1,4 @@
-"""Collect the request's terms and the evidence for each look-up of a batch, in a fixed number of queries."""
+"""Collect the request's terms and the evidence for each lookup of a batch, in a fixed number of queries."""
 
 import uuid
 from collections import defaultdict
@@ -39,7 +39,7 @@ class ChainCheck:
 
 @dataclass(frozen=True)
 class EvaluationInput:
-    """What a look-up is evaluated against.
+    """What a lookup is evaluated against.
 
     `quote` is the quote of its request that its transaction names, if it names exactly one.
     """
@@ -56,10 +56,10 @@ def collect_evidence(
     *,
     for_new_proof: bool = False,
 ) -> dict[str, EvaluationInput]:
-    """Return what each look-up is evaluated against, by the id of its payment.
+    """Return what each lookup is evaluated against, by the id of its payment.
 
     `snapshot` is what the nodes of `chain` returned, `quotes` are the built quotes of the requests. The number of
-    queries does not grow with the number of look-ups. `for_new_proof` adds what a new proof of the sender may not claim
+    queries does not grow with the number of lookups. `for_new_proof` adds what a new proof of the sender may not claim
     even if no proof was given yet.
     """
     tokens = Token.objects.in_bulk({lookup.payment.request.token_id for lookup in lookups})

@@ -217,7 +217,7 @@ def _is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> boo
 def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: datetime | None = None) -> None:
     """Flag the completed payment as reorged, record its event and alert the operator. Repeating it changes nothing.
 
-    With `held`, only while that returns the payment's look-up. A refund goes back instead: nothing was shipped for it.
+    With `held`, only while that returns the payment's lookup. A refund goes back instead: nothing was shipped for it.
     """
     now = now or timezone.now()
     with transaction.atomic():
@@ -246,7 +246,7 @@ def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: da
 def clear_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, **columns: Any) -> bool:
     """End the payment's flag and record its event; its transaction is in the chain again. False if it has no flag.
 
-    With `held`, only while that returns the payment's look-up, to which `columns` are written. The request is not
+    With `held`, only while that returns the payment's lookup, to which `columns` are written. The request is not
     completed by it: if it is paid in full now, the merchant accepts the payment.
     """
     with transaction.atomic():

@@ -36,7 +36,7 @@ FIRST_FINALITY_CHECK = timedelta(minutes=2)
 
 # The payment's columns once a node or a provider has responded.
 RESPONDED: dict[str, Any] = {"unanswered_looks": 0, "unanswered_since": None}
-# The columns of a look-up whose payment is decided.
+# The columns of a lookup whose payment is decided.
 DECIDED: dict[str, Any] = {"next_check_at": None, "finality_misses": 0, **FREE}
 
 # For a payment that could not be evaluated or stored.
@@ -74,7 +74,7 @@ class Completed:
 class Failed:
     """The payment fails.
 
-    `columns` are written as well, `looked_up` to the look-up of its own transaction, and `swap` to its swap.
+    `columns` are written as well, `looked_up` to the lookup of its own transaction, and `swap` to its swap.
     """
 
     payment: Payment
@@ -91,7 +91,7 @@ class Postponed:
 
     `columns` are written to it, `looked_up` to `lookup`, which is checked next at `next_check`, and `swap` to its swap,
     whose provider is polled next at the `next_poll_at` of these. With `waits_for_block`, a block that arrived during
-    the check keeps the look-up due. `delivery` is the hash that the provider reports from now on, empty if none.
+    the check keeps the lookup due. `delivery` is the hash that the provider reports from now on, empty if none.
     """
 
     payment: Payment
@@ -227,7 +227,7 @@ def progress_columns(
 def looked_up_columns(
     lookup: Lookup, verdict: Paid | NotYet, facts: TransactionFacts | None, finality: Finality, now: datetime
 ) -> dict[str, Any]:
-    """Return the columns of the look-up of a transaction that counts, or can't be counted yet."""
+    """Return the columns of the lookup of a transaction that counts, or can't be counted yet."""
     return {**sighting_columns(lookup, facts, now), **depth_columns(verdict, finality)}
 
 
@@ -246,7 +246,7 @@ def failed_columns(failed: Failed, now: datetime) -> dict[str, Any]:
 
 
 def failed_lookup(failed: Failed, now: datetime) -> dict[str, Any]:
-    """Return the columns of the look-up of a failed payment's own transaction."""
+    """Return the columns of the lookup of a failed payment's own transaction."""
     payment = failed.payment
     is_mined = failed.looked_up.get("block_number", payment.lookup.block_number) is not None
     return {
@@ -281,7 +281,7 @@ def completed_columns(
 
 
 def completed_lookup(completed: Completed, now: datetime) -> dict[str, Any]:
-    """Return the columns of the look-up whose transaction completes a payment."""
+    """Return the columns of the lookup whose transaction completes a payment."""
     lookup, verdict = completed.lookup, completed.verdict
     return {
         **DECIDED,

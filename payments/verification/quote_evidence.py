@@ -1,4 +1,4 @@
-"""Read the quotes and deliveries that a batch of look-ups may be bound by."""
+"""Read the quotes and deliveries that a batch of lookups may be bound by."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -98,7 +98,7 @@ def named_quotes_by_hash(
 
 
 def deliveries_of(lookups: Sequence[Lookup], chain: Chain) -> dict[str, Delivery]:
-    """Return the reported delivery and its consumed transfers for each look-up of one, by the payment's id.
+    """Return the reported delivery and its consumed transfers for each lookup of one, by the payment's id.
 
     At most one query; none without deliveries.
     """

@@ -65,7 +65,7 @@ def continuing_columns(payment: Payment, transaction_hash: str) -> dict[str, Any
 
 
 def continue_lookup(payment: Payment, transaction_hash: str) -> None:
-    """Let the payment's look-up continue with another transaction."""
+    """Let the payment's lookup continue with another transaction."""
     Lookup.objects.filter(of_payment=payment).update(
         transaction_hash=transaction_hash, first_block_time=None, first_block_number=None
     )
@@ -184,7 +184,7 @@ def follow(
 def follow_submitted(payment: Payment, transaction_hash: str, now: datetime, *, actor: str) -> None:
     """Continue an open payment of the locked request with the transaction that was submitted for it."""
     columns = continuing_columns(payment, transaction_hash)
-    # First the look-up, in the order in which workers lock the two.
+    # First the lookup, in the order in which workers lock the two.
     _follow_now(payment, transaction_hash, now)
     Payment.objects.filter(pk=payment.pk).update(**columns, status_detail=SPED_UP)
     _note_replacement(payment, transaction_hash, actor=actor)
@@ -196,7 +196,7 @@ def _note_replacement(payment: Payment, transaction_hash: str, *, actor: str) ->
 
 
 def _follow_now(payment: Payment, transaction_hash: str, now: datetime) -> None:
-    """Invalidate a running check, and make the look-up of the new transaction due now."""
+    """Invalidate a running check, and make the lookup of the new transaction due now."""
     continue_lookup(payment, transaction_hash)
     Lookup.objects.filter(of_payment=payment).update(
         attempts=0, next_check_at=now, claim_id=None, lease_until=None

@@ -1,6 +1,6 @@
 """Store the outcomes of a check: one function for one payment and for many.
 
-Locks are taken in one order by all: requests, look-ups and swaps, payments, consumed transfers, merchants' events. A
+Locks are taken in one order by all: requests, lookups and swaps, payments, consumed transfers, merchants' events. A
 request is locked by every change of it or its payments, so that completion, expiry and cancellation never run at the
 same time.
 """
@@ -152,7 +152,7 @@ def _batches(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
 
 
 def _lookup_of(outcome: Outcome) -> Lookup:
-    """Return the look-up that is checked again if the outcome can't be stored."""
+    """Return the lookup that is checked again if the outcome can't be stored."""
     lookup = None if isinstance(outcome, Failed) else outcome.lookup
     return lookup or delivery_of(outcome.payment) or outcome.payment.lookup
 
@@ -260,7 +260,7 @@ def _decide(
     looked_up: Mapping[int, Mapping[str, object]],
     to: Payment.Status,
 ) -> dict[str, Payment]:
-    """Move these payments, write their look-ups, and return copies of the payments as they are stored now."""
+    """Move these payments, write their lookups, and return copies of the payments as they are stored now."""
     payments = {each.payment.pk: _copied(each.payment, looked_up) for each in rows}
     moves = [
         Move(
@@ -275,7 +275,7 @@ def _decide(
 
 
 def _copied(payment: Payment, looked_up: Mapping[int, Mapping[str, object]]) -> Payment:
-    """Return a copy of the payment, and of its look-up with these columns."""
+    """Return a copy of the payment, and of its lookup with these columns."""
     copied, lookup = copy.copy(payment), copy.copy(payment.lookup)
     for name, value in looked_up.get(lookup.pk, {}).items():
         setattr(lookup, name, value)
