@@ -86,7 +86,7 @@ def waiting_columns(
 
 # The lookup's columns for a transaction that the nodes no longer know.
 UNKNOWN: dict[str, Any] = {**block_columns(None), "confirmations": 0}
-# The lookup's columns for a transaction that is not the execution of a proposal.
+# The lookup's columns for a transaction whose hash is not the id of a proposal.
 NO_PROPOSAL: dict[str, Any] = {"proposal_id": "", "proposal_account": "", "further_accounts": None}
 # The columns of its payment, which no longer holds the request open.
 NOT_HOLDING: dict[str, Any] = {"is_in_flight": False, "is_bound_unmined": False, "likely_failure": ""}
