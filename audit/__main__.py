@@ -1,4 +1,4 @@
-"""`python -m audit` asks the advisory databases about every pinned package; `python -m audit sbom` lists the packages.
+"""Query the advisory databases for every pinned package; `python -m audit sbom` lists the packages.
 
 Exit status: 0 if nothing is known, 1 for known vulnerabilities, 2 if a database can't be reached.
 """
@@ -25,7 +25,7 @@ NPM_FOLDERS = (
     "tests/support/walletconnect/phone",
     "website",
 )
-# What is deployed, and what merchants install.
+# Parts that are deployed, and parts that merchants install.
 SHIPPED = ("checkout/frontend", "clients/typescript")
 _UNREACHABLE = (
     "{name}: the advisory database can't be reached, so nothing is known about these packages. "
@@ -34,7 +34,7 @@ _UNREACHABLE = (
 
 
 def audit() -> int:
-    """Print what is known about each lock file; return the exit status."""
+    """Print the known vulnerabilities of each lock file; return the exit status."""
     statuses = [_python(name) for name in REQUIREMENTS] + [_npm(folder) for folder in NPM_FOLDERS]
     return 1 if 1 in statuses else max(statuses)
 
@@ -105,7 +105,7 @@ def _unreachable(name: str, detail: str) -> int:
 
 
 def sbom() -> int:
-    """Write a CycloneDX file for what is deployed, and for what merchants install; needs no network."""
+    """Write a CycloneDX file for the deployed parts and for those that merchants install. Needs no network."""
     SBOM.mkdir(parents=True, exist_ok=True)
     for name, pins in (("python", "requirements.txt"), ("python-tracing", "requirements-tracing.txt")):
         target = SBOM / f"{name}.cdx.json"

@@ -1,8 +1,8 @@
 """Fill a database with 90 days of busy merchants, inside PostgreSQL: no row passes through Python.
 
-Rows are what the service would have written: requests with their payments, consumed transfers and history, events with
-their deliveries and attempts. A few hundred merchants share them unevenly, as merchants do. Columns that are not named
-here get the model's own default, so that a new column needs no change here.
+The rows are like the service's own: requests with their payments, consumed transfers and history, events with their
+deliveries and attempts. A few hundred merchants share them unevenly, as merchants do. Columns that are not named here
+get the model's own default, so that a new column needs no change here.
 """
 
 # ruff: noqa: S608 - all SQL here is put together from this file's own words and numbers
@@ -31,7 +31,7 @@ CATALOGUE = "chains/catalogues/mainnet.json"
 
 @dataclass(frozen=True)
 class Size:
-    """How many of each; events are as many as deliveries. Requests are from the last `days`.
+    """The number of rows of each kind; there are as many events as deliveries. Requests are from the last `days`.
 
     Events happen right after their requests, or spread over the last `event_days`.
     """
@@ -54,9 +54,7 @@ def generate(size: Size, say: Say, *, vacuum: bool = True) -> None:
     _partition_the_past(size.event_days or size.days)
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0; SET synchronous_commit = off; SELECT setseed(0.42)")
-        cursor.execute(
-            "SET session_replication_role = replica"
-        )  # keys that point elsewhere are right by the making
+        cursor.execute("SET session_replication_role = replica")  # keys are consistent by construction
     indexes = _drop_indexes()
     for name, model, count, source, columns in _tables(size):
         _fill(name, model, count, source, columns, say)
@@ -75,7 +73,7 @@ def generate(size: Size, say: Say, *, vacuum: bool = True) -> None:
 
 _Table = tuple[str, type[models.Model], int, str, dict[str, str]]
 
-# One row's share of the total: the first of `many` gets most.
+# One row's share of the total: the first of `many` gets the most.
 _PICK = "(1 + floor({many} * power({random}, 3)))::int"
 _MD5_UUID = (
     "(lpad(to_hex((extract(epoch from t) * 1000)::bigint), 12, '0') || '7' || substr(m, 1, 3) || '8'"
@@ -84,7 +82,7 @@ _MD5_UUID = (
 
 
 def _tables(size: Size) -> list[_Table]:
-    """Return what is filled in which order: name, model, number of steps, where the values come from, and the columns.
+    """Return the tables to fill, in order: name, model, number of steps, source of the values, and columns.
 
     A source is SQL with `{first}` and `{last}`, the steps of this chunk.
     """
@@ -199,7 +197,7 @@ def _tables(size: Size) -> list[_Table]:
 
 
 def _partition_the_past(days: int) -> None:
-    """Replace the partitions of all the past by weekly ones, as they are after some months."""
+    """Replace the partitions of the past by weekly ones, as they would be after some months."""
     with connection.cursor() as cursor:
         for partition in partitions():
             if not partition.name.endswith("_first"):
@@ -221,7 +219,7 @@ def _merchant(random: str, size: Size) -> str:
 
 
 def _requests(size: Size) -> str:
-    """More from week to week, with a weekly wave; most are paid within a minute or two."""
+    """Generate requests: more each week, with a weekly wave; most are paid within a minute or two."""
     tokens = Token.objects.filter(is_active=True).count()
     return f"""
         WITH merchants AS MATERIALIZED (SELECT array_agg(id ORDER BY name) AS ids FROM merchants_merchant),
@@ -271,7 +269,7 @@ _REQUEST_COLUMNS = {
 
 
 def _of_requests(condition: str) -> str:
-    """Requests in the order of their making, those of this chunk that have what `condition` says."""
+    """Select the chunk's requests that match `condition`, in the order of creation."""
     return f"""
         SELECT r.*, md5(r.id::text) AS m, coalesce(r.completed_at, r.created_at + interval '2 minutes') AS paid_at
         FROM (
@@ -308,7 +306,7 @@ _PAYMENT_COLUMNS = {
 
 
 def _history() -> str:
-    """Each request's making and end, and each payment's steps."""
+    """Generate the creation and the end of each request, and the steps of each payment."""
     return f"""
         SELECT s.*, step.payment, step.came_from, step.gets, step.at FROM ({_of_requests("TRUE")}) AS s
         LEFT JOIN payments_payment AS p ON p.request_id = s.id
@@ -334,7 +332,7 @@ _HISTORY_COLUMNS = {
 
 
 def _events(size: Size) -> str:
-    """Several things that happened to each request, spread over them in order."""
+    """Generate several events for each request, spread over them in order."""
     each = max(size.deliveries // size.requests, 1)
     time = f"r.created_at + (1 + n % {each}) * interval '1 minute'"
     if size.event_days is not None:
@@ -380,7 +378,7 @@ _DELIVERY_COLUMNS = {
 def _fill(
     name: str, model: type[models.Model], count: int, source: str, columns: dict[str, str], say: Say
 ) -> None:
-    """INSERT … SELECT, chunk by chunk; columns that are not named get the model's default."""
+    """Run INSERT … SELECT chunk by chunk; columns that are not named get the model's default."""
     fields = {**_defaults(model), **columns}
     table = connection.ops.quote_name(model._meta.db_table)
     names = ", ".join(connection.ops.quote_name(column) for column in fields)
@@ -400,7 +398,7 @@ def _fill(
 
 
 def _help_the_next(name: str) -> None:
-    """Let what is filled next find these rows quickly, and take that away at the end."""
+    """Create a temporary index, so that the next tables find these rows quickly."""
     needed = {
         "requests": "CREATE INDEX bench_number ON payments_paymentrequest ((substr(external_id, 7)::bigint));"
         "CREATE INDEX bench_order ON payments_paymentrequest (external_id); ANALYZE payments_paymentrequest",
@@ -414,7 +412,7 @@ def _help_the_next(name: str) -> None:
 
 
 def _defaults(model: type[models.Model]) -> dict[str, str]:
-    """Return SQL for each column that may not be null and that the database has no default for."""
+    """Return SQL for each NOT NULL column without a default in the database."""
     found = {}
     for field in model._meta.concrete_fields:
         if field.null or field.primary_key or field.has_db_default():
@@ -434,7 +432,9 @@ def _literal(field: models.Field[Any, Any], value: Any) -> str:
 
 
 def _drop_indexes() -> list[str]:
-    """Drop the large tables' plain indexes, and return how to build them: at the end that is far quicker."""
+    """Drop the plain indexes of the large tables, and return the statements to rebuild them, which is much faster at
+    the end.
+    """
     tables = [
         model._meta.db_table
         for model in (PaymentRequest, Payment, ConsumedTransfer, Transition, Event, Delivery, Attempt)
@@ -456,7 +456,7 @@ def _drop_indexes() -> list[str]:
 
 
 def chains_at_work() -> None:
-    """Write a status for each chain as a worker would: one has a silent node, one is stalled."""
+    """Write a status for each chain as a worker would: one has a node that doesn't respond, one is stalled."""
     now = timezone.now()
     for place, chain in enumerate(Chain.objects.filter(is_active=True)):
         head = 20_000_000 + int(hashlib.sha256(chain.name.encode()).hexdigest()[:5], 16)

@@ -3,8 +3,8 @@
 `make bench-admin`, or `python -m demo.services python -m bench.admin_pages [--requests N --deliveries N]`.
 
 Each page is built by Django's test client in this process: server time, without a network. The floor is an empty page
-of the admin, measured in the same run: what the framework, the theme and this machine take for anything at all. The
-database's share is the time that queries took, waiting for a busy machine included.
+of the admin, measured in the same run: the minimum time of the framework, the theme and this machine. The database's
+share is the time of the queries, including waits on a busy machine.
 """
 
 import argparse
@@ -34,7 +34,7 @@ _SETTINGS = {
 GOAL_MS = 200
 ROUNDS = 20
 LONGEST_MS = 10_000
-# What the staff of the merchant with the most rows see of it: filtered by merchant, and still in order.
+# Pages as the staff of the largest merchant see them: filtered by merchant, and still in order.
 OF_MERCHANT_STAFF = (
     "dashboard, 90 days",
     "keys",
@@ -59,7 +59,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Measured:
-    """What it took, in milliseconds: in all, in the database, on the processor; and how many queries."""
+    """The times of a page in milliseconds (total, database, processor), and its number of queries."""
 
     name: str
     p50: float
@@ -101,7 +101,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def pages() -> Iterator[Page]:
-    """Yield what is measured, the floor first."""
+    """Yield the pages to measure, the floor first."""
     from django.contrib.auth.models import User
     from django.test import Client
 
@@ -128,7 +128,7 @@ def pages() -> Iterator[Page]:
 
 
 def admin_paths(merchant: Any) -> dict[str, str]:
-    """Return the admin's pages by name; what is searched for lies in the middle of the table."""
+    """Return the admin's pages by name; the searched object is in the middle of the table."""
     from django.contrib.admin.utils import quote
 
     from payments.models import Payment
@@ -260,7 +260,7 @@ def measure(page: Page, rounds: int) -> Measured:
 
 
 def show(results: list[Measured]) -> None:
-    """Print the table, and of what misses the goal the slowest query of the first, cold build."""
+    """Print the table and, for pages that miss the goal, the slowest query of the first, cold build."""
     floor = next(result for result in results if result.name == FLOOR)
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load > cores:
@@ -282,14 +282,14 @@ def show(results: list[Measured]) -> None:
 
 
 def verdict(result: Measured) -> str:
-    """Return whether the page keeps the goal: nearly always, mostly, or not."""
+    """Return whether the page meets the goal: nearly always, mostly, or not."""
     if result.p95 <= GOAL_MS:
         return "ok"
     return "mostly" if result.p50 <= GOAL_MS else MISSED
 
 
 def _fetched(client: Any, path: str) -> int:
-    """Fetch the page, read it, of a stream what comes first, and return its status."""
+    """Fetch and read the page (of a stream, only the beginning); return its status."""
     response = client.get(path)
     if response.streaming:
         next(iter(response.streaming_content))

@@ -1,10 +1,11 @@
 """Measure the API under 16 clients, each call beside a bare Django REST framework view on the same server.
 
-`python -m demo.services python -m bench.api_calls [SECONDS] [CALL…]`. Both servers run all the time as production does
-(`config/gunicorn.py`); the clients call one of them at a time, in turns, so that a busy machine slows both. The floor
-is `bench/floor`: no middleware, no authentication, no limits; one statement where the call can't do with less.
+`python -m demo.services python -m bench.api_calls [SECONDS] [CALL…]`. Both servers run all the time as production
+does (`config/gunicorn.py`); the clients call one of them at a time, in turns, so that a busy machine slows both. The
+floor is `bench/floor`: no middleware, no authentication, no limits; one statement where the call can't do with less.
 
-For each call: answers per second, CPU per answer of all web processes, latency, and the ratio of the two rates.
+For each call, it prints responses per second, CPU per response of all web processes, latency, and the ratio of the
+two rates.
 """
 
 import http.client
@@ -43,7 +44,7 @@ Request = tuple[str, str, dict[str, str], str]
 
 @dataclass
 class Sum:
-    """What one server did during all rounds of one call."""
+    """The totals of one server over all rounds of one call."""
 
     answers: int = 0
     seconds: float = 0.0
@@ -52,12 +53,12 @@ class Sum:
 
     @property
     def rate(self) -> float:
-        """Answers per second."""
+        """Responses per second."""
         return self.answers / self.seconds
 
     @property
     def cpu_ms(self) -> float:
-        """CPU milliseconds per answer, of all web processes."""
+        """CPU milliseconds per response, of all web processes."""
         return self.cpu * 1000 / self.answers
 
 
@@ -67,7 +68,7 @@ class Server:
     process: subprocess.Popen[bytes]
 
     def cpu_seconds(self) -> float:
-        """The CPU time of its processes so far."""
+        """The CPU time of the server's processes so far."""
         return sum(_cpu_seconds(pid) for pid in _group(self.process.pid))
 
 
@@ -111,7 +112,7 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def load(server: Server, requests: Sequence[Request], seconds: float, expected: int) -> Sum:
-    """Call the server for so long from 16 connections."""
+    """Call the server for this many seconds over 16 connections."""
     before = server.cpu_seconds()
     command = [sys.executable, "-m", "bench.http_load", str(server.port), str(CLIENTS), str(seconds)]
     answer = json.loads(
@@ -138,7 +139,7 @@ class Call:
 
 
 def calls() -> list[Call]:
-    """Create what the calls need, and return them."""
+    """Create the objects that the calls need, and return the calls."""
     from datetime import timedelta
 
     from django.core.management import call_command

@@ -1,11 +1,11 @@
 """Measure from the block that decides a payment to the webhook: 50 payments in flight, blocks of one second.
 
-`python -m demo.services python -m bench.block_to_webhook [ROUNDS]`. Worker and beat run as from the Procfile, beside a
-local chain and a receiver. In each round 50 payments of ten merchants are mined and submitted, and decided a few
-blocks later. The time of a block is when this process sees it, by asking every few milliseconds.
+`python -m demo.services python -m bench.block_to_webhook [ROUNDS]`. Worker and beat run as from the Procfile, beside
+a local chain and a receiver. In each round 50 payments of ten merchants are mined and submitted, and decided a few
+blocks later. A block's time is the time at which this process sees it; it polls every few milliseconds.
 
-The floor does the same by the shortest way: a loop that asks for the head, reads the 50 receipts in one batch and
-posts 50 bodies over one kept connection.
+The floor does the same in the shortest way: a loop polls the head, reads the 50 receipts in one batch and posts 50
+bodies over one kept connection.
 """
 
 import json
@@ -37,7 +37,7 @@ _ROUND_SECONDS = 30.0
 
 
 class _Receiver:
-    """A webhook receiver that notes when each payment's event arrives."""
+    """A webhook receiver that records the arrival of each payment's event."""
 
     def __init__(self) -> None:
         self.arrived: dict[str, float] = {}
@@ -55,7 +55,7 @@ class _Receiver:
                 self.end_headers()
 
             def log_message(self, *_: Any) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
@@ -66,7 +66,7 @@ class _Receiver:
 
 
 class _Blocks:
-    """When each block of the chain was first seen."""
+    """The time at which each block of the chain was first seen."""
 
     def __init__(self, url: str) -> None:
         self.seen: dict[int, float] = {}
@@ -142,7 +142,7 @@ def main(rounds: int) -> None:
 
 
 def _round(merchants: list[Any], token: Any, local: Any, blocks: _Blocks, receiver: _Receiver) -> list[float]:
-    """Pay 50 requests and return how long after the deciding block each webhook came."""
+    """Pay 50 requests and return the delay of each webhook after the deciding block."""
     from payments.models import Lookup
     from tests.support.nodes.crowds import crowd
 

@@ -54,7 +54,7 @@ _LARGEST_PAINT = """() => new Promise((resolve) => new PerformanceObserver((list
 
 @dataclass(frozen=True)
 class Network:
-    """A slow network, and the largest paint that is promised on it."""
+    """A slow network, and the goal for the largest paint on it."""
 
     name: str
     latency_ms: float
@@ -64,7 +64,7 @@ class Network:
 
     @property
     def conditions(self) -> dict[str, Any]:
-        """Return what DevTools emulates; its throughputs are bytes a second."""
+        """Return the conditions for DevTools; throughputs are bytes a second."""
         return {
             "offline": False,
             "latency": self.latency_ms,
@@ -81,7 +81,7 @@ NETWORKS = (
 
 @dataclass(frozen=True)
 class Load:
-    """One visit: when the largest paint came, of what, and how many bytes went over the network."""
+    """One visit: the time and element of the largest paint, and the bytes sent over the network."""
 
     paint_ms: float
     element: str
@@ -98,7 +98,7 @@ def main(loads: int) -> None:
     with _product() as origin, _bare_page() as bare, sync_playwright() as started:
         address = f"{origin}/pay/{_shortcode()}"
         browser = started.chromium.launch(executable_path=path, args=list(QUIET))
-        _visit(browser, address, NETWORKS[0])  # the server's first answer is no customer's
+        _visit(browser, address, NETWORKS[0])  # a customer never gets the server's first response
         for network in NETWORKS:
             pairs = [
                 (_visit(browser, bare, network), _visit(browser, address, network)) for _ in range(loads)
@@ -119,7 +119,7 @@ def _report(network: Network, pairs: list[tuple[Load, Load]]) -> None:
 
 
 def _visit(browser: Any, address: str, network: Network) -> Load:
-    """Load the address on a slow phone that has never been there."""
+    """Load the address on a slow phone without a cache."""
     context = browser.new_context(viewport=_PHONE, device_scale_factor=2)
     try:
         page = context.new_page()
@@ -190,7 +190,7 @@ def _bare_page() -> Iterator[str]:
             self.wfile.write(_BARE)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bare) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -206,7 +206,7 @@ def _answers(origin: str) -> bool:
 
 
 def _shortcode() -> str:
-    """Return that of a request to pay, of a merchant with colours of its own."""
+    """Return the shortcode of a payable request of a merchant with own colours."""
     from chains.models import Chain, Token
     from merchants.models import Merchant
     from tests.support.payments.world import make_request

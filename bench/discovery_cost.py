@@ -2,11 +2,11 @@
 
 `make bench`, or `python -m demo.services python -m bench.discovery_cost [TOKENS]`.
 
-The tokens are real contracts on a local chain, some of them held by the wallet. The client was at work before: what it
-asks each few seconds (heads) or minutes (chain ids) is not part of a look. A proxy before each node counts the HTTP
-requests. The floor is measured in the same run: the very requests that the client made, sent again as bare JSON-RPC on
-one kept connection, their answers parsed and thrown away. For comparison: the fastest possible answer (one
-`eth_getBalance`) and what a client would pay that asks for each token by itself, in batches of 100.
+The tokens are real contracts on a local chain, some of them held by the wallet. The client was in use before:
+periodic queries of heads and chain ids are not counted. A proxy before each node counts the HTTP requests. The floor
+is measured in the same run: the client's own requests, sent again as bare JSON-RPC on one kept connection, with the
+responses parsed and discarded. For comparison, it measures the fastest possible response (one `eth_getBalance`), and
+a client that queries each token by itself, in batches of 100.
 """
 
 import os
@@ -40,7 +40,9 @@ _ENDLESS_LOOP = "0x5b5f56"
 
 @dataclass(frozen=True)
 class Cost:
-    """One look: HTTP requests to all nodes together, the seconds it took, and those of the same requests bare."""
+    """One lookup: the HTTP requests to all nodes, its seconds, and the seconds of the same requests without the
+    client.
+    """
 
     round_trips: int
     seconds: float
@@ -80,7 +82,7 @@ def main(count: int) -> None:
 
 
 def place_tokens(local: Any, count: int) -> list[str]:
-    """Put so many copies of a token on the chain, HELD of them with a balance; return their addresses."""
+    """Deploy this many copies of a token, HELD of them with a balance; return their addresses."""
     from demo.contracts import deploy
 
     tokens = _place(local, "0x70ce", count, local.rpc("eth_getCode", local.usdc, "latest"))
@@ -90,7 +92,7 @@ def place_tokens(local: Any, count: int) -> list[str]:
 
 
 def cost(local: Any, nodes: Sequence[Any], tokens: Sequence[str]) -> Cost:
-    """Look at the payer's balances by a client that has been at work before; its answer has to be the right one."""
+    """Look up the payer's balances with a client that was in use before; the result must be correct."""
     from chains.families.evm.client import EvmClient
 
     client = EvmClient([node.url for node in nodes], local.chain_id)
@@ -114,7 +116,7 @@ def cost(local: Any, nodes: Sequence[Any], tokens: Sequence[str]) -> Cost:
 
 
 def _place(local: Any, prefix: str, count: int, code: str) -> list[str]:
-    """Put this code at addresses of its own."""
+    """Deploy this code at addresses with this prefix."""
     addresses = [to_checksum_address(f"{prefix}{number:0{42 - len(prefix)}x}") for number in range(count)]
     for address in addresses:
         local.rpc("anvil_setCode", address, code)
@@ -122,7 +124,7 @@ def _place(local: Any, prefix: str, count: int, code: str) -> list[str]:
 
 
 def _comparisons(local: Any, tokens: Sequence[str]) -> dict[str, list[Any]]:
-    """Return other requests, by what is asked with them."""
+    """Return other requests to compare with, by name."""
     from chains.families.evm.tokens import balance_call
 
     calls = [balance_call(token, local.payer) for token in tokens]

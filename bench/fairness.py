@@ -32,7 +32,7 @@ MERCHANTS = 10
 RATE = 8
 SECONDS = 12
 STUCK = 500
-# More often than beat does, so that the pause between two ticks hides no delay.
+# More often than beat, so that the pause between two ticks hides no delay.
 TICK_SECONDS = 0.1
 MOST_RATIO = 1.5
 
@@ -139,7 +139,7 @@ def _insert(merchant: Any, token: Any, count: int) -> None:
 
 
 def _set_aside(merchant: Any) -> None:
-    """Let none of the merchant's payments be due any more."""
+    """Postpone all of the merchant's payments."""
     from django.utils import timezone
 
     from payments.models import Lookup
@@ -153,7 +153,7 @@ def _p95(times: list[float]) -> float:
 
 
 def _measure(name: str, merchants: list[Any], token: Any, local: Any) -> list[float]:
-    """Pay at a steady rate; return how long each payment took, in milliseconds."""
+    """Pay at a steady rate; return the duration of each payment in milliseconds."""
     from payments.models import Payment, Transition
     from tests.support.payments.world import make_request, pay, submit
 

@@ -1,4 +1,4 @@
-"""Measure what calls and sweeps cost while the tables grow: 10,000, 100,000 and 1,000,000 payment requests.
+"""Measure the cost of calls and sweeps while the tables grow: 10,000, 100,000 and 1,000,000 payment requests.
 
 `make bench-scale`, or `SCALE=5000000 make bench-scale` for a fourth size.
 
@@ -41,7 +41,7 @@ BYTES_PER_REQUEST = 9_000
 
 @dataclass
 class Database:
-    """One filled database: its connection, its clients, and rows to call for."""
+    """One filled database: its connection, its clients, and the rows to request."""
 
     size: int
     connection: Any
@@ -82,7 +82,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def operations() -> dict[str, Operation]:
-    """Return what is measured, by name."""
+    """Return the operations to measure, by name."""
     return {
         "create": _create,
         "get": lambda at: _ok(at.api.get(f"/api/payment-requests/{random.choice(at.requests).pk}")),
@@ -136,7 +136,7 @@ _FOR_STAFF = ("dashboard", "requests", "payments", "deliveries")
 
 
 def _filled(size: int, events: int) -> Database:
-    """Make and fill a database of its own; return it with a connection."""
+    """Create and fill a separate database; return it with a connection."""
     from django.core.management import call_command
     from django.db import connection
 
@@ -165,7 +165,7 @@ def _filled(size: int, events: int) -> Database:
 
 
 def _count_days(size: int) -> None:
-    """Count the days that the dashboard shows; the others would take long and are not read."""
+    """Count only the days that the dashboard shows, because counting all would take long."""
     from datetime import timedelta
 
     from django.utils import timezone
@@ -195,7 +195,7 @@ def _used(database: Database) -> Any:
 
 
 def _prepare(database: Database) -> None:
-    """Make the same number of rows due at each size, and choose the rows to call for."""
+    """Make the same number of rows due at each size, and choose the rows to request."""
     from django.contrib.auth.models import User
     from django.db import connection
     from django.test import Client
@@ -331,7 +331,7 @@ def _rolled_back(sweep: Callable[[], object]) -> Operation:
 
 
 def _measured(name: str, operation: Operation, databases: list[Database]) -> bool:
-    """Measure in all databases by turns, and print a line; return whether it keeps the goal."""
+    """Measure in all databases by turns, and print a line; return whether it meets the goal."""
     took: dict[int, list[float]] = {database.size: [] for database in databases}
     waited: dict[int, list[float]] = {database.size: [] for database in databases}
     began, rounds = time.perf_counter(), 0
@@ -358,7 +358,7 @@ def _measured(name: str, operation: Operation, databases: list[Database]) -> boo
 
 
 def _timed(operation: Operation, database: Database) -> tuple[float, float]:
-    """Return how long it took, and how much of that the database's answers."""
+    """Return the duration, and the part of it that the database took."""
     from django.db import connection
 
     waited = 0.0

@@ -1,4 +1,4 @@
-"""A load generator: keep-alive connections in one thread, each with one request on its way.
+"""A load generator: keep-alive connections in one thread, each with one request in progress.
 
 `python -m bench.http_load PORT CONNECTIONS SECONDS` reads requests as JSON (`[[method, path, headers, body], …]`) from
 standard input, sends them in turn, and prints `{"statuses": {"200": n}, "seconds": s, "latencies_ms": [p50, p95]}`.
@@ -17,7 +17,7 @@ _END = b"\r\n\r\n"
 
 
 class _Connection:
-    """One keep-alive connection and the answer that is arriving on it."""
+    """One keep-alive connection and the response that is arriving on it."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
@@ -30,7 +30,7 @@ class _Connection:
         self.socket.sendall(request)
 
     def receive(self) -> int | None:
-        """Return the status once the answer is complete."""
+        """Return the status once the response is complete."""
         data = self.socket.recv(262_144)
         if not data:
             raise ConnectionError("the server closed a connection")
@@ -64,7 +64,7 @@ def _encode(request: tuple[str, str, dict[str, str], str]) -> bytes:
 
 
 def main(port: int, connections: int, seconds: float) -> None:
-    """Send requests until the time is over; answers that are on their way then are received and not counted."""
+    """Send requests until the time is over; responses that are still arriving then are received but not counted."""
     requests = cycle([_encode(each) for each in json.load(sys.stdin)])
     numbers = count(time.time_ns())
     selector = selectors.DefaultSelector()

@@ -19,7 +19,7 @@ GOAL_MB = 400
 
 
 def main() -> None:
-    """Start the three processes, use them, and print what they take."""
+    """Start the three processes, use them, and print their memory."""
     port = free_port()
     environment = {**os.environ, **SETTINGS, "PORT": str(port), "LOG_LEVEL": "ERROR"}
     python = [sys.executable, "-m"]

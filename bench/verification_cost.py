@@ -2,9 +2,10 @@
 
 `make bench`, or `python -m demo.services python -m bench.verification_cost [PAYMENTS]`.
 
-The payments are real transactions on a local chain, each in a block of its own (the dearest case: one block is asked
-for each). A proxy before the node counts the HTTP requests. The floor is measured in the same run: the very questions
-that the engine asked, sent again as bare batched JSON-RPC on one kept connection, their answers parsed and thrown away.
+The payments are real transactions on a local chain, each in a separate block. This is the most expensive case: each
+block must be queried. A proxy before the node counts the HTTP requests. The floor is measured in the same run: the
+engine's own calls, sent again as bare batched JSON-RPC on one kept connection, with the responses parsed and
+discarded.
 """
 
 import os
@@ -61,7 +62,7 @@ def main(count: int) -> None:
 
 
 def _measure(name: str, nodes: list[Any], chain: Any, count: int) -> None:
-    """Look once at every payment; print what it took."""
+    """Look up every payment once; print the costs."""
     from django.utils import timezone
 
     from payments.models import Lookup

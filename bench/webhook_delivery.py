@@ -52,14 +52,14 @@ class Crew:
             member.stdout.readline()
 
     def notify(self) -> None:
-        """Send each a line: to begin, and then to end."""
+        """Send each process a line: to begin, and then to end."""
         for member in self._members:
             assert member.stdin is not None
             member.stdin.write("\n")
             member.stdin.flush()
 
     def join(self) -> list[str]:
-        """Wait until all have ended; return what they said."""
+        """Wait until all processes have ended; return their output."""
         return [member.communicate()[0] for member in self._members]
 
 
@@ -116,7 +116,7 @@ def _floor(origin: str, count: int) -> float:
 
 
 def _throughput(merchants: list[Any], count: int) -> float:
-    """Return how many waiting deliveries go out per second."""
+    """Return the number of waiting deliveries that are sent per second."""
     from webhooks.models import Delivery
 
     _record([merchants[number % len(merchants)] for number in range(count)])

@@ -1,4 +1,4 @@
-"""Management commands, one after another in one process: each in a process of its own would load the service again.
+"""Run management commands in one process, because loading the service for each would take long.
 
 `python -m demo.commands` reads a JSON object for each command, `{"arguments": […], "environment": {…}}`, and writes
 one with its `output`, or with the `problem` that ended it.
@@ -41,7 +41,7 @@ class Commands:
     def __call__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
         """Return the command's output; `environment` is added for this command alone.
 
-        Raises ServiceError with the end of what it wrote.
+        Raises ServiceError with the end of the command's output.
         """
         assert self._child.stdin
         assert self._child.stdout
@@ -58,7 +58,7 @@ class Commands:
 
 
 def main() -> None:
-    """Run what comes on the standard input until it ends."""
+    """Run commands from standard input until it ends."""
     import django
 
     from config.environment import load_or_exit

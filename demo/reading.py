@@ -20,14 +20,14 @@ class Reader:
         return value
 
     def url(self, name: str, should_be: str) -> str:
-        """Return a setting that has to begin with http:// or https://."""
+        """Return a setting that must begin with http:// or https://."""
         value = self.text(name, should_be)
         if value and not value.startswith(("http://", "https://")):
             self._faults.append(f"{name}: has no scheme http or https; it should be {should_be}")
         return value
 
     def number(self, name: str, should_be: str, most: int = _MOST) -> int:
-        """Return a setting that has to be a whole number from 1 to `most`."""
+        """Return a setting that must be a whole number from 1 to `most`."""
         value = self.text(name, should_be)
         if value and not (value.isascii() and value.isdecimal() and 1 <= int(value[:20]) <= most):
             self._faults.append(f"{name}: {value[:60]!a} is no such number; it should be {should_be}")

@@ -1,7 +1,7 @@
 """The local world: `make run`.
 
-1. PostgreSQL and Redis (private ones unless DATABASE_URL / REDIS_URL are set), two EVM chains and, where Surfnet has
-   a build for this machine, a Solana chain, each with test tokens and a routing provider's contracts.
+1. PostgreSQL and Redis (private ones unless DATABASE_URL / REDIS_URL are set), two EVM chains and, if Surfnet has a
+   build for this machine, a Solana chain, each with test tokens and a routing provider's contracts.
 2. Migrations, catalogue, an admin user, a demo merchant with an API key: each made once.
 3. The local aggregator (the routing provider), the rate sources, web, worker, beat, events and the demo shop, watched
    until Ctrl-C, which stops everything in order.
@@ -56,7 +56,7 @@ MOST_RESTARTS = 3
 
 @dataclass
 class Part:
-    """A process of the product or the shop: how to start it, and what shows that it works."""
+    """A process of the product or the shop, and how to start it and to recognise that it works."""
 
     name: str
     command: Sequence[str]
@@ -71,7 +71,7 @@ class Part:
         return LOGS / f"{self.name}.log"
 
     def start(self) -> None:
-        """Starts it and waits until it works. Raises ServiceError with the log's tail."""
+        """Start the process and wait until it works. Raises ServiceError with the log's tail."""
         written = self.log.stat().st_size if self.log.exists() else 0
         command = [sys.executable, "-m", *self.command]
         self.child = spawn(self.name, command, self.log, env=self.environment, cwd=REPOSITORY)
@@ -88,7 +88,7 @@ class Part:
 
 def main() -> int:
     """Run the world until it is stopped; return the process's exit status."""
-    # A shell has what it starts in the background ignore this one.
+    # Shells make background processes ignore this signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
     running: list[Child] = []
@@ -125,7 +125,7 @@ def _start_and_watch(running: list[Child]) -> None:
 
 
 def _check_settings(memory: Memory) -> None:
-    """Exit as the product does, before anything is started, where a setting that the world leaves as it is is wrong."""
+    """Exit like the product before anything is started, if a setting that the world doesn't set itself is invalid."""
     here = "http://127.0.0.1:8000"
     database = os.environ.get("DATABASE_URL") or "postgresql:///quittance"
     broker = os.environ.get("REDIS_URL") or "redis://127.0.0.1"
@@ -137,7 +137,7 @@ def _check_settings(memory: Memory) -> None:
 
 
 def _stop(running: list[Child]) -> None:
-    """The latest first: what depends on another stops before it."""
+    """Stop the latest first, because later processes depend on earlier ones."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if not running:
@@ -149,7 +149,7 @@ def _stop(running: list[Child]) -> None:
 
 
 def _start_services(running: list[Child]) -> Addresses:
-    """Back-ends first, each on the list as soon as it runs, so that whatever fails later stops it."""
+    """Start the back-ends. Each is added to the list as soon as it runs, so that a later failure stops it."""
     database, broker = os.environ.get("DATABASE_URL"), os.environ.get("REDIS_URL")
     if not database:
         with step("Starting PostgreSQL"):
@@ -188,7 +188,7 @@ def _start_services(running: list[Child]) -> Addresses:
 
 
 def _start_chain(running: list[Child], chain_id: int, port: int, name: str) -> str:
-    """Starts an EVM chain with the test tokens, and gives its address; it goes on from where it was."""
+    """Start an EVM chain with the test tokens, and return its address; it resumes from its saved state."""
     chain = anvil.start(
         chain_id=chain_id,
         port=_port(name, port),
@@ -202,7 +202,7 @@ def _start_chain(running: list[Child], chain_id: int, port: int, name: str) -> s
 
 
 def _start_solana(running: list[Child]) -> str | None:
-    """Starts the Solana chain; None where that can't be had on this machine, and the world goes without."""
+    """Start the Solana chain; return None if this machine can't run it."""
     try:
         with step("Starting the local Solana chain"):
             chain = surfnet.start(port=_port("Solana chain", 8899), log=LOGS / "surfnet.log")
@@ -215,7 +215,7 @@ def _start_solana(running: list[Child]) -> str | None:
 
 
 def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
-    """Migrates and fills the database; what exists is left as it is, unless the database is another one."""
+    """Migrate and fill the database. Existing rows stay, unless it is a different database."""
     identity = database_identity(at.database)
     if memory.get("DATABASE") != identity:
         memory.forget("ADMIN_CREATED", "MERCHANT_ID", "API_KEY", "EMBEDDED_AT", "BRANDED_AT")
@@ -312,7 +312,7 @@ def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[P
 
 
 def _watch(running: list[Child], parts: list[Part]) -> None:
-    """Returns never: a process of the product that dies is started again; a back-end's end is the world's."""
+    """Restart processes of the product that die, and end if a back-end dies. Never returns."""
     while True:
         time.sleep(0.5)
         for place, child in enumerate(running):
@@ -361,7 +361,7 @@ def _tell(memory: Memory, at: Addresses) -> None:
 
 
 def _short(path: Path) -> str:
-    """Return the path as it is typed in the repository's folder."""
+    """Return the path relative to the repository's folder."""
     return str(path.relative_to(REPOSITORY)) if path.is_relative_to(REPOSITORY) else str(path)
 
 
@@ -372,7 +372,7 @@ def _solana_row(at: Addresses) -> str:
 
 
 def _port(what: str, wanted: int) -> int:
-    """Return a port that no other world takes meanwhile: some servers start long after their port is chosen."""
+    """Return a port that no other world uses meanwhile: some servers start long after their port is chosen."""
     port = next(port for port in range(wanted, wanted + 100) if is_free(port) and claim(port))
     if port != wanted:
         say(f"    Port {wanted} is busy: the {what} takes {port}.")
@@ -381,7 +381,7 @@ def _port(what: str, wanted: int) -> int:
 
 @contextmanager
 def _only_one() -> Iterator[None]:
-    """Two worlds over one directory would spoil each other's chain and database."""
+    """Allow only one world per directory: two would damage each other's chain and database."""
     WORLD.mkdir(parents=True, exist_ok=True)
     with (WORLD / "lock").open("w") as lock:
         try:

@@ -10,28 +10,28 @@ _COLOUR = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def say(text: str = "") -> None:
-    """Prints a line at once, also into a pipe."""
+    """Print a line and flush it, also into a pipe."""
     print(text, flush=True)
 
 
 def bold(text: str) -> str:
-    """`text`, in bold on a terminal."""
+    """Return `text`, in bold on a terminal."""
     return f"\033[1m{text}\033[0m" if _COLOUR else text
 
 
 def dim(text: str) -> str:
-    """`text`, dimmed on a terminal."""
+    """Return `text`, dimmed on a terminal."""
     return f"\033[2m{text}\033[0m" if _COLOUR else text
 
 
 def red(text: str) -> str:
-    """`text`, in red on a terminal."""
+    """Return `text`, in red on a terminal."""
     return f"\033[31m{text}\033[0m" if _COLOUR else text
 
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """Says what is being done, and how long it took."""
+    """Print the step, and its duration when it ends."""
     began = time.monotonic()
     say(f"  {what}…")
     yield
@@ -41,7 +41,7 @@ def step(what: str) -> Iterator[None]:
 
 
 def summary(title: str, rows: Sequence[tuple[str, str]], closing: str) -> None:
-    """A heading, aligned rows of names and values, and a last line."""
+    """Print a heading, aligned rows of names and values, and a last line."""
     width = max(len(name) for name, _ in rows)
     say()
     say(bold(title))

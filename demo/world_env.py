@@ -1,4 +1,4 @@
-"""What the local world remembers (its secrets) and the environment of its processes."""
+"""The stored secrets of the local world, and the environment of its processes."""
 
 import os
 import secrets
@@ -19,7 +19,7 @@ ADMIN_USER = "admin"
 
 
 class Memory:
-    """Names and values kept in a file that only its owner can read: secrets, and what was set up."""
+    """Names and values in a file that only its owner can read: secrets, and completed set-up steps."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -55,7 +55,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where the world's parts are reached; `solana` is None where that chain can't run."""
+    """The addresses of the world's parts; `solana` is None if that chain can't run."""
 
     web: str
     shop: str
@@ -70,7 +70,7 @@ class Addresses:
 
 
 def web_environment(memory: Memory, at: Addresses) -> dict[str, str]:
-    """The environment of manage.py, web, worker and beat: this process's own and the service's settings."""
+    """Return the environment of manage.py, web, worker and beat: this process's own and the service's settings."""
     return {**os.environ, "PYTHONUNBUFFERED": "1", **_settings(memory, at)}
 
 
@@ -102,9 +102,10 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "HARBOUR_CHAIN_NAME": "Harbour Chain",
         "ROUTING_PROVIDERS": "lifi",
         "LIFI_API_URL": at.aggregator,
-        "LIFI_API_KEY": "",  # a real one has no business there
+        "LIFI_API_KEY": "",  # the local world must not use a real key
         "ROUTING_QUOTE_LIMIT": "off",
-        # No source that answers with a list: it is reused for half a minute, and the switches act at once.
+        # Sources with whole lists are left out: lists are reused for half a minute, and the switches must take effect
+        # at once.
         "RATE_SOURCES": "feeds,coinbase,kraken",
         "RATE_URL_COINBASE": at.rates,
         "RATE_URL_KRAKEN": at.rates,
@@ -115,14 +116,16 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
 
 
 def _solana_environment(at: Addresses) -> dict[str, str]:
-    """What is left out where the Solana chain can't run; the wallet's key is the 32 bytes of its seed in hex."""
+    """Return the Solana settings, or none if the chain can't run; the wallet's key is the 32 bytes of its seed in
+    hex.
+    """
     if at.solana is None:
         return {}
     return {"LOCAL_SOLANA_RPC_URL": at.solana, "DEMO_SOLANA_WALLET_KEY": WALLET.secret().hex()}
 
 
 def aggregator_environment(at: Addresses) -> dict[str, str]:
-    """The environment of the local aggregator: the chains' nodes and its own port."""
+    """Return the environment of the local aggregator: the chains' nodes and its own port."""
     port = at.aggregator.removesuffix("/v1").rsplit(":", 1)[1]
     solana = {"LOCAL_SOLANA_RPC_URL": at.solana} if at.solana else {}
     nodes = {"LOCAL_RPC_URL": at.chain, "HARBOUR_RPC_URL": at.harbour, **solana}
@@ -130,12 +133,12 @@ def aggregator_environment(at: Addresses) -> dict[str, str]:
 
 
 def rates_environment(at: Addresses) -> dict[str, str]:
-    """The environment of the local rate sources: the first chain's node and their own port."""
+    """Return the environment of the local rate sources: the first chain's node and their own port."""
     return {**_kept(), "LOCAL_RPC_URL": at.chain, "RATES_PORT": at.rates.rsplit(":", 1)[1]}
 
 
 def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str, str]:
-    """The environment of the demo shop: of the service it knows the address and an API key, no more."""
+    """Return the environment of the demo shop: only the service's address and an API key."""
     return {
         **_kept(),
         "QUITTANCE_API_URL": at.web,
@@ -151,7 +154,7 @@ def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str
 
 
 def _write_privately(path: Path, lines: Iterable[str]) -> None:
-    """Replace the file by these lines, for its owner's eyes only."""
+    """Replace the file by these lines, readable only by its owner."""
     draft = path.with_suffix(".new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -160,19 +163,19 @@ def _write_privately(path: Path, lines: Iterable[str]) -> None:
 
 
 def _kept() -> dict[str, str]:
-    """What of this process's own environment every program needs."""
+    """Return the variables of this process's environment that every program needs."""
     names = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "NO_PROXY", "no_proxy")
     return {"PYTHONUNBUFFERED": "1"} | {name: os.environ[name] for name in names if name in os.environ}
 
 
 def reach_loopback_directly() -> None:
-    """Keeps this process and its children from asking a proxy for what runs on this machine."""
+    """Make this process and its children connect to this machine without a proxy."""
     for name in ("NO_PROXY", "no_proxy"):
         os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1", "localhost"]))
 
 
 def database_identity(url: str) -> str:
-    """A name for the very database behind `url`, which another one at the same address does not have."""
+    """Return a name that identifies the database behind `url`, even if another one later has the same address."""
     with psycopg.connect(url, connect_timeout=10) as connection:
         row = connection.execute(
             "SELECT system_identifier::text, oid::text FROM pg_control_system(), pg_database"

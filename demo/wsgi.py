@@ -1,7 +1,7 @@
 """The product's WSGI application with the demo wallet put in front of it.
 
-For the local demo only. The product does not know of it: the wallet is served under `/demo-wallet/`, and its
-script is added to the checkout's pages on their way out, as a browser extension would add itself.
+For the local demo only. The product does not know about it: the wallet is served under `/demo-wallet/`, and its
+script is added to the checkout's responses, like a browser extension.
 
 Environment: `LOCAL_RPC_URL` (the local EVM chain's node); optional `LOCAL_CHAIN_NAME`, `DEMO_WALLET_KEY` and
 `DEMO_MERCHANT_KEY`;
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WALLET = Path(__file__).parent / "wallet" / "dist" / "wallet.js"
 
-# Account 1 of "test test test … junk", with which every local node starts. Worth nothing anywhere.
+# Account 1 of "test test test … junk", which every local node has. It has no value elsewhere.
 PUBLIC_TEST_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 
 RPC_BODY_LIMIT = 64 * 1024
@@ -83,7 +83,7 @@ class LocalNode:
 def with_demo_wallet(
     product: "WSGIApplication", *, evm: Sequence[LocalNode], solana: LocalNode | None = None
 ) -> "WSGIApplication":
-    """Serve `product` with the demo wallet, which signs for these chains and speaks to their nodes.
+    """Serve `product` with the demo wallet, which signs for these chains and calls their nodes.
 
     One key signs on all EVM chains, that of the first, on which the wallet begins.
     """
@@ -141,7 +141,7 @@ def _answer(start_response: "StartResponse", status: str, content_type: str, bod
 def _ask_node(
     environ: "WSGIEnvironment", rpc_url: str, methods: frozenset[str]
 ) -> tuple[str, dict[str, Any]]:
-    """Pass one JSON-RPC call on, if it is of a kind that a wallet makes."""
+    """Forward a JSON-RPC call if wallets make such calls."""
     if environ.get("CONTENT_TYPE", "").partition(";")[0].strip() != "application/json":
         return "415 Unsupported Media Type", _rpc_error(None, -32600, "The body must be application/json.")
     length = environ.get("CONTENT_LENGTH") or "0"

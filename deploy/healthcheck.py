@@ -1,4 +1,4 @@
-"""The image's health check: web answers on this machine, under a host name that it accepts."""
+"""The image's health check: `web` responds on this machine, under an allowed host name."""
 
 import os
 import urllib.request

@@ -16,7 +16,7 @@ _NOWHERE = "127.0.0.1:1"
 
 
 def prepare() -> None:
-    """Set what the service's code needs to describe its API. It connects to nothing."""
+    """Set the environment that describing the API needs. It connects to nothing."""
     os.environ.update(
         SECRET_KEY=secrets.token_urlsafe(50),
         ENCRYPTION_KEYS=Fernet.generate_key().decode(),
@@ -38,7 +38,7 @@ def prepare() -> None:
 
 
 def build(folder: Path = SITE, docs: Path = FOLDER.parent / "docs") -> None:
-    """Build the site of these pages into `folder`; exit with status 1 if a link or an anchor leads nowhere."""
+    """Build the site of these pages into `folder`; exit with status 1 if a link or an anchor is broken."""
     from mkdocs.commands.build import build as build_site
     from mkdocs.config import load_config
     from mkdocs.exceptions import Abort

@@ -42,7 +42,7 @@ _PICTURE = re.compile(r"<p>\s*(?:<img [^>]*>\s*)+</p>")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put each decision into the navigation, newest first."""
+    """Add each decision to the navigation, newest first."""
     assert config.nav is not None
     (entry,) = [entry for entry in config.nav if "Decisions" in entry]
     entry["Decisions"] = [
@@ -74,7 +74,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Let the theme load the script that draws diagrams from the site itself."""
+    """Load the script that draws diagrams from the site itself."""
     (bundle,) = (Path(config.site_dir) / "assets" / "javascripts").glob("bundle.*.min.js")
     script = bundle.read_text()
     if script.count(MERMAID_ELSEWHERE) != 1:
@@ -83,7 +83,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links lead to the pages of the site, or to the source if it is published; else keep their words."""
+    """Point links to the pages of the site, or to the published source; otherwise keep only their text."""
     path = page.file.src_uri
     if path == "index.md":
         page.meta["hide"] = ["navigation"]
@@ -127,7 +127,7 @@ def _linked(text: str, page: str, folder: str, known: set[str], config: MkDocsCo
 
 
 def site_address(file: str, anchor: str, known: set[str]) -> str | None:
-    """Return where the site shows a file of the repository, or None."""
+    """Return the path at which the site shows a file of the repository, or None."""
     shown = {source: path for path, source in FILES.items()}
     if file == "README.md":
         return _within_readme(f"#{anchor}", "") if anchor else "index.md"

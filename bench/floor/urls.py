@@ -1,4 +1,4 @@
-"""Bare views: each does the one statement that no implementation can do without, and answers as much JSON.
+"""Bare views: each executes the one statement that no implementation can avoid, and returns as much JSON as the API.
 
 The rows are payment requests. `get` and `list` read them by one query without joins; `create` inserts one.
 """
@@ -30,16 +30,16 @@ _FIELDS = (
 
 
 class Nothing(APIView):
-    """No statement at all."""
+    """No statement."""
 
     def get(self, request: Request) -> Response:  # noqa: ARG002 - the view interface
-        """Answer the example object."""
+        """Return the example object."""
         return Response(PAYMENT_REQUEST_DETAIL)
 
 
 class One(APIView):
     def get(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the view interface
-        """Answer the example object with what was read."""
+        """Return the example object with the values read."""
         row = PaymentRequest.objects.get(pk=id)
         return Response({**PAYMENT_REQUEST_DETAIL, "id": row.pk, "status": row.status})
 
@@ -48,14 +48,14 @@ class Many(APIView):
     """Twenty rows of one merchant, newest first."""
 
     def get(self, request: Request, merchant: str) -> Response:  # noqa: ARG002 - the view interface
-        """Answer twenty example objects."""
+        """Return twenty example objects."""
         rows = PaymentRequest.objects.filter(merchant_id=merchant).order_by("-created_at", "-id")[:20]
         return Response({"data": [{**PAYMENT_REQUEST, "id": row.pk, "status": row.status} for row in rows]})
 
 
 class New(APIView):
     def post(self, request: Request, merchant: str) -> Response:
-        """Insert a row and answer the example object."""
+        """Insert a row and return the example object."""
         data: Any = request.data
         now = timezone.now()
         row = PaymentRequest.objects.create(

@@ -51,7 +51,7 @@ class Executor(threading.Thread):
         self._failures: Counter[bytes] = Counter()
 
     def run(self) -> None:
-        """Poll and deliver until stopped; a node that doesn't answer is retried."""
+        """Poll and deliver until stopped; a node that doesn't respond is retried."""
         while not self._stopping.is_set():
             is_busy = False
             try:

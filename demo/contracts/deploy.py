@@ -1,7 +1,7 @@
 """Deploy the test tokens to a local chain, and mint them.
 
-The local world deploys USDC and DAI from an account that is used for nothing else, at its nonces 0 and 1, so that their
-addresses are constants, which demo/catalogue.json lists.
+The local world deploys USDC and DAI with a key that does nothing else, at its nonces 0 and 1, so that their addresses
+are constant and can be listed in demo/catalogue.json.
 """
 
 import json
@@ -30,7 +30,7 @@ HOLDER_BALANCE = 25_000
 
 
 class ChainRefusal(RuntimeError):
-    """The node answered with an error, or the transaction reverted."""
+    """The node returned an error, or the transaction reverted."""
 
 
 def deploy_token(

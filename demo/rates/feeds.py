@@ -39,7 +39,7 @@ def deploy_feeds(rpc_url: str) -> None:
 
 
 def write_feeds(rpc_url: str, positions: Positions, *, now: float | None = None) -> None:
-    """Have the feeds say what the switches demand. Raises ChainRefusal."""
+    """Write the prices that the switches select to the feeds. Raises ChainRefusal."""
     with _one_writer:
         _write(rpc_url, positions, time.time() if now is None else now)
 

@@ -46,7 +46,7 @@ class Positions:
     prices: Mapping[str, str] = field(default_factory=dict)
 
     def price(self, source: str, code: str) -> Decimal | None:
-        """Return what the source says that one of it is worth, or None if it doesn't list it."""
+        """Return the source's price of one unit, or None if the source doesn't list it."""
         price = self.prices.get(code) or PRICES.get(code)
         if price is None:
             return None

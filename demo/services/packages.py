@@ -14,9 +14,9 @@ _MANIFEST = Path(__file__).parent
 
 
 def install(manifest: Path = _MANIFEST, into: Path = PACKAGES, what: str = "the local chains") -> Path:
-    """The folder whose node_modules holds exactly what the lock file in `manifest` names and fits this machine.
+    """Return the folder with the npm packages of the lock file in `manifest`, for this machine.
 
-    Installed once for each lock file; two processes that find it missing do not do it twice.
+    They are installed once for each lock file, even if two processes find them missing.
     """
     stamp, wanted = into / "installed", _digest(manifest)
     if _read(stamp) == wanted:

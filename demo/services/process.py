@@ -156,9 +156,10 @@ def is_free(port: int) -> bool:
 
 
 def claim(port: int) -> bool:
-    """Keep the port for a server that this process is about to start; False if another process has claimed it here.
+    """Reserve the port for a server that this process is about to start; False if another process has reserved it
+    here.
 
-    The sign is the UDP port of the same number, which no server uses: it is given back when the process ends.
+    The reservation is the UDP port of the same number, which no server uses. It ends with the process.
     """
     sign = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:

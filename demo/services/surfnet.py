@@ -38,7 +38,7 @@ class Surfnet:
 
 
 def is_offered() -> bool:
-    """Whether Surfnet has a build for this machine; it is installed with that."""
+    """Whether Surfnet has a build for this machine."""
     scope = packages.install() / "node_modules" / "@solana"
     return any(scope.glob("surfpool-*/*.node"))
 

@@ -74,7 +74,7 @@ def create_app(
             abort(404)
 
     def is_confirming(order: Order) -> bool:
-        """Has Quittance seen the money already? Only to choose words: this never makes an order paid."""
+        """Return whether Quittance has already seen the payment. Only for the text: this never makes an order paid."""
         if order.status != "awaiting" or not order.payment_request:
             return False
         try:
@@ -181,7 +181,7 @@ def create_app(
 
 
 def _asked(order: Order, good: Good) -> dict[str, Any]:
-    """Return what is asked for: an amount of the token, or a price that Quittance converts."""
+    """Return the requested amount of the token, or the price that Quittance converts."""
     if good.currency:
         return {"price": {"currency": good.currency, "amount": order.amount}}
     return {"amount": order.amount}

@@ -9,7 +9,7 @@ TIMEOUT_SECONDS = 10
 
 
 class QuittanceError(Exception):
-    """The API refused a call or could not be reached.
+    """The API rejected a call or could not be reached.
 
     `code` is the API's own (`amount_too_precise`, …), or `unreachable`. `request_id` helps its operators.
     """
@@ -21,7 +21,7 @@ class QuittanceError(Exception):
 
 @dataclass(frozen=True)
 class Token:
-    """What prices are asked in: one token on one chain."""
+    """The token in which prices are requested, on one chain."""
 
     id: int
     chain_id: int
@@ -53,7 +53,7 @@ class Quittance:
         return str(next(chain["name"] for chain in chains if chain["id"] == chain_id))
 
     def create_payment_request(self, fields: dict[str, Any], *, idempotency_key: str) -> dict[str, Any]:
-        """Ask for money. The same key and fields again give the same request, never a second one."""
+        """Create a payment request. The same key and fields return the same request, never a second one."""
         answer = self._call("POST", "/api/payment-requests", fields, {"Idempotency-Key": idempotency_key})
         return cast(dict[str, Any], answer)
 
@@ -62,7 +62,7 @@ class Quittance:
         return cast(dict[str, Any], self._call("GET", f"/api/payment-requests/{request_id}"))
 
     def set_webhook_url(self, url: str) -> None:
-        """Have events sent to `url`. The first call makes the secret; later ones leave it as it is."""
+        """Set the URL for events. The first call creates the secret; later calls don't change it."""
         self._call("PUT", "/api/webhooks", {"url": url})
 
     def get_webhook_secret(self) -> str:

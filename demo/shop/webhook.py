@@ -18,7 +18,7 @@ _SIGNATURE = re.compile(r"[0-9a-f]{64}")
 
 
 class SignatureError(ValueError):
-    """The delivery is not to be believed."""
+    """The delivery can't be trusted."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Event:
 
 
 def verify(header: str, body: bytes, secret: str, *, now: float) -> Event:
-    """Return the event in `body` if `header` signs these very bytes with `secret`, within 300 s of `now`.
+    """Return the event in `body` if `header` is a valid signature of it with `secret`, within 300 s of `now`.
 
-    `body` is what came over the wire: parsing and printing it again would change the bytes.
-    Raises SignatureError for anything else.
+    `body` is the raw body: parsing and serialising it again would change the bytes. Raises SignatureError for
+    anything else.
     """
     timestamp, signatures = _parse(header)
     if abs(now - int(timestamp)) > TOLERANCE_SECONDS:

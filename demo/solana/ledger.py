@@ -1,4 +1,6 @@
-"""Asking the local Solana node, and signing and sending by script. Keys here are public: worth nothing elsewhere."""
+"""Query the local Solana node, and sign and send transactions by script. Keys here are public: worth nothing
+elsewhere.
+"""
 
 import base64
 import hashlib
@@ -18,7 +20,7 @@ LAMPORTS_PER_SOL = 10**9
 
 
 class LedgerRefusal(RuntimeError):
-    """The node answered with an error, or the transaction failed."""
+    """The node returned an error, or the transaction failed."""
 
 
 def known_key(name: str) -> Keypair:

@@ -8,14 +8,15 @@ from merchants.models import Merchant
 
 
 class DiscoveryCursor(models.Model):
-    """The search on one chain: when it is due, its lease, and where merchants without their own cursor start.
+    """The search on one chain: its due time, its lease, and the start for merchants without a cursor of their own.
 
-    A merchant without a `MerchantCursor` had nothing to search for in the blocks before `next_block` (null: unknown) or
-    in those mined before `searched_at`. `merchants_at_once` limits how many merchants share one search after a failure
-    (null: no limit). `watches` is the number of requests in the last pass.
+    For a merchant without a `MerchantCursor`, the search may skip the blocks before `next_block` (null: unknown) and
+    those mined before `searched_at`, because the merchant had no watched requests then. `merchants_at_once` limits
+    how many merchants share one search after a failure (null: no limit). `watches` is the number of requests that the
+    last pass searched for.
 
-    `quotes_next_block` and `quotes_searched_at` are the same for the search for the ids of quotes, which has no
-    cursors of merchants.
+    `quotes_next_block` and `quotes_searched_at` are the same for the search for quote ids, which has no cursors per
+    merchant.
     """
 
     chain = models.OneToOneField(Chain, on_delete=models.CASCADE, primary_key=True, related_name="+")
@@ -34,15 +35,18 @@ class DiscoveryCursor(models.Model):
 
 
 class MerchantCursor(models.Model):
-    """How far a chain was searched for one merchant. The row exists only while the merchant has watched requests.
+    """The progress of the search on one chain for one merchant. The row exists only while the merchant has watched
+    requests.
 
-    Every block before `next_block` was searched for all requests watched at the time, when it was deep enough not to
-    change. Every block mined before `searched_at` was searched at least once. `turn_at` is when a search was last
-    tried. `is_alone` excludes a merchant from shared searches because its own search fails while others succeed.
+    All blocks before `next_block` were searched for every request watched at the time, and were deep enough not to
+    change. All blocks mined before `searched_at` were searched at least once. `turn_at` is the time of the last
+    attempt to search. `is_alone` excludes a merchant from shared searches because its own search fails while others
+    succeed.
 
-    If a merchant has more requests than one search takes, several searches cover them in the order of their ids.
-    Between these, `after` is the last id searched for, `until_block` the end of the range, and `pass_head` the head
-    when the first of them began at `pass_began_at` (null if the range was shortened since).
+    If a merchant has more watched requests than one search can handle, several searches cover them in the order of
+    their ids. Between these searches, `after` is the last id that was searched for, `until_block` is the end of the
+    block range, and `pass_head` is the head when the first of them began, at `pass_began_at` (null if the range was
+    shortened since).
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="+")

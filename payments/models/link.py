@@ -25,12 +25,12 @@ def _is_only(name: str) -> Q:
 
 
 class PaymentLink(models.Model):
-    """A page on which each customer gets a payment request of their own. Amounts are base units of `token`.
+    """A page on which each customer creates a payment request of their own. Amounts are base units of `token`.
 
-    It requests an `amount`, or a `price` that is converted for each customer, or the customer enters an
-    amount from `min_amount` to `max_amount`. `code` is the part of the page's URL. `requests_count` counts
-    its requests, under the row's lock (`payments.requests.link_limits`). `created_by` is the actor who
-    created it, as in the history.
+    The link requests an `amount`, or a `price` that is converted for each customer, or lets the customer enter an
+    amount from `min_amount` to `max_amount`. `code` is the last part of the page's URL. `requests_count` is the
+    number of requests that the link created; it is changed under the row's lock (`payments.requests.link_limits`).
+    `created_by` is the actor who created it, as in the history.
     """
 
     id = models.CharField(max_length=LINK_ID_LENGTH, primary_key=True, default=new_link_id, editable=False)
@@ -92,7 +92,7 @@ class PaymentLink(models.Model):
 
 
 class PaymentLinkChange(models.Model):
-    """One line of a link's history: who created or changed it."""
+    """One entry of a link's history: who created or changed the link."""
 
     link = models.ForeignKey(PaymentLink, on_delete=models.CASCADE, related_name="changes")
     what = models.CharField(max_length=300)

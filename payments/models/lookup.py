@@ -1,4 +1,4 @@
-"""The transactions that the nodes are asked about."""
+"""The lookups: one row for each transaction that the nodes are queried for."""
 
 from collections.abc import Collection
 
@@ -18,26 +18,27 @@ class Lookup(models.Model):
 
     Due work:
 
-    - `next_check_at`: when the transaction is looked up next; null when nothing is to be checked.
-    - `finality_check_at`: when the transaction that decided its payment is checked again, because a reorganisation can
-      still reverse the result; null once its block is final. `finality_misses`: how many of these checks in a row did
-      not find it.
-    - `claim_id`, `lease_until`: the worker that looks it up. Results are written only while the claim id is unchanged.
-    - `attempts`: how many checks did not find the transaction.
-    - `merchant`: the request's, so that merchants take turns. `is_simulated`: the sandbox made the transaction, and no
-      node knows it.
+    - `next_check_at`: the time of the next lookup; null if none is scheduled.
+    - `finality_check_at`: the time of the next finality check of the transaction that decided its payment. It is
+      null once the block is final, because no reorganisation can reverse the result then. `finality_misses`: the
+      number of consecutive finality checks that did not find the transaction.
+    - `claim_id`, `lease_until`: the lease of the worker that looks it up. Results are written only if the claim id is
+      unchanged.
+    - `attempts`: the number of lookups that did not find the transaction.
+    - `merchant`: the merchant of the request, so that merchants take turns. `is_simulated`: the sandbox made the
+      transaction, and no node knows it.
 
-    Of a transaction whose id the wallet returned instead of a hash (see `chains.facts.proposals`):
+    If the wallet returned a proposal's id instead of a hash (see `chains.facts.proposals`):
 
-    - `proposal_id`, `proposal_account`: the id, and the contract account that executes it. `further_accounts`: others
-      with which it was submitted, since the first one may be a stranger's.
-    - `proposal_check_at`: when the execution is searched for next; null if it is not searched for. The payment is
-      `pending` until then, and nothing else is due. If it is `reorged`, its proposal may be executed again.
-      `proposal_block`: the next block to search, null before the first search.
+    - `proposal_id`, `proposal_account`: the proposal's id, and the contract account that executes it.
+      `further_accounts`: other accounts with which the id was submitted, because the first may be wrong.
+    - `proposal_check_at`: the time of the next search for the execution; null if none is scheduled. Until the
+      execution is found, the payment is `pending` and nothing else is due. If the payment is `reorged`, its proposal
+      may be executed again. `proposal_block`: the next block to search, null before the first search.
 
     What the nodes returned:
 
-    - `seen_at`: when a node first knew the transaction.
+    - `seen_at`: the time at which a node first knew the transaction.
     - `first_block_time`, `first_block_number`: the first block in which our nodes saw the customer's transaction. A
       reorganisation does not change them.
     """
@@ -84,7 +85,8 @@ class Lookup(models.Model):
             ),
         )
         indexes = (
-            # For `payments.verification.leasing`: what is due of each chain and merchant, missing ones last.
+            # For `payments.verification.leasing`: the due lookups of each chain and merchant; those with missing
+            # transactions come last.
             models.Index(
                 F("chain"),
                 F("merchant"),
@@ -118,7 +120,7 @@ class Lookup(models.Model):
 
     @classmethod
     def of(cls, payment_ids: Collection[str]) -> QuerySet["Lookup"]:
-        """Return the look-ups of these payments and of their swaps' deliveries."""
+        """Return the lookups of these payments and of their swaps' deliveries."""
         return cls.objects.filter(Q(of_payment__in=payment_ids) | Q(of_swap__in=payment_ids))
 
     @property
@@ -126,12 +128,12 @@ class Lookup(models.Model):
         if self.of_payment is not None:
             return self.of_payment
         if self.of_swap is None:
-            raise ValueError("a look-up is of a payment or of a swap")
+            raise ValueError("a lookup is of a payment or of a swap")
         return self.of_swap.payment
 
     @property
     def payment_id(self) -> str:
-        """The id of the payment that the transaction is for; a swap has the same."""
+        """The id of the payment that the transaction belongs to; its swap has the same id."""
         return self.of_payment_id or self.of_swap_id or ""
 
     @property
@@ -141,7 +143,7 @@ class Lookup(models.Model):
 
     @property
     def is_customers_own(self) -> bool:
-        """Whether the customer sent it; in a single-chain swap, the reported delivery may be the same transaction."""
+        """Whether the customer sent it; in a single-chain swap, the same transaction may be the delivery."""
         payment = self.payment
         return not self.is_delivery or (
             (self.chain_id, self.transaction_hash) == (payment.chain_id, payment.transaction_hash)
@@ -154,7 +156,7 @@ class Lookup(models.Model):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether other signers still have to execute it: it is searched for by its id."""
+        """Whether other signers still have to execute the proposal, so that the execution is searched for."""
         return self.proposal_check_at is not None
 
     @property
@@ -163,6 +165,6 @@ class Lookup(models.Model):
 
 
 def delivery_of(payment: Payment) -> Lookup | None:
-    """Return the look-up of the delivery that a routing provider reports for the payment, if there is one."""
+    """Return the lookup of the delivery that a routing provider reports for the payment, if there is one."""
     delivery: Lookup | None = getattr(swap_of(payment), "delivery", None)
     return delivery

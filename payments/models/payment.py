@@ -39,8 +39,9 @@ class FailureCode(models.TextChoices):
     SWAP_FAILED = "swap_failed"
 
 
-# Failures that another check may reverse: the transaction was missing, the nodes could not be read, or only a routing
-# provider reported the failure. Any other failure can be reversed only by a reorganisation, until its block is final.
+# Another check may reverse these failures: the transaction was missing, the nodes could not be read, or only a
+# routing provider reported the failure. Any other failure can be reversed only by a reorganisation, until its block
+# is final.
 RETRYABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -60,7 +61,7 @@ ACCEPTABLE_FAILURES = frozenset(
         FailureCode.NOT_VERIFIABLE,
     }
 )
-# Failures of a transaction that has something of the request in it, whether or not anything counts.
+# Failures of a transaction that is related to the request, although it pays nothing.
 _FAILURES_OF_THE_REQUEST = frozenset(
     {
         FailureCode.TRANSACTION_AMBIGUOUS,
@@ -80,30 +81,34 @@ IS_ANYONES = Q(submitted_publicly=True, bound_by="", accepted_by="", quote__isnu
 class Payment(models.Model):
     """One transaction for one request. Only `payments.requests.transitions` writes `status`.
 
-    The look-up of its transaction (`lookup`) has what the nodes returned, and its due work. A swap is bound
-    by its `quote`; its provider's side is a `Swap` (`swap`).
+    The lookup of its transaction (`lookup`) has the nodes' results and the time of the next check. A swap is bound by
+    its `quote`; its `Swap` (`swap`) has the provider's results.
 
     Verification:
 
-    - `retries`: how often the payment was reopened. `verifying_since`: since when it is undecided.
-    - `unanswered_looks`, `unanswered_since`: how often in a row, and since when, no node or provider responded.
-    - `likely_failure`: the failure to expect once the block is deep enough. Until then the payment does not hold its
-      request open and counts toward no cap.
-    - `is_in_flight`: it is in a block and bound to the request.
-    - `is_bound_unmined`: its own bytes bind it to the request, but it is in no block yet. `held_from` is when that was
-      first the case; it is never cleared.
+    - `retries`: the number of times the payment was reopened. `verifying_since`: the start of the current
+      verification.
+    - `unanswered_looks`, `unanswered_since`: the number of consecutive checks without a response of a node or
+      provider, and the time of the first.
+    - `likely_failure`: the expected failure code, which becomes final once the block is deep enough. Until then the
+      payment does not hold its request open and counts toward no cap.
+    - `is_in_flight`: the transaction is in a block and bound to the request.
+    - `is_bound_unmined`: the transaction's own bytes bind it to the request, but it is in no block yet. `held_from`
+      is the time at which that was first so; it is never cleared.
 
     Its transaction:
 
-    - `effect`: a digest of what it does, which a speed-up leaves unchanged. `replaced_hashes`: earlier hashes.
-    - `network_fee`: what its sender paid the network, in base units of the chain's coin; null where that is unknown.
-    - `carries_others`: it may pay other requests too.
-    - `after_price`: it was credited after the price of its request had expired, so that it completes the request only
-      if the merchant accepts it.
+    - `effect`: a digest of what the transaction does, which a speed-up leaves unchanged. `replaced_hashes`: earlier
+      hashes.
+    - `network_fee`: the fee that its sender paid the network, in base units of the chain's coin; null if unknown.
+    - `carries_others`: the transaction may pay other requests too.
+    - `after_price`: the payment was credited after the price of its request had expired, so that only the merchant's
+      acceptance completes the request.
 
-    Its origin: `submitter` is a keyed digest of the client address, never the address itself. `accepted_by` accepted
-    an unbound transaction as payment, at `accepted_at`. `sender_signed_at` is when the transaction's sender signed for
-    the request afterwards. `is_simulated`: the sandbox made it, and it is never looked up on a chain.
+    Its origin: `submitter` is a keyed digest of the client address, never the address itself. `accepted_by` is the
+    actor who accepted an unbound transaction as payment, at `accepted_at`. `sender_signed_at` is the time at which
+    the transaction's sender signed for the request afterwards. `is_simulated`: the sandbox created the payment, which
+    is never looked up on a chain.
     """
 
     class Status(models.TextChoices):
@@ -254,26 +259,26 @@ class Payment(models.Model):
 
     @property
     def is_bound(self) -> bool:
-        """Whether the transaction is known to pay the request: credited, mined and bound, or bound by its own bytes."""
+        """Whether the transaction is known to pay the request: credited, mined and bound, or bound by its bytes."""
         return self.status == self.Status.COMPLETED or (
             self.is_open and (self.is_in_flight or self.is_bound_unmined)
         )
 
     @property
     def is_anyones(self) -> bool:
-        """Whether anyone could have submitted the transaction: nothing ever bound it to the request."""
+        """Whether anyone could have submitted the transaction, because nothing binds it to the request."""
         was_bound = self.bound_by != "" or self.accepted_by != "" or self.quote_id is not None
         return self.submitted_publicly and not was_bound and self.failure_code not in _FAILURES_OF_THE_REQUEST
 
     @property
     def attempts(self) -> int:
-        """How many checks found neither the transaction nor, of a swap, the delivery that its provider reported."""
+        """The number of lookups that did not find the transaction or, for a swap, the reported delivery."""
         swap = getattr(self, "swap", None)
         return self.lookup.attempts + (swap.attempts if swap is not None else 0)
 
     @property
     def due_at(self) -> datetime | None:
-        """When a chain or the provider is asked about the payment next; null once it is decided."""
+        """The time of the next query of a chain or provider; null once the payment is decided."""
         swap = getattr(self, "swap", None)
         delivery = getattr(swap, "delivery", None)
         times = (
@@ -286,9 +291,9 @@ class Payment(models.Model):
 
     @property
     def explorer_url(self) -> str | None:
-        """The transaction's page on the chain's explorer, if the catalogue names one and it is on the chain.
+        """The transaction's page on the chain's explorer; None for a proposal or if the catalogue has no explorer.
 
-        A proposal's id has none. Once it has failed, the page is that of the transaction in which it did.
+        A failed proposal has the page of the transaction in which its execution failed.
         """
         base = "" if self.is_simulated else self.chain.explorer_url.rstrip("/")
         hash_ = self.lookup.transaction_hash
@@ -296,7 +301,7 @@ class Payment(models.Model):
 
     @property
     def delivered_by(self) -> str | None:
-        """The hash of the verified delivery or, until then, of the one that the provider reports."""
+        """The hash of the verified delivery or, before that, of the delivery that the provider reports."""
         delivery = getattr(getattr(self, "swap", None), "delivery", None)
         if delivery is not None:
             return str(delivery.transaction_hash)
@@ -311,7 +316,7 @@ class Payment(models.Model):
 
     @property
     def is_retryable(self) -> bool:
-        """Whether another check may reverse the failure: by its code, or because its block is not final yet."""
+        """Whether another check may reverse the failure, because of its code or because its block is not final yet."""
         is_open_question = (
             self.failure_code in RETRYABLE_FAILURES or self.lookup.finality_check_at is not None
         )
@@ -319,7 +324,7 @@ class Payment(models.Model):
 
     @property
     def retries_left(self) -> int:
-        """How often a failed payment may still be retried; 0 if a retry can't change the result."""
+        """The number of retries left for a failed payment; 0 if a retry can't change the result."""
         if self.failure_code and not self.is_retryable:
             return 0
         return max(MAX_RETRIES - self.retries, 0)

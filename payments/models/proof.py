@@ -17,9 +17,9 @@ class PayerProof(models.Model):
     """A wallet's signature of a message that names the request.
 
     Transfers that `address` itself makes to `recipient_address` between `not_before` and `not_after` belong to the
-    request. If there are several proofs for the same chain, token and recipient, the newest one given before the
-    transfer's block counts, else the next one. `head_block` is the chain's newest block when the proof was verified;
-    it is null for proofs from before the column was added.
+    request. If there are several proofs for the same chain, token and recipient, the newest of those given before the
+    transfer's block counts. `head_block` is the chain's newest block when the proof was verified; it is null for
+    proofs from before the column was added.
     """
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="payer_proofs")
@@ -49,9 +49,9 @@ class PayerProof(models.Model):
 class TransferProof(models.Model):
     """A message that the sender of a mined transfer signs to prove that it pays the payment's request.
 
-    `verified_at` is null until a signature was verified; the message can be signed until `expires_at`.
-    `needed` is the amount that remained to be paid then, in base units. `binds`: the proof was given in time;
-    a later one is shown to the merchant.
+    `verified_at` is the time at which a signature was verified, null before; the message can be signed until
+    `expires_at`. `needed` is the amount that remained to be paid at that time, in base units. `binds` is true if the
+    proof was given in time; a later one is only shown to the merchant.
     """
 
     payment = models.ForeignKey(

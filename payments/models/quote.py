@@ -11,11 +11,11 @@ from payments.models.route import Route
 class Quote(models.Model):
     """One accepted offer of a provider for one route. A route that is built again later gets a new quote.
 
-    `bound_by` is a unique id of 32 bytes in the call data, which binds a transaction to the request. Amounts are base
-    units: `amount_in` of the route's token, the others of the requested one. `action` is returned only as the unsigned
-    transaction, and `tracking` never leaves the server. `built_at` is when the transaction was returned to the
-    customer; a quote that was never built binds nothing. `watched_until` is its request's expiry at that time: the
-    chain is searched for the id until a day after the request's end.
+    `bound_by` is a unique id of 32 bytes in the call data that binds a transaction to the request. Amounts are base
+    units: `amount_in` of the route's token, the others of the requested one. `action` is returned only as the
+    unsigned transaction, and `tracking` never leaves the server. `built_at` is when the transaction was returned to
+    the customer; a quote that was never built binds nothing. `watched_until` is the expiry of its request at that
+    time: the chain is searched for the id until a day after the request ended.
     """
 
     route = models.ForeignKey(Route, on_delete=models.CASCADE, related_name="quotes")

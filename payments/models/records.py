@@ -12,7 +12,7 @@ from payments.models.request import PaymentRequest
 
 
 class ConsumedTransfer(models.Model):
-    """A transfer that was credited. The unique constraint on its position makes it count once.
+    """A transfer that was credited. The unique constraint on its position ensures that it counts only once.
 
     Rows are inserted in the transaction that credits the payment, and never changed. `slot` is the transfer's position
     in the chain transaction. `account` (Solana) is the token account that received it: the credits of one chain

@@ -1,4 +1,4 @@
-"""The refund: money that a merchant sends back for a payment request."""
+"""The refund: an amount that a merchant sends back for a payment request."""
 
 import uuid
 from collections import defaultdict
@@ -32,26 +32,26 @@ class RefundQuerySet(models.QuerySet["Refund"]):
 
 
 class Refund(models.Model):
-    """An amount of the requested token that goes back to the customer. `amount` is in base units of that token.
+    """An amount of the requested token that the merchant sends back to the customer. `amount` is in base units of
+    that token.
 
-    Once it has an address, its `carrier` is a payment request in the opposite direction: the merchant pays
-    `amount` to that address. So a refund is built, found, verified, consumed and checked for finality exactly
-    as a payment is, and its status follows from its carrier's payments (`standing_of`). `code` is the secret
-    part of the URL of the page where the customer sets an address. `payment` limits the refund to what that
-    payment delivered. `built_at` is when its transaction was last returned to be signed: only a payment that
-    was submitted after that makes the refund fail, so that its amount stays reserved while the transaction
-    may still be sent.
+    Once it has an address, its `carrier` is a payment request in the opposite direction: the merchant pays `amount`
+    to that address. So a refund is built, found and verified like a payment, and its status follows from its
+    carrier's payments (`standing_of`). `code` is the secret part of the URL of the page where the customer sets an
+    address. `payment` limits the refund to what that payment delivered. `built_at` is the time at which its
+    transaction was last returned for signing: only a payment submitted after that makes the refund fail, so that its
+    amount stays reserved while the transaction may still be sent.
 
-    `moved_to`: the refund that had this address earlier. Money that arrives here reduces the amount of that
-    refund. `credited_payments`: the ids of the payments credited when the refund was created; only wallets
-    that made them may name its address. `created_by` is the actor who created it, as in the history; only the
-    merchant sees it. `watched_until`: until then, the chain is searched for its transaction
-    (`payments.discovery.watches`), without a gap since `watched_from`. `watched_from` is null if the refund
-    was never watched, or last by an earlier release.
+    `moved_to` is the refund that had this address earlier. Transfers that arrive here reduce the amount of that
+    refund. `credited_payments` has the ids of the payments credited before the refund was created; only wallets that
+    made them may set its address. `created_by` is the actor who created it, as in the history; only the merchant sees
+    it. The chain is searched for its transaction from `watched_from` to `watched_until` without a gap
+    (`payments.discovery.watches`). `watched_from` is null if the refund was never watched, or was last watched by an
+    earlier release.
     """
 
     class Status(models.TextChoices):
-        """The states of a refund. They follow from its carrier's payments, so none is stored."""
+        """The states of a refund, which follow from its carrier's payments. They are not stored."""
 
         REQUIRES_ADDRESS = "requires_address"
         READY = "ready"
@@ -125,12 +125,12 @@ class Refund(models.Model):
 
     @property
     def claim_url(self) -> str:
-        """The page on which the customer names an address."""
+        """The page on which the customer enters an address."""
         return f"{settings.CHECKOUT_URL}/refunds/{self.code}"
 
     @property
     def refund_url(self) -> str | None:
-        """The page on which the merchant signs the refund's transaction; None before there is an address."""
+        """The page on which the merchant signs the refund's transaction; None if there is no address yet."""
         return f"{settings.CHECKOUT_URL}/pay/{self.carrier.shortcode}" if self.carrier else None
 
 
@@ -138,8 +138,9 @@ class Refund(models.Model):
 class Standing:
     """The progress of a refund, derived from its carrier's payments.
 
-    `received` is what has reached the customer, in base units, at most the refund's amount. `payment` is the one that
-    decides the status, if any does; `failure_code` and `failure_message` are empty unless the refund failed.
+    `received` is the amount that has reached the customer, in base units, at most the refund's amount. `payment` is
+    the payment that decides the status, if any; `failure_code` and `failure_message` are empty unless the refund
+    failed.
     """
 
     status: Refund.Status
@@ -150,16 +151,15 @@ class Standing:
 
     @property
     def is_open(self) -> bool:
-        """Whether the refund's amount is reserved: it may still be sent."""
+        """Whether the refund's amount is reserved, because its transaction may still be sent."""
         return self.status in (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY, Refund.Status.PROCESSING)
 
 
 def standing_of(refund: Refund, payments: Sequence[Payment]) -> Standing:
     """Return the standing of the refund with these payments of its carrier, oldest first.
 
-    A cancelled refund that was sent all the same is completed. Unbound transactions don't make a refund fail:
-    anyone with its link can submit them. Neither do transactions that were submitted before it was built
-    again.
+    A cancelled refund that was sent anyway is completed. Unbound transactions don't make a refund fail: anyone with
+    its link can submit them. Neither do transactions that were submitted before it was built again.
     """
     counted = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
     received = min(sum(payment.amount_received or 0 for payment in counted), refund.amount)
@@ -193,7 +193,7 @@ def _has_failed(refund: Refund, payment: Payment) -> bool:
 
 
 def standings(refunds: Sequence[Refund]) -> list[Standing]:
-    """Return the standing of each refund, in their order; the payments of all are read in one query."""
+    """Return the standing of each refund, in the same order. Reads the payments of all refunds in one query."""
     carriers = [refund.carrier_id for refund in refunds if refund.carrier_id]
     payments: dict[uuid.UUID, list[Payment]] = defaultdict(list)
     if carriers:

@@ -19,7 +19,7 @@ from payments.models.link import PaymentLink
 
 REFERENCE_BYTES = 16
 ENDED_AT = Greatest("completed_at", "expired_at", "cancelled_at")
-"""When a request was last completed, expired or cancelled; null if it never was."""
+"""The time at which a request was last completed, expired or cancelled; null if it never was."""
 
 # The API lists a merchant's requests newest first, optionally filtered by one of these columns or by `external_id`.
 _LISTED_BY = {
@@ -37,36 +37,38 @@ def new_reference() -> bytes:
 
 @dataclass(frozen=True)
 class RefundTotals:
-    """Sums of a request's refunds in base units: `completed` reached the customer, open refunds reserve `open`."""
+    """The sums of a request's refunds in base units: those that reached the customer (`completed`), and those that
+    are reserved by open refunds (`open`).
+    """
 
     completed: int = 0
     open: int = 0
 
     @property
     def taken(self) -> int:
-        """The part of the paid amount that refunds use; open refunds count as sent."""
+        """The part of the paid amount that refunds use. Open refunds count as sent."""
         return self.completed + self.open
 
 
 class PaymentRequest(models.Model):
     """A request to pay one amount of one token on one chain to one wallet. Amounts are base units of `token`.
 
-    `amount_paid` is the sum of all credited payments. What counts as paid is `net`, which refunds and reorganisations
-    reduce: completion, the remaining amount, routes, pages and events all use it. `amount_reorged` is the sum of the
-    credited payments that are flagged `reorged`.
+    `amount_paid` is the sum of all credited payments. `net` is `amount_paid` less refunds and reorganised
+    payments: completion, the remaining amount, routes, pages and events all use it. `amount_reorged` is the sum of
+    the credited payments that are flagged `reorged`.
 
-    Only `payments.requests.transitions` writes `status` and its timestamps, and only
-    `payments.verification.storing` writes `amount_paid`. `expiry_check_at` is the time of the next
-    expiry check; a payment in flight moves it beyond `expires_at`. `late_price_mail_at` is the time at which to e-mail
-    the merchant about a payment after the price expired. `unbound_failure_sent`: `payment.failed` was sent for an
-    unbound, publicly submitted transaction, which happens once per request. `link_shown_at` is the time at which a
-    wallet link with the reference was first shown: a wallet may have used it. `price` (`currency`, `amount`) is what
-    `amount` was computed from, at the `rate` that both stay with; null for a request of an amount of tokens.
+    Only `payments.requests.transitions` writes `status` and its timestamps, and only `payments.verification.storing`
+    writes `amount_paid`. `expiry_check_at` is the time of the next expiry check; a payment in flight moves it beyond
+    `expires_at`. `late_price_mail_at` is the time at which to e-mail the merchant about a payment after the price
+    expired. `unbound_failure_sent`: `payment.failed` was sent for an unbound, publicly submitted transaction, which
+    happens once per request. `link_shown_at` is the time at which a wallet link with the reference was first shown: a
+    wallet may have used it. `price` (`currency`, `amount`) is the price from which `amount` was computed at `rate`,
+    which does not change; null if the request is for an amount of tokens.
 
-    `is_refund`: it carries a refund, in the opposite direction: the merchant pays the customer. The API and the portal
-    show the `Refund` instead. `has_refunds`: it has refunds. `is_simulated`: the sandbox simulated one of its payments
-    or its expiry, so no money moved. `payment_link` is the link that created it. `receipts_mailed` is how many e-mails
-    with the receipt customers requested.
+    `is_refund`: the request carries a refund, in the opposite direction: the merchant pays the customer. The API and
+    the portal show the `Refund` instead. `has_refunds`: the request has refunds. `is_simulated`: the sandbox
+    simulated one of its payments or its expiry, so no money moved. `payment_link` is the link that created it.
+    `receipts_mailed` is the number of receipts that customers requested by e-mail.
     """
 
     class Status(models.TextChoices):
@@ -171,7 +173,7 @@ class PaymentRequest(models.Model):
                 name="payment_request_due_for_expiry",
             ),
             models.Index(fields=("created_at",), name="payment_request_created"),
-            # Without a condition: the planner takes an expression's statistics only from an index of all rows.
+            # Without a condition: the planner uses an expression's statistics only from an index of all rows.
             models.Index(ENDED_AT, name="payment_request_ended"),
             models.Index(
                 fields=("-expires_at",),
@@ -213,21 +215,21 @@ class PaymentRequest(models.Model):
 
     @property
     def refund_totals(self) -> RefundTotals:
-        """The totals of its refunds: those given to `remember_refunds`, else read from the database."""
+        """The totals of its refunds, as passed to `remember_refunds` or else read from the database."""
         remembered: RefundTotals | None = self.__dict__.get("_refund_totals")
         if remembered is not None:
             return remembered
         return self.refunds.totals() if self.has_refunds else RefundTotals()
 
     def remember_refunds(self, totals: RefundTotals) -> None:
-        """Keep these totals for this instance, so that a list reads the refunds of all its requests together."""
+        """Cache the totals on this instance, so that a list reads the refunds of all its requests in one query."""
         self.__dict__["_refund_totals"] = totals
 
     @property
     def net(self) -> int:
         """The paid amount that the merchant holds; negative if more was refunded or reversed than was paid.
 
-        Open refunds count as sent: their transactions may be on their way.
+        Open refunds count as sent, because their transactions may have been broadcast.
         """
         return self.amount_paid - self.refund_totals.taken - self.amount_reorged
 
@@ -253,9 +255,10 @@ class PaymentRequest(models.Model):
 
     @property
     def can_be_accepted(self) -> bool:
-        """Whether it is paid in full but not completed, so that only the merchant's acceptance completes it.
+        """Whether the request is paid in full but not completed, so that only the merchant's acceptance completes it.
 
-        Its payment came after the price had expired, or a refund that had made room for it was cancelled or failed.
+        This happens if the payment arrived after the price had expired, or after a refund was created that has been
+        cancelled or has failed since.
         """
         return self.status in (self.Status.ACTIVE, self.Status.EXPIRED) and self.is_paid_in_full
 
@@ -263,8 +266,8 @@ class PaymentRequest(models.Model):
     def is_available(self) -> bool:
         """Whether token and chain are active and not switched off, and the chain's family is installed.
 
-        If not, no new routes are offered. Refunds in an inactive token or on an inactive chain are still possible; only
-        the switches stop them.
+        If not, no new routes are offered. Refunds in an inactive token or on an inactive chain remain possible,
+        unless they are switched off.
         """
         if not (self.chain.is_installed and is_offered(self.token)):
             return False

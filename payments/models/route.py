@@ -10,24 +10,24 @@ from payments.models.request import PaymentRequest
 
 
 class PaymentType(models.TextChoices):
-    """Whether the requested token is sent directly or a swap delivers it."""
+    """Whether the customer sends the requested token directly, or a swap delivers it."""
 
     DIRECT = "direct"
     SWAP = "swap"
 
 
 def new_route_id() -> str:
-    """Return a new `rt_` id. It is a capability: its holder can build the route's transaction."""
+    """Return a new `rt_` id. The id is a capability: anyone who has it can build the route's transaction."""
     return prefixed_id("rt_")
 
 
 class Route(models.Model):
     """One offered way to pay the remaining amount of a request from one wallet.
 
-    `amount` is what leaves the wallet, in base units of `token`. `amount_due` is what has to arrive, in base
-    units of the requested token (null on a direct route, where both are equal). `provider` is empty on a
-    direct route. On a swap route, `details` has what the customer sees (fees, gas, duration, tools, tags),
-    and `quotes` the transactions to sign.
+    `amount` is the amount that leaves the wallet, in base units of `token`. `amount_due` is the amount that has to
+    arrive, in base units of the requested token (null on a direct route, where both are equal). `provider` is empty
+    on a direct route. On a swap route, `details` has the data shown to the customer (fees, gas, duration, tools,
+    tags), and `quotes` the transactions to sign.
     """
 
     id = models.CharField(max_length=27, primary_key=True, default=new_route_id, editable=False)

@@ -60,9 +60,9 @@ class DailyVolume(models.Model):
 
 
 class DailyValue(models.Model):
-    """What the payments of one day (UTC) are worth in one currency, for a merchant or, if `merchant` is null, for all.
+    """The value of one day's (UTC) payments in one currency, for a merchant or, if `merchant` is null, for all.
 
-    Payments without a value are in no row. The column is wide because an amount of a token can be 78 digits long.
+    Payments without a value are not included. The column is wide because an amount of a token can be 78 digits long.
     """
 
     day = models.DateField()
@@ -84,7 +84,9 @@ class DailyValue(models.Model):
 
 
 class LateValue(models.Model):
-    """A past day (UTC) on which a payment got its value since the day was counted. Deleted once it is counted again."""
+    """A past day (UTC) on which a payment got its value after the day was counted. The row is deleted once the day is
+    counted again.
+    """
 
     day = models.DateField()
 

@@ -8,15 +8,15 @@ from payments.models.payment import Payment
 
 
 class Swap(models.Model):
-    """The state of a swap at its routing provider. The row exists as soon as the transaction is known to be a
-    swap.
+    """The state of a swap at its routing provider. The row is created once the transaction is known to be a swap.
 
-    - `next_poll_at`: the time of the next poll; null unless the swap waits for the provider.
-    - `claim_id`, `lease_until`: the worker that polls it. Results are written only while the claim id is unchanged.
-    - `polls`: the number of the provider's responses. `attempts`: the number of reported deliveries that our
-      nodes did not confirm.
-    - `provider_status`, `provider_url`: the provider's own status, and its page about the swap.
-    - `reported_amount`: the reported amount in base units. The reported transaction is the look-up `delivery`.
+    - `next_poll_at`: the time of the next poll; null if no poll is scheduled.
+    - `claim_id`, `lease_until`: the lease of the worker that polls it. Results are written only if the claim id is
+      unchanged.
+    - `polls`: the number of responses from the provider. `attempts`: the number of reported deliveries that our nodes
+      did not confirm.
+    - `provider_status`, `provider_url`: the provider's own status, and its page for the swap.
+    - `reported_amount`: the reported amount in base units. The reported transaction is the lookup `delivery`.
     """
 
     payment = models.OneToOneField(Payment, on_delete=models.CASCADE, primary_key=True, related_name="swap")
@@ -46,7 +46,7 @@ class Swap(models.Model):
 
 
 class Solver(models.Model):
-    """An address that delivered a swap for any request: its transfers pay for others, so it can't prove them.
+    """An address that delivered a swap. Its transfers pay requests of others, so it can't prove them as its own.
 
     Rows are only ever inserted.
     """
@@ -58,6 +58,6 @@ class Solver(models.Model):
 
 
 def swap_of(payment: Payment) -> Swap | None:
-    """Return the provider's side of the payment, if its transaction is known to be a swap."""
+    """Return the swap of the payment; None if its transaction is not known to be one."""
     swap: Swap | None = getattr(payment, "swap", None)
     return swap

@@ -311,5 +311,5 @@ def _await(payment: Payment, _: PaymentRequest) -> None:
 
 
 def _postpone(rows: Mapping[int, Mapping[str, Any]], claim_id: uuid.UUID) -> None:
-    """Write the next searches of the look-ups that this worker still holds, and release their leases."""
+    """Write the next searches of the lookups that this worker still holds, and release their leases."""
     update_each(Lookup, {pk: {**each, **FREE} for pk, each in rows.items()}, guard={"claim_id": claim_id})

@@ -17,9 +17,9 @@ then):
     paid_late        expired, then late   completed, late     409                 409
     expired          expired              409                 409                 409
     reorged          as `paid`, and that payment is undone in the first three states; in the last one the newest
-                     simulated payment is undone, and it is 409 where there is none
-    restored         a `reorged` payment counts again; 409 where there is none
-    refunded         as `paid` where something remains to be paid, and then all that is left goes back
+                     simulated payment is undone, and it is 409 if there is none
+    restored         a `reorged` payment counts again; 409 if there is none
+    refunded         as `paid` if an amount remains, and then the whole paid amount is refunded
 
 All other outcomes concern one payment or refund and leave the request as it is, in every state; `swap_completed` pays
 like `paid`. A request with a price whose price has expired stays expired, whatever arrives, until the merchant accepts

@@ -121,7 +121,7 @@ def write(payment: Payment, **columns: Any) -> None:
 
 
 def write_lookup(payment: Payment, **columns: Any) -> None:
-    """Write columns of the payment's look-up."""
+    """Write columns of the payment's lookup."""
     Lookup.objects.filter(of_payment=payment).update(**columns)
     for name, value in columns.items():
         setattr(payment.lookup, name, value)

@@ -1,4 +1,4 @@
-"""Limits on public submissions for one request, which protect the chain's nodes from floods.
+"""Limits on public submissions for one request, which protect the nodes from floods.
 
 Submissions by the merchant, payments found by discovery, and transactions bound to the request are not limited.
 """
@@ -9,15 +9,15 @@ from config.api.errors import ApiError, ErrorCode
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.submission.sightings import Sighting
 
-# Open payments per client address.
+# The maximum number of open payments per client address.
 MAX_OPEN_PAYMENTS = 5
-# Over the request's lifetime: payments that a node has seen and that are not older than the request.
+# The maximum over the request's lifetime: payments that a node has seen and that are not older than the request.
 MAX_PUBLIC_PAYMENTS = 30
-# Over the request's lifetime: bound payments that are not mined. Making one costs nothing.
+# The maximum over the request's lifetime: bound payments that are not mined. Signing one costs nothing.
 MAX_UNMINED_PAYMENTS = 100
-# Over the request's lifetime: all publicly submitted payments.
+# The maximum over the request's lifetime: all publicly submitted payments.
 MAX_PUBLIC_ROWS = 200
-# Proposals of a request whose execution is searched for. They don't count as open payments.
+# The maximum number of proposals of a request that are searched for at a time. They don't count as open payments.
 MAX_PROPOSALS = 3
 _RETRY_SECONDS = 30
 _NODE_RETRY_SECONDS = 5
@@ -26,7 +26,7 @@ _OPENED_PUBLICLY = Q(submitted_publicly=True) | Q(reopened_publicly=True)
 
 
 def has_room(request: PaymentRequest, submitter: str) -> bool:
-    """Whether this client may open one more payment of the locked request, for any transaction."""
+    """Whether this client may open another payment of the locked request, for any transaction."""
     return (
         _open(request, submitter) < MAX_OPEN_PAYMENTS
         and _counted(request) < MAX_PUBLIC_PAYMENTS
@@ -35,7 +35,7 @@ def has_room(request: PaymentRequest, submitter: str) -> bool:
 
 
 def may_reopen(request: PaymentRequest, submitter: str) -> bool:
-    """Whether this client may reopen one more payment of the locked request."""
+    """Whether this client may reopen another payment of the locked request."""
     return _open(request, submitter) < MAX_OPEN_PAYMENTS
 
 
@@ -71,7 +71,7 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
 
 
 def has_room_for_proposal(request: PaymentRequest) -> bool:
-    """Whether one more proposal of the request may be searched for."""
+    """Whether another proposal of the request may be searched for."""
     awaited = Payment.objects.filter(
         request=request, status__in=Payment.OPEN, lookup__proposal_check_at__isnull=False
     )
@@ -79,7 +79,7 @@ def has_room_for_proposal(request: PaymentRequest) -> bool:
 
 
 def require_room_for_proposal(request: PaymentRequest) -> None:
-    """Raise ApiError unless one more proposal of the locked request may be searched for.
+    """Raise ApiError unless another proposal of the locked request may be searched for.
 
     The code is `too_many_open_payments` beyond 3 at a time, and `too_many_payments` beyond 200 payments over the
     request's lifetime.
@@ -103,9 +103,9 @@ def _too_many(request: PaymentRequest, limit: int) -> ApiError:
 
 
 def _open(request: PaymentRequest, submitter: str, *, is_lenient: bool = False) -> int:
-    """Return how many open payments this client opened.
+    """Return the number of open payments that this client opened.
 
-    With `is_lenient`, without those that will likely fail, and those whose transaction no node has seen.
+    With `is_lenient`, payments that will likely fail and those whose transaction no node has seen are excluded.
     """
     opened = Payment.objects.filter(
         _OPENED_PUBLICLY,
@@ -120,7 +120,7 @@ def _open(request: PaymentRequest, submitter: str, *, is_lenient: bool = False) 
 
 
 def _counted(request: PaymentRequest) -> int:
-    """Return how many submitted payments count toward the cap: seen, not too old, and not likely to fail."""
+    """Return the number of submitted payments that are seen, not too old, and not likely to fail."""
     seen = Payment.objects.filter(
         request=request, submitted_publicly=True, lookup__seen_at__isnull=False, likely_failure=""
     )
@@ -128,7 +128,7 @@ def _counted(request: PaymentRequest) -> int:
 
 
 def _unmined(request: PaymentRequest) -> int:
-    """Return how many submitted transactions a node has seen but are in no block."""
+    """Return the number of submitted transactions that a node has seen but that are in no block."""
     unmined = Payment.objects.filter(
         request=request, submitted_publicly=True, lookup__block_number__isnull=True
     )

@@ -41,9 +41,9 @@ SUBMITTED = "Submitted; checking the network."
 
 
 class _SightingNeeded(Exception):
-    """The transaction has to be looked up before it can be stored or refused.
+    """The transaction has to be looked up before it can be stored or rejected.
 
-    `is_extra`: what is refused then is not stored, so that a client could repeat the call without end.
+    `is_extra`: a rejected transaction is not stored, so a client could repeat the call without limit.
     """
 
     def __init__(self, *, is_extra: bool) -> None:
@@ -64,10 +64,10 @@ def submit_hash(
 ) -> tuple[Payment, bool]:
     """Submit a canonical hash publicly; return its payment and whether it is new.
 
-    Submitting a known or replaced hash again returns the same payment. It also reopens the payment: once if its failure
-    is retryable, and after each new wallet proof if it failed as unbound. A transaction that speeds up one of the
-    request's payments continues that payment. Expired and cancelled requests accept hashes too: verification decides
-    what they pay.
+    Submitting a known or replaced hash again returns the same payment. It also reopens the payment: once if its
+    failure is retryable, and after each new wallet proof if it failed as unbound. A transaction that speeds up one of
+    the request's payments continues that payment instead. Expired and cancelled requests accept hashes too;
+    verification decides whether they pay.
 
     If the route's wallet may be a contract account and no node knows the hash, it is a proposal's id: the payment waits
     for its execution (`payments.proposals`).
@@ -76,14 +76,14 @@ def submit_hash(
     route, a cap is reached, a payment may be sped up, or the transaction was partly credited, always outside a database
     transaction. `before_extra_lookup` is called before a lookup that may store nothing, and may raise.
 
-    Raises ApiError if all that the transaction paid the recipient was credited, or if it exceeds a limit of
-    `payments.submission.caps`.
+    Raises ApiError if everything that the transaction paid the recipient is credited already, or if it exceeds a
+    limit of `payments.submission.caps`.
     """
     sighting: Sighting | None = None
     route = Route.objects.filter(pk=route_id, request=request).first() if route_id else None
     account = ""
     if route is not None and _may_be_proposal(request, chain, transaction_hash, route.wallet_address):
-        # What is refused below is not stored, so that a client could repeat it without end.
+        # A hash that is rejected below is not stored, so a client could repeat the call without limit.
         if not (has_room(request, submitter) and has_room_for_proposal(request)):
             before_extra_lookup()
         account = proposing_account(route, chain, client=client)
@@ -102,7 +102,9 @@ def submit_hash(
 def sight_for_merchant(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
 ) -> Sighting | None:
-    """Look the transaction up if it may speed up a payment of the request, was partly credited, or is no proposal."""
+    """Look the transaction up if it may speed up a payment of the request, was partly credited, or can't be a
+    proposal.
+    """
     is_doubtful = _may_be_no_proposal(request, chain, transaction_hash)
     if not is_doubtful and _existing_payment(request, chain, transaction_hash):
         return None
@@ -183,7 +185,7 @@ def _store(
             if continued is not None:
                 return continued, False
             if account and not sighting.is_known:
-                # If no node responded, the first search decides whether it is a transaction.
+                # If no node responded, the first search finds out whether it is a transaction.
                 if sighting.is_answered:
                     require_room_for_proposal(locked)
                 if has_room_for_proposal(locked):
@@ -196,9 +198,9 @@ def _store(
 def _existing_payment(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, is_transaction: bool = False
 ) -> Payment | None:
-    """Return the request's payment that had this hash before a speed-up, or else the one that has it now.
+    """Return the payment of the request that had this hash before a speed-up, or else the one that has it now.
 
-    With `is_transaction`, a node knows the transaction: then it is no proposal that another transaction executed.
+    `is_transaction`: a node knows the transaction, so the hash is not the id of a proposal.
     """
     own = Payment.objects.filter(request=request, chain=chain)
     current = own.filter(transaction_hash=transaction_hash)
@@ -211,16 +213,17 @@ def _existing_payment(
 
 
 def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str, account: str) -> bool:
-    """Whether the hash is new to the request or to its search with this account, and no credited transaction."""
+    """Whether no payment was credited with the hash, and the request lacks it or has not searched this account."""
     existing = _existing_payment(request, chain, transaction_hash)
     is_new = existing is None or may_add_account(existing, transaction_hash, account)
     return is_new and not is_credited(chain, transaction_hash)
 
 
 def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
-    """Whether a payment failed as this proposal, or continued with its execution, although it may be a hash.
+    """Whether a payment failed or continued as a proposal, although its id may be a transaction hash.
 
-    Any account can log that it executed an id, or failed to, and a node may not have known the hash then.
+    Any account can log that it executed an id, or that it failed to, and a node may not have known the hash at that
+    time.
     """
     own = Payment.objects.filter(request=request, chain=chain)
     ended = Q(status=Payment.Status.FAILED) | ~Q(transaction_hash=transaction_hash)
@@ -231,7 +234,7 @@ def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash:
 
 
 def _verify_as_hash(payment: Payment, actor: str) -> bool:
-    """Verify the payment by its hash, which a node knows, if it failed as a proposal; return whether it did."""
+    """Verify the payment by its hash, which a node knows, if it failed as a proposal. Return whether it did."""
     hash_ = payment.transaction_hash
     if payment.status != Payment.Status.FAILED or payment.lookup.proposal_id != hash_:
         return False
@@ -283,7 +286,7 @@ def _create(
 def retry_payment(payment: Payment, *, actor: str) -> Payment:
     """Reopen the failed payment with its attempts reset, and return it. Raises ApiError if it can't be retried.
 
-    This is for the merchant, so the limits on public submissions don't apply.
+    The limits on public submissions don't apply, because the merchant calls this.
     """
     with transaction.atomic():
         lock_request(payment.request_id)
@@ -299,7 +302,9 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
 
 
 def decided_or_open(chain: Chain, transaction_hashes: Collection[str]) -> set[tuple[uuid.UUID, str]]:
-    """Return the requests and hashes of the payments among these that don't change if discovery finds them."""
+    """Return the request and hash of each payment among these that does not change if discovery finds its
+    transaction.
+    """
     undecided = Q(failure_code__in=RETRYABLE_FAILURES) | Q(lookup__proposal_id=F("transaction_hash"))
     payments = Payment.objects.filter(chain=chain, transaction_hash__in=transaction_hashes)
     known = payments.exclude(undecided, status=Payment.Status.FAILED)
@@ -311,7 +316,8 @@ def record_discovered(
 ) -> None:
     """Store a payment that discovery found; it does not count toward the limits on submissions.
 
-    `route` is that of the quote whose id the transaction logs; None if it carries the request's reference.
+    `route` is the route of the quote whose id the transaction logs, or None if the transaction carries the request's
+    reference.
     """
     with transaction.atomic():
         locked = lock_request(request.pk)
@@ -332,7 +338,7 @@ def record_discovered(
 
 
 def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
-    """Reopen a failed payment whose hash was submitted again: once, and again after each new wallet proof."""
+    """Reopen a failed payment whose hash was submitted again: once, and after each new wallet proof."""
     if payment.status != Payment.Status.FAILED or not may_reopen(payment.request, submitter):
         return
     may_once = payment.is_retryable and not payment.reopened_publicly and payment.retries < MAX_RETRIES
@@ -347,7 +353,7 @@ def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
 
 
 def _was_proved_since(payment: Payment) -> bool:
-    """Whether a wallet was proved after the payment failed as unbound."""
+    """Whether a wallet proof was given after the payment failed as unbound."""
     is_unbound = payment.failure_code in (FailureCode.TRANSACTION_NOT_BOUND, FailureCode.NOT_VERIFIABLE)
     if not is_unbound or payment.chain_id != payment.request.chain_id or payment.is_simulated:
         return False

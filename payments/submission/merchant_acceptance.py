@@ -1,7 +1,7 @@
-"""Let the merchant accept a payment: an unbound transaction, or the last payment of a request that it pays in full.
+"""Let the merchant accept an unbound transaction, or the last payment of a request that is paid in full.
 
-A request that is paid in full is not completed by itself if the payment came after its price had expired, or if a
-refund that had made room for it was cancelled or failed.
+A request that is paid in full is not completed automatically if the payment arrived after its price had expired, or
+after a refund was created that has been cancelled or has failed since.
 """
 
 from django.db import transaction
@@ -21,12 +21,13 @@ from webhooks.event_types import EventType
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
     """Accept the payment; store the actor and the reason. Accepting an accepted payment again changes nothing.
 
-    A completed payment completes its request if that is paid in full and not completed. An unbound one is verified
-    again without requiring that it is bound: all other checks apply, and its transfers are consumed. It counts as made
-    now.
+    A completed payment completes its request if the request is paid in full and not completed. An unbound payment is
+    verified again without the check of its binding: all other checks apply, and its transfers are consumed. It counts
+    as made at the time of the acceptance.
 
-    Raises ApiError: `payment_refunded` if the request would be paid in full without its refunds, `recipient_invalid` if
-    the transfer may be another merchant's, and `payment_not_retryable` for any other payment that can't be accepted.
+    Raises ApiError: `payment_refunded` if the request is not paid in full because of its refunds, `recipient_invalid`
+    if the transfer may be another merchant's, and `payment_not_retryable` for any other payment that can't be
+    accepted.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
@@ -52,7 +53,7 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
 
 
 def _complete_request(request: PaymentRequest, payment: Payment, *, reason: str, actor: str) -> None:
-    """Complete the locked request, which its payments cover."""
+    """Complete the locked request, which is paid in full."""
     now = timezone.now()
     payment.accepted_by, payment.accepted_reason, payment.accepted_at = actor, reason, now
     payment.save(update_fields=["accepted_by", "accepted_reason", "accepted_at"])
@@ -75,7 +76,7 @@ def is_acceptable(payment: Payment) -> bool:
 
 
 def _lacks_binding(payment: Payment) -> bool:
-    """Whether the payment's own transaction may have paid the merchant, and only the binding is missing."""
+    """Whether the payment's own transaction may have paid the merchant and lacks only the binding."""
     is_unbound = payment.failure_code in ACCEPTABLE_FAILURES
     delivery = delivery_of(payment)
     is_here = payment.chain_id == payment.request.chain_id and (delivery is None or delivery.is_customers_own)
@@ -83,7 +84,7 @@ def _lacks_binding(payment: Payment) -> bool:
 
 
 def _require_not_refunded(request: PaymentRequest, payment: Payment) -> None:
-    """Raise ApiError if only the request's refunds keep this completed payment from completing it."""
+    """Raise ApiError if the request is not paid in full only because of its refunds."""
     is_open = request.status in (PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED)
     is_credited = payment.status == Payment.Status.COMPLETED and not payment.reorged
     before_refunds = request.amount_paid - request.amount_reorged
@@ -96,9 +97,9 @@ def _require_not_refunded(request: PaymentRequest, payment: Payment) -> None:
 
 
 def _require_own_recipient(request: PaymentRequest) -> None:
-    """Raise ApiError if another merchant named this wallet first, unless it is an allowed recipient of this one.
+    """Raise ApiError if another merchant used this wallet first, unless it is an allowed recipient of this merchant.
 
-    Otherwise a merchant could name another's wallet, and use up the payments that arrive there.
+    Otherwise a merchant could name another merchant's wallet and consume the payments that arrive there.
     """
     named = PaymentRequest.objects.filter(recipient_address=request.recipient_address, is_refund=False)
     first = named.order_by("created_at", "id").values_list("merchant_id", flat=True).first()

@@ -1,4 +1,4 @@
-"""Check a payment now, on request of an operator."""
+"""Check a payment immediately when an operator requests it."""
 
 from enum import Enum
 
@@ -16,7 +16,7 @@ from payments.submission.hashes import retry_payment
 
 
 class Recheck(Enum):
-    """What the request for a check did."""
+    """The action taken for a requested check."""
 
     BROUGHT_FORWARD = "brought forward"
     DUE_ALREADY = "due already"
@@ -25,12 +25,12 @@ class Recheck(Enum):
 
 
 def check_now(payment: Payment, *, actor: str) -> Recheck:
-    """Make `payment` due for a check; return what that means in its current state.
+    """Make `payment` due for a check; return the action that was taken.
 
-    An open payment becomes due at once without using an attempt. A failed one is retried; see `retry_payment` for the
-    errors. The finality of a completed one is checked again, which may flag it as `reorged` but never changes its
-    status or amounts. Calling this twice has no further effect. Raises ApiError for a simulated payment that did not
-    fail.
+    An open payment becomes due immediately without using an attempt. A failed one is retried; see `retry_payment` for
+    the errors. A completed payment gets a new finality check, which may flag it as `reorged` but never changes its
+    status or amounts. Calling this twice has no further effect. Raises ApiError for a simulated payment that has not
+    failed.
     """
     with transaction.atomic():
         lock_request(payment.request_id)
@@ -74,7 +74,7 @@ def _schedule_finality_check(payment: Payment) -> Recheck:
     deciding = Lookup.objects.filter(pk=(delivery or payment.lookup).pk)
     if deciding.filter(finality_check_at__lte=now).exists():
         return Recheck.DUE_ALREADY
-    # A finished series of finality checks starts over; a running one keeps its count.
+    # A finished series of finality checks starts over; an unfinished one keeps its count.
     deciding.filter(finality_check_at__isnull=True).update(finality_misses=0)
     deciding.update(finality_check_at=now)
     return Recheck.AT_FINALITY

@@ -23,10 +23,11 @@ Client = Callable[[Chain], ChainClient]
 
 @dataclass(frozen=True)
 class Sighting:
-    """The result of looking up a transaction. `is_answered` is false if no node gave a usable response.
+    """The result of looking up a transaction. `is_answered` is false if no node returned a usable response.
 
-    `is_bound`: mined and bound to the request, however deep, or bound by its own bytes. `is_older`: mined before the
-    request was created. `starts_swap`: mined, and the start of a swap of the request.
+    `is_bound`: the transaction is mined (at any depth) and bound to the request, or it is bound by its own bytes.
+    `is_older`: it was mined before the request was created. `starts_swap`: it is mined, and starts a swap of the
+    request.
     """
 
     facts: TransactionFacts | None = None
@@ -50,7 +51,7 @@ UNANSWERED = Sighting(is_answered=False)
 
 
 def proposing_account(route: Route, chain: Chain, *, client: Client = get_client) -> str:
-    """Return the route's wallet if it may return a proposal's id instead of a hash; else, or if no node answers, ""."""
+    """Return the route's wallet if it may return a proposal's id instead of a hash; otherwise ""."""
     if route.chain_id != chain.pk:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Find out whether all that a transaction paid a request's recipient is credited already."""
+"""Determine whether everything that a transaction paid a request's recipient is credited already."""
 
 from collections import Counter
 
@@ -18,9 +18,9 @@ def is_credited(chain: Chain, transaction_hash: str) -> bool:
 
 
 def needs_lookup(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
-    """Whether only the chain can tell if something of this credited transaction is left for the request.
+    """Whether a lookup is needed to tell if a part of this credited transaction is left for the request.
 
-    It can if the transaction also paid other recipients or requests, or may have started a swap of this one.
+    It is needed if the transaction also paid other recipients or requests, or may have started a swap of this one.
     """
     credited = _credited(chain, transaction_hash)
     return credited.exists() and (
@@ -31,10 +31,10 @@ def needs_lookup(request: PaymentRequest, chain: Chain, transaction_hash: str) -
 def require_unused(
     request: PaymentRequest, chain: Chain, transaction_hash: str, sighting: Sighting | None
 ) -> None:
-    """Raise ApiError `transaction_already_used` if nothing is left that the transaction paid the recipient.
+    """Raise ApiError `transaction_already_used` if everything that the transaction paid the recipient is credited.
 
-    One transaction may pay several requests, and may be submitted for each. Where the chain could not be read, the
-    transaction counts as unused: verification decides then, and consumes each transfer once.
+    One transaction may pay several requests, and may be submitted for each of them. If the chain could not be read,
+    the transaction counts as unused: verification decides later, and consumes each transfer only once.
     """
     credited = _credited(chain, transaction_hash)
     if not credited.exists():

@@ -72,7 +72,7 @@ def under_way(
 
 
 def reported(payment: Payment, delivered: Delivered, status: SwapStatus, name: str) -> Postponed:
-    """Return the outcome of a reported delivery: its look-up is due at once."""
+    """Return the outcome of a reported delivery: its lookup is due at once."""
     columns = {
         **RESPONDED,
         "is_in_flight": True,

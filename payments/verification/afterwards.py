@@ -1,4 +1,4 @@
-"""Read the proofs that senders gave afterwards for a batch of look-ups, and what such a proof may not claim."""
+"""Read the proofs that senders gave after a transfer, for a batch of lookups, with the limits of such proofs."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
@@ -13,7 +13,7 @@ from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, S
 
 @dataclass(frozen=True)
 class Afterwards:
-    """The proofs given afterwards that compete for one transaction, and what no such proof may claim.
+    """The proofs given after one transaction that compete for it, and the transfers that they may not claim.
 
     The fields are those of `payments.evaluation.binding.Evidence`.
     """
@@ -30,10 +30,10 @@ NONE = Afterwards()
 def afterwards_of(
     lookups: Sequence[Lookup], chain: Chain, payers: Mapping[str, Set[str]], *, for_new_proof: bool
 ) -> dict[str, Afterwards]:
-    """Return these for each look-up, by the id of its payment.
+    """Return the `Afterwards` of each lookup, by the id of its payment.
 
-    `payers` are the accounts that made a transfer in each transaction. One query, and three more if a proof was given
-    or, with `for_new_proof`, in any case.
+    `payers` are the accounts that made a transfer in each transaction. Makes one query, and three more if a proof was
+    given or `for_new_proof` is set.
     """
     hashes = {lookup.transaction_hash for lookup in lookups if payers.get(lookup.transaction_hash)}
     proofs = _proofs(chain, hashes)
@@ -84,12 +84,12 @@ def afterwards_of(
 
 
 def accepted_at(payment: Payment) -> datetime:
-    """Return when the merchant accepted the payment; for an acceptance from before the column, the earliest time."""
+    """Return the time of the merchant's acceptance; the earliest time if it was not stored."""
     return payment.accepted_at or payment.created_at
 
 
 def _ask_the_same(one: PaymentRequest, other: PaymentRequest) -> bool:
-    """Whether both requests ask for the same token to the same recipient, so that they compete for a transfer."""
+    """Whether both requests are for the same token and recipient, so that they compete for a transfer."""
     return (one.token_id, one.recipient_address) == (other.token_id, other.recipient_address)
 
 

@@ -1,6 +1,6 @@
 """Evaluate a payment against a chain check. Nothing is written: `payments.verification.storing` stores the outcome.
 
-The handling of swaps is passed in as a `SwapHandler`, so that a direct payment never enters swap code.
+Swaps are handled by a `SwapHandler` that the caller passes in, so that a direct payment never enters swap code.
 """
 
 from typing import Protocol
@@ -43,7 +43,7 @@ _REPLACED = Refused(
 
 
 class SwapHandler(Protocol):
-    """What verification needs from swaps. `payments.swaps.deliveries` provides it."""
+    """The functions for swaps that verification calls."""
 
     def started(
         self,
@@ -53,7 +53,7 @@ class SwapHandler(Protocol):
         quote: Quote,
         check: ChainCheck,
     ) -> Postponed:
-        """Return the outcome of a mined transaction of the customer that has started the swap of `quote`."""
+        """Return the outcome of a mined transaction of the customer that started the swap of `quote`."""
 
     def delivered(self, lookup: Lookup, terms: Terms, check: ChainCheck) -> Completed | Failed | Postponed:
         """Evaluate the transaction that the provider reports as the delivery."""
@@ -69,10 +69,10 @@ def outcome_of(
     replacement: TransactionFacts | None = None,
     is_unsearched: bool = False,
 ) -> Outcome:
-    """Evaluate one look-up against the chain check.
+    """Evaluate one lookup against the chain check.
 
-    `is_replaced`: the sender had another transaction mined with the payment's nonce. `replacement` is that
-    transaction, if known. `is_unsearched`: the nodes could not be searched for it.
+    `is_replaced`: another mined transaction of the sender has the payment's nonce. `replacement` is that transaction,
+    if known. `is_unsearched`: the search for it could not be completed.
     """
     if lookup.transaction_hash in check.snapshot.contradicted:
         return unanswered(lookup, ChainError("the nodes contradict each other"), check.now)
@@ -110,7 +110,7 @@ def verdict_of(lookup: Lookup, evaluation_input: EvaluationInput, check: ChainCh
 
 
 def _may_become_readable(lookup: Lookup, facts: TransactionFacts | None) -> bool:
-    """Whether to check a transaction of unknown form again before it counts as not verifiable."""
+    """Whether to check a transaction of unknown form again before the payment fails as not verifiable."""
     is_unknown_form = facts is not None and not facts.is_readable and not facts.is_known_form
     return is_unknown_form and lookup.payment.unanswered_looks < CHECKS_UNTIL_UNREADABLE
 
@@ -130,9 +130,9 @@ def _missing(
         and is_known_to_differ
         and not check.finality.is_reached(replacement, check.snapshot.head)
     ):
-        # Until the replacement is deep enough, a reorganisation can bring the payment's own transaction back.
+        # Until the replacement is deep enough, a reorganisation can restore the payment's own transaction.
         return waiting(lookup, NotYet(_REPLACED.message, likely=_REPLACED), None, check)
-    # If no node names the replacement, the checkout gets time to submit it.
+    # If no node knows the replacement's hash, the checkout gets time to submit it.
     if is_known_to_differ or (is_replaced and payment.attempts >= CHECKS_UNTIL_REPLACED):
         return refused(lookup, _REPLACED, None, check.now)
     return missing(lookup, check.now)

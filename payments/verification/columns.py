@@ -1,4 +1,4 @@
-"""Map the result of a check to columns of a payment, its look-up and its swap. Pure: nothing is written here."""
+"""Map the result of a check to columns of a payment, its lookup and its swap. Pure: nothing is written here."""
 
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,8 @@ from payments.evaluation.binding import Bound
 from payments.evaluation.verdicts import Finality, NotYet, Paid
 from payments.models import Lookup, Payment, PaymentRequest, Quote
 
-# The column's maximum. Anyone can sign a transaction with a higher nonce, but no account's nonce ever gets there.
+# The maximum of the column. Anyone can sign a transaction with a higher nonce, but no account's nonce ever becomes
+# that high.
 _LARGEST_NONCE = 2**63 - 1
 
 
@@ -26,9 +27,9 @@ def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str
 
 
 def sighting_columns(lookup: Lookup, facts: TransactionFacts | None, now: datetime) -> dict[str, Any]:
-    """Return the look-up's columns once a node has seen its transaction.
+    """Return the lookup's columns once a node has seen its transaction.
 
-    The first block is kept when a reorganisation moves the transaction to another one.
+    The first block stays stored if a reorganisation moves the transaction to another block.
     """
     if facts is None:
         return {}
@@ -42,14 +43,14 @@ def sighting_columns(lookup: Lookup, facts: TransactionFacts | None, now: dateti
 
 
 def block_columns(block: Block | None) -> dict[str, Any]:
-    """Return the look-up's columns of the block that the transaction is in."""
+    """Return the lookup's columns for the block of the transaction."""
     if block is None:
         return {"block_number": None, "block_hash": "", "block_time": None}
     return {"block_number": block.number, "block_hash": block.hash, "block_time": block.time}
 
 
 def depth_columns(verdict: Paid | NotYet, finality: Finality) -> dict[str, Any]:
-    """Return the look-up's columns of the block and its depth."""
+    """Return the lookup's columns for the block and its depth."""
     return {
         **block_columns(verdict.block),
         "confirmations": verdict.confirmations,
@@ -60,7 +61,7 @@ def depth_columns(verdict: Paid | NotYet, finality: Finality) -> dict[str, Any]:
 def waiting_columns(
     lookup: Lookup, verdict: NotYet, facts: TransactionFacts | None, now: datetime, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the payment's columns of a verdict that is not final: the amount in flight, or the likely failure."""
+    """Return the payment's columns for a verdict that is not final: the amount in flight, or the likely failure."""
     payment, likely = lookup.payment, verdict.likely
     is_mined = verdict.block is not None
     common = {"likely_failure": likely.code if likely else ""}
@@ -83,20 +84,20 @@ def waiting_columns(
     return columns
 
 
-# Of a transaction that the nodes no longer know.
+# The lookup's columns for a transaction that the nodes no longer know.
 UNKNOWN: dict[str, Any] = {**block_columns(None), "confirmations": 0}
-# Of a transaction that is no proposal after all.
+# The lookup's columns for a transaction whose hash is not the id of a proposal.
 NO_PROPOSAL: dict[str, Any] = {"proposal_id": "", "proposal_account": "", "further_accounts": None}
-# Of its payment, which no longer holds its request open.
+# The columns of its payment, which no longer holds the request open.
 NOT_HOLDING: dict[str, Any] = {"is_in_flight": False, "is_bound_unmined": False, "likely_failure": ""}
 
 
 def paid_columns(
     lookup: Lookup, request: PaymentRequest, bound: Bound, received: int, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the amount paid, its token and what bound it: from the quote for a swap, else from what arrived.
+    """Return the amount paid, its token and the binding, from a swap's quote or the received transfers.
 
-    Without a `quote`, one transaction made the swaps of several quotes, each perhaps of another wallet.
+    Without a `quote`, one transaction started the swaps of several quotes, perhaps each with a different wallet.
     """
     if lookup.is_delivery:
         return {"bound_by": bound.by}
@@ -107,7 +108,7 @@ def paid_columns(
 
 
 def provider_columns(lookup: Lookup, verdict: Paid | NotYet, quote: Quote | None) -> dict[str, Any]:
-    """Return the columns of the payment's swap if by this verdict its own transaction is one, with this quote."""
+    """Return the columns of the payment's swap if the verdict shows that its transaction is a swap with this quote."""
     is_swap = verdict.bound is not None and verdict.bound.by == Payment.BoundBy.PROVIDER
     is_refused = isinstance(verdict, NotYet) and verdict.likely is not None
     is_named = not lookup.is_delivery and is_swap and not is_refused

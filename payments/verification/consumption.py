@@ -1,4 +1,4 @@
-"""Consume transfers: each counts once in the whole system, and no account is credited with more than it gained.
+"""Consume transfers: each counts only once in the whole system, and no account is credited with more than it gained.
 
 A unique constraint on (chain, transaction, slot) guarantees the first. The second matters on Solana, where several
 transfers of one transaction can go to one account. An advisory lock serialises the credits of a transaction.
@@ -14,7 +14,7 @@ from chains.client import Transfer
 from payments.models import ConsumedTransfer, Lookup
 
 _ROWS_AT_ONCE = 2000
-# In the order of the locks' own numbers, so that transactions that credit several payments never deadlock.
+# Locks are taken in the order of their numbers, so that transactions that credit several payments never deadlock.
 _LOCK_IN_ORDER = """
     SELECT pg_advisory_xact_lock(number) FROM (
         SELECT DISTINCT hashtextextended(key, 0) AS number FROM unnest(%s::text[]) AS key ORDER BY number
@@ -24,7 +24,7 @@ _LOCK_IN_ORDER = """
 
 @dataclass(frozen=True)
 class Consumption:
-    """The transfers that the payment of a look-up is to be credited with, each with the amount that counts."""
+    """The transfers with which the payment of a lookup will be credited, each with the amount that counts."""
 
     lookup: Lookup
     transfers: tuple[Transfer, ...]
@@ -49,10 +49,10 @@ class Consumption:
 
 
 def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[str, Consumption]:
-    """Return what each payment can be credited with, by its id. What was credited before adds nothing.
+    """Return the transfers to credit each payment with, by its id, without those that were credited before.
 
-    The payments have different transactions. Call it inside the transaction that stores the rows: it locks the credits
-    of each transaction until the commit.
+    The payments must have different transactions. Call this inside the transaction that stores the rows: it locks the
+    credits of each transaction until the commit.
     """
     if not wanted:
         return {}
@@ -77,7 +77,7 @@ def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[st
 def _countable(
     transfers: Sequence[Transfer], earlier: Iterable[tuple[str, str, int]]
 ) -> tuple[Transfer, ...]:
-    """Return each unused transfer once, reduced so that an account is credited with at most its gain.
+    """Return each unused transfer once, reduced so that no account is credited with more than its gain.
 
     `earlier` are the slots, accounts and amounts that were credited before. Rows from before slots were instruction
     paths have the slot `mint:owner` and consumed the owner's whole gain.
@@ -101,7 +101,7 @@ def _countable(
 
 
 def store_credits(consumptions: Sequence[Consumption]) -> None:
-    """Consume the transfers; IntegrityError if one was consumed since the plan."""
+    """Consume the transfers. Raises IntegrityError if another payment consumed one since the plan was made."""
     rows = [row for consumption in consumptions for row in consumption.rows()]
     ConsumedTransfer.objects.bulk_create(rows, batch_size=_ROWS_AT_ONCE)
 

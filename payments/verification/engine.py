@@ -1,16 +1,16 @@
-"""The verification engine: lease due look-ups, send them chain by chain, evaluate the payments, store the results.
+"""The verification engine: lease due lookups, send them chain by chain, evaluate the payments, store the results.
 
-1. Lease: due rows are locked with SKIP LOCKED and given a claim id and a lease. Two workers never share one.
+1. Lease: due rows are locked with SKIP LOCKED and given a claim id and a lease. Two workers never lease the same row.
 2. Look up: one batch of node calls per chain, whatever the number of payments, outside any transaction. A heartbeat
-   (`config.due_work.leases`) keeps renewing the leases, however slow the node is.
+   (`config.due_work.leases`) keeps renewing the leases, even if a node is slow.
 3. Evaluate: `payments.evaluation.verdicts`, pure.
 4. Store: `payments.verification.storing`, many payments in one transaction. Every write is guarded by the claim id: a
    worker whose lease expired changes nothing.
 
 After a crash the leases expire within seconds, and the next sweep verifies the payments again.
 
-A swap has two look-ups: the customer's transaction first, then the delivery that the provider reports
-(`payments.swaps.following`), on the request's chain and by the same rules as a direct payment.
+A swap has two lookups: the customer's transaction first, then the delivery that the provider reports
+(`payments.swaps.following`). The delivery is verified on the request's chain by the same rules as a direct payment.
 """
 
 import logging
@@ -51,7 +51,7 @@ def verify_due(
     client: Client = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Verify a batch of the look-ups that are due on this chain; return how many there were."""
+    """Verify a batch of the lookups that are due on this chain; return the number of lookups."""
     lease, lookups = claim_due(now(), chain_id)
     if lookups:
         with (
@@ -64,7 +64,7 @@ def verify_due(
 
 
 def _subjects(lookups: Sequence[Lookup]) -> list[dict[str, str]]:
-    """Return the ids of the payments, for their traces."""
+    """Return the ids of the payments for their traces."""
     payments = [lookup.payment for lookup in lookups]
     return [{"payment_id": each.pk, "payment_request_id": str(each.request_id)} for each in payments]
 
@@ -87,7 +87,8 @@ def verify_on_chain(
     finality = Finality.parse(chain.confirmations, chain.confirmations_fallback, still_since)
     try:
         chain_client = client(chain)
-        # Nonces first: a transaction mined between the two calls must not count as replaced by itself.
+        # Read the nonces first: otherwise a transaction that is mined between the two calls would count as replaced
+        # by itself.
         used_up = _with_used_up_nonces(chain_client, lookups)
         lookups = _still_held(lookups, lease)
         if not lookups:
@@ -120,7 +121,8 @@ def verify_on_chain(
                     is_unsearched=payment.pk in unsearched,
                 )
             except Exception:
-                # A failure of one payment must not delay the others. Postponing it lets it time out after a day.
+                # A failure of one payment must not delay the others. If its check is postponed, it times out after a
+                # day.
                 logger.exception("payment %s could not be evaluated", payment.pk)
                 outcome = unanswered(lookup, UNUSABLE, check.now)
         outcomes.append(outcome)
@@ -128,7 +130,7 @@ def verify_on_chain(
 
 
 def _still_held(lookups: Sequence[Lookup], lease: Lease) -> list[Lookup]:
-    """Return the look-ups whose lease is still valid; only these are sent to the nodes."""
+    """Return the lookups whose lease is still valid; only these are looked up."""
     held = [lookup for lookup in lookups if lease.holds(lookup.pk)]
     if len(held) < len(lookups):
         logger.warning("lost the leases of %d payments before their check ended", len(lookups) - len(held))
@@ -138,9 +140,9 @@ def _still_held(lookups: Sequence[Lookup], lease: Lease) -> list[Lookup]:
 def _without_strays(
     lookups: Sequence[Lookup], claim_id: uuid.UUID, quotes: Iterable[Quote], now: Callable[[], datetime]
 ) -> list[Lookup]:
-    """Fail payments on a chain that was not requested, unless they may be swaps; return the look-ups of the others.
+    """Fail payments on a chain that was not requested, unless they may be swaps. Return the lookups of the others.
 
-    They fail at once, since no reorganisation changes the chain that a hash was submitted for.
+    They fail immediately, because no reorganisation changes the chain for which a hash was submitted.
     """
     may_swap = {quote.route.request_id for quote in quotes}
     strays, others = [], []
@@ -157,8 +159,8 @@ def _without_strays(
 def _with_used_up_nonces(client: ChainClient, lookups: Sequence[Lookup]) -> set[str]:
     """Return the ids of payments whose nonce was used by a mined transaction.
 
-    Only payments that a node has seen unmined and that were missing at least once since are checked. If no node knows
-    such a payment at its next lookup, it was replaced.
+    Checks only payments that a node has seen unmined and that at least one later lookup did not find. If no node
+    knows such a payment at its next lookup, its transaction was replaced.
     """
     missed = {
         lookup.payment_id: (lookup.payment.from_address, nonce)
@@ -172,5 +174,5 @@ def _with_used_up_nonces(client: ChainClient, lookups: Sequence[Lookup]) -> set[
     try:
         counts = client.transaction_counts(sorted({sender for sender, _ in missed.values()}))
     except ChainError:
-        return set()  # can wait for the next check; the lookup itself must not
+        return set()  # the nonces can wait for the next check, but the lookup can't
     return {pk for pk, (sender, nonce) in missed.items() if counts.get(sender, 0) > nonce}

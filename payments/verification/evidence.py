@@ -1,4 +1,4 @@
-"""Collect the request's terms and the evidence for each look-up of a batch, in a fixed number of queries."""
+"""Collect the request's terms and the evidence for each lookup of a batch, in a fixed number of queries."""
 
 import uuid
 from collections import defaultdict
@@ -29,7 +29,7 @@ MAX_CLOCK_SKEW = timedelta(minutes=2)
 
 @dataclass(frozen=True)
 class ChainCheck:
-    """What the nodes of one chain returned, when, and the claim id under which results are stored."""
+    """The responses of one chain's nodes, their time, and the claim id under which the results are stored."""
 
     claim_id: uuid.UUID
     snapshot: Snapshot
@@ -39,9 +39,9 @@ class ChainCheck:
 
 @dataclass(frozen=True)
 class EvaluationInput:
-    """What a look-up is evaluated against.
+    """The evidence and terms by which a lookup is evaluated.
 
-    `quote` is the quote of its request that its transaction names, if it names exactly one.
+    `quote` is the request's quote that the transaction names, if it names exactly one.
     """
 
     terms: Terms
@@ -56,11 +56,11 @@ def collect_evidence(
     *,
     for_new_proof: bool = False,
 ) -> dict[str, EvaluationInput]:
-    """Return what each look-up is evaluated against, by the id of its payment.
+    """Return the terms and evidence of each lookup, by the id of its payment.
 
-    `snapshot` is what the nodes of `chain` returned, `quotes` are the built quotes of the requests. The number of
-    queries does not grow with the number of look-ups. `for_new_proof` adds what a new proof of the sender may not claim
-    even if no proof was given yet.
+    `snapshot` has the responses of the nodes of `chain`, and `quotes` the built quotes of the requests. The number of
+    queries does not grow with the number of lookups. `for_new_proof` includes the transfers that a new proof of the
+    sender may not claim, even if no proof was given yet.
     """
     tokens = Token.objects.in_bulk({lookup.payment.request.token_id for lookup in lookups})
     payers, references = _payers(snapshot), _references(snapshot)
@@ -137,7 +137,7 @@ def _first_block(lookup: Lookup) -> tuple[int, datetime] | None:
 def _earliest_time(lookup: Lookup, request: PaymentRequest) -> datetime:
     """Return the earliest time at which a transaction can pay the request.
 
-    That is the request's creation or, for a delivery, the block time of the customer's transaction.
+    That is the creation of the request or, for a delivery, the block time of the customer's transaction.
     """
     sent_at = lookup.payment.lookup.block_time
     if lookup.is_delivery and sent_at is not None:
@@ -154,7 +154,7 @@ def _references(snapshot: Snapshot) -> dict[str, set[bytes]]:
 
 
 def _owners(references: Mapping[str, Set[bytes]]) -> dict[bytes, uuid.UUID]:
-    """Return the request id of each known reference that the transactions carry."""
+    """Return the id of the request for each known reference in the transactions."""
     seen = set().union(*references.values())
     rows = PaymentRequest.objects.filter(reference__in=seen).values_list("reference", "pk") if seen else []
     return {bytes(reference): pk for reference, pk in rows}

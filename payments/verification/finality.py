@@ -1,8 +1,8 @@
 """Check completed and failed payments again until their block is final: a reorganisation can reverse either result.
 
-A completed payment whose block vanished keeps its status, because a webhook was sent: it is flagged, and the operator
-is alerted. The flag ends if the transaction is in the chain again at the depth that payments need. A failed payment is
-verified again without using a retry; once its block is final it can't be retried.
+A completed payment whose block was removed keeps its status, because a webhook was sent: it is flagged, and the
+operator is alerted. The flag is cleared if the transaction is in the chain again at the required depth. A failed
+payment is verified again without using a retry; once its block is final it can't be retried.
 """
 
 import logging
@@ -37,9 +37,9 @@ logger = logging.getLogger(__name__)
 BATCH = 500
 PAUSE = timedelta(minutes=2)
 LONGEST_WAIT = timedelta(hours=24)
-# How long a reorganised payment is looked up, in case its transaction is mined again.
+# How long the transaction of a reorganised payment is looked up, in case it is mined again.
 REORGED_WATCH = timedelta(days=30)
-# On a chain without a finalized block, a block is final at this many times the depth that a payment needs.
+# On a chain without a finalized block, a block is final at this multiple of the required depth.
 FINAL_DEPTH_FACTOR = 2
 CHECKS_BEFORE_ALERT = 3
 _DEFAULT_CONFIRMATIONS = 64
@@ -58,7 +58,7 @@ def check_finality(
     client: Callable[[Chain], ChainClient] = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Check the finality of a batch of the payments that are due on this chain; return how many there were."""
+    """Check the finality of a batch of the payments that are due on this chain; return the number of payments."""
     lease = FINALITY.claim(now(), BATCH, chain_id)
     lookups = list(Lookup.objects.filter(pk__in=lease.keys).order_by("finality_check_at"))
     if not lookups:
@@ -78,13 +78,13 @@ def check_finality(
 
 
 def _held(lookups: Sequence[Lookup], claim_id: uuid.UUID) -> QuerySet[Lookup]:
-    """Return the rows that this worker may write: it still holds the lease, and the payments were not reopened."""
+    """Return the rows that this worker may write: its lease is valid, and the payments were not reopened."""
     ids = [lookup.pk for lookup in lookups]
     return Lookup.objects.filter(pk__in=ids, claim_id=claim_id, finality_check_at__isnull=False)
 
 
 def _postpone(lookups: Sequence[Lookup], claim_id: uuid.UUID, now: datetime) -> None:
-    """Check again later: there was no usable response."""
+    """Schedule another check, because there was no usable response."""
     _held(lookups, claim_id).update(finality_check_at=now + PAUSE, **FREE)
 
 
@@ -117,10 +117,10 @@ def _check_on_chain(
 def _check_failed(
     lookup: Lookup, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
 ) -> None:
-    """Reopen a failed payment whose transaction moved to another block or to none; stop checking once it is final.
+    """Reopen a failed payment if its block changed; stop the checks once the block is final.
 
-    A payment that timed out undecided is reopened once its block is final, so that money that arrived before the nodes
-    stopped answering still counts.
+    A payment that timed out undecided is reopened once its block is final, so that transfers from before the nodes
+    became unavailable are credited.
     """
     payment, held = lookup.payment, _held([lookup], claim_id)
     block = facts.block if facts else None
@@ -139,7 +139,7 @@ def _check_failed(
 
 
 def _count_miss(held: QuerySet[Lookup], now: datetime) -> None:
-    """Check again: one empty response is no alert, the transaction has to be missing several times in a row."""
+    """Schedule another check. The alert follows only after several consecutive checks without the transaction."""
     held.update(finality_misses=F("finality_misses") + 1, finality_check_at=now + PAUSE, **FREE)
 
 
@@ -179,7 +179,7 @@ def _check_completed(
 def _check_reorged(
     lookup: Lookup, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
 ) -> None:
-    """Clear the flag if the transaction is deep enough in the chain again, else check again ever more rarely."""
+    """Clear the flag if the transaction is deep enough in the chain again, else check again after a longer pause."""
     payment, held = lookup.payment, _held([lookup], claim_id)
     finality = Finality.parse(lookup.chain.confirmations, lookup.chain.confirmations_fallback)
     is_back = facts is not None and finality.is_reached(facts, head) and _still_pays(lookup, facts)
@@ -203,7 +203,7 @@ def _still_pays(lookup: Lookup, facts: TransactionFacts) -> bool:
 
 
 def _is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> bool:
-    """Whether the transaction's block is final: the block it is in now, or else the one in which it was counted."""
+    """Whether the transaction's block is final: its current block, or else the one in which it was counted."""
     height = facts.block.number if facts and facts.block else lookup.block_number or 0
     if facts is not None and facts.commitment is not None:
         return facts.commitment == "finalized"
@@ -217,7 +217,8 @@ def _is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> boo
 def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: datetime | None = None) -> None:
     """Flag the completed payment as reorged, record its event and alert the operator. Repeating it changes nothing.
 
-    With `held`, only while that returns the payment's look-up. A refund goes back instead: nothing was shipped for it.
+    `held` returns the payment's lookup as long as this worker holds its lease. If it is given and returns no row,
+    nothing is written. A payment that sent a refund fails instead (`undo_refund`).
     """
     now = now or timezone.now()
     with transaction.atomic():
@@ -244,10 +245,11 @@ def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: da
 
 
 def clear_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, **columns: Any) -> bool:
-    """End the payment's flag and record its event; its transaction is in the chain again. False if it has no flag.
+    """Clear the payment's flag, because its transaction is in the chain again; return False if it has no flag.
 
-    With `held`, only while that returns the payment's look-up, to which `columns` are written. The request is not
-    completed by it: if it is paid in full now, the merchant accepts the payment.
+    `held` returns the payment's lookup as long as this worker holds its lease; `columns` are written to it. If it is
+    given and returns no row, nothing is written. The request does not complete automatically: if it is paid in full
+    now, the merchant can accept the payment.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
@@ -265,7 +267,7 @@ def _set_reorged(request: PaymentRequest, payment: Payment, now: datetime, *, re
     unchanged = Payment.objects.filter(pk=payment.pk, status=Payment.Status.COMPLETED, reorged=not reorged)
     if not unchanged.update(reorged=reorged):
         return False
-    # The sum, not a difference: it is right also after a worker of the release before has set a flag.
+    # The sum is computed again: a difference would be wrong if a worker of the previous release set the flag.
     lost = request.payments.filter(status=Payment.Status.COMPLETED, reorged=True)
     request.amount_reorged = lost.aggregate(total=Sum("amount_received"))["total"] or 0
     PaymentRequest.objects.filter(pk=request.pk).update(amount_reorged=request.amount_reorged)

@@ -1,8 +1,8 @@
-"""The queue of look-ups, and leases on them: two workers never verify the same payment at once.
+"""The queue of lookups, and leases on them: two workers never verify the same payment at once.
 
-A block that arrives during a check makes the look-up due again (`payments.waking.on_new_heads`). The check may have
-queried its nodes before that block, so its outcome must not postpone the look-up past it. `lock_held` therefore returns
-the stored times.
+A block that arrives during a check makes the lookup due again (`payments.waking.on_new_heads`). The check may have
+queried its nodes before that block, so its outcome must not postpone the lookup beyond it. `lock_held` therefore
+returns the stored times.
 """
 
 import uuid
@@ -32,14 +32,14 @@ LOOKUPS = Queue(
 
 
 def chains_with_open_payments() -> list[int]:
-    """Return the ids of the chains on which transactions of open payments are looked up."""
+    """Return the ids of the chains on which open payments have transactions to look up."""
     with connection.cursor() as cursor:
         cursor.execute(LOOKUPS.sql["open_lanes"])
         return [chain_id for (chain_id,) in cursor.fetchall()]
 
 
 def claim_due(now: datetime, chain_id: int) -> tuple[Lease, list[Lookup]]:
-    """Lease due look-ups on this chain, and mark their payments as processing; the longest overdue come first."""
+    """Lease due lookups on this chain, longest overdue first, and mark their payments as processing."""
     with transaction.atomic():
         lease = LOOKUPS.claim(now, BATCH, chain_id)
         lookups = list(Lookup.objects.filter(pk__in=lease.keys).order_by("next_check_at"))
@@ -48,7 +48,7 @@ def claim_due(now: datetime, chain_id: int) -> tuple[Lease, list[Lookup]]:
 
 
 def with_payments(lookups: Sequence[Lookup]) -> list[Payment]:
-    """Read the payments of these look-ups with all that verification needs, chains included, and return them."""
+    """Read the payments of these lookups with all related rows that verification needs, and return them."""
     payments = Payment.objects.select_related("request", "lookup", "swap__delivery")
     # Prefetched, not joined: a batch has few chains.
     by_id = payments.prefetch_related("chain", "request__chain").in_bulk(
@@ -64,10 +64,10 @@ def with_payments(lookups: Sequence[Lookup]) -> list[Payment]:
 
 
 def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
-    """Lock those of the payments being verified that the claim still holds, by a look-up or by the swap.
+    """Lock those of the payments being verified that the claim still holds, by a lookup or by the swap.
 
-    Returns the stored next check of that look-up by the payment's id; None if the swap is held. Look-ups and swaps are
-    locked before payments, as `claim_due` does, so that the two never wait for each other.
+    Return the stored time of the next check of each lookup by payment id, or None if the swap is leased. Lookups and
+    swaps are locked before payments, as in `claim_due`, so that the two can't deadlock.
     """
     lookups = Lookup.of(ids).filter(claim_id=claim_id).select_for_update(no_key=True).order_by("pk")
     rows = lookups.values_list("of_payment_id", "of_swap_id", "next_check_at")

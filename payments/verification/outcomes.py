@@ -31,15 +31,15 @@ from payments.verification.retry_policy import (
     pause_for_confirmations,
 )
 
-# When a completed or failed payment is first checked for finality of its block.
+# The pause before the first finality check of a completed or failed payment.
 FIRST_FINALITY_CHECK = timedelta(minutes=2)
 
-# The payment's columns once a node or a provider has responded.
+# The payment's columns after a node or provider responded.
 RESPONDED: dict[str, Any] = {"unanswered_looks": 0, "unanswered_since": None}
-# The columns of a look-up whose payment is decided.
+# The columns of a lookup whose payment is decided.
 DECIDED: dict[str, Any] = {"next_check_at": None, "finality_misses": 0, **FREE}
 
-# For a payment that could not be evaluated or stored.
+# The error for a payment that could not be evaluated or stored.
 UNUSABLE = ChainError("the response could not be used")
 _NO_ANSWER = "The network's nodes have not answered"
 UNKNOWN_FORM = "The network's nodes have returned this transaction in an unknown form"
@@ -52,9 +52,9 @@ _TIMED_OUT = "The transaction could not be confirmed within 24 hours. You can re
 
 @dataclass(frozen=True)
 class Completed:
-    """The transaction pays the request; `quote` is the quote that it names.
+    """The transaction pays the request; `quote` is the quote that the transaction names.
 
-    `if_used` returns what is stored instead if other payments have consumed all its transfers. Without it, the payment
+    `if_used` returns the outcome to store if other payments have consumed all its transfers. Without it, the payment
     fails as `transaction_already_used`.
     """
 
@@ -74,7 +74,7 @@ class Completed:
 class Failed:
     """The payment fails.
 
-    `columns` are written as well, `looked_up` to the look-up of its own transaction, and `swap` to its swap.
+    `columns` are written to the payment, `looked_up` to the lookup of its own transaction, and `swap` to its swap.
     """
 
     payment: Payment
@@ -89,9 +89,10 @@ class Failed:
 class Postponed:
     """The payment stays open.
 
-    `columns` are written to it, `looked_up` to `lookup`, which is checked next at `next_check`, and `swap` to its swap,
-    whose provider is polled next at the `next_poll_at` of these. With `waits_for_block`, a block that arrived during
-    the check keeps the look-up due. `delivery` is the hash that the provider reports from now on, empty if none.
+    `columns` are written to the payment. `looked_up` is written to `lookup`, which is checked next at `next_check`.
+    `swap` is written to its swap, whose provider is polled next at its `next_poll_at`. With `waits_for_block`, a
+    block that arrived during the check keeps the lookup due. `delivery` is the hash that the provider now reports;
+    empty if none.
     """
 
     payment: Payment
@@ -106,7 +107,7 @@ class Postponed:
 
 @dataclass(frozen=True)
 class Followed:
-    """The payment continues with a replacement of its transaction that has the same effect."""
+    """The payment continues with a transaction that replaced its own and has the same effect."""
 
     lookup: Lookup
     replacement: TransactionFacts
@@ -118,7 +119,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class Unexecuted:
-    """The transaction that executed the payment's proposal is gone, so its execution is searched for again."""
+    """A reorganisation removed the proposal's execution, so it is searched for again."""
 
     lookup: Lookup
 
@@ -131,7 +132,7 @@ Outcome = Completed | Failed | Postponed | Followed | Unexecuted
 
 
 def refused(lookup: Lookup, verdict: Refused, facts: TransactionFacts | None, now: datetime) -> Failed:
-    """Return the outcome of a transaction of the customer that does not pay the request."""
+    """Return the outcome of a transaction by the customer that does not pay the request."""
     payment = lookup.payment
     columns: dict[str, Any] = {}
     looked_up: dict[str, Any] = {}
@@ -152,7 +153,7 @@ def if_used(completed: Completed, now: datetime) -> Failed | Postponed:
 
 
 def missing(lookup: Lookup, now: datetime) -> Failed | Postponed:
-    """Return the outcome of a transaction that healthy nodes don't know: use a retry, or fail after the last."""
+    """Return the outcome of a transaction that healthy nodes don't know: another check, or at last a failure."""
     payment = lookup.payment
     if payment.attempts >= MAX_MISSED_CHECKS:
         return Failed(payment, FailureCode.TRANSACTION_NOT_FOUND, _NOT_FOUND)
@@ -169,7 +170,9 @@ def missing(lookup: Lookup, now: datetime) -> Failed | Postponed:
 def unanswered(
     lookup: Lookup, error: ChainError, now: datetime, detail: str = _NO_ANSWER
 ) -> Failed | Postponed:
-    """Return the outcome if no node gave a usable response: no retry is used, but it times out after 24 hours."""
+    """Return the outcome if no node gave a usable response: no retry is used, and the payment times out after 24
+    hours.
+    """
     payment = lookup.payment
     if is_timed_out(payment, now):
         return timed_out(payment)
@@ -190,7 +193,7 @@ def waiting(
     check: ChainCheck,
     quote: Quote | None = None,
 ) -> Failed | Postponed:
-    """Return the outcome of a transaction that can't be counted yet; it times out after 24 hours.
+    """Return the outcome of a transaction that can't be counted yet; the payment times out after 24 hours.
 
     `quote` is the quote that the transaction names.
     """
@@ -216,7 +219,7 @@ def timed_out(payment: Payment) -> Failed:
 def progress_columns(
     lookup: Lookup, verdict: NotYet, facts: TransactionFacts | None, now: datetime, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the columns of a payment whose transaction can't be counted yet."""
+    """Return the payment's columns if its transaction can't be counted yet."""
     return {
         **RESPONDED,
         "status_detail": verdict.detail,
@@ -227,7 +230,7 @@ def progress_columns(
 def looked_up_columns(
     lookup: Lookup, verdict: Paid | NotYet, facts: TransactionFacts | None, finality: Finality, now: datetime
 ) -> dict[str, Any]:
-    """Return the columns of the look-up of a transaction that counts, or can't be counted yet."""
+    """Return the lookup's columns for a transaction that counts or can't be counted yet."""
     return {**sighting_columns(lookup, facts, now), **depth_columns(verdict, finality)}
 
 
@@ -246,12 +249,12 @@ def failed_columns(failed: Failed, now: datetime) -> dict[str, Any]:
 
 
 def failed_lookup(failed: Failed, now: datetime) -> dict[str, Any]:
-    """Return the columns of the look-up of a failed payment's own transaction."""
+    """Return the columns of the lookup of a failed payment's transaction."""
     payment = failed.payment
     is_mined = failed.looked_up.get("block_number", payment.lookup.block_number) is not None
     return {
         **DECIDED,
-        # Until its block is final, a reorganisation can reverse the failure.
+        # A reorganisation can reverse the failure until the block is final.
         "finality_check_at": now + FIRST_FINALITY_CHECK if is_mined and not payment.is_simulated else None,
         **failed.looked_up,
     }
@@ -260,9 +263,9 @@ def failed_lookup(failed: Failed, now: datetime) -> dict[str, Any]:
 def completed_columns(
     completed: Completed, request: PaymentRequest, received: int, now: datetime, *, carries_others: bool
 ) -> dict[str, Any]:
-    """Return the columns of a payment that completes with `received` base units, before the request is credited.
+    """Return the columns of a payment that completes with `received` base units. Call it before crediting.
 
-    `carries_others`: the transaction has transfers left that may pay another request.
+    `carries_others`: the transaction has unused transfers that may pay another request.
     """
     payment, verdict = completed.payment, completed.verdict
     after_price = crediting.is_after_price(request, payment, paid_at(completed))
@@ -281,7 +284,7 @@ def completed_columns(
 
 
 def completed_lookup(completed: Completed, now: datetime) -> dict[str, Any]:
-    """Return the columns of the look-up whose transaction completes a payment."""
+    """Return the columns of the lookup whose transaction completes the payment."""
     lookup, verdict = completed.lookup, completed.verdict
     return {
         **DECIDED,
@@ -296,10 +299,10 @@ def completed_swap(completed: Completed) -> dict[str, Any]:
 
 
 def paid_at(completed: Completed) -> datetime:
-    """Return when the payment counts as made: in the first block in which our nodes saw the transfer.
+    """Return the time at which the payment counts as made: its first block that our nodes saw.
 
-    A delivery counts from its block, a transfer that its sender proved afterwards from the proof, and one that only the
-    merchant's acceptance binds from the acceptance.
+    A delivery counts from its block, a transfer that its sender proved afterwards from the time of the proof, and an
+    accepted unbound transfer from the time of the acceptance.
     """
     lookup, block, bound = completed.lookup, completed.verdict.block, completed.verdict.bound
     if bound.by == Payment.BoundBy.MANUAL and completed.payment.accepted_at is not None:
@@ -312,7 +315,7 @@ def paid_at(completed: Completed) -> datetime:
 
 
 def _verified(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:
-    """Return the status detail: paid in full, what remains, how much was overpaid, or that the price had expired."""
+    """Return the status detail: paid in full, remaining or overpaid amount, or an expired price."""
     symbol, decimals = request.token.symbol, request.token.decimals
     lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
     if after_price:

@@ -1,4 +1,4 @@
-"""Read the quotes and deliveries that a batch of look-ups may be bound by."""
+"""Read the quotes and deliveries to which a batch of lookups may be bound."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,7 +21,8 @@ from payments.evaluation.named_quotes import (
 from payments.models import ConsumedTransfer, Lookup, PayerProof, Payment, Quote
 
 _IDS_PER_QUERY = 10_000
-# A call can hold more than a thousand possible ids. They are sent as one byte string; each id costs one index lookup.
+# A call can hold more than a thousand possible ids. They are sent as one byte string, and each id costs one index
+# lookup.
 _QUOTES_BY_PREFIX = """
     SELECT quote.id
     FROM (SELECT substring(%s::bytea FROM at FOR %s) AS bytes FROM generate_series(1, %s, %s) AS at) AS beginning
@@ -30,12 +31,12 @@ _QUOTES_BY_PREFIX = """
 
 
 def pinned_contracts(chain: Chain) -> frozenset[str]:
-    """Return the contracts or programs of all providers that the catalogue pins on this chain."""
+    """Return the contracts or programs of all providers on this chain, as pinned in the catalogue."""
     return frozenset(contract for contracts in chain.routers.values() for contract in contracts)
 
 
 def contracts_of(provider: str, chain: Chain) -> frozenset[str]:
-    """Return the contracts or programs that the catalogue pins on this chain for one provider."""
+    """Return the contracts or programs of one provider on this chain, as pinned in the catalogue."""
     return frozenset(chain.routers.get(provider, ()))
 
 
@@ -59,7 +60,7 @@ def quotes_named_in(snapshot: Snapshot, chain: Chain) -> dict[int, Quote]:
 
 
 def _keys_by_prefix(prefixes: Collection[bytes], length: int) -> Iterator[int]:
-    """Yield the primary keys of the quotes whose ids start with one of these prefixes of `length` bytes."""
+    """Yield the primary keys of quotes whose ids start with one of these prefixes of `length` bytes."""
     for chunk in _chunks(prefixes, _IDS_PER_QUERY):
         rest = b"\xff" * (ID_BYTES - length)
         with connection.cursor() as cursor:
@@ -98,9 +99,9 @@ def named_quotes_by_hash(
 
 
 def deliveries_of(lookups: Sequence[Lookup], chain: Chain) -> dict[str, Delivery]:
-    """Return the reported delivery and its consumed transfers for each look-up of one, by the payment's id.
+    """Return the reported delivery and its consumed transfers for each lookup that is a delivery, by payment id.
 
-    At most one query; none without deliveries.
+    Makes at most one query, and none without deliveries.
     """
     deliveries = [lookup for lookup in lookups if lookup.is_delivery]
     if not deliveries:
@@ -125,7 +126,8 @@ def deliveries_of(lookups: Sequence[Lookup], chain: Chain) -> dict[str, Delivery
 def reported_elsewhere(lookups: Sequence[Lookup], chain: Chain) -> dict[str, tuple[int, ...]]:
     """Return, by payment id, the amounts that providers report as delivered for other requests.
 
-    Only deliveries by the customer's own transaction in the same token to the same recipient are included. One query.
+    Only deliveries by the customer's own transaction in the same token to the same recipient are included. Makes one
+    query.
     """
     direct = [
         lookup
@@ -163,7 +165,7 @@ def reported_elsewhere(lookups: Sequence[Lookup], chain: Chain) -> dict[str, tup
 
 
 def current_proofs() -> QuerySet[PayerProof]:
-    """Return the proofs that apply to new transfers: no later proof of the wallet is for another such request."""
+    """Return the proofs without a later one of the same wallet, token and recipient for another request."""
     later = PayerProof.objects.filter(
         address=OuterRef("address"),
         chain=OuterRef("chain"),

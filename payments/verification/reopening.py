@@ -1,4 +1,4 @@
-"""Reverse results: reopen failed payments, and take back refunds whose block vanished from the chain."""
+"""Reverse results: reopen failed payments, and undo refunds whose block was removed by a reorganisation."""
 
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from payments.requests.transitions import move_payment, move_request
 from payments.verification.columns import NOT_HOLDING, UNKNOWN
 from payments.verification.outcomes import RESPONDED
 
-# Failures after which a transaction can still appear. Any other failure would only repeat.
+# After these failures, the transaction can still appear. A check after any other failure would have the same result.
 GIVEN_UP = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -35,8 +35,8 @@ def is_given_up(payment: Payment) -> bool:
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
     """Verify the failed payment again, with its attempts reset. The caller holds the lock of the request.
 
-    A swap starts over with the customer's transaction, and a proposal that was not executed with the search for its
-    execution.
+    The check starts over with the customer's transaction for a swap, and with the search for the execution for a
+    proposal that was not executed.
     """
     now = timezone.now()
     move_payment(
@@ -61,7 +61,7 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
         claim_id=None,
         lease_until=None,
     )
-    # A payment that continued with its execution has that transaction's hash.
+    # If the payment continued with the execution, it has the hash of that transaction.
     unexecuted = Lookup.objects.filter(of_payment=payment, proposal_id=payment.transaction_hash)
     unexecuted.update(next_check_at=None, proposal_check_at=now)
     Lookup.objects.filter(of_swap=payment.pk).delete()
@@ -72,7 +72,7 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
 
 
 def search_again(payment: Payment, now: datetime) -> None:
-    """Search again for the execution of the locked payment's proposal: a reorganisation removed its transaction."""
+    """Search again for the execution of the locked payment's proposal, after a reorganisation removed it."""
     columns = {"status_detail": AWAITED, **RESPONDED, **NOT_HOLDING}
     if move_payment(payment, Payment.Status.PENDING, actor="verification", reason=_GONE, **columns):
         Lookup.objects.filter(of_payment=payment).update(
@@ -81,11 +81,10 @@ def search_again(payment: Payment, now: datetime) -> None:
 
 
 def undo_refund(carrier: PaymentRequest, payment: Payment | None) -> bool:
-    """Fail the locked carrier's completed payment, free its transfers, and open the carrier again.
+    """Fail the completed payment of the locked carrier, release its transfers, and open the carrier again.
 
-    The refund is then `failed`. Its transaction may still be mined again: it is found by its reference, or can be
-    submitted, and counts then as if for the first time. False, and nothing changes, if the payment is no longer
-    completed.
+    The refund is then `failed`. Its transaction may still be mined again: then it is found by its reference or
+    submitted, and counts like a new one. Return False without a change if the payment is no longer completed.
     """
     if payment is None or payment.status != Payment.Status.COMPLETED:
         return False

@@ -1,4 +1,4 @@
-"""Transactions that a wallet replaced by another with the same nonce: follow a speed-up, fail anything else.
+"""Transactions that a wallet replaced by another with the same nonce: follow a speed-up; fail any other.
 
 A speed-up has the same `effect`, a digest of what a transaction does, without its fees. The sender signed both, so
 only the sender can replace a payment.
@@ -19,16 +19,16 @@ from payments.requests.transitions import move_payment, note
 from payments.verification.outcomes import Failed, failed_columns, failed_lookup
 from payments.verification.reopening import is_given_up, reopen
 
-# How many payments of one check are searched for by nonce; the others are searched for at their next check.
+# The maximum number of payments per check whose nonces are searched; the others wait for the next check.
 MOST_SEARCHED = 20
-# After this many unanswered searches the rest wait for the next check.
+# After this many searches without a response, the rest wait for the next check.
 MOST_UNANSWERED = 3
 SPED_UP = "Sped up in the wallet; following the new transaction."
 _REPLACED = "The wallet sent another transaction in its place."
 
 
 def replaceable(request: PaymentRequest, chain: Chain) -> QuerySet[Payment]:
-    """Return the payments of the request that another transaction may speed up."""
+    """Return the payments of the request whose transaction another one may speed up."""
     given_up = (FailureCode.TRANSACTION_REPLACED, FailureCode.TRANSACTION_NOT_FOUND)
     return Payment.objects.filter(
         Q(status__in=Payment.OPEN) | Q(status=Payment.Status.FAILED, failure_code__in=given_up),
@@ -65,7 +65,7 @@ def continuing_columns(payment: Payment, transaction_hash: str) -> dict[str, Any
 
 
 def continue_lookup(payment: Payment, transaction_hash: str) -> None:
-    """Let the payment's look-up continue with another transaction."""
+    """Continue the payment's lookup with another transaction."""
     Lookup.objects.filter(of_payment=payment).update(
         transaction_hash=transaction_hash, first_block_time=None, first_block_number=None
     )
@@ -82,10 +82,10 @@ class Replacements:
 def find_replacements(
     client: ChainClient, chain: Chain, lookups: Sequence[Lookup], snapshot: Snapshot
 ) -> Replacements:
-    """Find the transactions that replaced those of the payments that no node knows any more.
+    """Find the replacements of transactions that no node knows any more.
 
-    Candidates are the request's other payments, the hashes that the payment replaced, and what the nodes return for
-    its nonce.
+    Candidates are the request's other payments, the payment's earlier hashes, and the transactions that the nodes
+    return for its nonce.
     """
     missing = [lookup.payment for lookup in lookups if _is_missing(lookup, snapshot)]
     if not missing:
@@ -111,7 +111,7 @@ def find_replacements(
 def _search_by_nonce(
     client: ChainClient, missing: Sequence[Payment], candidates: dict[str, set[str]]
 ) -> list[Payment]:
-    """Add the nodes' transactions by nonce to the candidates; return the payments that could be searched for."""
+    """Add the transactions with the payments' nonces to the candidates; return the payments that were searched for."""
     searched: list[Payment] = []
     unanswered = 0
     for payment in missing:
@@ -139,7 +139,7 @@ def _is_missing(lookup: Lookup, snapshot: Snapshot) -> bool:
 
 
 def _sibling_hashes(missing: Sequence[Payment], chain: Chain) -> dict[str, set[str]]:
-    """Return the hashes of the same request's other payments with the same sender and nonce. One query."""
+    """Return the hashes of the same request's other payments with the same sender and nonce. Makes one query."""
     candidates: dict[str, set[str]] = defaultdict(set)
     requests = {payment.request_id for payment in missing}
     others = Payment.objects.filter(request__in=requests, chain=chain, nonce__isnull=False)
@@ -160,7 +160,7 @@ def follow(
     """Continue the locked payment of the locked `request` with a replacement that has the same effect.
 
     If another payment of the request already has that transaction, this one fails without an event. If the other one
-    had been given up, it is verified again, because its transaction exists after all.
+    had failed as missing, replaced or undecided, it is verified again, because its transaction exists after all.
     """
     same = Payment.objects.filter(
         request=request, chain=payment.chain, transaction_hash=replacement.hash
@@ -184,7 +184,7 @@ def follow(
 def follow_submitted(payment: Payment, transaction_hash: str, now: datetime, *, actor: str) -> None:
     """Continue an open payment of the locked request with the transaction that was submitted for it."""
     columns = continuing_columns(payment, transaction_hash)
-    # First the look-up, in the order in which workers lock the two.
+    # Write the lookup first: workers lock the two in this order.
     _follow_now(payment, transaction_hash, now)
     Payment.objects.filter(pk=payment.pk).update(**columns, status_detail=SPED_UP)
     _note_replacement(payment, transaction_hash, actor=actor)
@@ -196,7 +196,7 @@ def _note_replacement(payment: Payment, transaction_hash: str, *, actor: str) ->
 
 
 def _follow_now(payment: Payment, transaction_hash: str, now: datetime) -> None:
-    """Invalidate a running check, and make the look-up of the new transaction due now."""
+    """Invalidate a running check, and make the lookup of the new transaction due."""
     continue_lookup(payment, transaction_hash)
     Lookup.objects.filter(of_payment=payment).update(
         attempts=0, next_check_at=now, claim_id=None, lease_until=None
@@ -204,7 +204,7 @@ def _follow_now(payment: Payment, transaction_hash: str, now: datetime) -> None:
 
 
 def add_replaced(payment: Payment, replaced: Payment) -> None:
-    """Add the hashes of a payment that this one takes over."""
+    """Add the hashes of a payment that this one continues."""
     earlier = [*payment.replaced_hashes, *replaced.replaced_hashes, replaced.transaction_hash]
     hashes = [each for each in dict.fromkeys(earlier) if each != payment.transaction_hash]
     Payment.objects.filter(pk=payment.pk).update(replaced_hashes=hashes)

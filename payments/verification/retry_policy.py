@@ -1,4 +1,4 @@
-"""When a payment is checked again, and when its verification times out. Pure functions."""
+"""The times of a payment's next check, and of the timeout of its verification. Pure functions."""
 
 import random
 from datetime import datetime, timedelta
@@ -9,10 +9,10 @@ from payments.models import Payment
 MAX_MISSED_CHECKS = 10
 # A payment that is undecided after this time fails as `verification_timed_out` and can be retried.
 LONGEST_WAIT = timedelta(hours=24)
-# After this many checks without finding it, a transaction whose nonce was used counts as replaced.
+# If the nonce of a missing transaction was used, it counts as replaced after this many checks.
 CHECKS_UNTIL_REPLACED = 4
-# After this many checks, about half a minute, a transaction of unknown form is not verifiable. Before, the nodes may be
-# at fault.
+# A payment with a transaction of unknown form fails as not verifiable after this many checks, about half a minute.
+# Before that, the cause may be the nodes.
 CHECKS_UNTIL_UNREADABLE = 5
 _FIRST_RETRY_SECONDS = 5
 _LONGEST_UNANSWERED_PAUSE_SECONDS = 300
@@ -25,7 +25,9 @@ def pause_after_miss(attempts: int) -> timedelta:
 
 
 def pause_after_no_answer(unanswered_looks: int, retry_after: float | None) -> timedelta:
-    """Return the pause after a check that no node answered: doubled each time, or `retry_after`, up to 5 minutes."""
+    """Return the pause after a check to which no node responded: doubled each time, or `retry_after`, up to 5
+    minutes.
+    """
     pause = doubled(1, _LONGEST_UNANSWERED_PAUSE_SECONDS, unanswered_looks)
     return timedelta(seconds=max(pause, min(retry_after or 0, _LONGEST_UNANSWERED_PAUSE_SECONDS)))
 
@@ -36,5 +38,5 @@ def pause_for_confirmations(block_time_ms: int) -> timedelta:
 
 
 def is_timed_out(payment: Payment, now: datetime) -> bool:
-    """Whether the payment has been undecided for longer than verification waits."""
+    """Whether the payment has been undecided for longer than `LONGEST_WAIT`."""
     return now - payment.verifying_since >= LONGEST_WAIT

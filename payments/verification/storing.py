@@ -1,8 +1,8 @@
 """Store the outcomes of a check: one function for one payment and for many.
 
-Locks are taken in one order by all: requests, look-ups and swaps, payments, consumed transfers, merchants' events. A
-request is locked by every change of it or its payments, so that completion, expiry and cancellation never run at the
-same time.
+All code takes locks in this order: requests, lookups and swaps, payments, consumed transfers, merchants' events.
+Every change of a request or of its payments locks the request, so that completion, expiry and cancellation never run
+at the same time.
 """
 
 import copy
@@ -52,13 +52,14 @@ from webhooks.events import NewEvent, record_events
 
 logger = logging.getLogger(__name__)
 
-# How many payments and transfers one transaction decides. Their requests and merchants are locked until its commit.
+# The maximum number of payments and transfers that one transaction decides. Their requests and merchants are locked
+# until its commit.
 AT_ONCE = 100
 _TRANSFERS_AT_ONCE = 2000
 
 
 def store_all(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> None:
-    """Store the outcomes in batches. What a batch could not store is stored again, one payment at a time."""
+    """Store the outcomes in batches. Outcomes that a batch could not store are stored again, one payment at a time."""
     for batch in _batches(outcomes):
         written: set[str] = set()
         if len(batch) > 1:
@@ -67,7 +68,7 @@ def store_all(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -
             except SoftTimeLimitExceeded:
                 raise
             except Exception:
-                # Also for a mistake of ours: a failure of one payment must not delay the others.
+                # This also covers our own bugs: a failure of one payment must not delay the others.
                 logger.warning("storing %d payments one by one", len(batch), exc_info=True)
         for outcome in batch:
             if outcome.payment.pk not in written:
@@ -77,9 +78,9 @@ def store_all(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -
 def store(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> set[str]:
     """Store the outcomes in one transaction and return the ids of the payments that were written.
 
-    Nothing is written for a payment whose lease was lost or, if there are several, whose request is locked: a batch
-    does not wait for another transaction. Payments that are decided must have different requests and transactions, and
-    all or none are simulated. The instances in memory don't change.
+    Nothing is written for a payment whose lease was lost. With several outcomes, payments whose request is locked are
+    skipped, so that a batch never waits for another transaction. Payments that are decided must have different
+    requests and transactions, and must be either all simulated or all real. The instances in memory don't change.
     """
     with transaction.atomic():
         deciding = {each.payment.request_id for each in outcomes if not isinstance(each, Postponed)}
@@ -152,7 +153,7 @@ def _batches(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
 
 
 def _lookup_of(outcome: Outcome) -> Lookup:
-    """Return the look-up that is checked again if the outcome can't be stored."""
+    """Return the lookup to check again if the outcome can't be stored."""
     lookup = None if isinstance(outcome, Failed) else outcome.lookup
     return lookup or delivery_of(outcome.payment) or outcome.payment.lookup
 
@@ -165,13 +166,13 @@ def _store_alone(outcome: Outcome, claim_id: uuid.UUID, now: datetime) -> None:
         except SoftTimeLimitExceeded:
             raise
         except Exception:
-            # Postponing it lets it time out after a day.
+            # If its check is postponed, it times out after a day.
             logger.exception("payment %s could not be stored", payment.pk)
             store([unanswered(_lookup_of(outcome), UNUSABLE, now)], claim_id, now)
 
 
 def _unless_used(outcome: Outcome, credits: Mapping[str, Consumption], now: datetime) -> Outcome:
-    """Return the outcome or, if other payments have consumed all its transfers, what is stored instead."""
+    """Return the outcome or, if other payments have consumed all its transfers, the outcome to store instead."""
     if isinstance(outcome, Completed) and not credits[outcome.payment.pk].received:
         return if_used(outcome, now)
     return outcome
@@ -203,7 +204,7 @@ def _complete(
 
 
 def _remember_solvers(rows: Sequence[tuple[Completed, Consumption]]) -> None:
-    """Store who delivered these swaps: the senders of the deliveries, but not the customer in their own transaction."""
+    """Store the senders of these deliveries as solvers, except customers in their own transactions."""
     addresses: set[str] = set()
     for each, consumption in rows:
         if each.verdict.bound.by == Payment.BoundBy.PROVIDER:
@@ -245,7 +246,7 @@ def _fail(rows: Sequence[Failed], locked: _Locked) -> dict[str, NewEvent | None]
     deliveries = [delivery_of(each.payment) for each in rows]
     looked_up |= {delivery.pk: DECIDED for delivery in deliveries if delivery is not None}
     payments = _decide(rows, columns, looked_up, Payment.Status.FAILED)
-    # A failed swap is not polled any more.
+    # A failed swap is no longer polled.
     stopped = {"next_poll_at": None, **FREE}
     swaps = {each.payment.pk: {**each.swap, **stopped} for each in rows if swap_of(each.payment)}
     _write_swaps(swaps)
@@ -260,7 +261,7 @@ def _decide(
     looked_up: Mapping[int, Mapping[str, object]],
     to: Payment.Status,
 ) -> dict[str, Payment]:
-    """Move these payments, write their look-ups, and return copies of the payments as they are stored now."""
+    """Move these payments, write their lookups, and return copies of the payments as they are stored now."""
     payments = {each.payment.pk: _copied(each.payment, looked_up) for each in rows}
     moves = [
         Move(
@@ -275,7 +276,7 @@ def _decide(
 
 
 def _copied(payment: Payment, looked_up: Mapping[int, Mapping[str, object]]) -> Payment:
-    """Return a copy of the payment, and of its look-up with these columns."""
+    """Return a copy of the payment with these columns of its lookup."""
     copied, lookup = copy.copy(payment), copy.copy(payment.lookup)
     for name, value in looked_up.get(lookup.pk, {}).items():
         setattr(lookup, name, value)
@@ -291,7 +292,7 @@ def _postpone(rows: Sequence[Postponed], locked: _Locked) -> None:
         swaps[each.payment.pk] = {**each.swap, **FREE} if "next_poll_at" in each.swap else each.swap
         if each.lookup is not None:
             stored = locked.next_checks[each.payment.pk]
-            # A block that arrived since the lease has brought the check forward.
+            # A block that arrived after the lease has made the lookup due earlier.
             is_due_again = each.waits_for_block and stored != each.lookup.next_check_at
             next_check = stored if is_due_again else each.next_check
             lookups[each.lookup.pk] = {**each.looked_up, **FREE, "next_check_at": next_check}
@@ -304,7 +305,7 @@ def _postpone(rows: Sequence[Postponed], locked: _Locked) -> None:
 
 
 def _write_deliveries(reported: Mapping[Payment, str], now: datetime) -> None:
-    """Look up these deliveries from now on, each instead of an earlier one of its payment; none for an empty hash."""
+    """Look up these deliveries from now on, each in place of the payment's earlier one; an empty hash means none."""
     if not reported:
         return
     Lookup.objects.filter(of_swap__in=[payment.pk for payment in reported]).delete()
@@ -323,7 +324,7 @@ def _write_deliveries(reported: Mapping[Payment, str], now: datetime) -> None:
 
 
 def _write_swaps(rows: Mapping[str, Mapping[str, object]]) -> None:
-    """Write these columns to the swaps of the locked payments; a payment gets one with its first columns."""
+    """Write these columns to the swaps of the locked payments; create the swap if there is none."""
     columns = {pk: each for pk, each in rows.items() if each}
     new = columns.keys() - update_each(Swap, columns, guard={})
     Swap.objects.bulk_create([Swap(payment_id=pk, **columns[pk]) for pk in sorted(new)])
@@ -340,9 +341,9 @@ def _tokens(rows: Sequence[Completed]) -> dict[int, set[str]]:
 
 
 def _carries_others(completed: Completed, consumption: Consumption, tokens: set[str]) -> bool:
-    """Whether the transaction has transfers left that may pay another request.
+    """Whether the transaction has unused transfers that may pay another request.
 
-    The other transfer need not carry a reference: a payer's proof or the merchant may bind it.
+    These need no reference: a payer's proof or the merchant may bind them.
     """
     if completed.facts is None:
         return False

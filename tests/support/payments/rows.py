@@ -1,4 +1,4 @@
-"""A payment's rows, written directly: the payment itself, its look-up, its swap, and the look-up of a delivery."""
+"""A payment's rows, written directly: the payment itself, its lookup, its swap, and the lookup of a delivery."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -26,7 +26,7 @@ def _columns_of(model: Any) -> set[str]:
 _OF_PAYMENT = _columns_of(Payment)
 _OF_LOOKUP = _columns_of(Lookup) - _OF_PAYMENT
 _OF_SWAP = _columns_of(Swap) - _OF_PAYMENT - _OF_LOOKUP
-# These are in the look-up too.
+# These are in the lookup too.
 _IN_BOTH = {"chain", "chain_id", "transaction_hash", "is_simulated"}
 
 
@@ -71,7 +71,7 @@ def change(payments: Payment | QuerySet[Payment] | Manager[Payment], **columns: 
         Payment.objects.filter(pk__in=ids).update(**columns)
 
 
-# The columns of a delivery's look-up by the names that tests give them.
+# The columns of a delivery's lookup by the names that tests give them.
 _DELIVERY = {
     "delivery_hash": "transaction_hash",
     "delivery_confirmations": "confirmations",
@@ -97,7 +97,7 @@ def _taken(columns: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 
 def add_lookup(payment: Payment, **columns: Any) -> Lookup:
-    """Store the look-up of a payment that has none."""
+    """Store the lookup of a payment that has none."""
     return Lookup.objects.create(
         of_payment=payment,
         chain_id=payment.chain_id,

@@ -34,7 +34,7 @@ def test_lookup_of_a_killed_worker_is_taken_over(looking: Stopped) -> None:
 
 
 def _rows(payment: Payment) -> list[dict[str, Any]]:
-    """Return what is stored of the payment and of its look-up."""
+    """Return what is stored of the payment and of its lookup."""
     return [Payment.objects.values().get(pk=payment.pk), Lookup.objects.values().get(of_payment=payment)]
 
 

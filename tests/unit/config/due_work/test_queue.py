@@ -34,7 +34,7 @@ def now() -> datetime:
 
 @pytest.fixture
 def make(request_for: Make, now: datetime) -> Callable[..., int]:
-    """Make a look-up that is due `late` seconds ago; return its key."""
+    """Make a lookup that is due `late` seconds ago; return its key."""
     own = request_for()
 
     def make(late: int = 1, request: PaymentRequest = own, lane: str = "a") -> int:

@@ -184,7 +184,7 @@ def test_one_forbidden_address_among_two_hundred_is_enough(names: NameServer) ->
 def test_rebound_name_is_called_at_the_checked_address(
     names: NameServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """DNS rebinding: public when it is checked, loopback when a second look-up would ask."""
+    """DNS rebinding: public when it is checked, loopback when a second lookup would ask."""
     called: list[Sequence[str]] = []
 
     def connect(address: WebAddress, checked: Sequence[str], *_: object) -> None:
