@@ -26,9 +26,9 @@ HAPPY_PATHS := \
 	tests/integration/solana/test_paying.py::test_usdc_payment_to_a_new_account_completes_the_request \
 	tests/browser/wallets/test_paying.py::test_declined_payment_can_be_made_at_the_next_try
 
-# Folders with an `npm run build`. What the first three write is committed.
+# Folders with an `npm run build`. The output of the first three is committed.
 BUILDS := checkout/frontend demo/wallet contracts clients/typescript
-BUILT := checkout/static/checkout demo/wallet/dist demo/contracts/artifacts.json chains/families/evm/deposits/contracts.json
+BUILT := checkout/static/checkout checkout/brotli demo/wallet/dist demo/contracts/artifacts.json chains/families/evm/deposits/contracts.json
 
 # As in production, so that `check --deploy` checks what will be deployed.
 PRODUCTION := DEBUG=False ENVIRONMENT=production ALLOWED_HOSTS=pay.example.com \

@@ -180,7 +180,7 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 _COLLECTING = sys.argv[1:2] == ["collectstatic"]  # it writes the manifest for the other processes
 COLLECTED = (_COLLECTING or (STATIC_ROOT / "staticfiles.json").exists()) and not DEBUG
 _STATIC_BACKEND = (
-    "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    "checkout.static_files.StaticFilesStorage"
     if COLLECTED
     else "django.contrib.staticfiles.storage.StaticFilesStorage"
 )

@@ -30,8 +30,8 @@ from demo.commands import Commands
 from demo.contracts.deploy import ChainRefusal, deploy_local_tokens
 from demo.services import anvil, postgres, redis, surfnet
 from demo.services.process import LOCAL, REPOSITORY, Child, ServiceError, claim, is_free, spawn
-from demo.solana.ledger import LedgerRefusal
-from demo.solana.mint import WALLET, prepare_local_mint
+from demo.solana.ledger import LAMPORTS_PER_SOL, LedgerRefusal, fund
+from demo.solana.mint import MERCHANT, WALLET, prepare_local_mint
 from demo.world_console import red, say, step, summary
 from demo.world_env import (
     ADMIN_USER,
@@ -208,6 +208,7 @@ def _start_solana(running: list[Child]) -> str | None:
             chain = surfnet.start(port=_port("Solana chain", 8899), log=LOGS / "surfnet.log")
             running.append(chain.child)
             prepare_local_mint(chain.url, WALLET.pubkey())
+            fund(chain.url, MERCHANT.pubkey(), LAMPORTS_PER_SOL)  # for the network fees of refunds
     except ServiceError as error:
         say(f"    The local world goes without Solana. {error}")
         return None

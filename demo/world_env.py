@@ -13,7 +13,7 @@ from cryptography.fernet import Fernet
 from demo.aggregator.places import HARBOUR_CHAIN_ID
 from demo.contracts.deploy import USDC
 from demo.services import anvil
-from demo.solana.mint import WALLET
+from demo.solana.mint import MERCHANT, WALLET
 
 ADMIN_USER = "admin"
 
@@ -116,12 +116,14 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
 
 
 def _solana_environment(at: Addresses) -> dict[str, str]:
-    """Return the Solana settings, or none if the chain can't run; the wallet's key is the 32 bytes of its seed in
-    hex.
-    """
+    """Return the Solana settings, or none if the chain can't run. A key is the 32 bytes of its seed in hex."""
     if at.solana is None:
         return {}
-    return {"LOCAL_SOLANA_RPC_URL": at.solana, "DEMO_SOLANA_WALLET_KEY": WALLET.secret().hex()}
+    return {
+        "LOCAL_SOLANA_RPC_URL": at.solana,
+        "DEMO_SOLANA_WALLET_KEY": WALLET.secret().hex(),
+        "DEMO_SOLANA_MERCHANT_KEY": MERCHANT.secret().hex(),
+    }
 
 
 def aggregator_environment(at: Addresses) -> dict[str, str]:

@@ -6,7 +6,8 @@ script is added to the checkout's responses, like a browser extension.
 Environment: `LOCAL_RPC_URL` (the local EVM chain's node); optional `LOCAL_CHAIN_NAME`, `DEMO_WALLET_KEY` and
 `DEMO_MERCHANT_KEY`;
 `HARBOUR_RPC_URL` and `HARBOUR_CHAIN_NAME` (a second EVM chain);
-`LOCAL_SOLANA_RPC_URL` and `DEMO_SOLANA_WALLET_KEY` (32 bytes in hex), without which the wallet knows no Solana.
+`LOCAL_SOLANA_RPC_URL` and `DEMO_SOLANA_WALLET_KEY` (32 bytes in hex), without which the wallet knows no Solana, and
+`DEMO_SOLANA_MERCHANT_KEY`.
 """
 
 import json
@@ -115,6 +116,7 @@ def _rpc_path(place: int) -> str:
 def _config(evm: Sequence[LocalNode], solana: LocalNode | None) -> dict[str, Any]:
     on_solana = solana and {
         "privateKey": solana.key,
+        "merchantKey": solana.merchant_key,
         "rpc": "/demo-wallet/solana-rpc",
         "chainName": solana.chain_name,
         "symbols": SOLANA_SYMBOLS,
@@ -219,7 +221,8 @@ def _evm_nodes(environment: Mapping[str, str]) -> list[LocalNode]:
 
 def _solana_node(environment: Mapping[str, str]) -> LocalNode | None:
     rpc_url, key = environment.get("LOCAL_SOLANA_RPC_URL"), environment.get("DEMO_SOLANA_WALLET_KEY")
-    return LocalNode(rpc_url, "Local Solana", key) if rpc_url and key else None
+    merchant_key = environment.get("DEMO_SOLANA_MERCHANT_KEY")
+    return LocalNode(rpc_url, "Local Solana", key, merchant_key) if rpc_url and key else None
 
 
 application = with_demo_wallet(

@@ -57,6 +57,7 @@ NOT_READ = {
     "*.lock": "lock file",
     "*package-lock.json": "lock file",
     "requirements*.txt": "lock files of pip",
+    "checkout/brotli/*": "built from checkout/frontend",
     "checkout/static/*": "built from checkout/frontend",
     "demo/wallet/dist/*": "built from demo/wallet",
     "demo/contracts/artifacts.json": "built from demo/contracts by contracts/build.js",

@@ -228,7 +228,7 @@ export const copy = {
   paid: say("paid"),
   paidHelp: (amount: string, merchant: string) => say("paidHelp", { amount, merchant }),
   overpaidHeading: say("overpaidHeading"),
-  overpaid: (amount: string, merchant: string) => say("overpaid", { amount, merchant }),
+  overpaid: (amount: string) => say("overpaid", { amount }),
   moreThanAsked: (amount: string) => say("moreThanAsked", { amount }),
   askRefund: (merchant: string) => say("askRefund", { merchant }),
   refundSubject: (code: string) => say("refundSubject", { code }),

@@ -65,7 +65,7 @@ class CheckoutPage {
   private readonly replacements: Replacements;
   private readonly refunds: Refunds;
 
-  private readonly ownLabel = byId("amount-label").textContent;
+  private readonly dueLabel = byId("amount-label").dataset["due"];
   private isScriptBlocked = false;
   private isTimeUp = false;
   private wasInFlight = false;
@@ -122,6 +122,7 @@ class CheckoutPage {
     );
     this.countdown = new Countdown(byId("countdown"), this.clock, (text) => this.panel.announce(text), () => {
       this.isTimeUp = true;
+      this.showAmounts();
       this.poll.now();
       this.render();
     });
@@ -204,8 +205,8 @@ class CheckoutPage {
     this.wasInFlight ||= this.isInFlight() || (before.status === "active" && next.status === "completed");
     this.wasCancelledHere ||= before.status === "active" && next.status === "cancelled";
     if (next.status === "completed" && "wallet" in this.flow.step) this.flow.step.wallet.leave?.();
-    const amounts = ({ status, amount_paid, amount_remaining, refunds }: Checkout): string =>
-      JSON.stringify([status, amount_paid, amount_remaining, refunds]);
+    const amounts = ({ status, amount_paid, amount_remaining, refunds, is_available }: Checkout): string =>
+      JSON.stringify([status, amount_paid, amount_remaining, refunds, is_available]);
     if (amounts(next) !== amounts(before)) this.showAmounts();
     this.finder.follow(next.payments, this.warning());
     this.render();
@@ -421,10 +422,11 @@ class CheckoutPage {
     // The price is what was asked for, not what is left of it.
     const price = document.getElementById("price")?.closest<HTMLElement>(".price__currency");
     if (price) price.hidden = isPart || isMore;
-    const isWaiting = status === "active" && isZero(amount_remaining); // for the merchant: it is paid in full
-    const isSent = status === "active" && this.isInFlight(); // it is no longer to be paid
-    const own = status === "active" ? this.ownLabel : null;
-    const label = isPart ? copy.leftToPay(merchant.name) : isWaiting || isSent ? copy.amount : (PRICE_LABELS[status]?.(merchant.name) ?? own);
+    // Paid in full and waiting for the merchant, on its way, or not to be paid now.
+    const isHeld = isZero(amount_remaining) || this.isInFlight() || this.isTimeUp || this.checkout.is_available === false;
+    const active = isHeld ? copy.amount : this.dueLabel;
+    const ended = PRICE_LABELS[status]?.(merchant.name);
+    const label = isPart ? copy.leftToPay(merchant.name) : status === "active" ? active : ended;
     if (label) byId("amount-label").textContent = label;
     // The code to scan asks for what was left when the page was made.
     const scan = document.getElementById("scan");

@@ -21,7 +21,15 @@ interface ServedConfig {
   /** The key of the merchant's wallet; null if the demo has none. */
   merchantKey: Hex | null;
   chains: { rpc: string; name: string; nativeSymbol: string }[];
-  solana: { privateKey: string; rpc: string; chainName: string; symbols: Record<string, string> } | null;
+  solana: ServedSolana | null;
+}
+
+interface ServedSolana {
+  privateKey: string;
+  merchantKey: string | null;
+  rpc: string;
+  chainName: string;
+  symbols: Record<string, string>;
 }
 
 let served: Promise<ServedConfig> | null = null;
@@ -39,11 +47,11 @@ async function withId({ rpc, name, nativeSymbol }: ServedConfig["chains"][number
 }
 
 /** What the demo server says of its Solana chain, or null where it has none. */
-export async function loadSolanaConfig(): Promise<SolanaConfig | null> {
+export async function loadSolanaConfig(isMerchant: boolean): Promise<SolanaConfig | null> {
   const { solana } = await (served ??= read());
   if (!solana) return null;
-  const { privateKey, symbols, chainName: name, rpc: rpcUrl } = solana;
-  return { privateKey, symbols, chain: { id: 0, name, nativeSymbol: "SOL", rpcUrl } };
+  const { privateKey: own, merchantKey, symbols, chainName: name, rpc: rpcUrl } = solana;
+  return { privateKey: (isMerchant && merchantKey) || own, symbols, chain: { id: 0, name, nativeSymbol: "SOL", rpcUrl } };
 }
 
 async function read(): Promise<ServedConfig> {

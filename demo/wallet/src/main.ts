@@ -2,9 +2,9 @@ import { loadConfig, loadSolanaConfig } from "./config";
 import { DemoWalletProvider } from "./provider";
 import { registerSolanaWallet } from "./solana";
 
-const NAME = "Demo Wallet";
 /** On the page that sends a refund, the merchant's own wallet replaces the customer's. */
 const isMerchant = document.querySelector("[data-refund]") !== null;
+const NAME = isMerchant ? "Demo Merchant Wallet" : "Demo Wallet";
 const ICON =
   "data:image/svg+xml," +
   encodeURIComponent(
@@ -16,7 +16,7 @@ const ICON =
 const detail = Object.freeze({
   info: Object.freeze({
     uuid: crypto.randomUUID?.() ?? "6f1a7f0e-2f0b-4f57-9d0a-d9a2c0f7c1b1",
-    name: isMerchant ? "Demo Merchant Wallet" : NAME,
+    name: NAME,
     icon: ICON,
     rdns: "demo.quittance.wallet",
   }),
@@ -28,6 +28,6 @@ const announce = () => window.dispatchEvent(new CustomEvent("eip6963:announcePro
 window.addEventListener("eip6963:requestProvider", announce);
 announce();
 
-loadSolanaConfig()
+loadSolanaConfig(isMerchant)
   .then((config) => config && registerSolanaWallet(config, NAME, ICON))
   .catch(() => {});

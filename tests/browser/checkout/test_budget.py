@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Response, expect
+from playwright.sync_api import Browser, Response, Route, ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
 from chains.models import Token
-from tests.browsing import PHONE
+from tests.browsing import DESKTOP, PHONE
 from tests.conftest import Api
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.embedding.wallets import announce
@@ -65,6 +65,39 @@ def test_wallets_have_their_place_while_the_script_loads(
         expect(panel.locator(".skeleton__wallet")).to_be_in_viewport()
         expect(panel).to_contain_text("Choose a wallet to pay 10.50 USDC on Local Chain.")
         assert_accessible(page)
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize(
+    ("wallet", "most_px"), [("Other Wallet", 0), ("", 24)], ids=["a wallet", "no wallet"]
+)
+def test_page_keeps_its_place_once_wallets_are_looked_for(
+    live_server: LiveServer,
+    browser: Browser,
+    checkout: Callable[..., dict[str, Any]],
+    viewport: ViewportSize,
+    wallet: str,
+    most_px: int,
+) -> None:
+    context = browser.new_context(viewport=viewport)
+    try:
+        page = context.new_page()
+        if wallet:
+            announce(page, wallet, "data:image/svg+xml,<svg/>")
+        scripts: list[Route] = []
+        page.route("**/checkout.js", lambda route: scripts.append(route))
+        with page.expect_request("**/checkout.js"):
+            page.goto(f"{live_server.url}/pay/{checkout()['shortcode']}", wait_until="commit")
+        below = page.locator(".send-yourself")
+        expect(below).to_be_visible()
+        expect(page.locator(".foot")).to_be_visible()
+        before = below.evaluate("(element) => element.getBoundingClientRect().top")
+        scripts[0].continue_()
+        expect(page.locator("#panel")).to_contain_text(wallet or "No wallet found")
+        after = below.evaluate("(element) => element.getBoundingClientRect().top")
+        assert 0 <= after - before <= most_px
     finally:
         context.close()
 

@@ -181,7 +181,11 @@ def test_countdown_that_ends_stops_the_customer(
     page.goto(order["payment_url"])
     _expect_state(page, panel, "Time is up")
     expect(panel).to_contain_text("Please don’t send anything now")
+    expect(page.locator("#amount-label")).to_have_text("Amount")
+    expect(page.locator("#countdown")).to_be_hidden()
     picture(page, "time up")
+    page.reload()
+    expect(page.locator("#amount-label")).to_have_text("Amount")
 
 
 def test_inactive_token_is_not_offered_until_it_is_active(
@@ -196,11 +200,13 @@ def test_inactive_token_is_not_offered_until_it_is_active(
         _expect_state(page, panel, "Payments in USDC on Local Chain are unavailable at the moment")
         expect(panel.get_by_role("button")).to_have_count(0)
         expect(page.get_by_role("link", name="Send it yourself")).to_be_hidden()
+        expect(page.locator("#amount-label")).to_have_text("Amount")
         page.reload()
     picture(page, "switched off")
     Token.objects.filter(pk=usdc.pk).update(is_active=True)
     refresh(page)
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
+    expect(page.locator("#amount-label")).to_have_text("Amount to pay")
 
 
 def test_failure_of_an_own_payment_leads_to_paying_again(

@@ -173,7 +173,7 @@ def test_own_payment_that_will_fail_is_shown_at_once(
     change(Payment.objects, status="processing", likely_failure=likely, **mined)
     refresh(page)
     expect(panel.get_by_role("heading", name="The payment did not go through")).to_be_visible()
-    expect(panel).to_contain_text("the amount is still in your wallet")
+    expect(panel).to_contain_text("The amount is still in your wallet")
     panel.get_by_role("button", name="Pay again").click()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     expect(panel.get_by_test_id("doubt")).to_have_count(0)

@@ -1,5 +1,6 @@
 """What the release collects is fingerprinted, compressed and cached for long, and a new release serves it so."""
 
+import hashlib
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from demo.services.node import node
 from tests.processes import REPOSITORY
 
 _NEEDED = ("config", "chains", "merchants", "webhooks", "payments", "checkout", "templates")
@@ -24,7 +26,7 @@ from django.templatetags.static import static
 from django.test import RequestFactory
 application = WSGIHandler()
 url = static(sys.argv[1])
-for encoding in ("identity", "gzip"):
+for encoding in ("identity", "gzip", "gzip, deflate, br"):
     environ = RequestFactory().get(url, headers={"Accept-Encoding": encoding, "Host": "127.0.0.1"}).environ
     sent = {}
     body = b"".join(application(environ, lambda status, headers: sent.update(status=status, headers=dict(headers))))
@@ -55,16 +57,49 @@ def _run(folder: Path, *arguments: str) -> str:
 
 
 def _served(folder: Path) -> list[dict[str, Any]]:
-    """Return a new web process's responses for the checkout's style sheet, plain and gzipped."""
+    """Return a new web process's responses for the checkout's style sheet: plain, gzipped, and with Brotli."""
     return [json.loads(line) for line in _run(folder, "-c", _GET, _FILE).splitlines()]
 
 
 def test_released_files_are_fingerprinted_compressed_cached(copy: Path) -> None:
     assert "collectstatic --noinput" in _PROCFILE["release"]
     _run(copy, "manage.py", "collectstatic", "--noinput")
-    plain, zipped = _served(copy)
-    assert plain["status"] == zipped["status"] == "200 OK"
+    plain, zipped, brotli = _served(copy)
+    assert plain["status"] == zipped["status"] == brotli["status"] == "200 OK"
     assert re.fullmatch(r"/static/checkout/checkout\.[0-9a-f]{12}\.css", plain["url"])
     assert "immutable" in plain["headers"]["Cache-Control"]
     assert zipped["headers"]["Content-Encoding"] == "gzip"
     assert zipped["size"] < plain["size"] / 2
+    assert brotli["headers"]["Content-Encoding"] == "br"
+    assert brotli["size"] < zipped["size"]
+
+
+def test_changed_file_is_served_without_its_old_brotli(copy: Path) -> None:
+    with (copy / "checkout/static" / _FILE).open("a") as file:
+        file.write("\n.changed {}\n")
+    _run(copy, "manage.py", "collectstatic", "--noinput")
+    *_, best = _served(copy)
+    assert best["headers"]["Content-Encoding"] == "gzip"
+
+
+def test_each_built_file_has_its_brotli() -> None:
+    built = [
+        file for file in (REPOSITORY / "checkout/static/checkout").iterdir() if file.suffix in (".js", ".css")
+    ]
+    names = {f"{file.name}.{hashlib.sha256(file.read_bytes()).hexdigest()[:16]}.br" for file in built}
+    packed = REPOSITORY / "checkout/brotli"
+    assert {file.name for file in packed.iterdir()} == names
+    script = """
+      const { createHash } = require("node:crypto");
+      for (const path of process.argv.slice(1)) {
+        const content = require("node:zlib").brotliDecompressSync(require("node:fs").readFileSync(path));
+        console.log(createHash("sha256").update(content).digest("hex").slice(0, 16));
+      }
+    """
+    done = subprocess.run(
+        [node(), "-e", script, *(packed / name for name in sorted(names))],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [name.split(".")[-2] for name in sorted(names)]

@@ -85,7 +85,7 @@ export function completedScreen(
   const paid = checkout.payments.filter((payment) => payment.status === "completed");
   const isTooMuch = isPaidTooMuch(checkout);
   const help = copy.paidHelp(money(checkout.amount_paid, checkout), merchant.name);
-  const excess = over && (isTooMuch ? copy.overpaid(over, merchant.name) : copy.moreThanAsked(over));
+  const excess = over && (isTooMuch ? copy.overpaid(over) : copy.moreThanAsked(over));
   const refund = isTooMuch && refundButton(checkout);
   const leaving = secondsLeft === null ? "" : copy.goingBack(merchant.name, seconds);
   return screen(

@@ -74,8 +74,9 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   } else if (walletsSettled && context.isWalletBlocked) {
     nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.blockedWallet), waysHere(false), copyLinkButton());
   } else if (walletsSettled) {
-    const needs = flow.means.offersSwaps ? null : paragraph(copy.noWalletNeeds(checkout.chain.name));
-    nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.noWalletHelp), needs, missingWallet(context), copyLinkButton());
+    // About as high as the placeholder, so that what follows keeps its place.
+    const needs = flow.means.offersSwaps ? "" : ` ${copy.noWalletNeeds(checkout.chain.name)}`;
+    nodes.push(el("h3", {}, copy.noWallet), smallPrint(copy.noWalletHelp + needs), missingWallet(context), copyLinkButton());
   } else if (!notice) {
     // As the page was served.
     const hidden = el("span", { class: "hidden-text" }, copy.lookingForWallets);
@@ -133,8 +134,7 @@ function walletIcon({ icon, name }: Wallet): HTMLElement {
 }
 
 function copyLinkButton(): HTMLElement {
-  const attributes = { type: "button", id: "copy-link", class: "button button--secondary", "data-copy": "payment-url" };
-  return actions(el("button", attributes, copy.copyPageLink));
+  return el("button", { type: "button", id: "copy-link", class: "copy", "data-copy": "payment-url" }, copy.copyPageLink);
 }
 
 function waitScreen(

@@ -99,7 +99,7 @@ test("late payment says that it was late", () => {
 test("overpayment is a notice with the merchant's contact", () => {
   const screen = outcomes.completedScreen(checkout({ ...MORE, merchant: MERCHANT }), chains, { secondsLeft: 15, seconds: 15 }, stay);
   expect(screen.heading).toBe(copy.overpaidHeading);
-  expect(drawn(screen).querySelector("[data-testid=notice]")?.textContent).toBe(withoutMarks(copy.overpaid("2.00 USDC", "Alice")));
+  expect(drawn(screen).querySelector("[data-testid=notice]")?.textContent).toBe(withoutMarks(copy.overpaid("2.00 USDC")));
   expect(drawn(screen).textContent).toContain("help@shop.example");
 });
 

@@ -57,7 +57,7 @@ def test_collected_files_have_their_own_digests(
     public: Api, api: Api, order: Create, settings: Any, tmp_path: Path
 ) -> None:
     settings.STATIC_ROOT, settings.COLLECTED = tmp_path, True
-    manifest = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    manifest = "checkout.static_files.StaticFilesStorage"
     settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": manifest}}
     others = ["admin/*", "unfold/*", "api/*", "merchants/*", "payments/*"]
     call_command("collectstatic", "--no-input", verbosity=0, ignore_patterns=others)
