@@ -238,8 +238,11 @@ def _warning_context(payment_request: PaymentRequest, payments: list[dict[str, A
     for each in unbound:
         is_here = each["chain_id"] == payment_request.chain_id and not payment_request.is_refund
         each["is_provable"] = is_here and each["sender_signed_at"] is None
+        # A proof after the end binds nothing: it shows the merchant who sent the transfer.
+        each["is_late"] = payment_request.status != PaymentRequest.Status.ACTIVE
     return {
         "warned_payments": warned,
+        "unbound_payments": unbound,
         "is_any_failed": any(each["code"] is not None for each in warned),
         "awaits_merchant": bool(unbound),
     }

@@ -10,6 +10,7 @@ from chains.client import ChainClient, ChainError
 from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
+from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models import FailureCode, Lookup, PayerProof, Payment, PaymentRequest, Route, Swap
 from payments.requests.lifecycle import lock_request
 from payments.submission.hashes import MAX_PUBLIC_PAYMENTS
@@ -79,7 +80,22 @@ def store_proof(
         for payment in _unbound(request, wallet_address)[:MAX_PUBLIC_PAYMENTS]:
             reopen(payment, actor="checkout", reason="the payer proved the wallet")
         check_again(request.payments.filter(status__in=Payment.OPEN).values_list("pk", flat=True), now)
+        _hold(proof)
     return proof
+
+
+def _hold(proof: PayerProof) -> None:
+    """Hold the request for what the wallet sent in the proof's time and is mined, until the next check decides.
+
+    Otherwise the request could expire or be cancelled before that check, although it is paid.
+    """
+    mined = proof.request.payments.filter(
+        chain=proof.chain,
+        from_address=proof.address,
+        status__in=Payment.OPEN,
+        lookup__block_time__range=(proof.not_before - CLOCK_ALLOWANCE, proof.not_after),
+    )
+    mined.filter(likely_failure__in=("", *REOPENED_BY_PROOF)).update(is_in_flight=True, likely_failure="")
 
 
 def check_again(open_payments: Iterable[str], now: datetime) -> None:

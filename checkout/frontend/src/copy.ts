@@ -265,6 +265,7 @@ export const copy = {
   signForIt: say("signForIt"),
   unlinked: say("unlinked"),
   unlinkedHelp: (merchant: string) => say("unlinkedHelp", { merchant }),
+  unlinkedLate: (merchant: string) => say("unlinkedLate", { merchant }),
   signedWaits: (merchant: string) => say("signedWaits", { merchant }),
 
   timeUp: say("timeUp"),

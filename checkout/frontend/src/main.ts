@@ -298,10 +298,14 @@ class CheckoutPage {
     if (open) return processingScreen(open, following);
     const awaited = this.awaited();
     if (awaited) return this.waiting(awaited, following);
-    if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, secondsLeft, stay);
-    if (checkout.status === "expired") return outcomes.expiredScreen(checkout);
     const warning = this.warning();
     const checkAgain = ({ transaction_hash: hash, chain_id }: Payment): void => this.send({ transaction_hash: hash, chain_id });
+    const warned = { enterHash: () => this.finder.open(), checkAgain };
+    const isMine = warning !== null && this.outbox.isMine(warning.payment.transaction_hash);
+    const unbound = this.unbound();
+    const late = unbound && paymentWarning(unbound, checkout, chains, warned, isMine);
+    if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, secondsLeft, stay, late);
+    if (checkout.status === "expired") return outcomes.expiredScreen(checkout, late);
     const failed = warning && this.isOwnFailure(warning) ? warning.payment : null;
     if (failed && failed.id !== this.dismissedFailure && this.flow.step.at === "choose") {
       return outcomes.failedScreen(failed, checkout, chains, {
@@ -310,8 +314,6 @@ class CheckoutPage {
       });
     }
     if (this.isTimeUp) return outcomes.timeUpScreen();
-    const warned = { enterHash: () => this.finder.open(), checkAgain };
-    const isMine = warning !== null && this.outbox.isMine(warning.payment.transaction_hash);
     const warningElement = warning && !failed ? paymentWarning(warning, checkout, chains, warned, isMine) : null;
     // Don't interrupt an open wallet prompt: the customer may be signing it.
     if (checkout.is_available === false && !AT_THE_WALLET.has(this.flow.step.at)) {
@@ -333,6 +335,12 @@ class CheckoutPage {
 
   private warning(): progress.PaymentWarning | null {
     return progress.findWarning(this.checkout.payments, this.outbox.own, (hash) => this.outbox.knows(hash));
+  }
+
+  /** The warning about a transfer that nothing links to the request, which its sender may still sign for. */
+  private unbound(): progress.PaymentWarning | null {
+    const warning = this.warning();
+    return warning?.kind === "unpaid" && progress.failureOf(warning.payment) === "transaction_not_bound" ? warning : null;
   }
 
   /** Whether the customer's own transaction failed: one that a wallet of this browser sent. */
@@ -445,7 +453,7 @@ class CheckoutPage {
     if (this.flow.isPromptOpen) return null;
     if (status === "completed" && (this.wasInFlight || this.outbox.hasSent)) return webUrl(redirect_url);
     // A customer who paid a cancelled request has something to read here.
-    const isUnpaid = !this.isInFlight() && amount_paid.raw === "0";
+    const isUnpaid = !this.isInFlight() && amount_paid.raw === "0" && this.unbound() === null;
     return status === "cancelled" && this.wasCancelledHere && isUnpaid ? webUrl(cancel_url) : null;
   }
 

@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+from django.utils import timezone
 from eth_account import Account
 
 from payments.models import Payment, PaymentRequest, TransferProof
+from payments.requests.lifecycle import cancel_request, expire_due
 from tests.chain import LocalChain
 from tests.support.checkout.bare import Bare, sign, text_on
 from tests.support.payments.world import Clock, look_until_decided
@@ -65,6 +68,35 @@ def test_address_that_sent_nothing_is_explained(checkout: Checkout, local_chain:
         answer = browser.send(page, wallet_address=address)
         assert (answer.status_code, 'id="wallet-problem"' in answer.content.decode()) == (status, True)
     assert not TransferProof.objects.exists()
+
+
+@pytest.mark.parametrize("status", ["expired", "cancelled"])
+def test_sender_can_sign_after_the_request_ended(
+    checkout: Checkout, local_chain: LocalChain, status: str
+) -> None:
+    """The signature binds nothing then: the page says that the shop decides."""
+    browser = Bare(checkout())
+    payment, page = sent(browser, local_chain)
+    if status == "cancelled":
+        cancel_request(PaymentRequest.objects.get().pk, actor="test")
+    else:
+        PaymentRequest.objects.update(expires_at=timezone.now(), expiry_check_at=timezone.now())
+        expire_due()
+    start = browser.start.removesuffix("/by-hand")
+    for path in (start, browser.start):
+        shown = browser.open(path).content.decode()
+        assert page in shown
+        assert "<p>If you sent it, sign with the wallet that sent it. " in shown
+        assert "<p>If you sent it, sign with the wallet that sent it, and it counts" not in shown
+    text = text_on(browser.send(page, wallet_address=local_chain.payer))
+    signature = sign(text, local_chain.payer_key)
+    assert browser.send(page, wallet_address=local_chain.payer, signature=signature).status_code == 303
+    payment.refresh_from_db()
+    assert (payment.status, payment.sender_signed_at is not None) == (Payment.Status.FAILED, True)
+    shown = browser.open(start).content.decode()
+    assert "decides whether it counts" in shown
+    assert page not in shown
+    assert PaymentRequest.objects.get().status == status
 
 
 def test_page_of_another_requests_payment_is_missing(checkout: Checkout, local_chain: LocalChain) -> None:

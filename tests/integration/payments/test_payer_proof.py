@@ -5,15 +5,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
 from chains.models import Chain, Token
+from config.api.errors import ApiError
 from demo.contracts import deploy
 from payments.models import PayerProof, Payment, PaymentRequest, Route
+from payments.requests.lifecycle import cancel_request, is_held
 from tests.chain import LocalChain
 from tests.conftest import Api
-from tests.support.payments.world import Clock, look, submit
+from tests.support.payments.world import Clock, look, look_until_decided, submit
 
 Make = Callable[..., PaymentRequest]
 
@@ -79,6 +82,42 @@ def test_a_proof_that_comes_later_reopens_the_payment_without_a_retry(
     look(Clock())
     payment.refresh_from_db()
     assert (payment.status, payment.retries) == (Payment.Status.COMPLETED, 0)
+
+
+@pytest.mark.parametrize("is_deep", [True, False], ids=["failed as unbound", "not deep enough"])
+def test_proof_of_a_mined_transfer_holds_the_request(
+    public: Api, request_for: Make, local_chain: LocalChain, chain: Chain, is_deep: bool
+) -> None:
+    """The merchant can't cancel, nor the request expire, between the proof and the next check."""
+    chain.confirmations = "1" if is_deep else "3"
+    chain.save()
+    request = request_for()
+    built = build(public, request, local_chain.payer, binding="payer")
+    payment = submit(request, local_chain.send(built["transaction"]))
+    look(Clock())
+    assert not is_held(request, timezone.now())
+    signature = sign(local_chain, built["payer_proof"]["message"])
+    assert prove(public, request, built, local_chain.payer, signature).status_code == 200
+    with pytest.raises(ApiError, match="in progress|being"):
+        cancel_request(request.pk, actor="test")
+    request.refresh_from_db()
+    assert request.status == PaymentRequest.Status.ACTIVE
+    local_chain.mine(3)
+    assert look_until_decided(payment, Clock()).status == Payment.Status.COMPLETED
+
+
+def test_proof_does_not_hold_a_request_for_what_others_sent(
+    public: Api, request_for: Make, local_chain: LocalChain
+) -> None:
+    request, wallet = request_for(), Account.create()
+    built = build(public, request, local_chain.payer, binding="payer")
+    submit(request, local_chain.send(built["transaction"]))
+    look(Clock())
+    row = request.payments.get()
+    Payment.objects.filter(pk=row.pk).update(from_address=wallet.address)
+    signature = sign(local_chain, built["payer_proof"]["message"])
+    assert prove(public, request, built, local_chain.payer, signature).status_code == 200
+    assert not is_held(request, timezone.now())
 
 
 def test_a_signature_of_another_key_or_of_another_message_is_refused(

@@ -246,7 +246,8 @@ function arrivedText(checkout: Checkout): string {
   return copy.expiredPart(plain(checkout.amount_paid), total, checkout.merchant.name);
 }
 
-export function expiredScreen(checkout: Checkout): Screen {
+/** `warning`: about a transfer that nothing links to the request. */
+export function expiredScreen(checkout: Checkout, warning: HTMLElement | null = null): Screen {
   const { merchant } = checkout;
   const back = webUrl(checkout.cancel_url);
   const part = isZero(checkout.amount_paid) ? null : arrivedText(checkout);
@@ -256,6 +257,7 @@ export function expiredScreen(checkout: Checkout): Screen {
     copy.expired,
     [
       part ? noticeBox({ tone: "info", text: part }) : null,
+      warning,
       paragraph(part ? copy.sendNothing : copy.expiredHelp(merchant.name)),
       supportLine(checkout),
       waysOut(checkout, refund, back),
@@ -264,7 +266,13 @@ export function expiredScreen(checkout: Checkout): Screen {
   );
 }
 
-export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, stay: () => void): Screen {
+/** `warning`: about a transfer that nothing links to the request. */
+export function cancelledScreen(
+  checkout: Checkout,
+  secondsLeft: number | null,
+  stay: () => void,
+  warning: HTMLElement | null = null,
+): Screen {
   const { merchant } = checkout;
   const back = webUrl(checkout.cancel_url);
   const arrived = isZero(checkout.amount_paid)
@@ -278,6 +286,7 @@ export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, 
     copy.cancelled,
     [
       arrived ? noticeBox({ tone: "info", text: arrived }) : null,
+      warning,
       paragraph(arrived ? copy.sendNothing : copy.cancelledHelp(merchant.name)),
       arrived ? null : paragraph(copy.cancelledNext(merchant.name)),
       supportLine(checkout),

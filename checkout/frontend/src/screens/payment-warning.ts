@@ -34,8 +34,9 @@ export function paymentWarning(
     cancelled: () => [copy.cancelledInWalletHelp],
     unpaid: () => (isUnbound ? unboundTexts(payment, checkout, isMine) : reasons(payment, chains)),
   };
-  const isFound = isUnbound && isMine;
-  const texts = [...help[kind](), ...(kind === "cancelled" || isFound ? [] : [copy.notYours])];
+  const isOver = checkout.status !== "active";
+  const isFound = isUnbound && isMine && !isOver;
+  const texts = [...help[kind](), ...(kind === "cancelled" || isFound || isOver ? [] : [copy.notYours])];
   const ways: Child[] = [
     kind === "unseen" && textButton("enter-hash", copy.enterHash, warningActions.enterHash),
     canCheckAgain(payment) && textButton("check-again", copy.checkAgain, () => warningActions.checkAgain(payment)),
@@ -58,11 +59,16 @@ function reasons(payment: Payment, chains: Chains): string[] {
   return [why, copy.advice[code] ?? copy.advice.other ?? ""];
 }
 
-/** What to do about a transfer that nothing links to the request: sign with the wallet that sent it, or ask the shop. */
+/**
+ * What to do about a transfer that nothing links to the request: sign with the wallet that sent it, or ask the shop.
+ * Once the request has ended, a signature only shows the shop whose transfer it is.
+ */
 function unboundTexts(payment: Payment, checkout: Checkout, isMine: boolean): string[] {
   const { name } = checkout.merchant;
-  const found = isMine || payment.sender_signed_at ? foundText(payment, checkout) : null;
-  const sign = provePage(payment, checkout) === null ? null : copy.unlinkedHelp(name);
+  const isOver = checkout.status !== "active";
+  const found = (isMine && !isOver) || payment.sender_signed_at ? foundText(payment, checkout) : null;
+  const help = isOver ? copy.unlinkedLate(name) : copy.unlinkedHelp(name);
+  const sign = provePage(payment, checkout) === null ? null : help;
   return [found ?? sign, copy.notBoundHelp(name)].filter((text): text is string => text !== null);
 }
 

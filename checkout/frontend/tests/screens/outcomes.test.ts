@@ -240,6 +240,19 @@ test("transfer that its sender signed for too late waits for the shop", () => {
   }
 });
 
+test.each(["expired", "cancelled"] as const)("unlinked transfer of a request that is %s is signed for the shop's decision", (status) => {
+  const ended = checkout({ merchant: MERCHANT, status });
+  const actions = { enterHash: stay, checkAgain: stay };
+  for (const isMine of [true, false]) {
+    const warning = paymentWarning({ payment: payment(UNBOUND), kind: "unpaid" }, ended, chains, actions, isMine);
+    const screen = status === "expired" ? outcomes.expiredScreen(ended, warning) : outcomes.cancelledScreen(ended, null, stay, warning);
+    const { textContent } = drawn(screen);
+    expect(textContent).toContain(copy.unlinkedLate("Alice"));
+    for (const text of [FOUND, copy.unlinkedHelp("Alice"), copy.notYours]) expect(textContent).not.toContain(text);
+    expect(drawn(screen).querySelector("#sign-for-it")?.getAttribute("href")).toBe(`/pay/${ended.shortcode}/sent/pay_1`);
+  }
+});
+
 test("transfer on another network or of a refund is not signed for", () => {
   expect(warned("unpaid", { ...UNBOUND, chain_id: 5 }, true).querySelector("#sign-for-it")).toBeNull();
   const refund = document.createElement("main");
