@@ -63,8 +63,8 @@ def _is_same_site(request: HttpRequest) -> bool:
     """Whether the form is ours, as far as the browser says: others would use a visitor's rate limits."""
     fetched_from = request.headers.get("Sec-Fetch-Site", "same-origin")
     origin = request.headers.get("Origin")
-    own = f"{request.scheme}://{request.get_host()}"
-    return fetched_from in ("same-origin", "none") and origin in (None, own)
+    is_own = origin is None or origin.partition("://")[2] == request.get_host()
+    return fetched_from in ("same-origin", "none") and is_own
 
 
 def _recipient(text: str) -> str:
@@ -104,9 +104,10 @@ def _store(request: HttpRequest, payment_request: PaymentRequest, recipient: str
     """
     subject, text = letter(payment_request, page_language(request, payment_request))
     digest = hashlib.sha256(recipient.lower().encode()).hexdigest()
+    has_room = hit("mail-address", digest, TO_AN_ADDRESS, without_redis="count here") is None
     with transaction.atomic():
         own = PaymentRequest.objects.filter(pk=payment_request.pk, receipts_mailed__lt=MAX_OF_A_REQUEST)
         if not own.update(receipts_mailed=F("receipts_mailed") + 1):
             raise ApiError(ErrorCode.RATE_LIMITED, "page.mailLimit")
-        if hit("mail-address", digest, TO_AN_ADDRESS, without_redis="count here") is None:
+        if has_room:
             enqueue(payment_request.merchant, Mail.RECEIPT, recipient, subject, text)

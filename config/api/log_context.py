@@ -11,7 +11,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 # In the order in which log lines show them.
-FIELDS = ("payment_request_id", "payment_id", "event_id", "delivery_id", "task_id", "task", "chain_id")
+FIELDS = (
+    "payment_request_id",
+    "payment_id",
+    "event_id",
+    "delivery_id",
+    "task_id",
+    "task",
+    "chain_id",
+    "merchant_id",
+)
 
 _current: ContextVar[dict[str, str] | None] = ContextVar("log_context", default=None)
 

@@ -6,6 +6,7 @@ from rest_framework.request import Request
 
 from config.api.errors import ApiError, ErrorCode
 from config.api.limits.rate_limits import hit
+from config.api.log_context import add_to_log_context
 from merchants.models import ApiKey, Merchant
 from merchants.services import authenticate_key
 
@@ -28,6 +29,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         key = authenticate_key(sent.pop())
         error = hit("api-key", str(key.pk), settings.RATE_LIMIT_API)
         if error is not None:
+            add_to_log_context(merchant_id=key.merchant_id)
             raise error.as_error()
         return key.merchant, key
 

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from merchants.models import Mail
 from payments.models import PaymentRequest
 from tests.support.accessibility.keyboard import is_focus_seen, press, reach
 from tests.support.accessibility.page_rules import assert_accessible, open_bare
@@ -56,6 +57,18 @@ def test_finder_of_an_ended_request_and_receipt_are_accessible(
     open_page(page, order["payment_url"] + "/receipt")
     expect(page.get_by_role("heading", name="Receipt", exact=True)).to_be_visible()
     assert_accessible(page)
+    field = page.get_by_label("E-mail me a receipt")
+    field.fill("name@localhost")
+    field.press("Enter")
+    expect(field).to_have_accessible_description(re.compile("^Enter an e-mail address"))
+    expect(field).to_be_focused()
+    assert_accessible(page)
+    assert not Mail.objects.exists()
+    field.fill("customer@example.net")
+    field.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("The receipt is on its way.")
+    assert_accessible(page)
+    assert Mail.objects.get().recipient == "customer@example.net"
 
 
 def test_help_is_at_the_same_place_of_each_page(create: Create, page: Page) -> None:

@@ -13,17 +13,20 @@ from django.core.cache import cache
 from django.db import transaction
 from django.test import Client
 from django.utils import timezone
+from limits import RateLimitItemPerHour
 
 from chains.health import check_chains
 from chains.models import Chain, ChainStatus, Token
 from config.celery import app
 from config.health import beat_heart
+from config.observe.outside_calls import Kind, measured
 from config.observe.worker_metrics import worker_metrics
 from demo.services.process import free_port
 from merchants.models import Merchant
 from merchants.switching import switch_off
 from payments.api import views
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
+from payments.providers.budget import spend_quote
 from payments.requests.transitions import move_payment
 from tests.chain import LocalChain
 from tests.conftest import Api
@@ -271,6 +274,32 @@ def test_failing_payments_fire_payments_fail(during: During, merchant: Merchant,
                 assert move_payment(payment, Payment.Status.FAILED, actor="test", **failed)
 
     assert during(fail) == {"PaymentsFail"}
+
+
+def test_calls_over_a_limit_fire_clients_limited(during: During, api: Api, settings: Any) -> None:
+    def loop() -> None:
+        settings.RATE_LIMIT_API = RateLimitItemPerHour(1)
+        statuses = [api.get("/api/events").status_code for _ in range(5)]
+        assert statuses == [200, *[429] * 4]
+
+    assert during(loop) == {"ClientsLimited"}
+
+
+def test_node_over_its_plan_fires_outside_limited(during: During) -> None:
+    def limit() -> None:
+        with measured(Kind.NODE, "rpc.example") as call:
+            call.responded(429)
+
+    assert during(limit) == {"OutsideLimited"}
+
+
+def test_used_up_quota_fires_routing_quota_used(during: During, settings: Any) -> None:
+    def quote() -> None:
+        settings.ROUTING_QUOTE_LIMITS = {"lifi": RateLimitItemPerHour(10)}
+        for _ in range(9):
+            spend_quote("lifi")
+
+    assert during(quote) == {"RoutingQuotaUsed"}
 
 
 # Of Prometheus itself: whether a target responded.

@@ -120,6 +120,8 @@ def test_client_address_is_limited_as_for_expensive_calls(page: str, settings: A
         {"sec-fetch-site": "same-site"},
         {"origin": "https://evil.example"},
         {"origin": "null"},
+        {"origin": "http://testserver:1"},
+        {"origin": "http://["},
     ],
 )
 def test_form_of_another_site_mails_nothing(page: str, headers: dict[str, str]) -> None:

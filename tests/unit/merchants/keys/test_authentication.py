@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from limits import RateLimitItemPerHour
 
-from merchants.models import ApiKey
+from merchants.keys import authentication
+from merchants.models import ApiKey, Merchant
 
 PATH = "/api/payment-requests/01890000-0000-7000-8000-000000000000"
 UNKNOWN = "quitt_" + "0123456789abcdef" * 2 + "01234567"
@@ -76,3 +78,15 @@ def test_a_key_both_expired_and_revoked_says_revoked(api_key: tuple[ApiKey, str]
     row, key = api_key
     ApiKey.objects.filter(pk=row.pk).update(expires_at=timezone.now(), revoked_at=timezone.now())
     assert code(ask(key=key)) == "api_key_revoked"
+
+
+def test_log_of_a_limited_call_names_the_merchant(
+    key: str, merchant: Merchant, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged: list[dict[str, object]] = []
+    monkeypatch.setattr(authentication, "add_to_log_context", lambda **ids: logged.append(ids))
+    settings.RATE_LIMIT_API = RateLimitItemPerHour(1)
+    assert is_let_in(ask(key=key))
+    assert logged == []
+    assert ask(key=key).status_code == 429
+    assert logged == [{"merchant_id": merchant.pk}]
