@@ -116,7 +116,7 @@ def moves(entry: Entry) -> Iterator[Move]:
 
 
 def _batched(instruction: Instruction, program: str, data: bytes) -> Iterator[Move]:
-    """Yield the parts of SPL Token's Batch: each has the number of its accounts, its data's length, and its data."""
+    """Yield the moves in a Batch of SPL Token. Each part is a number of accounts, a data length, and the data."""
     at, first, number = 1, 0, 0
     while at + 2 <= len(data):
         count, length = data[at], data[at + 1]
