@@ -70,7 +70,7 @@ def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[
         "order_number": payment_request.external_id if payment_request.merchant.show_order_number else None,
         "amount_display": shown_amount(payment_request.amount),
         "remaining_display": shown_amount(payment_request.amount_remaining),
-        # To copy: wallets expect a decimal point in every language.
+        # This is the copied text: wallets expect a decimal point in every language.
         "remaining_exact": price_text(payment_request.amount_remaining, payment_request.token.decimals),
         "paid_display": shown_amount(payment_request.amount_paid),
         "so_far": so_far,

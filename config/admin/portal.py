@@ -1,6 +1,6 @@
 """Shared parts of all admin pages: theme classes, sections and read-only records.
 
-The theme's classes are unfold's; the type checker sees Django's, which they extend.
+The theme's classes are from unfold; the type checker sees the classes of Django that they extend.
 """
 
 from collections.abc import Callable

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from config.database.compiled_query import run
 
-# Of the 16 threads of a process: repeated calls must not block the others.
+# The maximum among the 16 threads of a process: repeated calls must not block the others.
 MAX_WAITING = 4
 MAX_SECONDS = 10.0
 _PAUSE_SECONDS = 0.05

@@ -205,7 +205,7 @@ def _divert(
     search.
 
     An account can log any id, so another person's execution must not end the search for the customer's. A completed
-    payment whose execution was removed keeps that execution: the next one has a payment of its own too.
+    payment whose execution was removed keeps that execution; the next execution gets a payment of its own.
     """
     for proposal, execution in executions.items():
         facts = TransactionFacts(

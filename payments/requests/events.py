@@ -35,7 +35,7 @@ def record_credit(type_: EventType, request: PaymentRequest, payment: Payment) -
 
 
 def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
-    """Leave out the steps that have no event, such as some of a refund's."""
+    """Leave out the steps that have no event, such as some steps of a refund."""
     return [event for event in events if event is not None]
 
 

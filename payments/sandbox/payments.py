@@ -85,7 +85,7 @@ def leave_unbound(
 
 
 def accept(request: PaymentRequest, payment: Payment) -> Payment:
-    """Complete a payment that the merchant has accepted with the amount that had arrived."""
+    """Complete a payment that the merchant has accepted. The amount is the one that had arrived."""
     attempt = lease(request, "accepted; simulated", payment)
     transfer = facts.transfer(request, _amount(request, payment), ())
     transaction = facts.mined(request, attempt.hash, attempt.now, transfer)

@@ -36,7 +36,7 @@ MAX_CANDIDATES = 3
 # How many queries one account's logs of one range may need.
 _MAX_QUERIES = 40
 
-# In place of an account, of the events of EntryPoints.
+# The key for events of EntryPoints, in place of an account.
 _ENTRY_POINT = "EntryPoint"
 
 Candidates = Mapping[Proposal, Sequence[str]]

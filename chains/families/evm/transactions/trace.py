@@ -13,7 +13,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import address, data_bytes, quantity
 
-# More than a block's gas allows on any supported chain; limits memory if a node is faulty.
+# This is more than a block's gas allows on any supported chain. It limits memory if a node is faulty.
 MAX_FRAMES = 1_500_000
 LONGEST_SLOT = 160
 _ROOT = "0"
