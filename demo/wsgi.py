@@ -86,7 +86,7 @@ def with_demo_wallet(
 ) -> "WSGIApplication":
     """Serve `product` with the demo wallet, which signs for these chains and calls their nodes.
 
-    One key signs on all EVM chains, that of the first, on which the wallet begins.
+    The key of the first EVM chain, on which the wallet starts, signs on all EVM chains.
     """
     config = json.dumps(_config(evm, solana)).encode()
     nodes = {_rpc_path(place): (node.rpc_url, RPC_METHODS) for place, node in enumerate(evm)}

@@ -142,7 +142,7 @@ def wording_of(chain: Chain) -> Wording:
 
 
 def _price(payment_request: PaymentRequest, *, is_whole: bool) -> int:
-    """Return the amount in the page's header: the remaining, the requested, or all that was paid."""
+    """Return the amount in the page's header: the remaining, the requested or the paid amount."""
     if payment_request.status == PaymentRequest.Status.ACTIVE:
         return payment_request.amount_remaining or payment_request.amount
     return payment_request.amount_paid if is_whole else payment_request.amount

@@ -105,7 +105,7 @@ class ShowsMore(_PageClass):
 
 
 class NeverDeleted(_AdminClass):
-    """Records that must stay, because other records refer to them or they are events."""
+    """Records that can't be deleted, because they are events or other records refer to them."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
         return False

@@ -145,7 +145,7 @@ def _amount(request: PaymentRequest, payment: Payment) -> int:
 
 
 def remainder(request: PaymentRequest, payment: Payment | None) -> int:
-    """Return the amount of `paid`: the remaining amount or, if nothing remains, that of the open payment."""
+    """Return the amount of `paid`: the remaining amount or, if nothing remains, the amount of the open payment."""
     amount = request.amount_remaining or (payment.amount if payment else None)
     if not amount:
         message = f"The payment request is {request.status}, and nothing remains to be paid."

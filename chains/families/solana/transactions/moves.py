@@ -12,7 +12,7 @@ from chains.families.solana.accounts import SYSTEM, TOKEN, TOKEN_2022, TOKEN_PRO
 from chains.families.solana.transactions.entries import Entry, Instruction
 
 MAX_MOVES = 1_000
-"""Per transaction. Without batches it has at most 64 instructions; batches allow five thousand moves."""
+"""The maximum per transaction. Without batches it has at most 64 instructions; batches allow five thousand moves."""
 _U64 = 8
 _BATCH = b"\xff"
 
