@@ -72,7 +72,8 @@ Headers = list[tuple[str, str]]
 class LocalNode:
     """A local chain as the wallet knows it: its node, its name, and the test key (hex) that signs there.
 
-    `merchant_key` is that of the merchant's wallet, which replaces the customer's on the pages that send refunds.
+    `merchant_key` is the key of the merchant's wallet, which replaces the customer's wallet on pages that send
+    refunds.
     """
 
     rpc_url: str

@@ -24,8 +24,8 @@ _pause = time.sleep
 def wait_for(attempt: Callable[[], Result], *, lock: int) -> Result | None:
     """Repeat `attempt` for up to `MAX_SECONDS` until it returns a result, and commit its changes.
 
-    Returns None after that time, and at once if another call of the deployment waits with the same `lock` or
-    `MAX_WAITING` calls of this process wait already.
+    Returns None after that time. Returns None at once if another call of the deployment waits with the same `lock`,
+    or if `MAX_WAITING` calls of this process are waiting.
     """
     if not _slots.acquire(blocking=False):
         return None

@@ -1,8 +1,8 @@
 """Parse a call trace: the effective calls, their input and value, and the logs that each wrote.
 
-The trace is that of `debug_traceTransaction` with `callTracer`: a tree of frames. A failed frame reverts everything
-below it. Only CALL, CREATE and SELFDESTRUCT move value. Code in DELEGATECALL and CALLCODE runs as the calling account,
-and its logs are that account's. So each log belongs to the nearest CALL around it.
+The trace comes from `debug_traceTransaction` with `callTracer`: a tree of frames. A failed frame reverts everything
+below it. Only CALL, CREATE and SELFDESTRUCT move value. Code in DELEGATECALL and CALLCODE runs as the calling
+account, and its logs are that account's. So each log belongs to the nearest CALL around it.
 """
 
 import hashlib
