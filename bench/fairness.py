@@ -32,7 +32,7 @@ MERCHANTS = 10
 RATE = 8
 SECONDS = 12
 STUCK = 500
-# More often than beat, so that the pause between two ticks hides no delay.
+# The pause is shorter than beat's, so that it hides no delay of beat.
 TICK_SECONDS = 0.1
 MOST_RATIO = 1.5
 

@@ -315,9 +315,7 @@ def _confirmations(value: Any, chain_type: str, where: str) -> str:
 
 
 def _fallback(entry: Mapping[str, Any], chain_type: str, where: str) -> int | None:
-    """Return the number of blocks that confirms a payment if the tag in `confirmations` does not move, if
-    there is one.
-    """
+    """Return how many blocks confirm a payment if the tag in `confirmations` does not move; None if not set."""
     if entry.get("confirmations_fallback") is None:
         return None
     if not family_of(chain_type).counts_confirmations:

@@ -1,4 +1,4 @@
-"""Reject recipients of payments and refunds at whose addresses money would be lost.
+"""Reject recipients of payments and refunds whose addresses would lose the money.
 
 `ChainClient.recipient_problem` makes the checks that need a node, such as whether an account is a mint.
 """

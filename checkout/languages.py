@@ -27,7 +27,7 @@ _FOLDER = Path(__file__).parent / "messages"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # Messages that the checkout's script doesn't use. `quittance.js` contains those in `shop.`.
 _NOT_FOR_THE_SCRIPT = ("page.", "shop.", "refund.")
-# On a refund's page, a message with this prefix replaces the one without it.
+# On a refund's page, a message with this prefix replaces the message without it.
 _OF_A_REFUND = "refund."
 # English pages show the server's own sentences instead, which come with each response.
 _NOT_IN_ENGLISH = ("refusal.", "detail.")
@@ -163,7 +163,7 @@ def language(tag: str, *, is_for_refund: bool = False) -> Language:
 
 
 def language_of(request: HttpRequest, default: str = "", *, is_for_refund: bool = False) -> Language:
-    """Return the response's language: the `lang` parameter, else the browser's, `default`, or English."""
+    """Return the response's language: the `lang` parameter, else the browser's language, `default`, or English."""
     candidates = [request.GET.get("lang", ""), *_accepted(request), default]
     tags = (closest_language(tag) for tag in candidates if tag)
     return language(next((tag for tag in tags if tag), ENGLISH), is_for_refund=is_for_refund)

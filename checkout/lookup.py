@@ -43,7 +43,7 @@ def find_request(id_or_shortcode: str) -> PaymentRequest:
 
 
 def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
-    """Return the route with this id, if `of` is set only one of this request. Raises ObjectMissing."""
+    """Return the route with this id; with `of`, only a route of that request. Raises ObjectMissing."""
     routes = Route.objects.select_related(
         "request__token", "request__chain", "request__merchant", "chain", "token"
     )

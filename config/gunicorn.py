@@ -34,7 +34,7 @@ preload_app = True
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SPARE_FILES = 512
 
-# Before the application imports the metrics.
+# This must be set before the application imports the metrics.
 os.environ[_FOLDER] = tempfile.mkdtemp(prefix="quittance-metrics-")
 
 

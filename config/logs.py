@@ -218,7 +218,7 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
             # While Redis is down, these two would write hundreds of tracebacks a second.
             "celery.beat": {"level": "WARNING", "filters": ["once_a_minute"]},
             "celery.worker.consumer.consumer": {"filters": ["once_a_minute"]},
-            # For each attempt to connect to PostgreSQL.
+            # This logger writes a line for each failed attempt to connect to PostgreSQL.
             "psycopg.pool": {"filters": ["once_a_minute"]},
             # The servers' own loggers have handlers of their own, which would write other lines.
             "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},

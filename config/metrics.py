@@ -109,7 +109,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _requests_registry() -> CollectorRegistry:
-    """Return the counts of all web processes if they share a folder (config/gunicorn.py), else this process's."""
+    """Return the counts of all web processes if they share a folder (config/gunicorn.py), else the counts of this
+    process.
+    """
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     shared = CollectorRegistry()

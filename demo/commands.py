@@ -46,7 +46,7 @@ class Commands:
         assert self._child.stdin
         assert self._child.stdout
         command = {"arguments": arguments, "environment": environment or {}}
-        with suppress(BrokenPipeError):  # there is no answer then
+        with suppress(BrokenPipeError):  # then there is no response
             self._child.stdin.write(json.dumps(command) + "\n")
             self._child.stdin.flush()
         answer = self._child.stdout.readline()

@@ -56,7 +56,7 @@ MOST_RESTARTS = 3
 
 @dataclass
 class Part:
-    """A process of the product or the shop, and how to start it and to recognise that it works."""
+    """A process of the product or the shop: how to start it, and how to check that it works."""
 
     name: str
     command: Sequence[str]

@@ -72,7 +72,8 @@ Headers = list[tuple[str, str]]
 class LocalNode:
     """A local chain as the wallet knows it: its node, its name, and the test key (hex) that signs there.
 
-    `merchant_key` is that of the merchant's wallet, which replaces the customer's on the pages that send refunds.
+    `merchant_key` is the key of the merchant's wallet, which replaces the customer's wallet on pages that send
+    refunds.
     """
 
     rpc_url: str
@@ -86,7 +87,7 @@ def with_demo_wallet(
 ) -> "WSGIApplication":
     """Serve `product` with the demo wallet, which signs for these chains and calls their nodes.
 
-    One key signs on all EVM chains, that of the first, on which the wallet begins.
+    The key of the first EVM chain, on which the wallet starts, signs on all EVM chains.
     """
     config = json.dumps(_config(evm, solana)).encode()
     nodes = {_rpc_path(place): (node.rpc_url, RPC_METHODS) for place, node in enumerate(evm)}

@@ -6,7 +6,7 @@ import uuid
 from uuid_utils.compat import uuid7 as _uuid7
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-# Without look-alikes such as 0, 1, l, I and O, so that a code can be read aloud; 12 characters hold 69 bits.
+# Look-alikes such as 0, 1, l, I and O are left out, so that a code can be read aloud; 12 characters hold 69 bits.
 _SHORTCODE = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz"
 
 

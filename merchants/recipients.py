@@ -64,7 +64,7 @@ def allow_recipients(
 ) -> int:
     """Add canonical addresses to the list and log it; return the number of new ones.
 
-    `request` is the portal's, None for the command line.
+    `request` is the request of the portal, or None on the command line.
     """
     added = 0
     with transaction.atomic():

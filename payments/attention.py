@@ -66,7 +66,7 @@ def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payme
 
 
 def requests_with(requests: QuerySet[PaymentRequest], matter: Matter) -> QuerySet[PaymentRequest]:
-    """Return up to MAX_LISTED of `requests` that need attention for this reason, or whose payment does."""
+    """Return up to MAX_LISTED of `requests` that need attention for this reason, or have a payment that does."""
     now = timezone.now()
     if matter in _OF_PAYMENTS:
         concerned = Payment.objects.filter(pk__in=_payments(Payment.objects.all(), matter, now))
@@ -85,7 +85,7 @@ def count_requests(requests: QuerySet[PaymentRequest], matter: Matter, now: date
 def open_cases(merchant: Merchant, now: datetime) -> set[str]:
     """Return a key for each case of the merchant that its dashboard counts, such as `overpaid:` and the request's id.
 
-    `AFTER_PRICE` is left out, since its own e-mail is sent at once.
+    `AFTER_PRICE` is excluded, because it has an e-mail of its own that is sent immediately.
     """
     cases: set[str] = set()
     for matter in Matter:

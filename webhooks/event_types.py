@@ -26,8 +26,8 @@ class EventType(models.TextChoices):
 class About:
     """A type's meaning, and the values of its test event.
 
-    `is_default`: sent to endpoints that select no types. `request_status` and `paid_percent` (of the request's
-    amount) are the test event's.
+    `is_default`: sent to endpoints that select no types. `request_status` and `paid_percent` are the status of the
+    test event's request, and the paid part of its amount.
     """
 
     when: str

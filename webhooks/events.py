@@ -25,7 +25,7 @@ from webhooks.models import Delivery, Endpoint, Event, EventBody
 logger = logging.getLogger(__name__)
 
 _ORDER_LOCK = 0x6576  # The namespace of these advisory locks.
-# In the order of the locks' numbers, so that transactions with events of several merchants never deadlock.
+# Locks are taken in the order of their numbers, so that transactions with events of several merchants never deadlock.
 _LOCK_IN_ORDER = """
     SELECT pg_advisory_xact_lock(%s, number)
     FROM (SELECT DISTINCT hashtext(merchant) AS number FROM unnest(%s::text[]) AS merchant ORDER BY number) AS ordered

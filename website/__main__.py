@@ -31,7 +31,8 @@ def prepare() -> None:
         # MkDocs says on each start that it has a successor.
         NO_MKDOCS_2_WARNING="1",
     )
-    # Before MkDocs is imported: Django's configuration of logging disables loggers that exist, and with them warnings.
+    # This comes before the import of MkDocs: Django's logging configuration disables existing loggers and their
+    # warnings.
     import django
 
     django.setup()

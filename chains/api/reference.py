@@ -10,7 +10,7 @@ from chains.switches import offered_tokens
 
 
 def example_chain_and_token() -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return a token like the examples' own and its chain, as in the catalogue; None if there is none."""
+    """Return a catalogue token that resembles the one in the examples, with its chain; None if there is none."""
     chain_example, token_example = (vars(each)["schema_example"] for each in (ChainObject, TokenObject))
     # The examples' amounts have this token's decimals, and their addresses this chain's form.
     tokens = Token.objects.filter(

@@ -81,7 +81,7 @@ class WalletLinks:
 
 @dataclass(frozen=True, kw_only=True)
 class Deposit:
-    """A deposit address, and the values that anyone can recompute it from, in hex. `salt` names the payment request."""
+    """A deposit address, and the values to recompute it from, in hex. `salt` identifies the payment request."""
 
     address: str
     factory: str

@@ -55,7 +55,7 @@ class Lagging(NodeFault):
 
 
 class WrongChain(NodeFault):
-    """The node serves a different chain from the catalogue's."""
+    """The node serves a different chain than the catalogue's entry."""
 
     state = NodeState.WRONG_CHAIN
 

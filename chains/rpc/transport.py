@@ -45,7 +45,7 @@ class Rejected(ChainError):
 
 
 class TooLarge(ChainError):
-    """The response exceeds our limit or the node's, or was still arriving at the deadline."""
+    """The response exceeds our limit or the node's, or did not arrive completely before the deadline."""
 
 
 class Truncated(TooLarge):

@@ -275,8 +275,8 @@ def checkout_object(request: PaymentRequest) -> Checkout:
 def _is_available(request: PaymentRequest) -> bool:
     """Whether money may be sent for the request.
 
-    A failed refund's amount may no longer be left. An active request is paid in full, and waits for the merchant, if
-    a reorganised payment came back after others had replaced it.
+    A failed refund's amount may no longer be left. An active request can be paid in full and wait for the merchant,
+    if a reorganised payment came back after others had replaced it.
     """
     if request.status != PaymentRequest.Status.ACTIVE:
         return request.is_available

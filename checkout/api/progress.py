@@ -97,7 +97,9 @@ def is_paid_too_much(checkout: dict[str, Any]) -> bool:
 
 
 def is_whole_shown(checkout: dict[str, Any]) -> bool:
-    """Whether the page shows the amount paid, not the amount requested: an overpayment, also once it is refunded."""
+    """Whether the page shows the paid amount instead of the requested one: after an overpayment, even if it was
+    refunded.
+    """
     is_beyond = int(checkout["amount_paid"]["raw"]) > int(checkout["amount"]["raw"])
     is_refunded = (
         checkout["status"] == PaymentRequest.Status.COMPLETED

@@ -230,7 +230,7 @@ def usd_text(value: Decimal | None) -> str | None:
 
 
 def _direct(route: Route, network_fee: int | None, deposit: int) -> dict[str, Any]:
-    """Return the fields of a direct route: the whole amount arrives. The network fee and any deposit are added."""
+    """Return the fields of a direct route. The whole amount arrives; the network fee and any deposit are additional."""
     token = route.token
     usd = token_list.usd_value(route.chain_id, token.contract_address, route.amount, token.decimals)
     side = _side(route.chain, token, route.amount, usd)

@@ -70,7 +70,7 @@ def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[
         "order_number": payment_request.external_id if payment_request.merchant.show_order_number else None,
         "amount_display": shown_amount(payment_request.amount),
         "remaining_display": shown_amount(payment_request.amount_remaining),
-        # To copy: wallets expect a decimal point in every language.
+        # This is the copied text: wallets expect a decimal point in every language.
         "remaining_exact": price_text(payment_request.amount_remaining, payment_request.token.decimals),
         "paid_display": shown_amount(payment_request.amount_paid),
         "so_far": so_far,
@@ -142,7 +142,7 @@ def wording_of(chain: Chain) -> Wording:
 
 
 def _price(payment_request: PaymentRequest, *, is_whole: bool) -> int:
-    """Return the amount in the page's header: the remaining, the requested, or all that was paid."""
+    """Return the amount in the page's header: the remaining, the requested or the paid amount."""
     if payment_request.status == PaymentRequest.Status.ACTIVE:
         return payment_request.amount_remaining or payment_request.amount
     return payment_request.amount_paid if is_whole else payment_request.amount

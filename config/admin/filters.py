@@ -1,6 +1,6 @@
 """Filters of the portal's lists: drop-downs, autocompletion for large tables, and date ranges.
 
-The classes are unfold's; the type checker sees Django's, which they extend.
+The classes are from unfold; the type checker sees the classes of Django that they extend.
 """
 
 from datetime import date, datetime, time, timedelta

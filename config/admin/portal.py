@@ -1,6 +1,6 @@
 """Shared parts of all admin pages: theme classes, sections and read-only records.
 
-The theme's classes are unfold's; the type checker sees Django's, which they extend.
+The theme's classes are from unfold; the type checker sees the classes of Django that they extend.
 """
 
 from collections.abc import Callable
@@ -105,7 +105,7 @@ class ShowsMore(_PageClass):
 
 
 class NeverDeleted(_AdminClass):
-    """Records that must stay, because other records refer to them or they are events."""
+    """Records that can't be deleted, because they are events or other records refer to them."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
         return False

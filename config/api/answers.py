@@ -27,7 +27,7 @@ def one_of(*values: str) -> Choices:
 
 
 def doc(description: str, **constraints: Any) -> msgspec.Meta:
-    """Describe a field in the OpenAPI document; constraints are msgspec's: `pattern`, `ge`, and so on."""
+    """Describe a field in the OpenAPI document; constraints have msgspec's names: `pattern`, `ge`, and so on."""
     return msgspec.Meta(description=description, **constraints)
 
 

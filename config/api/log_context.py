@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# In the order in which log lines show them.
+# The fields are in the order in which log lines show them.
 FIELDS = (
     "payment_request_id",
     "payment_id",

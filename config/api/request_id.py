@@ -32,7 +32,7 @@ def new_request_id() -> str:
 
 @contextmanager
 def request_id_from(given: str) -> Iterator[str]:
-    """Set the id of the current request: the caller's, `given`, if it is valid, otherwise a new one."""
+    """Set the id of the current request: `given`, the caller's id, if it is valid, otherwise a new id."""
     request_id = given if _SANE.fullmatch(given) else new_request_id()
     token = _current.set(request_id)
     try:
@@ -52,7 +52,7 @@ class RequestIdMiddleware:
         with request_id_from(given) as request_id, log_context(), traced("request", "server", joins=joins):
             response = self.get_response(request)
             took = (time.monotonic() - began) * 1000
-            # Without the query, which may contain private data.
+            # The query is omitted, because it may contain private data.
             logger.info("%s %s %s %.0f ms", request.method, request.path[:200], response.status_code, took)
         response["X-Request-Id"] = request_id
         return response

@@ -99,7 +99,7 @@ def check_migrations() -> Iterator[Finding]:
 
 
 def check_clock(now: Callable[[], float] = time.time) -> Finding:
-    """Return whether this machine's clock agrees with the database's, because deadlines use both."""
+    """Return whether this machine's clock agrees with the clock of the database, because deadlines use both."""
     began = now()
     theirs = float(_one("SELECT extract(epoch FROM clock_timestamp())"))
     skew = abs(theirs - (began + now()) / 2)

@@ -1,7 +1,8 @@
 """Leases: rows that one worker holds for a few seconds, renewed by a heartbeat while it works on them.
 
-A leased row carries the holder's `claim_id` and a `lease_until`. To claim a row, write both where the row `is_free`. To
-write a result, name the claim id in the WHERE clause of the same UPDATE: a worker that lost its lease changes nothing.
+A leased row carries the holder's `claim_id` and a `lease_until`. To claim a row, write both columns under the
+condition `is_free`. To write a result, name the claim id in the WHERE clause of the same UPDATE: a worker that lost
+its lease changes nothing.
 
 - The database's clock alone decides when a lease ends. A worker's clock may be wrong, or be set.
 - A heartbeat renews only rows that still carry its claim id and whose leases have not ended.
@@ -44,7 +45,7 @@ def is_free() -> Q:
 class Lease:
     """Rows of one model that this process leases under one claim ID. Thread-safe.
 
-    `keys` are those of all rows that it ever leased.
+    `keys` are the keys of all rows that it ever leased.
     """
 
     def __init__(

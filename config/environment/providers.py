@@ -49,7 +49,7 @@ def providers(folder: Path = FOLDER) -> Sequence[Provider]:
 
 
 def provider_faults(folder: Path = FOLDER) -> Sequence[Fault]:
-    """Return one fault for each malformed file, which stops the start."""
+    """Return one fault for each malformed file. Any fault stops the start."""
     return [each for each in map(_read, _files(folder)) if isinstance(each, Fault)]
 
 

@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 VERSION = "0.2.0"
-"""That of `pyproject.toml`, which the image does not contain."""
+"""The version in `pyproject.toml`, which the image does not contain."""
 
 
 class _BuildInfo(Collector):

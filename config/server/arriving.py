@@ -35,7 +35,7 @@ class Arriving:
     `deadline` is in seconds of the monotonic clock.
     """
 
-    _request: Any  # gunicorn's, once the head is complete
+    _request: Any  # gunicorn's request, once the head is complete
     _chunks: ChunkedBody | None
     _error: Exception | None
 

@@ -1,7 +1,7 @@
 """`python -m contracts.proof` proves the forwarder's properties, and shows that each proof finds a mutant.
 
 Halmos executes the compiled code symbolically, and z3 and yices decide whether any input breaks an assertion of
-ForwarderProof.sol. Exit status: 0 if all is proved and each mutant is refuted, else 1.
+ForwarderProof.sol. Exit status: 0 if all properties are proved and each mutant is refuted, else 1.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Forwarders with a hole each, and the property whose proof has to fail."""
+"""Variants of the forwarder, each with one security hole, and the property whose proof must fail for it."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _TOKENS_LEAVE = "call(gas(), token, 0, 0, 0x44, 0, 0)"
 
 @dataclass(frozen=True)
 class Mutant:
-    """`changes` replaces text of Forwarder.sol; `refutes` is the check that finds it."""
+    """`changes` are replacements in Forwarder.sol; `refutes` is the check that must find the hole."""
 
     name: str
     refutes: str

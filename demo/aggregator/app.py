@@ -38,7 +38,7 @@ class Calls:
 
     @property
     def made(self) -> list[Call]:
-        """All of them, in their order."""
+        """All calls in order."""
         with self._changed:
             return list(self._made)
 
@@ -48,7 +48,7 @@ class Calls:
             self._changed.notify_all()
 
     def to(self, path: str) -> list[Call]:
-        """Those of one path, such as `/v1/status`."""
+        """The calls of one path, such as `/v1/status`."""
         with self._changed:
             return [call for call in self._made if call.path == path]
 

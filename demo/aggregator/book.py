@@ -44,7 +44,7 @@ class Swap:
     made_at: float
     taken_by: str | None = None
     taken_at: int = 0
-    """By the source chain's clock; `seen_at` is by ours."""
+    """The time by the source chain's clock; `seen_at` is by our clock."""
     seen_at: float = 0.0
     delivery: Delivery | None = None
     kind: str = ""

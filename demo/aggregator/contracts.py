@@ -98,7 +98,7 @@ class BridgeCall:
     arriving_token: bytes
     has_destination_call: bool
     has_source_swaps: bool = False
-    """Which this call has not: the contract refuses it where it says so."""
+    """A call never has source swaps: the contract rejects one that claims to."""
 
 
 def bridge_data(call: BridgeCall) -> bytes:

@@ -59,7 +59,7 @@ def read_question(arguments: Mapping[str, str], places: Places, *, by_output: bo
     sender = _account(arguments.get("fromAddress", ""), source, "fromAddress")
     if sender.lower() in _PLACEHOLDERS:
         raise Invalid("fromAddress is a placeholder")
-    # As LI.FI: without toAddress, the money goes back to the sender.
+    # The same as LI.FI: without toAddress, the money goes back to the sender.
     recipient = _account(arguments.get("toAddress") or sender, target, "toAddress")
     amount = _amount(arguments, "toAmount" if by_output else "fromAmount")
     order = arguments.get("order", "CHEAPEST")

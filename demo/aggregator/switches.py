@@ -59,7 +59,7 @@ STATUSES = {
     "server_error": "500, code 1006",
     "hang": "no answer for `hang_seconds`",
 }
-"""Also any `STATUS/SUBSTATUS` of LI.FI's (`PENDING/REFUND_IN_PROGRESS`), or `INVALID`, is returned as it is."""
+"""Any `STATUS/SUBSTATUS` of LI.FI (`PENDING/REFUND_IN_PROGRESS`), and `INVALID`, is returned unchanged."""
 STATUS_WORDS = ("NOT_FOUND", "INVALID", "PENDING", "DONE", "FAILED")
 DELIVERIES = {
     HONEST: "the quoted amount to the quoted recipient, as soon as the source funds arrived",

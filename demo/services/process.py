@@ -84,11 +84,11 @@ def spawn(
     user: int | None = None,
     stop_signal: signal.Signals = signal.SIGTERM,
 ) -> Child:
-    """Starts `command` in a session of its own (so that Ctrl-C reaches the parent alone), logging to `log`.
+    """Start `command` in its own session (so that Ctrl-C reaches only the parent), logging to `log`.
 
-    The child is stopped when this process exits and, on Linux, also when it is killed. The kernel ties the
-    latter to the *thread* that calls: call from one that lives as long as the child should.
-    Raises ServiceError when the program is missing.
+    The child is stopped when this process exits and, on Linux, also when it is killed. The kernel ties this to the
+    calling *thread*: call it from a thread that lives as long as the child should. Raises ServiceError when the
+    program is missing.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     identity = {} if user is None else {"user": user, "group": user, "extra_groups": []}

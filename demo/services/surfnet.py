@@ -14,10 +14,10 @@ from demo.services.process import Child, ServiceError, free_port, require_free, 
 
 VERSION = "1.5.0"
 CHAIN_ID = 900_000_000_001
-"""Ours, for the local cluster alone; the public clusters have LI.FI's numbers."""
+"""Our own number, for the local cluster only; the public clusters have the numbers of LI.FI."""
 NETWORK = "local"
 SLOT_MS = 400
-"""As the public clusters'."""
+"""The same value as on the public clusters."""
 _SCRIPT = Path(__file__).with_name("surfnet.js")
 
 
@@ -47,7 +47,7 @@ def start(*, port: int | None = None, slot_ms: int = SLOT_MS, log: Path | None =
     """Start an empty chain on 127.0.0.1 (default: a free port); ready on return.
 
     A transaction is confirmed within a slot of `slot_ms` and final 31 slots later; a blockhash lives 150 slots.
-    Raises ServiceError with the log's tail, when the port is taken, or where Surfnet has no build for this machine.
+    Raises ServiceError with the log's tail, when the port is taken, or if Surfnet has no build for this machine.
     """
     if not is_offered():
         raise ServiceError(f"Surfnet {VERSION} has no build for this machine.")

@@ -33,9 +33,9 @@ def create_app(
     webhook_secret: str,
     url: str,
 ) -> Flask:
-    """Make the shop. Customers reach it at `url`; their money goes to `recipient`, in `token`.
+    """Create the shop. Customers reach it at `url`; their money goes to `recipient`, in `token`.
 
-    What the kiosk sells is paid in `kiosk_token`, where it has one of its own.
+    The kiosk's goods are paid in `kiosk_token`, if it is set.
     """
     app = Flask(__name__)
     app.config["MAX_CONTENT_LENGTH"] = 256 * 1024

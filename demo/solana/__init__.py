@@ -1,1 +1,1 @@
-"""The local Solana chain's test token, and a script's way to sign and send."""
+"""The local Solana chain's test token, and functions for scripts to sign and send transactions."""

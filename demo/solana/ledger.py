@@ -29,7 +29,7 @@ def known_key(name: str) -> Keypair:
 
 
 def rpc(url: str, method: str, *params: Any) -> Any:
-    """The result of one call. Raises LedgerRefusal with the node's own error."""
+    """Return the result of one call. Raises LedgerRefusal with the node's own error."""
     question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
     answer = requests.post(url, json=question, timeout=30).json()
     if answer.get("error"):
@@ -38,17 +38,17 @@ def rpc(url: str, method: str, *params: Any) -> Any:
 
 
 def fund(url: str, address: Pubkey, lamports: int) -> None:
-    """Gives `address` so many lamports, and waits until they are there."""
+    """Give `address` this many lamports, and wait until they have arrived."""
     wait_for(url, str(rpc(url, "requestAirdrop", str(address), lamports)))
 
 
 def latest_blockhash(url: str) -> Hash:
-    """A blockhash to sign over now."""
+    """Return a current blockhash to sign with."""
     return Hash.from_string(rpc(url, "getLatestBlockhash", {"commitment": "confirmed"})["value"]["blockhash"])
 
 
 def send(url: str, instructions: Sequence[Instruction], signers: Sequence[Keypair]) -> str:
-    """Signs a v0 transaction, paid by the first signer, and sends it; confirmed on return. Its signature.
+    """Sign a v0 transaction, paid by the first signer, send it, and return its signature once it is confirmed.
 
     Raises LedgerRefusal if it fails.
     """
@@ -57,15 +57,15 @@ def send(url: str, instructions: Sequence[Instruction], signers: Sequence[Keypai
 
 
 def sign(unsigned: str, key: Keypair) -> VersionedTransaction:
-    """The transaction that `build-transaction` gave out as base64, signed by its payer `key`."""
+    """Return the base64 transaction from `build-transaction`, signed by its payer `key`."""
     message = VersionedTransaction.from_bytes(base64.b64decode(unsigned)).message
     return VersionedTransaction.populate(message, [key.sign_message(to_bytes_versioned(message))])
 
 
 def send_signed(url: str, transaction: VersionedTransaction, *, even_if_it_fails: bool = False) -> str:
-    """Sends a signed transaction and waits until it is confirmed; its signature.
+    """Send a signed transaction, wait until it is confirmed, and return its signature.
 
-    `even_if_it_fails` skips the node's own trial, so that a failing one gets into a block.
+    `even_if_it_fails` skips the node's simulation, so that a failing transaction gets into a block.
     """
     options = {"encoding": "base64", "skipPreflight": even_if_it_fails, "preflightCommitment": "confirmed"}
     signature = rpc(url, "sendTransaction", base64.b64encode(bytes(transaction)).decode(), options)
@@ -76,7 +76,7 @@ def send_signed(url: str, transaction: VersionedTransaction, *, even_if_it_fails
 
 
 def wait_for(url: str, signature: str, commitment: str = "confirmed", patience: float = 30) -> Any:
-    """Waits until a transaction has reached `commitment`; its error, None if it succeeded."""
+    """Wait until a transaction has reached `commitment`; return its error, None if it succeeded."""
     reached = ("confirmed", "finalized")[("confirmed", "finalized").index(commitment) :]
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Puts the test USDC on the local Solana chain, at the same address on every machine, and gives a wallet some."""
+"""Create the test USDC on the local Solana chain, at the same address on every machine, and give a wallet some."""
 
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -16,12 +16,12 @@ MERCHANT = known_key("demo merchant")
 USDC = str(MINT.pubkey())
 DECIMALS = 6
 HOLDER_BALANCE = 25_000
-"""Whole tokens that the demo wallet begins with."""
+"""The demo wallet's initial balance in whole tokens."""
 HOLDER_SOL = 100
 
 
 def prepare_local_mint(url: str, holder: Pubkey) -> bool:
-    """Makes sure that the test USDC exists, and that `holder` has SOL and USDC. True if something was missing."""
+    """Ensure that the test USDC exists, and that `holder` has SOL and USDC. Return True if something was missing."""
     if rpc(url, "getAccountInfo", USDC, {"encoding": "base64"})["value"] is not None:
         return False
     fund(url, MINT_AUTHORITY.pubkey(), 10 * LAMPORTS_PER_SOL)
@@ -32,7 +32,7 @@ def prepare_local_mint(url: str, holder: Pubkey) -> bool:
 
 
 def make_mint(url: str, mint: Keypair, authority: Keypair, decimals: int) -> None:
-    """Makes a classic mint at `mint`'s address, paid for by `authority`."""
+    """Create a classic mint at `mint`'s address, paid for by `authority`."""
     rent = rpc(url, "getMinimumBalanceForRentExemption", MINT_LEN)
     space = create_account(
         CreateAccountParams(
@@ -63,7 +63,7 @@ def mint_to(
     authority: Keypair = MINT_AUTHORITY,
     program: Pubkey = TOKEN_PROGRAM_ID,
 ) -> None:
-    """Gives `owner` so many base units of `mint`, in its associated token account."""
+    """Give `owner` this many base units of `mint`, in its associated token account."""
     account = spl.get_associated_token_address(owner, mint, program)
     create = spl.create_idempotent_associated_token_account(authority.pubkey(), owner, mint, program)
     give = spl.mint_to(

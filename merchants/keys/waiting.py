@@ -9,7 +9,7 @@ from django.db import transaction
 
 from config.database.compiled_query import run
 
-# Of the 16 threads of a process: repeated calls must not block the others.
+# The maximum among the 16 threads of a process: repeated calls must not block the others.
 MAX_WAITING = 4
 MAX_SECONDS = 10.0
 _PAUSE_SECONDS = 0.05
@@ -24,8 +24,8 @@ _pause = time.sleep
 def wait_for(attempt: Callable[[], Result], *, lock: int) -> Result | None:
     """Repeat `attempt` for up to `MAX_SECONDS` until it returns a result, and commit its changes.
 
-    Returns None after that time, and at once if another call of the deployment waits with the same `lock` or
-    `MAX_WAITING` calls of this process wait already.
+    Returns None after that time. Returns None at once if another call of the deployment waits with the same `lock`,
+    or if `MAX_WAITING` calls of this process are waiting.
     """
     if not _slots.acquire(blocking=False):
         return None

@@ -26,8 +26,8 @@ def note(
 ) -> None:
     """Write one entry. The default actor is the request's user, or the command line without a request.
 
-    `actor_name` is that of an API key, for a call of the API. The owners of `merchant` see the entry; by default the
-    merchant of the subject, else of the actor.
+    `actor_name` is the name of an API key, for a call of the API. The owners of `merchant` see the entry; by default
+    the merchant of the subject, else of the actor.
     """
     if actor is None and actor_name is None and request is not None:
         actor = request.user

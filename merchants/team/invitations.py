@@ -56,7 +56,7 @@ def invite(
 ) -> Invited:
     """Create an invitation, which replaces an open one to the same address; return it with its link.
 
-    `request` is the portal's, None for the command line. Raises NotInvitable.
+    `request` is the request of the portal, or None on the command line. Raises NotInvitable.
     """
     email, now, token = email.strip().lower(), timezone.now(), secrets.token_urlsafe(32)
     with transaction.atomic():

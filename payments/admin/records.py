@@ -40,7 +40,7 @@ def in_token(raw: int | None, token: Token | None) -> str:
 
 
 def amount_cell(raw: int | None, token: Token | None, note: str = "") -> str:
-    """Return an amount for a list: beyond four decimal places it is cut, with all digits as its title."""
+    """Return an amount for a list, cut after four decimal places; its title has all digits."""
     exact_text = in_token(raw, token)
     if raw is None or token is None:
         return format_html('<span class="q-amount">{}</span>', exact_text)

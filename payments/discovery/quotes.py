@@ -109,7 +109,7 @@ def _by_word(quotes: Sequence[Quote]) -> dict[bytes, Quote]:
 
 
 def _record(chain: Chain, client: ChainClient, matches: Collection[tuple[Quote, str]]) -> int:
-    """Record the new payments among the transactions that name these quotes; return how many there were."""
+    """Record the new payments among the transactions that name these quotes; return their number."""
     hashes = sorted({hash_ for _, hash_ in matches})
     existing = decided_or_open(chain, hashes)
     new = [(quote, hash_) for quote, hash_ in matches if (quote.route.request_id, hash_) not in existing]

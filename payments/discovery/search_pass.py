@@ -288,7 +288,7 @@ def _position(cursor: MerchantCursor) -> Position:
 
 
 def _record(chain: Chain, requests: Iterable[Watched], matches: Sequence[tuple[bytes, str]]) -> int:
-    """Record the new payments among those found and return how many there were."""
+    """Record the new payments among those found; return their number."""
     if not matches:
         return 0
     ids = {request.watch.reference: request.request_id for request in requests}

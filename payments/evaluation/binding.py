@@ -66,8 +66,9 @@ class Evidence:
       credited with, and `solvers` the senders that delivered a swap for any request: they can't prove afterwards.
     - `foreign` are other requests' references: a transfer that carries one belongs to that request.
     - `elsewhere` are the amounts that providers report as delivered by this transaction for other requests.
-    - `is_accepted`, `accepted_at`: the merchant accepted the transaction, and when. `accepted_elsewhere_at`: when first
-      for another request. Of an acceptance and a sender proof of another request, the earlier one counts.
+    - `is_accepted`, `accepted_at`: the merchant accepted the transaction, and when. `accepted_elsewhere_at`: when it
+      was first accepted for another request. Of an acceptance and a sender proof of another request, the earlier one
+      counts.
     - `names_ours`, `names_others`: the transaction names a quote of this request, or of another one.
     - `names_several`: it names several quotes of this request.
     - `our_calls`, `others_calls` are the indexes, among its mentions, of the calls that carry the id of a quote of this
@@ -103,7 +104,7 @@ class Evidence:
         return owner is not None and owner.is_ours == ours
 
     def with_claims(self, arrived: Sequence[Transfer], block: Block) -> "Evidence":
-        """Return the evidence with what its sender proofs claim of the transfers that arrived."""
+        """Return the evidence, with the arrived transfers that its sender proofs claim."""
         if not self.sender_proofs:
             return self
 
@@ -188,7 +189,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Unbound:
-    """Nothing that arrived can be credited to the request, with the reason."""
+    """No transfer that arrived can be credited to the request, for this reason."""
 
     code: FailureCode
     message: str
@@ -283,7 +284,7 @@ class Claims:
 
     @property
     def by(self) -> Payment.BoundBy:
-        """What binds the first of them."""
+        """The binding of the first of them."""
         return BoundBy.REFERENCE if self.clear else BoundBy.PAYER
 
     @property

@@ -79,7 +79,7 @@ def _delivered(
             return _limited_delivery(transfer, arrived, evidence, delivery, block)
     reported = [t for t in (*claimed, *used) if t.amount == delivery.reported]
     if any(map(delivery.taken.includes, reported)) or (own and not free):
-        # The other transfers may be this customer's, with a reference that no node can show.
+        # The other transfers may belong to this customer, with a reference that no node can show.
         return _OUTSIDE_SWAP if delivery.is_own and free and not is_complete else _TAKEN_DELIVERY
     if reported:
         return AMBIGUOUS_DELIVERY

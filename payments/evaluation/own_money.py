@@ -35,10 +35,10 @@ def lent_before(
 ) -> Set[str]:
     """Return the slots of arrived transfers that may return money that the recipient sent out before.
 
-    `transfers` are all transfers of the transaction in order. `arrived` are those that reached the recipient, less what
-    went back to the `payers`. After the recipient has sent money to an account that is no payer, arrivals count as its
-    own until the same amount has come back. Native coin that it forwards within the call that brought it is not lent
-    once that call is over. Transfers on Solana are skipped: there the account's gain is the limit.
+    `transfers` are all transfers of the transaction in order. `arrived` are those that reached the recipient, less
+    what went back to the `payers`. After the recipient has sent money to an account that is no payer, arrivals count
+    as its own until the same amount has come back. Native coin that it forwards within the same call counts as lent
+    only until that call ends. Transfers on Solana are skipped: there the account's gain is the limit.
     """
     kept = {transfer.slot: transfer.amount for transfer in arrived}
     brought: dict[str, int] = {}  # the remaining amount, by call

@@ -43,7 +43,7 @@ def claimed_by(
     arrived: Sequence[Transfer],
     may_claim: Callable[[SenderProof, Transfer], bool],
 ) -> Claimed:
-    """Return what each proof claims of the transfers that arrived; an earlier proof claims first.
+    """Return the arrived transfers that each proof claims; an earlier proof claims first.
 
     A proof claims transfers in their order until they cover what the request still needs; the last one is whole.
     """

@@ -141,7 +141,7 @@ def _store(message: TransferProof, signature: str, proving: Provable) -> Transfe
 
 
 def _evaluate(payment: Payment, wallet_address: str, now: datetime, client: Client) -> Provable:
-    """Return what the wallet can prove of the payment's transaction. Raises ApiError."""
+    """Return the transfers of the payment's transaction that the wallet can prove. Raises ApiError."""
     request, chain = payment.request, payment.chain
     if payment.status == Payment.Status.COMPLETED:
         raise _used("This payment is credited already.")

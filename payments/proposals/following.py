@@ -54,7 +54,9 @@ def follow_execution(payment: Payment, request: PaymentRequest, transaction_hash
 
 
 def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: str, now: datetime) -> None:
-    """Verify a transaction that one of the locked payment's accounts executed, in a payment of its own."""
+    """Create a payment of its own for a transaction that one of the locked payment's accounts executed, and verify
+    it.
+    """
     own = Payment.objects.filter(request=request, chain=payment.chain_id)
     known = Q(transaction_hash=transaction_hash) | Q(replaced_hashes__contains=[transaction_hash])
     if not own.filter(known).exists():
@@ -70,7 +72,7 @@ def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: s
 
 
 def drop_account(payment: Payment, account: str) -> None:
-    """Search no longer for the locked payment's proposal with this account ("": with any).
+    """Stop the search for the locked payment's proposal with this account ("": with any account).
 
     An open payment keeps its last account.
     """

@@ -1,8 +1,8 @@
-"""Search for the transactions that executed proposals, the ids that wallets of contract accounts return.
+"""Search for the transactions that executed proposals. Wallets of contract accounts return a proposal's id.
 
-The search begins at the block in which the route was built and ends a day after the request's end. It uses no
-retry. A successful execution is then verified like any payment (`payments.verification`), because the id
-proves nothing.
+The search begins at the block in which the route was built and ends a day after the request's end. The search uses no
+retries. A successful execution is then verified like any payment (`payments.verification`), because the id proves
+nothing.
 """
 
 import logging
@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 BATCH = 30
 SHORTEST_PAUSE = timedelta(seconds=5)
 LONGEST_PAUSE = timedelta(seconds=60)
-# The pause is a twentieth of the payment's age, because most signers sign soon.
+# A twentieth of the payment's age is the pause, because most signers sign soon.
 _PART_OF_AGE = 20
 _PAUSE_AFTER_FAILURE = timedelta(seconds=10)
 _LONGEST_PAUSE_AFTER_FAILURE = timedelta(minutes=5)
@@ -74,7 +74,7 @@ def search_due(
     client: Callable[[Chain], ChainClient] = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Search for a batch of the proposals that are due on this chain; return how many there were."""
+    """Search for a batch of the proposals that are due on this chain; return the number of proposals."""
     lease = PROPOSALS.claim(now(), BATCH, chain_id)
     lookups = list(Lookup.objects.filter(pk__in=lease.keys).order_by("proposal_check_at"))
     if not lookups:
@@ -139,7 +139,7 @@ def _proposals(lookup: Lookup, first_block: int) -> list[Proposal]:
 
 
 def _deciding(own: Sequence[Proposal], executions: Mapping[Proposal, Execution]) -> Execution | None:
-    """Return the execution that decides the payment: a certain one, or that of its only account."""
+    """Return the execution that decides the payment: a certain one, or the one by its only account."""
     certain = [each for each in executions.values() if each.is_certain]
     return next(iter(certain), None) if certain or len(own) > 1 else executions.get(own[0])
 
@@ -150,7 +150,7 @@ def pause_of(payment: Payment, now: datetime) -> timedelta:
 
 
 def _first_block(lookup: Lookup, client: ChainClient, head: int, now: datetime) -> int:
-    """Return the next block to search: before the first search, the one in which the route was built."""
+    """Return the next block to search; for the first search, the block in which the route was built."""
     if lookup.proposal_block is not None:
         return lookup.proposal_block
     payment = lookup.payment
@@ -177,7 +177,7 @@ def _decide(
 ) -> bool:
     """Store what the search found, and return whether the search is over.
 
-    A transaction that a node knows by the payment's hash comes first: an account can log the event of any id.
+    A transaction with the payment's hash has priority, because an account can log the event for any id.
     """
     if snapshot.transactions.get(lookup.payment.transaction_hash) is not None:
         return _store(lookup, claim_id, lambda payment, _: _verify(payment, now))
@@ -201,10 +201,11 @@ def _divert(
     claim_id: uuid.UUID,
     now: datetime,
 ) -> None:
-    """Verify the executions of one account of several in payments of their own, and search on for the other accounts.
+    """If there are several accounts, verify one account's executions in payments of their own and continue the
+    search.
 
-    An account can log any id, so that a stranger's execution must not end the search for the customer's. A payment that
-    was completed by an execution that is gone keeps it: the next execution has a payment of its own too.
+    An account can log any id, so another person's execution must not end the search for the customer's. A completed
+    payment whose execution was removed keeps that execution; the next execution gets a payment of its own.
     """
     for proposal, execution in executions.items():
         facts = TransactionFacts(
@@ -228,7 +229,7 @@ def _divert(
 
 
 def _store(lookup: Lookup, claim_id: uuid.UUID, change: Callable[[Payment, PaymentRequest], None]) -> bool:
-    """Change the payment if this worker still holds its lease. Returns True: there is nothing to postpone."""
+    """Change the payment if this worker still holds its lease. Returns True, because nothing needs to be postponed."""
     with transaction.atomic():
         request = lock_request(lookup.payment.request_id)
         held = Lookup.objects.filter(pk=lookup.pk, claim_id=claim_id, proposal_check_at__isnull=False)
@@ -257,7 +258,7 @@ def _verify(payment: Payment, now: datetime) -> None:
 
 
 def _revert(payment: Payment, request: PaymentRequest, execution: Execution, now: datetime) -> None:
-    """Fail the payment. It keeps the id as its hash: the transaction itself may pay the request by another call."""
+    """Fail the payment. It keeps the id as its hash, because the transaction may pay the request by another call."""
     looked_up = {
         "transaction_hash": execution.transaction_hash,
         "seen_at": now,
@@ -293,13 +294,13 @@ def _fail(failed: Failed, now: datetime) -> bool:
 
 
 def _expect_failure(payment: Payment, _: PaymentRequest) -> None:
-    """Show that the account's call failed, in a block that is not deep enough yet."""
+    """Mark the payment as likely to fail: the account's call failed, in a block that is not deep enough yet."""
     likely = {"status_detail": _FAILING, "likely_failure": FailureCode.TRANSACTION_REVERTED.value}
     move_payment(payment, Payment.Status.PROCESSING, actor=_ACTOR, reason="its call failed", **likely)
 
 
 def _await(payment: Payment, _: PaymentRequest) -> None:
-    """Show that the payment waits for the execution, also after a reorganisation removed one that failed."""
+    """Mark the payment as waiting for the execution, also after a reorganisation removed a failed one."""
     columns = {"status_detail": AWAITED, "likely_failure": ""}
     if payment.status == Payment.Status.PENDING:
         Payment.objects.filter(pk=payment.pk).update(**columns)

@@ -31,7 +31,7 @@ _FAR_SLOWER_FACTOR = 5
 _FAR_SLOWER_SECONDS = 600
 _QUICK_SECONDS = 2.0
 _SLOW_SECONDS = 6.0
-# By priority: reasons that the customer can act on come first.
+# These are ordered by priority: reasons that the customer can act on come first.
 _REASONS_BY_PRIORITY = (
     NoOfferCode.AMOUNT_TOO_LOW,
     NoOfferCode.AMOUNT_TOO_HIGH,

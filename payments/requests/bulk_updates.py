@@ -21,7 +21,7 @@ def update_each(
         by_fields[tuple(sorted(fields))].append(key)
     written: set[Any] = set()
     for names, keys in by_fields.items():
-        # In the keys' order, so that concurrent statements lock rows in the same order.
+        # Write in the order of the keys, so that concurrent statements lock rows in the same order.
         written |= _update(model, names, {key: rows[key] for key in sorted(keys)}, guard)
     return written
 

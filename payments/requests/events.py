@@ -35,7 +35,7 @@ def record_credit(type_: EventType, request: PaymentRequest, payment: Payment) -
 
 
 def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
-    """Leave out the steps that have no event, such as some of a refund's."""
+    """Leave out the steps that have no event, such as some steps of a refund."""
     return [event for event in events if event is not None]
 
 
@@ -91,7 +91,7 @@ def _failure_key(payment: Payment) -> str:
 
 
 def _is_first_unbound(request: PaymentRequest) -> bool:
-    """Whether this is the request's first event of an unbound transaction; also notes it."""
+    """Whether this is the first event of the request for an unbound transaction; also records that it was sent."""
     first = PaymentRequest.objects.filter(pk=request.pk, unbound_failure_sent=False)
     return first.update(unbound_failure_sent=True) == 1
 

@@ -25,7 +25,7 @@ def create_payment(
     proposed_by: str = "",
     **columns: Any,
 ) -> Payment:
-    """Store a payment of the locked request with the lookup of its transaction, due now unless said otherwise.
+    """Store a payment of the locked request with the lookup of its transaction, due now by default.
 
     `proposed_by` is the account that executes it later: `transaction_hash` is then the proposal's id. A
     simulated payment marks its request as simulated.

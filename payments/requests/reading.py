@@ -55,7 +55,7 @@ def find_by_shortcode(shortcode: str) -> PaymentRequest | None:
 
 
 def list_own(merchant_id: uuid.UUID, conditions: Mapping[str, Any], cut: Cut) -> list[PaymentRequest]:
-    """Return the merchant's requests that match the conditions (lookups and values), from the edge on."""
+    """Return the merchant's requests that match the conditions (lookups and values), starting at the edge."""
     values = dict(conditions)
     is_simulated = values.pop("is_simulated", None)
     lookups = tuple(sorted(values))

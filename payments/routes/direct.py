@@ -1,4 +1,4 @@
-"""Direct routes: the requested token on its own chain, from the customer's wallet to the merchant's."""
+"""Direct routes: the requested token on its own chain, sent from the customer's wallet to the merchant's wallet."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -23,7 +23,7 @@ Client = Callable[[Chain], ChainClient]
 
 
 def token_to_pay_with(chain: Chain, address: str, *, client: Client = get_client) -> Token:
-    """Return the token with this address (empty for native coin): the catalogue's, else a provider's.
+    """Return the token with this address (empty for native coin), from the catalogue or else from a provider.
 
     A token without a row is returned unsaved; `store_token` saves it. Raises ApiError if there is no such token, if
     the catalogue deactivated it, or if no node returns its decimals.

@@ -34,7 +34,7 @@ _WAITS = "It waits for its next simulated outcome, and times out after 24 hours.
 
 
 def decide_due(*, now: Callable[[], datetime] = timezone.now) -> int:
-    """Decide the simulated payments that are due, or let them wait on; return how many there were."""
+    """Decide the simulated payments that are due, or let them wait on; return their number."""
     lookups = Lookup.objects.filter(pk__in=SIMULATED.pick(now(), BATCH)).order_by("next_check_at")
     payments = [lookup.payment for lookup in lookups.select_related("of_payment")]
     for payment in payments:

@@ -85,7 +85,7 @@ def leave_unbound(
 
 
 def accept(request: PaymentRequest, payment: Payment) -> Payment:
-    """Complete a payment that the merchant has accepted with the amount that had arrived."""
+    """Complete a payment that the merchant has accepted. The amount is the one that had arrived."""
     attempt = lease(request, "accepted; simulated", payment)
     transfer = facts.transfer(request, _amount(request, payment), ())
     transaction = facts.mined(request, attempt.hash, attempt.now, transfer)
@@ -145,7 +145,7 @@ def _amount(request: PaymentRequest, payment: Payment) -> int:
 
 
 def remainder(request: PaymentRequest, payment: Payment | None) -> int:
-    """Return the amount of `paid`: the remaining amount or, if nothing remains, that of the open payment."""
+    """Return the amount of `paid`: the remaining amount or, if nothing remains, the amount of the open payment."""
     amount = request.amount_remaining or (payment.amount if payment else None)
     if not amount:
         message = f"The payment request is {request.status}, and nothing remains to be paid."

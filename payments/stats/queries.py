@@ -56,7 +56,7 @@ class Totals:
 
     @property
     def conversion(self) -> tuple[int, int]:
-        """The numbers of paid requests and of those that aren't open any more."""
+        """The number of paid requests, and of requests that are no longer open."""
         return self.paid, self.created - self.still_open
 
     @property

@@ -45,7 +45,7 @@ def note_late_values(payments: Iterable[Payment]) -> None:
 
 
 def late_days(until: datetime) -> dict[date, list[int]]:
-    """Return the days up to then that got values since they were counted, with the rows to delete afterwards."""
+    """Return the days until `until` that must be counted again, each with the rows to delete afterwards."""
     days: dict[date, list[int]] = {}
     rows = LateValue.objects.filter(day__lte=until.astimezone(UTC).date()).order_by("day")
     for day, row in rows.values_list("day", "pk"):

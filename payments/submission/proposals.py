@@ -52,7 +52,7 @@ def add_account(
     if not lookup.is_awaited and not has_room_for_proposal(request):
         return None
     if lookup.proposal_id == transaction_hash != payment.transaction_hash:
-        # The payment continued with an execution that may be the stranger's.
+        # The payment continued with an execution that may belong to another person.
         created = create_payment(
             request,
             payment.chain,

@@ -46,7 +46,9 @@ def continued_by(payments: Iterable[Payment], facts: TransactionFacts | None) ->
 
 
 def shares_nonce(payment: Payment, facts: TransactionFacts) -> bool:
-    """Whether this transaction has the sender and nonce of the payment's, so that only one of the two can be mined."""
+    """Whether this transaction has the payment's sender and nonce, so that only one of the two transactions can be
+    mined.
+    """
     is_same_place = (facts.sender, facts.nonce) == (payment.from_address, payment.nonce)
     return payment.nonce is not None and is_same_place and facts.hash != payment.transaction_hash
 

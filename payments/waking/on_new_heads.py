@@ -20,7 +20,7 @@ _MOST_WAITS = 4
 
 
 def make_due(chain_id: int) -> int:
-    """Make these lookups due now and wake the workers; return how many there were.
+    """Make these lookups due now and wake the workers; return the number of lookups.
 
     Lookups that a worker is sending now are included, because it may have queried its nodes before this block. Such a
     lookup keeps the time written here if it still waits for a block (`payments.verification.storing`).

@@ -112,7 +112,7 @@ class EndpointPages(portal.ShowsMore):
         return {**super().beside(request, endpoint), "offered": offered}
 
     def set_up_view(self, request: HttpRequest) -> HttpResponse:
-        """Set up the first endpoint: of the user's merchant, or, for operators, of the one in the query."""
+        """Set up the first endpoint of the user's merchant or, for operators, of the merchant in the query."""
         portal.demand(request.user.has_perm(CONFIGURE))
         merchant = merchant_of(request.user)
         if merchant is None:

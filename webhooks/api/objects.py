@@ -235,7 +235,7 @@ class DeliveryObject(Answer, kw_only=True):
 
 
 def _url(delivery: Delivery) -> str | None:
-    """Return the current URL: the payment request's own, else the endpoint's."""
+    """Return the current URL: that of the payment request, or else that of the endpoint."""
     if delivery.url_override:
         return delivery.url_override
     endpoint = getattr(delivery.merchant, "webhook_endpoint", None)

@@ -85,7 +85,7 @@ def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
         if outcome.claim.merchant_id is not None:
             by_merchant.setdefault(outcome.claim.merchant_id, []).append(outcome)
     healthy = {merchant for merchant, its in by_merchant.items() if any(one.answer.is_success for one in its)}
-    # Also endpoints that were healthy when leased: another attempt may have failed since.
+    # Include endpoints that were healthy when leased: another attempt may have failed since.
     failing = {merchant for (merchant,) in run(STATEMENTS["failing"], [[*healthy]])} if healthy else set()
     for endpoint in _locked(failing, failing=True):
         arrived = max(one.ended_at for one in by_merchant[endpoint.merchant_id] if one.answer.is_success)

@@ -162,7 +162,7 @@ def _write_attempts(claims: Sequence[Claim], now: datetime) -> None:
 def release(claims: Sequence[Claim]) -> None:
     """Return leases whose attempts did not start: the deliveries are due as before, and no attempt is counted."""
     with transaction.atomic():
-        # In the order in which a worker that stores results locks them, so that the two can't deadlock.
+        # Workers that store results lock in the same order, so that the two can't deadlock.
         run(STATEMENTS["held"], [[claim.delivery_id for claim in claims]])
         for claim in claims:
             held = Delivery.objects.filter(pk=claim.delivery_id, claim_id=claim.claim_id)

@@ -91,7 +91,7 @@ def record_test_event(sent: SentTestEvent) -> Delivery:
 
 
 def example_object(type_: EventType) -> dict[str, Any]:
-    """Return a `data.object` like a real event's of `type_`, marked as a test."""
+    """Return a `data.object` like that of a real event of `type_`, marked as a test."""
     about = ABOUT[type_]
     paid = _REQUESTED * about.paid_percent // 100
     amount = paid or _REQUESTED

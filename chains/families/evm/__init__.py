@@ -68,7 +68,7 @@ FAMILY = Family(
     has_data_fees=True,
     # The precompiled contracts of any chain. A token may be one: that of Polygon's own coin is 0x1010.
     last_reserved=0xFFFF,
-    # Without a known owner: Ethereum's customary burn addresses.
+    # No owner is known for these: they are Ethereum's customary burn addresses.
     unowned_addresses=(
         "0x000000000000000000000000000000000000dEaD",
         "0x00000000000000000000000000000000DeaDBeef",

@@ -59,7 +59,7 @@ ERC20_ABI: Final[ABI] = [
     _event("Approval", indexed=2, owner="address", spender="address", value="uint256"),
 ]
 
-# Without a node and without middleware: these classes only encode and decode.
+# These classes only encode and decode, so they need neither a node nor middleware.
 _OFFLINE = Web3(BaseProvider(), middleware=[])
 CODEC: Final = _OFFLINE.codec
 ERC20: Final = _OFFLINE.eth.contract(abi=ERC20_ABI)

@@ -124,7 +124,7 @@ class EvmClient:
         A transaction is reported as not mined if its trace is temporarily unavailable, or if the chain was reorganised
         between the batches: then the node has a different block at the receipt's height.
 
-        A background thread reads oversized transactions (see `oversized.py`): it calls this with `alone` for one each.
+        Oversized transactions are read by a background thread (see `oversized.py`), which passes `alone` and one hash.
         """
         if alone:
             found = facts.fetch_alone(node, transaction_hashes[0], is_last_try=alone.is_last_try)

@@ -44,7 +44,7 @@ FAMILY = Family(
     native_alias="11111111111111111111111111111111",
     links=WalletLinks(make=solana_pay, bind=True),
     last_reserved=0,  # the System Program
-    # Without an owner: the incinerator, and a system account without a key.
+    # No one owns these: the incinerator, and a system account without a key.
     unowned_addresses=(
         "1nc1nerator11111111111111111111111111111111",
         "Sysvar1nstructions1111111111111111111111111",

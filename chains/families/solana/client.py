@@ -67,8 +67,8 @@ _CLUSTERS = (
 class SolanaClient:
     """A client of one Solana cluster. `ChainClient` documents the methods.
 
-    `network` is the catalogue's: empty for mainnet, `devnet`, or the name of a private cluster, whose genesis hash is
-    not checked.
+    `network` comes from the catalogue: empty for mainnet, `devnet`, or the name of a private cluster, whose genesis
+    hash is not checked.
     """
 
     def __init__(

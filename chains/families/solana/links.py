@@ -5,7 +5,7 @@ from urllib.parse import quote
 from chains.families.base import LinkTerms
 from chains.families.solana.references import reference_key
 
-# In encoded characters. Cameras have trouble with the QR codes of longer texts.
+# The maximum length, in encoded characters. Cameras have trouble with the QR codes of longer texts.
 _MAX_LABEL = 48
 _MAX_MESSAGE = 60
 _ELLIPSIS = quote("…")

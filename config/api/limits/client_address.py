@@ -77,6 +77,6 @@ def _parsed(text: str) -> Address | None:
     except ValueError:
         return None
     if isinstance(address, IPv6Address):
-        # Without the zone, which names a network interface of the proxy.
+        # Drop the zone, which names a network interface of the proxy.
         return address.ipv4_mapped or IPv6Address(int(address))
     return address

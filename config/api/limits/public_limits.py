@@ -17,7 +17,7 @@ from config.api.limits.rate_limits import Refusal, WithoutRedis, hit
 _PUBLIC = ("/api/public/", "/pay/", "/refunds/", "/l/", "/notices/")
 # The parameters of public paths that name a payment request or a refund.
 _NAMES = ("id", "shortcode", "code")
-# One address can serve many customers: a shop's, an office's or a mobile carrier's.
+# One address can serve many customers, such as a shop, an office or a mobile carrier.
 _TIMES_FOR_AN_ADDRESS = 10
 
 View = TypeVar("View", bound=Callable[..., Any])

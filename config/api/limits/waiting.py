@@ -15,7 +15,7 @@ from functools import partial
 
 from django.http import HttpRequest, HttpResponse
 
-# Of the 16 threads in `config/gunicorn.py`. The rest serve calls that need only the database.
+# The maximum among the 16 threads in `config/gunicorn.py`. The rest serve calls that need only the database.
 MAX_WAITING = 12
 MAX_FOR_ONE_PARTY = 8
 RETRY_AFTER_SECONDS = 2

@@ -24,7 +24,7 @@ _LIMITS = (
 
 @dataclass(frozen=True)
 class Field:
-    """A field of an object, or a parameter of a call. `place` is a parameter's: path, query or header."""
+    """A field of an object, or a parameter of a call. `place` is where a parameter is sent: path, query or header."""
 
     name: str
     type: SafeString

@@ -25,7 +25,7 @@ from config.api.serializers import StrictSerializer
 
 Described = TypeVar("Described", bound=type[serializers.BaseSerializer[Any]] | type[Answer])
 View = TypeVar("View", bound=Callable[..., Any])
-# By status, or by status and media type if it is not JSON.
+# The key is the status, or the status and media type if the response is not JSON.
 Answers = Mapping[int | tuple[int, str], OpenApiResponse]
 
 _OWN_ERRORS = "x-own-errors"  # passed from the decorator to the inspector, and not published

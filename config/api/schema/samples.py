@@ -10,7 +10,7 @@ from typing import Any
 
 from config.api.schema import typescript_samples as typescript
 
-# By operation: the result's name, the client's method, and the positional arguments.
+# For each operation: the result's name, the client's method, and the positional arguments.
 _CLIENT: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "chains.list": ("chains", "chains.list", ()),
     "tokens.list": ("tokens", "chains.tokens", ("chain_id",)),

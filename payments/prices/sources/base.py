@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 4.0
 LIST_SECONDS = 30.0
-"""How long a list of rates is reused: a process asks for it about twice a minute."""
+"""How long a list of rates is reused: a process requests it about twice a minute."""
 _MAX_BYTES = 64 * 1024
 _NO_SUCH_PAIR = (400, 404, 410, 422)
 _PAIR_WORDS = re.compile(r"(?:^|\W)(pair|asset|market|product|symbol|instrument)s?(?:\W|$)", re.IGNORECASE)

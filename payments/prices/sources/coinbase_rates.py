@@ -38,7 +38,7 @@ class CoinbaseRates:
         self._first_seen: tuple[_Rates, datetime] | None = None
 
     def listings(self) -> Iterable[Listing]:
-        """Return the list's currencies; its operator is that of `coinbase`."""
+        """Return the list's currencies; the operator is the same as for `coinbase`."""
         return [Listing(NAME, CURRENCIES, coinbase.OPERATOR, prices_coins=False)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:

@@ -81,7 +81,7 @@ def _is_of(fields: Json, tracking: Json, source_hash: str) -> bool:
 
 
 def _own_page(link: Any) -> str | None:
-    """Return the link only if it is LI.FI's: customers claim refunds and sign transactions there."""
+    """Return the link only if it leads to LI.FI: customers claim refunds and sign transactions there."""
     url = reading.web_address(link)
     return url if url and _OWN_HOST.match(url) else None
 

@@ -30,7 +30,9 @@ _LARGEST_GAS = 2**32 - 1
 
 @dataclass(frozen=True)
 class FeeRules:
-    """What the catalogue says of a chain's fees: its data fee's oracle ("" without one), and the minimum tip in wei."""
+    """The catalogue's settings for a chain's fees: the oracle of its data fee ("" without one), and the minimum tip
+    in wei.
+    """
 
     l1_oracle: str = ""
     min_tip: int = 0

@@ -33,7 +33,7 @@ FACTORY: Final = create2_address(DEPLOYER, FACTORY_SALT, keccak(_FACTORY.init_co
 
 
 def init_code(recipient: str) -> bytes:
-    """Return the code that deploys a forwarder to `recipient`, which is its last word."""
+    """Return the code that deploys a forwarder for `recipient`. The recipient is the last word of the code."""
     return FORWARDER.init_code + address_word(recipient)
 
 

@@ -13,9 +13,9 @@ from chains.families.evm.deposits.addresses import DEPLOYER, FACTORY, FACTORY_SA
 from chains.families.evm.deposits.shipped import FACTORY as _FACTORY
 
 GAS_PER_SWEEP: Final = 300_000
-"""The most gas of one sweep: several times what tokens usually use, so that one bad token can't use up a block."""
+"""The maximum gas of one sweep: several times the usual gas, so that a malicious token can't use up a block."""
 
-# Without a node and without middleware: it only encodes.
+# It only encodes, so it needs neither a node nor middleware.
 _CONTRACT: Any = Web3(BaseProvider(), middleware=[]).eth.contract(abi=_FACTORY.abi)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 class ShippedContract:
     """`init_code` deploys the contract; `code` is what a chain then has at its address.
 
-    A chain has the forwarder's recipient in place of the zeros in its `code`.
+    On a chain, the forwarder's code has its recipient in place of the zeros.
     """
 
     abi: list[dict[str, Any]]

@@ -26,7 +26,7 @@ MAX_TRANSACTIONS = 2000
 LONGEST_SEARCH_SECONDS = 20.0
 LIMITS = SearchLimits(by_block=True, watches=5000, searches=20)
 
-# By transaction hash: the watches whose token reached their recipient, and whose reference is in the input.
+# For each transaction hash, the watches whose token reached their recipient and whose reference is in the input.
 Candidates = Mapping[str, Sequence[Watch]]
 
 

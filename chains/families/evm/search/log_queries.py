@@ -153,7 +153,7 @@ def read_logs(result: Any) -> list[Any] | None:
 
 
 def log_call(first: int, last: int, topics: list[Any], contracts: Sequence[str]) -> Call:
-    """Return the query for these contracts' logs; for all contracts' without any."""
+    """Return the query for the logs of these contracts, or of all contracts if there are none."""
     filters = {"fromBlock": hex(first), "toBlock": hex(last), "topics": topics}
     return ("eth_getLogs", [{**filters, "address": list(contracts)} if contracts else filters])
 

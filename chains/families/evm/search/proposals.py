@@ -29,14 +29,14 @@ from chains.rpc.json_rpc import Call, JsonRpc
 
 logger = logging.getLogger(__name__)
 
-# How many ranges of blocks one search covers.
+# The maximum number of block ranges per search.
 MAX_RANGES = 30
-# How many transactions one account may name for a proposal: it can log its own events as often as it likes.
+# The maximum number of transactions that one account may name for a proposal: it can log any number of events.
 MAX_CANDIDATES = 3
-# How many queries one account's logs of one range may need.
+# The maximum number of queries for one account's logs in one range.
 _MAX_QUERIES = 40
 
-# In place of an account, of the events of EntryPoints.
+# The key for events of EntryPoints, in place of an account.
 _ENTRY_POINT = "EntryPoint"
 
 Candidates = Mapping[Proposal, Sequence[str]]

@@ -259,7 +259,7 @@ def _is_without_code_of_others(operation: _Arguments, paymaster_at: int) -> bool
 
 
 def _succeeded(account: str, nonce: int, event: Log) -> bool:
-    """Return whether this operation succeeded. Raises _Malformed if the event is another operation's."""
+    """Return whether this operation succeeded. Raises _Malformed if the event belongs to another operation."""
     arguments = _Arguments(memoryview(event.data))
     if len(event.topics) != 4 or event.topics[2] != bytes.fromhex(account[2:]).rjust(WORD, b"\0"):
         raise _Malformed

@@ -1,8 +1,8 @@
 """Parse a call trace: the effective calls, their input and value, and the logs that each wrote.
 
-The trace is that of `debug_traceTransaction` with `callTracer`: a tree of frames. A failed frame reverts everything
-below it. Only CALL, CREATE and SELFDESTRUCT move value. Code in DELEGATECALL and CALLCODE runs as the calling account,
-and its logs are that account's. So each log belongs to the nearest CALL around it.
+The trace comes from `debug_traceTransaction` with `callTracer`: a tree of frames. A failed frame reverts everything
+below it. Only CALL, CREATE and SELFDESTRUCT move value. Code in DELEGATECALL and CALLCODE runs as the calling
+account, and its logs are that account's. So each log belongs to the nearest CALL around it.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import address, data_bytes, quantity
 
-# More than a block's gas allows on any supported chain; limits memory if a node is faulty.
+# This is more than a block's gas allows on any supported chain. It limits memory if a node is faulty.
 MAX_FRAMES = 1_500_000
 LONGEST_SLOT = 160
 _ROOT = "0"

@@ -47,7 +47,7 @@ def transfers(
     `trace` is complete, or None. `is_trace_unreadable`: a trace exists but can't be read. Then the call data is not
     decoded instead, and no token transfer can be claimed.
 
-    A log's slot is its place in its own receipt. Its index in the block may change with a reorganisation, and the
+    A log's slot is its place in its own receipt. Its index in the block may change with a reorganisation, so that the
     transfer would count twice.
     """
     logs = logs_of(receipt)

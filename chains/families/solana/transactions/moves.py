@@ -12,7 +12,7 @@ from chains.families.solana.accounts import SYSTEM, TOKEN, TOKEN_2022, TOKEN_PRO
 from chains.families.solana.transactions.entries import Entry, Instruction
 
 MAX_MOVES = 1_000
-"""Per transaction. Without batches it has at most 64 instructions; batches allow five thousand moves."""
+"""The maximum per transaction. Without batches it has at most 64 instructions; batches allow five thousand moves."""
 _U64 = 8
 _BATCH = b"\xff"
 
@@ -116,7 +116,7 @@ def moves(entry: Entry) -> Iterator[Move]:
 
 
 def _batched(instruction: Instruction, program: str, data: bytes) -> Iterator[Move]:
-    """Yield the parts of SPL Token's Batch: each has the number of its accounts, its data's length, and its data."""
+    """Yield the moves in a Batch of SPL Token. Each part is a number of accounts, a data length, and the data."""
     at, first, number = 1, 0, 0
     while at + 2 <= len(data):
         count, length = data[at], data[at + 1]

@@ -72,7 +72,8 @@ class _Reading:
 def transfers(entry: Entry, fees: Fees = _NO_FEES, programs: Collection[str] = ()) -> tuple[Transfer, ...]:
     """Return each instruction's credit to another owner's account, in order, then the gains without an instruction.
 
-    `fees` must have the mints of `fee_mints`. Mentions of `programs` enclose the transfers of their inner instructions.
+    `fees` must include the mints that `fee_mints` returns. Mentions of `programs` enclose the transfers of their
+    inner instructions.
     """
     reading = _Reading(entry, fees)
     within = {top: (place,) for place, (top, _) in enumerate(_mentioned(entry, programs))}
@@ -262,7 +263,7 @@ def _lost(entry: Entry) -> dict[tuple[str, str], int]:
 
 
 def _loss(entry: Entry, account: int) -> int:
-    """Return how much the previous owner of a token account lost in it."""
+    """Return the loss of a token account's previous owner in this account."""
     held, left = entry.tokens_before.get(account), entry.tokens_after.get(account)
     if held is None:
         return 0

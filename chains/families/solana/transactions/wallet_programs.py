@@ -1,7 +1,7 @@
 """Wallet programs: programs that execute only instructions that their members approved, with a vault as signer.
 
-A transfer by such a program with the vault as its authority counts like a top-level instruction. Other programs forward
-any accounts they receive, so their transfers don't.
+A transfer by such a program with the vault as its authority counts like a top-level instruction. Other programs
+forward any accounts they receive, so a transfer by them doesn't count.
 
 Sources: Squads-Protocol/v4, `vault_transaction_execute.rs`, `batch_execute_transaction.rs` and `state/seeds.rs`;
 Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`.

@@ -60,7 +60,7 @@ class _Shape:
 
 _LAMPORTS, _TOKENS, _AUTHORITY = DebitKind.LAMPORTS, DebitKind.TOKENS, DebitKind.AUTHORITY
 _TRANSFER, _CREATE_WITH_SEED, _ADVANCE_NONCE = 2, 3, 4
-# By the 4 bytes of the instruction's number.
+# The key is the 4 bytes of the instruction's number.
 _SYSTEM: Mapping[int, _Shape] = {
     0: _Shape(_LAMPORTS, "create_account", 4, account=0, to=1),
     1: _Shape(_AUTHORITY, "assign", account=0),
@@ -72,7 +72,7 @@ _SYSTEM: Mapping[int, _Shape] = {
     10: _Shape(_AUTHORITY, "assign_with_seed", account=0),
     11: _Shape(_LAMPORTS, "transfer_with_seed", 4, account=0, to=2),
 }
-# By the first byte, in SPL Token and in Token-2022. None: no debit.
+# The key is the first byte, in SPL Token and in Token-2022. None means no debit.
 _TOKEN: Mapping[int, _Shape | None] = {
     1: None,  # initialize_account
     3: _Shape(_TOKENS, "transfer", 1, account=0, to=1),

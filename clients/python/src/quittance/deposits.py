@@ -1,4 +1,4 @@
-"""Recompute deposit addresses and build sweeps. Offline: no network, no API key, and no service that has to exist.
+"""Recompute deposit addresses and build sweeps. Works offline, without an API key or the service.
 
 import quittance
 
@@ -14,12 +14,12 @@ from uuid import UUID
 from quittance.keccak import keccak256
 
 FACTORY = "0xc29d159942722399849F7575503fBd827902b879"
-"""The factory of deposit addresses. It has this address on every EVM chain; deploy it where it is missing."""
+"""The factory of deposit addresses. It has this address on every EVM chain; deploy it on a chain that lacks it."""
 
 GAS_PER_SWEEP = 300_000
-"""The most gas that one sweep of a batch may use. The transaction needs as much for its last sweep."""
+"""The maximum gas of one sweep in a batch. The transaction needs this much for its last sweep."""
 
-# The code that deploys a forwarder; the recipient follows. Built from contracts/Forwarder.sol.
+# The init code of a forwarder, to which the recipient is appended. Built from contracts/Forwarder.sol.
 _INIT_CODE = bytes.fromhex(
     "60a034606457601f61017138819003918201601f19168301916001600160401b03831184841017606957808492602094"
     "604052833981010312606457516001600160a01b038116810360645760805260405160f1908161008082396080518160"
@@ -37,7 +37,7 @@ _ZERO = "0x" + "00" * 20
 
 @dataclass(frozen=True)
 class Deposit:
-    """A deposit address, its recipient, and the values that it follows from, in hex."""
+    """A deposit address with its recipient and the values from which it is computed, in hex."""
 
     address: str
     recipient: str
@@ -136,7 +136,7 @@ def _payee(address: str) -> bytes:
 
 
 def _address(text: str) -> bytes:
-    """Return the 20 bytes of an address. Raises ValueError for a wrong checksum, as of a mistyped address."""
+    """Return the 20 bytes of an address. Raises ValueError for a wrong checksum, such as after a typing error."""
     if not _ADDRESS.fullmatch(text):
         raise ValueError(f"{text!r} is not an address: it should be 0x and 40 hexadecimal digits.")
     address = bytes.fromhex(text[2:])

@@ -341,8 +341,8 @@ class PaymentEventObject(ApiObject):
     `currency` is that token's symbol, `reference` the request's `external_id`. `id` is the payment's id; None if a
     request expired without a payment. The amounts from `request_amount` to `amount_refund_open` describe the whole
     request. `test` is true for a test event. `reorged` is set in `payment.reorged`: false if the transaction is in
-    the chain again. In the events of refunds, `id` is the refund's, `amount` the refund's amount, and `object` is
-    `refund`.
+    the chain again. In the events of refunds, `id` and `amount` are the id and amount of
+    the refund, and `object` is `refund`.
     """
 
     id: str | None = None

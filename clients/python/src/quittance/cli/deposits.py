@@ -18,10 +18,10 @@ def add(commands: Commands) -> list[Parser]:
     address = actions.add_parser("address", help="recompute a deposit address")
     _add_deposit(address)
     address.add_argument(
-        "--init-code", metavar="HEX", help="instead of the recipient: the forwarder's init code"
+        "--init-code", metavar="HEX", help="the forwarder's init code, instead of the recipient"
     )
     address.add_argument(
-        "--init-code-hash", metavar="HEX", help="instead of the init code: its Keccak-256 hash"
+        "--init-code-hash", metavar="HEX", help="the Keccak-256 hash of the init code, instead of the code"
     )
     address.set_defaults(run=_address)
 
