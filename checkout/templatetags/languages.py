@@ -100,7 +100,7 @@ def strong(text: str) -> SafeString:
 
 @register.filter
 def in_code(text: str) -> SafeString:
-    return format_html('<code translate="no">{}</code>', text)
+    return format_html('<code class="whole" translate="no">{}</code>', text)
 
 
 @register.filter

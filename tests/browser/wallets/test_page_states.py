@@ -183,6 +183,7 @@ def test_countdown_that_ends_stops_the_customer(
     expect(panel).to_contain_text("Please don’t send anything now")
     expect(page.locator("#amount-label")).to_have_text("Amount")
     expect(page.locator("#countdown")).to_be_hidden()
+    expect(page.get_by_text(order["recipient_address"])).to_be_hidden()
     picture(page, "time up")
     page.reload()
     expect(page.locator("#amount-label")).to_have_text("Amount")

@@ -197,3 +197,14 @@ def test_claim_page_says_at_once_that_no_wallet_can_sign(
     assert SAID[state] in page.replace("&#x27;", "'")
     assert "<form" not in page.split("<footer")[0]
     assert ("The shop can enter it for you" in page) == (state not in (refunds_off, token_off))
+
+
+@pytest.mark.parametrize(("state", "heading"), [(ready, "is coming back to you"), (completed, "Refund of")])
+def test_claim_heading_says_whether_the_refund_is_still_to_come(
+    paid: PaymentRequest, monkeypatch: pytest.MonkeyPatch, state: Callable[..., Refund], heading: str
+) -> None:
+    refund = state(paid, monkeypatch)
+    page = Client().get(f"/refunds/{refund.code}").content.decode()
+    headings = [part.split("</h1>")[0] for part in page.split("<h1")[1:]]
+    assert [heading in each for each in headings] == [True]
+    assert heading in page.split("<title>")[1].split("</title>")[0]
