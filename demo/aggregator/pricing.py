@@ -41,7 +41,7 @@ class Amounts:
 
 
 def tool_for(source: Place, target: Place, order: str) -> Tool:
-    """Return the tool for a route: one on a single chain; between two chains, a cheap one or a fast one."""
+    """Return the tool for a route: an exchange on a single chain, or a cheap or a fast bridge between two chains."""
     if source.id == target.id:
         return EXCHANGE
     return EXPRESS if order == "FASTEST" else BRIDGE

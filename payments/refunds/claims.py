@@ -102,7 +102,7 @@ def claim_address(
 
 
 def signing_chain(refund: Refund) -> Chain:
-    """Return the chain of the paying wallet, which a swap may have left. Raises NoSigner."""
+    """Return the chain on which the wallet paid; for a swap, this is the source chain. Raises NoSigner."""
     return signable_payments(refund)[0].chain
 
 

@@ -87,7 +87,7 @@ def set_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
 
 
 def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
-    """Store the merchant's address, also in place of another one; the same address changes nothing.
+    """Store the merchant's address, which may replace an earlier one; an unchanged address has no effect.
 
     The carrier of the previous address is cancelled and kept with a cancelled refund of its own. A wallet may
     still pay by an old wallet link: that transfer is then found, counts as sent to the old address, and

@@ -1,8 +1,9 @@
-"""Submit the id of a proposal: what a contract account's wallet returns instead of a transaction hash.
+"""Submit the id of a proposal, which a contract account's wallet returns instead of a transaction hash.
 
-An id names no account, and a stranger who sees it first can submit it with an account of their own, or as a hash. Each
-id is therefore searched for with at most three accounts. The first one keeps its place; an account for which the
-request's payment was built, which only succeeds if the account holds the money, replaces one for which none was.
+An id does not contain the account. A stranger who sees the id first can submit it with an account of their own, or as
+a hash. Each id is therefore searched for with up to three accounts. The first account is never replaced. If all three
+places are taken, an account for which the request's payment was built replaces one for which none was built: building
+succeeds only if the account holds the money.
 """
 
 from django.utils import timezone
@@ -20,7 +21,7 @@ MAX_ACCOUNTS = 3
 
 
 def may_add_account(payment: Payment, transaction_hash: str, account: str) -> bool:
-    """Whether this account could be added to those with which the payment's id is searched for."""
+    """Whether this account can be added to the search for the payment's id."""
     lookup = payment.lookup
     if lookup.proposal_id != transaction_hash:
         # It was submitted as a hash, and no node has seen it.
@@ -41,10 +42,10 @@ def add_account(
     actor: str,
     submitter: str,
 ) -> tuple[Payment, bool] | None:
-    """Search for the id of the locked request's payment with this account too.
+    """Add this account to the search for the id of the locked request's payment.
 
-    Returns the payment of the search and whether it is new; None if there is no place for the account, or for one more
-    id of the request.
+    Returns the payment of the search and whether it is new. Returns None if there is no place for the account, or for
+    another id of the request.
     """
     lookup = payment.lookup
     if not may_add_account(payment, transaction_hash, account):
@@ -90,7 +91,7 @@ def add_account(
 
 
 def _with_account(lookup: Lookup, account: str) -> list[str] | None:
-    """Return the look-up's accounts with this one; None if it is among them or there is no place."""
+    """Return the lookup's accounts with this one added; None if it was among them or there is no place."""
     accounts = lookup.proposal_accounts
     if account in accounts:
         return None
