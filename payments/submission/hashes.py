@@ -26,7 +26,7 @@ from payments.submission.caps import (
 )
 from payments.submission.proposals import add_account, may_add_account
 from payments.submission.sightings import Client, Sighting, proposing_account, sight
-from payments.submission.used_transactions import is_credited, needs_lookup, require_unused
+from payments.submission.used_transactions import has_deposits, is_credited, needs_lookup, require_unused
 from payments.verification.columns import NO_PROPOSAL, UNKNOWN
 from payments.verification.reopening import is_given_up, reopen
 from payments.verification.replacements import (
@@ -102,13 +102,12 @@ def submit_hash(
 def sight_for_merchant(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
 ) -> Sighting | None:
-    """Look the transaction up if it may speed up a payment of the request, was partly credited, or can't be a
-    proposal.
-    """
+    """Look the transaction up if it may speed up a payment, was partly credited, is no proposal, or may be a sweep."""
     is_doubtful = _may_be_no_proposal(request, chain, transaction_hash)
     if not is_doubtful and _existing_payment(request, chain, transaction_hash):
         return None
     is_doubtful = is_doubtful or needs_lookup(request, chain, transaction_hash)
+    is_doubtful = is_doubtful or has_deposits(request)
     if not (is_doubtful or replaceable(request, chain).exists()):
         return None
     return sight(request, chain, transaction_hash, timezone.now(), client=client)
