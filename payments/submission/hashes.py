@@ -311,12 +311,16 @@ def decided_or_open(chain: Chain, transaction_hashes: Collection[str]) -> set[tu
 
 
 def record_discovered(
-    request: PaymentRequest, *, chain: Chain, transaction_hash: str, route: Route | None = None
+    request: PaymentRequest,
+    *,
+    chain: Chain,
+    transaction_hash: str,
+    route: Route | None = None,
+    found_by: str = "its reference",
 ) -> None:
     """Store a payment that discovery found; it does not count toward the limits on submissions.
 
-    `route` is the route of the quote whose id the transaction logs, or None if the transaction carries the request's
-    reference.
+    `route` is that of the quote whose id the transaction logs. `found_by` is for people.
     """
     with transaction.atomic():
         locked = lock_request(request.pk)
@@ -330,7 +334,7 @@ def record_discovered(
                 seen_at=timezone.now(),
                 submitted_publicly=False,
                 route=route,
-                status_detail=f"Found on the network by {'the swap id' if route else 'its reference'}.",
+                status_detail=f"Found on the network by {found_by}.",
             )
         elif not _verify_as_hash(payment, "discovery") and is_given_up(payment):
             reopen(payment, actor="discovery", reason="found on the network")
