@@ -1,7 +1,7 @@
 """Look at deposit addresses again after their requests ended: weekly for a year, and at once if the merchant asks.
 
 While a request is active and for 30 days afterwards, the chain's search covers its address with each block
-(`payments.deposits.search`). A row is due first when those 30 days are over.
+(`payments.discovery.deposits`). A row is due first when those 30 days are over.
 """
 
 import logging
@@ -19,7 +19,7 @@ from chains.models import Chain
 from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
-from payments.deposits.search import find, of_ids, of_request
+from payments.discovery.deposits import find, of_ids, of_request
 from payments.discovery.search_pass import searched_again
 from payments.models import DepositAddress, DiscoveryCursor, PaymentRequest
 

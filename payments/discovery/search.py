@@ -3,7 +3,7 @@
 Each chain is searched in short passes with a limited number of searches. Merchants take turns, so that a merchant with
 very many requests delays only itself. Merchants whose ranges start near each other share a search. A `MerchantCursor`
 stores how far the chain was searched for each merchant. Swaps and transfers to deposit addresses have no reference:
-`payments.discovery.quotes` and `payments.deposits.search` search for them afterwards, in the same turn.
+`payments.discovery.quotes` and `payments.discovery.deposits` search for them afterwards, in the same turn.
 """
 
 import logging
@@ -18,7 +18,7 @@ from chains.models import Chain
 from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
-from payments.deposits.search import has_addresses, search_for_deposits
+from payments.discovery.deposits import has_addresses, search_for_deposits
 from payments.discovery.quotes import chains_with_quotes, search_for_quotes
 from payments.discovery.search_pass import LeaseLost, Pass
 from payments.discovery.watches import watched

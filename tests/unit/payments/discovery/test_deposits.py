@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from payments.deposits.search import MAX_FOUND_PAYMENTS
+from payments.discovery.deposits import MAX_FOUND_PAYMENTS
 from payments.discovery.search_pass import searched_again
 from payments.models import DepositAddress, DiscoveryCursor, Payment, PaymentRequest
 from tests.support.payments.deposits import KnownTransactions, give_address, moved
