@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from chains.facts.blocks import Block as Block
+from chains.facts.deposits import Deposit, DepositProblem
 from chains.facts.nodes import NodeAbilities as NodeAbilities
 from chains.facts.nodes import NodeHealth as NodeHealth
 from chains.facts.nodes import NodeState as NodeState
@@ -320,6 +321,14 @@ class ChainClient(Protocol):
 
     def contract_code(self, address: str) -> bytes:
         """Return the contract's code in the latest block, empty if there is none or the chain keeps it elsewhere."""
+
+    def deposit_problem(
+        self, deposit: Deposit, *, recipient: str, token: str, amount: int
+    ) -> DepositProblem | None:
+        """Return why the deposit address can't be shown; None if what arrives there reaches the recipient.
+
+        Nodes rehearse it with `amount` base units of the token. If nodes must agree, two have to.
+        """
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the metadata of each contract, in order."""

@@ -29,6 +29,7 @@ from chains.client import (
     TransactionFacts,
     Watch,
 )
+from chains.facts.deposits import Deposit, DepositProblem
 from chains.facts.proposals import Proposal, ProposalSearch
 from chains.facts.searches import Arrivals, LoggedWords
 from chains.families.evm import abilities, balances, feeds, signatures, tokens
@@ -36,6 +37,7 @@ from chains.families.evm.building import fees
 from chains.families.evm.building import transactions as building
 from chains.families.evm.building.simulation import Simulator
 from chains.families.evm.calls import encode_transfer
+from chains.families.evm.deposits import rehearsal
 from chains.families.evm.nonces import NonceLookup, transaction_counts
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import data_bytes, quantity
@@ -291,6 +293,12 @@ class EvmClient:
 
     def contract_code(self, address: str) -> bytes:
         return bytes(self._web3.eth.get_code(to_checksum_address(address), "latest"))
+
+    def deposit_problem(
+        self, deposit: Deposit, *, recipient: str, token: str, amount: int
+    ) -> DepositProblem | None:
+        check = partial(rehearsal.problem, deposit=deposit, recipient=recipient, token=token, amount=amount)
+        return quorum.query_until_agreed(self._rpc, check)
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""

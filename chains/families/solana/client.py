@@ -26,6 +26,7 @@ from chains.client import (
     TransferRefused,
     Watch,
 )
+from chains.facts.deposits import Deposit, DepositProblem
 from chains.facts.proposals import Proposal, ProposalSearch
 from chains.facts.searches import Arrivals, LoggedWords
 from chains.families.solana import building
@@ -190,6 +191,17 @@ class SolanaClient:
     def contract_code(self, address: str) -> bytes:  # noqa: ARG002 - the interface
         """Return nothing: a program's code is in another account."""
         return b""
+
+    def deposit_problem(
+        self,
+        deposit: Deposit,  # noqa: ARG002 - the interface
+        *,
+        recipient: str,  # noqa: ARG002 - the interface
+        token: str,  # noqa: ARG002 - the interface
+        amount: int,  # noqa: ARG002 - the interface
+    ) -> DepositProblem:
+        """Return that the chain has none."""
+        return DepositProblem.UNSUPPORTED
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the decimals and problem of each mint, which has no symbol. Raises ChainError for other accounts."""
