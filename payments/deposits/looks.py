@@ -19,7 +19,7 @@ from chains.models import Chain
 from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
-from payments.discovery.deposits import find, of_ids, of_request
+from payments.discovery.deposits import find, shown
 from payments.discovery.search_pass import searched_again
 from payments.models import DepositAddress, DiscoveryCursor, PaymentRequest
 
@@ -104,7 +104,8 @@ def look_again(
         return 0
     chain = Chain.objects.get(pk=chain_id)
     with leases.kept(lease):
-        addresses = of_ids(chain, lease.keys)
+        rows = DepositAddress.objects.filter(pk__in=lease.keys).select_related("request")
+        addresses = list(rows.order_by("pk"))
         cursor = DiscoveryCursor.objects.filter(chain=chain).first()
         searched_until = cursor.deposits_next_block if cursor else None
         steps = {
@@ -127,7 +128,7 @@ def look_now(request: PaymentRequest, *, client: Callable[[Chain], ChainClient] 
 
     Raises LookupError if no address was shown, and ChainError.
     """
-    addresses = of_request(request)
+    addresses = shown(DepositAddress.objects.filter(request=request))
     if not addresses:
         raise LookupError("no deposit address was shown for this payment request")
     chain_client = client(request.chain)
@@ -159,7 +160,8 @@ def _search(
     since = min(each.next_block or 0 for each in addresses)
     next_block = since
     if since <= head:
-        _, next_block = find(chain, chain_client, addresses, since=since, until=head)
+        waiting = shown(DepositAddress.objects.filter(pk__in=[each.pk for each in addresses]))
+        _, next_block = find(chain, chain_client, waiting, since=since, until=head)
     is_whole = next_block > head
     stable_until = max(min(next_block, head + 1 - searched_again(chain)), since)
     return {

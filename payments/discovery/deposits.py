@@ -10,6 +10,7 @@ payments of a request, are not found by themselves. A submitted hash still count
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, QuerySet
@@ -24,6 +25,16 @@ from payments.submission.hashes import decided_or_open, record_discovered
 
 MAX_FOUND_PAYMENTS = 30
 SMALLEST_PART = 1000
+
+
+class Shown(NamedTuple):
+    """A shown address, and what is expected there: the token's contract and the request's amount in base units."""
+
+    request_id: UUID
+    address: str
+    token: str
+    amount: int
+    shown_at: datetime
 
 
 def has_addresses(chain: Chain) -> bool:
@@ -41,10 +52,10 @@ def search_for_deposits(chain: Chain, client: ChainClient, *, claim_id: UUID, no
     cursor = DiscoveryCursor.objects.get(chain=chain)
     head = client.head()
     # Read after the head: an address that is not shown yet has no transfer in a block up to the head.
-    addresses = list(_with_tokens(chain).filter(next_block__isnull=True))
+    addresses = shown(DepositAddress.objects.filter(chain=chain, next_block__isnull=True))
     if not addresses:
         return 0
-    oldest = min(address.shown_at for address in addresses)
+    oldest = min(each.shown_at for each in addresses)
     position = Position(cursor.deposits_next_block, cursor.deposits_searched_at)
     block_time = timedelta(milliseconds=max(chain.block_time_ms, 1))
     since = start_of(position, oldest, client, head=head, block_time=block_time, now=now)
@@ -59,58 +70,54 @@ def search_for_deposits(chain: Chain, client: ChainClient, *, claim_id: UUID, no
     return found
 
 
+def shown(addresses: QuerySet[DepositAddress]) -> list[Shown]:
+    # Tuples instead of model instances, because there may be very many rows.
+    columns = ("request_id", "address", "request__token__contract_address", "request__amount", "shown_at")
+    return [Shown(*row) for row in addresses.order_by("pk").values_list(*columns)]
+
+
 def find(
-    chain: Chain, client: ChainClient, addresses: Sequence[DepositAddress], *, since: int, until: int
+    chain: Chain, client: ChainClient, addresses: Sequence[Shown], *, since: int, until: int
 ) -> tuple[int, int]:
-    """Record the payments to these addresses, with their requests and tokens, mined from `since` to `until`.
+    """Record the payments to these addresses that were mined from `since` to `until`.
 
     Return how many were found, and the block from which to continue. Raises ChainError.
     """
-    tokens = {each.address: each.request.token.contract_address for each in addresses}
-    arrivals = client.find_arrivals(tokens, since_block=since, until_block=until)
-    requests = {each.address: each.request for each in addresses}
+    arrivals = client.find_arrivals(
+        {each.address: each.token for each in addresses}, since_block=since, until_block=until
+    )
+    by_address = {each.address: each for each in addresses}
     matches = [
-        (request, hash_)
+        (at.request_id, hash_)
         for recipient, hash_, amount in arrivals.found
-        if amount * SMALLEST_PART >= (request := requests[recipient]).amount
+        if amount * SMALLEST_PART >= (at := by_address[recipient]).amount
     ]
     return _record(chain, client, matches), arrivals.next_block
 
 
-def of_request(request: PaymentRequest) -> list[DepositAddress]:
-    """Return the request's address as `find` takes it; none if it was not shown."""
-    return list(_with_tokens(request.chain).filter(request=request))
-
-
-def of_ids(chain: Chain, ids: Collection[UUID]) -> list[DepositAddress]:
-    """Return the addresses of these requests as `find` takes them."""
-    return list(_with_tokens(chain).filter(pk__in=list(ids)))
-
-
-def _with_tokens(chain: Chain) -> QuerySet[DepositAddress]:
-    return DepositAddress.objects.filter(chain=chain).select_related("request__token").order_by("pk")
-
-
-def _record(chain: Chain, client: ChainClient, matches: Sequence[tuple[PaymentRequest, str]]) -> int:
+def _record(chain: Chain, client: ChainClient, matches: Sequence[tuple[UUID, str]]) -> int:
     """Record the new payments among these candidates; return how many there were."""
     if not matches:
         return 0
     existing = decided_or_open(chain, sorted({hash_ for _, hash_ in matches}))
-    counts = _found_payments({request.pk for request, _ in matches})
+    counts = _found_payments({request_id for request_id, _ in matches})
     new = [
-        (request, hash_)
-        for request, hash_ in matches
-        if (request.pk, hash_) not in existing and counts[request.pk] < MAX_FOUND_PAYMENTS
+        (request_id, hash_)
+        for request_id, hash_ in matches
+        if (request_id, hash_) not in existing and counts[request_id] < MAX_FOUND_PAYMENTS
     ]
     if not new:
         return 0
     snapshot = client.look_up(sorted({hash_ for _, hash_ in new}), with_finality=False)
+    rows = PaymentRequest.objects.select_related("token")
+    requests = rows.in_bulk({request_id for request_id, _ in new})
     count = 0
-    for request, hash_ in new:
+    for request_id, hash_ in new:
+        request = requests[request_id]
         is_payment = hash_ in snapshot.contradicted or pays(request, snapshot.transactions.get(hash_))
-        if is_payment and counts[request.pk] < MAX_FOUND_PAYMENTS:
+        if is_payment and counts[request_id] < MAX_FOUND_PAYMENTS:
             record_discovered(request, chain=chain, transaction_hash=hash_, found_by="its deposit address")
-            counts[request.pk] += 1
+            counts[request_id] += 1
             count += 1
     return count
 

@@ -88,7 +88,7 @@ class Migration(migrations.Migration):
                 ],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("chain", "address"), name="deposit_address_is_one_requests"
+                        fields=("address", "chain"), name="deposit_address_is_one_requests"
                     )
                 ],
             },

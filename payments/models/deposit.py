@@ -36,7 +36,7 @@ class DepositAddress(models.Model):
     class Meta:
         verbose_name_plural = "deposit addresses"
         constraints = (
-            models.UniqueConstraint(fields=("chain", "address"), name="deposit_address_is_one_requests"),
+            models.UniqueConstraint(fields=("address", "chain"), name="deposit_address_is_one_requests"),
         )
         indexes = (
             models.Index(fields=("chain", "recipient_address"), name="deposit_address_recipient"),
