@@ -28,7 +28,7 @@ HAPPY_PATHS := \
 
 # Folders with an `npm run build`. The output of the first three is committed.
 BUILDS := checkout/frontend demo/wallet contracts clients/typescript
-BUILT := checkout/static/checkout checkout/brotli demo/wallet/dist demo/contracts/artifacts.json chains/families/evm/deposits/contracts.json
+BUILT := checkout/static/checkout checkout/brotli demo/wallet/dist demo/contracts/artifacts.json chains/families/evm/deposits/contracts.json chains/families/evm/deposits/rehearsal.json
 
 # As in production, so that `check --deploy` checks what will be deployed.
 PRODUCTION := DEBUG=False ENVIRONMENT=production ALLOWED_HOSTS=pay.example.com \

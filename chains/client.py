@@ -12,9 +12,13 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from chains.facts.blocks import Block as Block
+from chains.facts.deposits import Deposit, DepositProblem
+from chains.facts.nodes import NodeAbilities as NodeAbilities
+from chains.facts.nodes import NodeHealth as NodeHealth
+from chains.facts.nodes import NodeState as NodeState
 from chains.facts.proposals import Proposal, ProposalSearch
+from chains.facts.searches import Arrivals, LoggedWords
 from chains.facts.searches import Discovery as Discovery
-from chains.facts.searches import LoggedWords
 from chains.facts.searches import SearchLimits as SearchLimits
 from chains.facts.searches import Watch as Watch
 
@@ -238,40 +242,6 @@ class FeedAnswer:
     updated_at: int
 
 
-class NodeState(StrEnum):
-    UNTRIED = "unasked"
-    ANSWERING = "answering"
-    LIMITING = "limiting"
-    LAGGING = "lagging"
-    WRONG_CHAIN = "wrong_chain"
-    CONTRADICTED = "contradicted"
-    FAILING = "failing"
-
-
-@dataclass(frozen=True)
-class NodeHealth:
-    """The health of one node as this process sees it; `head` is the highest block it reported, `since` is in UTC."""
-
-    host: str
-    state: NodeState
-    head: int | None
-    last_error: str
-    since: datetime
-
-
-@dataclass(frozen=True)
-class NodeAbilities:
-    """One node's abilities: its head, its largest batch and log range (None: no limit found), whether it traces (None:
-    not needed on this chain), and the depth in blocks of the history that verification reads.
-    """
-
-    head: int
-    batch: int | None
-    log_blocks: int | None
-    traces: bool | None
-    history: int
-
-
 class ChainClient(Protocol):
     """A client of one chain. Every method except `health` raises ChainError if no node sends a usable response."""
 
@@ -352,6 +322,14 @@ class ChainClient(Protocol):
     def contract_code(self, address: str) -> bytes:
         """Return the contract's code in the latest block, empty if there is none or the chain keeps it elsewhere."""
 
+    def deposit_problem(
+        self, deposit: Deposit, *, recipient: str, token: str, amount: int
+    ) -> DepositProblem | None:
+        """Return why the deposit address can't be shown; None if what arrives there reaches the recipient.
+
+        Nodes rehearse it with `amount` base units of the token. If nodes must agree, two have to.
+        """
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the metadata of each contract, in order."""
 
@@ -417,4 +395,12 @@ class ChainClient(Protocol):
 
         The work of one call is bounded; the next call continues at `next_block`. One node's logs are enough: they name
         candidates, which `look_up` confirms. Nothing is found on chains that are not searched by block.
+        """
+
+    def find_arrivals(self, tokens: Mapping[str, str], *, since_block: int, until_block: int) -> Arrivals:
+        """Return what transactions moved to these recipients; `tokens` has the one token of each recipient.
+
+        The work of one call is bounded; the next call continues at `next_block`. One node's logs are enough: they name
+        candidates, which `look_up` confirms. Many recipients share a query. Nothing is found on chains that are not
+        searched by block.
         """

@@ -30,6 +30,8 @@ class Feature(StrEnum):
     """Requests with a price, and the values of completed payments."""
     EMBEDDING = "embedding"
     """The checkout in frames of merchants' pages."""
+    DEPOSIT_ADDRESSES = "deposit_addresses"
+    """New deposit addresses. Those that were shown are still watched."""
 
 
 _CODES = {Feature.SWAPS: ErrorCode.ROUTING_UNAVAILABLE, Feature.PRICES: ErrorCode.RATE_UNAVAILABLE}
@@ -38,6 +40,7 @@ _MESSAGES = {
     Feature.REFUNDS: "Refunds are switched off at the moment. Try again later.",
     Feature.PRICES: "Prices are switched off at the moment. Request an amount of the token, or try again later.",
     Feature.EMBEDDING: "Embedded checkouts are switched off at the moment. Open the payment_url instead.",
+    Feature.DEPOSIT_ADDRESSES: "Deposit addresses are switched off at the moment. Pay with a wallet instead.",
 }
 
 

@@ -40,6 +40,11 @@ urlpatterns = [
         name="proof-message",
     ),
     path(
+        "api/public/payment-requests/<str:id>/deposit-address",
+        checkout.as_view({"post": "deposit_address"}),
+        name="deposit-address",
+    ),
+    path(
         "api/public/payment-requests/<str:id>/payer-proof",
         checkout.as_view({"post": "prove"}),
         name="payer-proof",

@@ -22,4 +22,5 @@ function build(folder, target, { settings, deployed = false } = {}) {
 }
 
 build(__dirname, "chains/families/evm/deposits/contracts.json", { settings: SHIPPED, deployed: true });
+build(path.join(__dirname, "rehearsal"), "chains/families/evm/deposits/rehearsal.json", { settings: SHIPPED, deployed: true });
 build(path.join(ROOT, "demo", "contracts"), "demo/contracts/artifacts.json");

@@ -43,6 +43,12 @@ def wake_proposals() -> int:
 
 
 @shared_task
+def wake_looks() -> int:
+    """Wake the weekly looks at deposit addresses whose requests ended long ago."""
+    return workers.LOOKING.nudge()
+
+
+@shared_task
 def wake_values() -> int:
     """Wake the valuation of completed payments in their merchants' reporting currencies."""
     return workers.VALUATION.nudge()

@@ -35,6 +35,19 @@ class LoggedWords:
 
 
 @dataclass(frozen=True)
+class Arrivals:
+    """What the found transactions moved: (recipient, transaction hash, amount in base units), sorted.
+
+    The next search continues at `next_block`. `unreadable` counts the skipped pairs of block and recipient whose logs
+    no node returns.
+    """
+
+    found: tuple[tuple[str, str, int], ...]
+    next_block: int
+    unreadable: int = 0
+
+
+@dataclass(frozen=True)
 class SearchLimits:
     """How `discover` searches a chain, and the limits of one search.
 

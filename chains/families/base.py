@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from chains.client import ChainClient, EvmCall
+from chains.facts.deposits import Deposit as Deposit
 
 LONGEST_SIGNATURE = 10_000
 
@@ -77,17 +78,6 @@ class WalletLinks:
 
     make: Callable[[LinkTerms], str]
     bind: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Deposit:
-    """A deposit address, and the values to recompute it from, in hex. `salt` identifies the payment request."""
-
-    address: str
-    factory: str
-    salt: str
-    init_code: str
-    init_code_hash: str
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from payments.api import examples
 from payments.api.links import return_url
 from payments.api.objects import FailureCodeText, PaymentFields, RequestFields
 from payments.api.shown_payments import weightiest_payments
+from payments.deposits.showing import shown_address
 from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds.reading import refunds_of
 from payments.refunds.services import is_left
@@ -241,6 +242,10 @@ class Checkout(RequestFields, kw_only=True):
         bool,
         doc("Whether this is a test: the deployment is `staging`, or the sandbox simulated a payment."),
     ]
+    deposit_address: Annotated[
+        str | None,
+        doc("The request's deposit address; null until it was asked for, and while it may not be shown."),
+    ]
     pay_with: Annotated[PayWith, doc("Whether customers can pay with other tokens.")]
     is_final: Annotated[bool, doc("Whether no further change is expected.")]
     poll_in_ms: Annotated[int, doc("The recommended polling interval in milliseconds.", ge=0)]
@@ -266,6 +271,7 @@ def checkout_object(request: PaymentRequest) -> Checkout:
         refunds=refunds,
         is_available=_is_available(request),
         is_test=settings.ENVIRONMENT == "staging" or any(payment.is_simulated for payment in payments),
+        deposit_address=shown_address(request),
         pay_with=PayWith(is_routed=_is_routed(request)),
         is_final=is_final,
         poll_in_ms=_poll_in_ms(request, payments, refunds, is_final),

@@ -14,6 +14,7 @@ from chains.families import HashError, get_client
 from chains.models import Chain
 from checkout.api.built_objects import BuiltTransaction, PayerProofObject, TransferProofOrder
 from checkout.api.checkout_object import Checkout, checkout_object, details_etag, with_server_time
+from checkout.api.deposit_objects import DepositAddressObject
 from checkout.api.network_fees import account_deposit, usual_fee
 from checkout.api.route_objects import NoRouteReason, Routes, route_object
 from checkout.api.route_warnings import route_warnings
@@ -37,8 +38,9 @@ from config.api.errors import ApiError, ErrorCode
 from config.api.limits.client_address import client_digest, client_identity
 from config.api.limits.public_limits import count_expensive
 from config.api.schema.operations import operation
-from config.api.serializers import required_timestamp
+from config.api.serializers import demand_no_parameters, required_timestamp
 from payments.api.objects import PaymentObject, submitted_payment
+from payments.deposits.showing import show_address
 from payments.models import PaymentRequest
 from payments.models.route import PaymentType
 from payments.proofs.afterwards import offer_message, store_transfer_proof
@@ -291,6 +293,35 @@ class CheckoutViewSet(viewsets.ViewSet):
         return Response(
             TransferProofOrder(message=proof.message, expires_at=required_timestamp(proof.expires_at))
         )
+
+    @operation(
+        "checkout.show_deposit_address",
+        tag="Checkout",
+        summary="Show the deposit address",
+        description=(
+            "Returns the request's deposit address: an EVM address that can only forward to the request's "
+            "recipient. What is sent there from any wallet or exchange, in the requested token on the "
+            "requested chain, counts for this request and needs no reference. The address is watched from "
+            "the first call on. Later calls return the same address, also after the request ended.\n\n"
+            "Before an address is shown, nodes rehearse that what arrives reaches the recipient. It is "
+            "unavailable for native coin, for recipients that are contracts, and for tokens that take fees "
+            "or change balances."
+        ),
+        path=_REQUEST,
+        errors=[
+            ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,
+            ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE,
+            ErrorCode.NODE_UNAVAILABLE,
+        ],
+        answers={200: OpenApiResponse(DepositAddressObject, "The deposit address.")},
+    )
+    def deposit_address(self, request: Request, id: str) -> Response:
+        demand_no_parameters(request)
+        payment_request = find_request(id)
+        deposit = show_address(
+            payment_request, before_check=lambda: count_expensive(request, payment_request.pk)
+        )
+        return Response(DepositAddressObject.of(deposit))
 
     @operation(
         "checkout.submit_payment",

@@ -78,6 +78,7 @@ class ErrorCode(StrEnum):
     PAYMENT_REFUNDED = "payment_refunded"
     WEBHOOK_NOT_CONFIGURED = "webhook_not_configured"
     LINK_INACTIVE = "link_inactive"
+    DEPOSIT_ADDRESS_UNAVAILABLE = "deposit_address_unavailable"
 
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
     IDEMPOTENCY_KEY_IN_USE = "idempotency_key_in_use"
@@ -121,6 +122,7 @@ _STATUS = {
     ErrorCode.PAYMENT_REFUNDED: 409,
     ErrorCode.WEBHOOK_NOT_CONFIGURED: 409,
     ErrorCode.LINK_INACTIVE: 409,
+    ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE: 409,
     ErrorCode.IDEMPOTENCY_KEY_IN_USE: 409,
     ErrorCode.RATE_LIMITED: 429,
     ErrorCode.TOO_MANY_OPEN_PAYMENTS: 429,
@@ -167,6 +169,7 @@ TEMPORARY_CONFLICTS = {
     ErrorCode.PAYMENT_REFUNDED,  # until a refund is cancelled or fails
     ErrorCode.WEBHOOK_NOT_CONFIGURED,  # until a URL is set
     ErrorCode.LINK_INACTIVE,  # until the merchant activates the link, or a part payment of its last request expires
+    ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE,  # until the merchant switches them on, or the factory is deployed
     ErrorCode.IDEMPOTENCY_KEY_IN_USE,  # until the first call ends
 }
 

@@ -25,6 +25,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     },
     "wake discovery": {"task": "payments.tasks.wake_discovery", "schedule": 5.0, "options": {"expires": 10}},
     "wake proposals": {"task": "payments.tasks.wake_proposals", "schedule": 5.0, "options": {"expires": 10}},
+    "wake looks": {"task": "payments.tasks.wake_looks", "schedule": 60.0, "options": {"expires": 50}},
     "expire requests": {
         "task": "payments.tasks.expire_requests",
         "schedule": 2.0,

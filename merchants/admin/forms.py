@@ -73,6 +73,7 @@ class MerchantForm(forms.ModelForm[Merchant]):
         fields = ()  # The admin's fieldsets select the fields.
         labels = {
             "references": "Bind transactions with a reference",
+            "deposit_addresses": "Show deposit addresses",
             "logo_url": "Logo URL",
             "support_url": "Support URL",
         }

@@ -98,7 +98,7 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
                 )
             },
         ),
-        ("Payments", {"fields": ("references", "embed_origins", "reporting_currency")}),
+        ("Payments", {"fields": ("references", "deposit_addresses", "embed_origins", "reporting_currency")}),
     )
 
     class Media:

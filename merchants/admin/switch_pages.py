@@ -28,6 +28,7 @@ _FEATURES = {
     Feature.REFUNDS: "Refunds",
     Feature.PRICES: "Prices and exchange rates",
     Feature.EMBEDDING: "Embedded checkouts",
+    Feature.DEPOSIT_ADDRESSES: "Deposit addresses",
 }
 
 

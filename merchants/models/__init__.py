@@ -47,8 +47,8 @@ VALIDATE_COLOUR = RegexValidator(r"\A#[0-9a-fA-F]{6}\Z", "This should be a colou
 class Merchant(models.Model):
     """The owner of keys, payment requests and a webhook endpoint. Merchants never share data.
 
-    `references` is the default for whether transactions carry a binding reference. The other fields are the
-    checkout's theme.
+    `references` is the default for whether transactions carry a binding reference. `deposit_addresses`: its requests
+    may have deposit addresses. The other fields are the checkout's theme.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -61,6 +61,14 @@ class Merchant(models.Model):
     references = models.BooleanField(
         default=True,
         help_text="Switch off if the wallet is an exchange's deposit address that credits only plain transfers.",
+    )
+    deposit_addresses = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=(
+            "On EVM chains, customers can send to an address of the payment request from any wallet or exchange. What "
+            "arrives there can only be moved to the request’s recipient, by a transaction that you send."
+        ),
     )
     embed_origins = ArrayField(models.CharField(max_length=255), default=list, blank=True)
     display_name = models.CharField(max_length=100, blank=True)

@@ -100,6 +100,7 @@ _BOUND_BY = {
     "reference": "the reference that the transaction carries",
     "payer": "the payer's signature",
     "provider": "the routing provider's id",
+    "address": "the request's deposit address",
     "manual": "manual acceptance by staff",
 }
 

@@ -104,6 +104,7 @@ PAYMENT_REQUEST: dict[str, Any] = {
     "chain_id": 8453,
     "token": _USDC,
     "recipient_address": _SHOP,
+    "deposit_address": None,
     "payment_url": "https://pay.example.com/pay/Yj5LTJ4eWhtQ",
     "redirect_url": "https://shop.example.com/orders/1001",
     "cancel_url": "https://shop.example.com/basket",

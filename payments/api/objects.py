@@ -113,8 +113,8 @@ class PaymentFields(Answer, kw_only=True):
         _BoundByText | None,
         doc(
             "What binds the transaction to the request: `reference`, the payment reference in it; `payer`, "
-            "a proof that its sender signed; `provider`, the routing provider's id in it; `manual`, your "
-            "acceptance. Null until known."
+            "a proof that its sender signed; `provider`, the routing provider's id in it; `address`, the "
+            "request's deposit address, to which it was sent; `manual`, your acceptance. Null until known."
         ),
     ]
     sender_signed_at: Annotated[
@@ -351,6 +351,13 @@ class PaymentRequestObject(RequestFields, kw_only=True):
         AmountObject,
         doc("The amount reserved by refunds that are not completed, failed or cancelled."),
     ]
+    deposit_address: Annotated[
+        str | None,
+        doc(
+            "The address of this request alone, to which customers can send from any wallet or exchange; "
+            "null until the checkout asked for it."
+        ),
+    ]
     redirect_url: Annotated[
         str | None, doc("The URL that customers return to after completion; null if you sent none.")
     ]
@@ -386,6 +393,7 @@ def request_object(request: PaymentRequest, refunds: Sequence[RefundNow] = ()) -
 def _merchants_own(request: PaymentRequest, refunds: Sequence[RefundNow]) -> dict[str, Any]:
     return {
         **refund_amounts(request),
+        "deposit_address": request.deposit_address,
         "redirect_url": request.redirect_url,
         "cancel_url": request.cancel_url,
         "webhook_url": request.webhook_url,

@@ -8,12 +8,12 @@ from rest_framework import serializers
 from chains.amounts import AmountError, parse_amount
 from chains.api.serializers import AddressField
 from chains.families import AddressError, HashError
-from chains.recipients import recipient_address
 from config.api.errors import ApiError, ErrorCode
 from config.api.schema.operations import described
 from config.api.serializers import StrictSerializer, TextField
 from payments.api import examples
 from payments.api.serializers import AnyJSONField, require_payable_recipient
+from payments.deposits.recipients import recipient_address
 from payments.models import PaymentRequest
 
 

@@ -14,7 +14,6 @@ from chains.currencies import is_currency
 from chains.families import AddressError, ChainError, HashError, get_client
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
-from chains.recipients import recipient_address
 from config.api.errors import ApiError, ErrorCode, Problem
 from config.api.paging import ListQuery, NumberInQueryField, TimeInQueryField, TrueOrFalseInQueryField
 from config.api.schema.operations import described
@@ -37,6 +36,7 @@ from payments.api.price_problems import (
     Alternatives,
     error_detail,
 )
+from payments.deposits.recipients import recipient_address
 from payments.models import PaymentRequest
 from payments.requests.creation import NewRequest, Price, default_lifetime
 from webhooks.api.serializers import WebhookAddressField

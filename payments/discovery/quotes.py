@@ -133,7 +133,13 @@ def _record(chain: Chain, client: ChainClient, matches: Collection[tuple[Quote, 
                 if others > MAX_OF_OTHER_SENDERS:
                     logger.warning("%s of another sender names quote %s; it is not followed", hash_, quote.pk)
                     continue
-            record_discovered(quote.route.request, chain=chain, transaction_hash=hash_, route=quote.route)
+            record_discovered(
+                quote.route.request,
+                chain=chain,
+                transaction_hash=hash_,
+                route=quote.route,
+                found_by="the swap id",
+            )
             found += 1
     return found
 

@@ -2,8 +2,8 @@
 
 Each chain is searched in short passes with a limited number of searches. Merchants take turns, so that a merchant with
 very many requests delays only itself. Merchants whose ranges start near each other share a search. A `MerchantCursor`
-stores how far the chain was searched for each merchant. Swaps have no reference: `payments.discovery.quotes` searches
-for the ids of their quotes afterwards, in the same turn.
+stores how far the chain was searched for each merchant. Swaps and transfers to deposit addresses have no reference:
+`payments.discovery.quotes` and `payments.discovery.deposits` search for them afterwards, in the same turn.
 """
 
 import logging
@@ -18,6 +18,7 @@ from chains.models import Chain
 from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
+from payments.discovery.deposits import has_addresses, search_for_deposits
 from payments.discovery.quotes import chains_with_quotes, search_for_quotes
 from payments.discovery.search_pass import LeaseLost, Pass
 from payments.discovery.watches import watched
@@ -32,7 +33,7 @@ SEARCHES = Queue(model=DiscoveryCursor, due="due_at", owner="chain_id", lane="ch
 
 
 def chains_to_search(now: datetime) -> list[int]:
-    """Return the ids of the chains whose search is due and that have a merchant or a quote to search for."""
+    """Return the ids of the chains whose search is due and that have something to search for."""
     due = set(SEARCHES.lanes(now))
     with_cursors = set(MerchantCursor.objects.values_list("chain_id", flat=True).distinct())
     with_quotes = chains_with_quotes(now)
@@ -41,7 +42,12 @@ def chains_to_search(now: datetime) -> list[int]:
         chain.pk
         for chain in Chain.objects.all()
         if (chain.pk in due or chain.pk not in begun)
-        and (chain.pk in with_cursors or chain.pk in with_quotes or watched(chain, now).exists())
+        and (
+            chain.pk in with_cursors
+            or chain.pk in with_quotes
+            or watched(chain, now).exists()
+            or has_addresses(chain)
+        )
     ]
 
 
@@ -94,6 +100,10 @@ def _search(
         count += search_for_quotes(chain, client(chain), claim_id=lease.claim_id, now=now())
     except ChainError as failure:
         logger.warning("search for swaps on %s failed: %s", chain.name, failure)
+    try:
+        count += search_for_deposits(chain, client(chain), claim_id=lease.claim_id, now=now())
+    except ChainError as failure:
+        logger.warning("search for deposits on %s failed: %s", chain.name, failure)
     if error is not None:
         logger.warning("search on %s failed: %s", chain.name, error)
     DiscoveryCursor.objects.filter(chain=chain, claim_id=lease.claim_id).update(due_at=now() + pause, **FREE)

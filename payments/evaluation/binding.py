@@ -1,6 +1,7 @@
 """Decide which transfers belong to a request.
 
-A transfer is bound by the request's reference, a payer's proof, a routing provider's id, or the merchant's acceptance.
+A transfer is bound by the request's deposit address, its reference, a payer's proof, a routing provider's id, or the
+merchant's acceptance.
 A merchant's wallet is public and shared by its requests, so a transfer to it proves nothing by itself: what is not
 bound to a request is not credited to it. Pure functions. `payments.evaluation.deliveries` finds the delivery of a swap.
 """
@@ -75,6 +76,10 @@ class Evidence:
       request, and of other requests' quotes.
     - `routers` are the pinned contracts of the providers of the quotes that it names of this request.
     - `delivery`: the transaction is evaluated as a reported delivery.
+    - `deposit_address` is the request's own, "" without one. What arrives there belongs to the request: references and
+      proofs don't matter.
+    - `forwarders` are the deposit addresses of all requests that sent something in the transaction. What they sent
+      counted when it arrived there, so it pays no request.
     """
 
     reference: bytes | None
@@ -95,6 +100,12 @@ class Evidence:
     others_calls: frozenset[int] = frozenset()
     routers: frozenset[str] = frozenset()
     delivery: Delivery | None = None
+    deposit_address: str = ""
+    forwarders: frozenset[str] = frozenset()
+
+    def is_addressed(self, transfer: Transfer) -> bool:
+        """Whether the transfer went to the request's deposit address."""
+        return self.deposit_address != "" and transfer.recipient == self.deposit_address
 
     def is_proved_by(self, transfer: Transfer, block: Block, *, ours: bool) -> bool:
         """Whether the transfer belongs to a proof of this request or, without `ours`, of another one."""
@@ -107,6 +118,7 @@ class Evidence:
         """Return the evidence, with the arrived transfers that its sender proofs claim."""
         if not self.sender_proofs:
             return self
+        arrived = [transfer for transfer in arrived if not self.is_addressed(transfer)]
 
         def may_claim(proof: SenderProof, transfer: Transfer) -> bool:
             is_free = transfer.slot in proof.credited or self.may_be_claimed(transfer, block, proof.given_at)
@@ -238,11 +250,27 @@ _NOT_FROM_CONTRACT = Unbound(
 def bind(
     arrived: Sequence[Transfer], evidence: Evidence, block: Block, *, is_complete: bool = True
 ) -> Bound | Unbound:
-    """Return the transfers that belong to the request: by its reference, else by a proof, else by a quote.
+    """Return the transfers that belong to the request: by its deposit address, its reference, a proof or a quote.
 
     `block` is the first one in which our nodes saw the transaction. If the transaction could not be read completely,
     unbound money is not verifiable, because the binding may be in the missing part.
     """
+    addressed, others = partition(arrived, evidence.is_addressed)
+    return with_addressed(addressed, _bind(others, evidence, block, is_complete=is_complete))
+
+
+def with_addressed(addressed: Sequence[Transfer], others: "Bound | Unbound") -> "Bound | Unbound":
+    """Return what binds the other transfers, with those to the request's deposit address before them."""
+    if not addressed:
+        return others
+    if isinstance(others, Unbound):
+        return Bound(tuple(addressed), BoundBy.ADDRESS)
+    return Bound((*addressed, *others.transfers), BoundBy.ADDRESS, others.proved_at)
+
+
+def _bind(
+    arrived: Sequence[Transfer], evidence: Evidence, block: Block, *, is_complete: bool
+) -> Bound | Unbound:
     claims = claims_in(arrived, evidence, block)
     swapped, left = partition(claims.unclaimed, lambda t: _is_swapped(t, evidence))
     if claims.are_contested(left, evidence):

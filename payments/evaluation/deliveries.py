@@ -16,6 +16,7 @@ from payments.evaluation.binding import (
     limit_to_gains,
     partition,
     proved_at,
+    with_addressed,
 )
 from payments.models.payment import FailureCode
 
@@ -54,6 +55,16 @@ def find_delivery(
     Anyone can combine a customer's signed operation and a call that carries the id of a swap for the same request in
     one transaction. If that is the customer's own transaction, both are credited.
     """
+    addressed, arrived = partition(arrived, evidence.is_addressed)
+    delivered = _delivered_or_claimed(arrived, evidence, delivery, block, is_complete=is_complete)
+    # In another transaction than the customer's, they are a payment of their own.
+    own = [t for t in addressed if delivery.is_own and not delivery.taken.includes(t)]
+    return with_addressed(own, delivered)
+
+
+def _delivered_or_claimed(
+    arrived: Sequence[Transfer], evidence: Evidence, delivery: Delivery, block: Block, *, is_complete: bool
+) -> Bound | Unbound:
     delivered = _delivered(arrived, evidence, delivery, block, is_complete=is_complete)
     if not delivery.is_own:
         return delivered

@@ -9,7 +9,6 @@ from payments.evaluation.sender_proofs import SenderProof
 from payments.evaluation.verdicts import (
     Refused,
     Terms,
-    arrived_transfers,
     decide,
     first_block,
     refused_outright,
@@ -64,7 +63,10 @@ def provable(
     refused = refused_outright(terms, facts, facts.block)
     if refused is not None:
         return NotProvable(refused.message)
-    arrived, block = arrived_transfers(terms, facts.transfers, facts.sender), first_block(terms, facts.block)
+    block = first_block(terms, facts.block)
+    # What went to the deposit address belongs to the request without a proof.
+    all_arrived = terms.arrived(facts.transfers, facts.sender)
+    arrived = [transfer for transfer in all_arrived if not terms.evidence.is_addressed(transfer)]
     own = [transfer for transfer in arrived if transfer.made_by == address]
     if not own:
         return NotProvable(_NONE_MADE)

@@ -4,13 +4,13 @@
 and `NotYet` are not final. If no node gave a usable response, clients raise a ChainError instead.
 """
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chains.amounts import display_amount
 from chains.client import Block, Head, TransactionFacts, Transfer
+from payments.evaluation.arrivals import arrived_transfers, as_one_account, came_out_of
 from payments.evaluation.binding import (
     AMBIGUOUS_QUOTES,
     AMBIGUOUS_SWAP,
@@ -31,6 +31,10 @@ _UNMINED_NUMBER = 2**62  # above every block's number
 _COMMITMENTS = ("confirmed", "finalized")
 
 
+SWEPT = (
+    "The transaction moved what had arrived at a deposit address to the recipient. What arrived there counts for the "
+    "payment request of that address alone."
+)
 WRONG_CHAIN = "The transaction is not on the requested network."
 NOT_OUR_SWAP = (
     "The transaction is not on the requested network, and it is not a swap that was offered for this request, so it "
@@ -78,6 +82,15 @@ class Terms:
     asked_at: datetime
     first_block: tuple[int, datetime] | None = None
     is_refund: bool = False
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The recipient and, if there is one, the request's deposit address."""
+        return frozenset({self.recipient, self.evidence.deposit_address} - {""})
+
+    def arrived(self, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
+        """Return what arrived at the recipient and at the request's deposit address; see `arrived_transfers`."""
+        return arrived_transfers(transfers, self.token, self.own, self.evidence.forwarders, signer)
 
 
 @dataclass(frozen=True)
@@ -226,7 +239,7 @@ def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
     evidence, bound = terms.evidence, None
     if evidence.delivery is None:
         block = first_block(terms, Block(_UNMINED_NUMBER, "", terms.asked_at))
-        promised = bind(arrived_transfers(terms, facts.intended, facts.sender), evidence, block)
+        promised = bind(terms.arrived(facts.intended, facts.sender), evidence, block)
         bound = promised if isinstance(promised, Bound) else None
         if bound is None and evidence.names_ours and not evidence.names_others:
             bound = Bound((), BoundBy.PROVIDER)
@@ -255,7 +268,7 @@ def decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refus
     refused = refused_outright(terms, facts, block)
     if refused is not None:
         return refused
-    arrived = arrived_transfers(terms, facts.transfers, facts.sender)
+    arrived = terms.arrived(facts.transfers, facts.sender)
     if not arrived:
         return _nothing_arrived(terms, facts)
     bound = _counted(terms, facts, block, arrived)
@@ -310,21 +323,6 @@ def first_block(terms: Terms, block: Block) -> Block:
     return replace(block, number=number, time=time)
 
 
-def arrived_transfers(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
-    """Return the transfers to the recipient, less what it sent back to their payers in the same transaction.
-
-    On Solana, credits are limited to the account's gain as well. The gain alone is not enough: a payer who gets the
-    money back could be credited with another payer's delivery.
-    """
-    moved = [t for t in transfers if t.token == terms.token and t.amount > 0 and t.sender != t.recipient]
-    arrived = [t for t in moved if t.recipient == terms.recipient]
-    returned: Counter[str] = Counter()
-    for back in moved:
-        if back.sender == terms.recipient:
-            returned[back.recipient] += back.amount
-    return _deduct_returned(arrived, returned, signer) if returned else arrived
-
-
 def _exclude_own_money(
     terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer], bound: Bound
 ) -> Bound | Refused:
@@ -340,7 +338,8 @@ def _exclude_own_money(
     ):
         return bound
     payers = {facts.sender, *(t.sender for t in arrived), *(t.made_by for t in arrived)}
-    lent = lent_before(facts.transfers, arrived, terms.token, terms.recipient, payers)
+    transfers = as_one_account(facts.transfers, terms.recipient, evidence.deposit_address)
+    lent = lent_before(transfers, arrived, terms.token, terms.recipient, payers)
     if not lent.isdisjoint(t.slot for t in bound.transfers):
         # Loans that others add to the transaction don't affect payments before the loan or after its return.
         rest = [t for t in arrived if t.slot not in lent]
@@ -348,37 +347,14 @@ def _exclude_own_money(
         if not isinstance(without, Bound):
             return refused
         bound = without
-    if went_back(facts.transfers, bound.transfers, terms.token, terms.recipient, payers):
+    if went_back(transfers, bound.transfers, terms.token, terms.recipient, payers):
         return replace(refused, message=RETURNED)
-    is_claimed = bound.by in (BoundBy.REFERENCE, BoundBy.PAYER)
+    is_claimed = bound.by in (BoundBy.REFERENCE, BoundBy.PAYER, BoundBy.ADDRESS)
     if is_claimed and was_exchanged(
-        facts.transfers, terms.token, terms.recipient, terms.known_tokens, facts.sender
+        transfers, terms.token, terms.recipient, terms.known_tokens, facts.sender
     ):
         return replace(refused, message=EXCHANGED)
     return bound
-
-
-def _deduct_returned(arrived: Sequence[Transfer], returned: Mapping[str, int], signer: str) -> list[Transfer]:
-    """Return `arrived` less what was returned to each payer.
-
-    The returned amount is deducted from the transfers that the payer made, with references first, then from the others
-    that it paid or signed. The sender controls the number of transfers, so the cost must not be quadratic.
-    """
-    by_payer: dict[str, list[Transfer]] = defaultdict(list)
-    for transfer in arrived:
-        for payer in {transfer.sender, transfer.made_by} & returned.keys():
-            by_payer[payer].append(transfer)
-    left = {id(t): t.amount for t in arrived}
-    for payer, amount in returned.items():
-        own = {id(t) for t in by_payer[payer]}
-        deductible = arrived if payer == signer else by_payer[payer]
-        for transfer in sorted(
-            deductible, key=lambda t: (t.made_by != payer, not t.references, id(t) not in own)
-        ):
-            taken = min(amount, left[id(transfer)])
-            left[id(transfer)] -= taken
-            amount -= taken
-    return [replace(t, amount=left[id(t)]) for t in arrived if left[id(t)] > 0]
 
 
 def depth(block: Block, head: Head) -> int:
@@ -387,7 +363,9 @@ def depth(block: Block, head: Head) -> int:
 
 
 def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
-    """Return why nothing arrived: another token, another recipient, or no such transfer."""
+    """Return why nothing arrived: a sweep, another token, another recipient, or no such transfer."""
+    if came_out_of(terms.evidence.forwarders, facts.transfers, terms.token, terms.recipient):
+        return Refused(FailureCode.TRANSACTION_ALREADY_USED, SWEPT)
     # On Solana tokens move in inner instructions too; an EVM token's logs are complete without a trace.
     may_be_hidden = terms.token == "" or facts.commitment is not None
     if may_be_hidden and not facts.is_complete:
@@ -395,7 +373,7 @@ def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
             "The money may have moved inside a contract call, and no node of this network can show those."
         )
         return Refused(FailureCode.NOT_VERIFIABLE, message)
-    reached = (t for t in facts.transfers if t.recipient == terms.recipient and t.amount > 0)
+    reached = (t for t in facts.transfers if t.recipient in terms.own and t.amount > 0)
     other = next((t for t in reached if t.token != terms.token), None)
     if other is not None:
         paid_with = terms.known_tokens.get(other.token, "another token")

@@ -1,5 +1,6 @@
 """The payment models with their constraints and indexes."""
 
+from payments.models.deposit import DepositAddress
 from payments.models.discovery import DiscoveryCursor, MerchantCursor
 from payments.models.link import PaymentLink, PaymentLinkChange
 from payments.models.lookup import Lookup, delivery_of
@@ -20,6 +21,7 @@ __all__ = [
     "DailyFigures",
     "DailyValue",
     "DailyVolume",
+    "DepositAddress",
     "DiscoveryCursor",
     "FailureCode",
     "FiguresProgress",

@@ -16,7 +16,7 @@ class DiscoveryCursor(models.Model):
     last pass searched for.
 
     `quotes_next_block` and `quotes_searched_at` are the same for the search for quote ids, which has no cursors per
-    merchant.
+    merchant. `deposits_next_block` and `deposits_searched_at` are those for transfers to deposit addresses.
     """
 
     chain = models.OneToOneField(Chain, on_delete=models.CASCADE, primary_key=True, related_name="+")
@@ -29,6 +29,8 @@ class DiscoveryCursor(models.Model):
     watches = models.PositiveIntegerField(default=0, db_default=0)
     quotes_next_block = models.BigIntegerField(null=True, blank=True)
     quotes_searched_at = models.DateTimeField(null=True, blank=True)
+    deposits_next_block = models.BigIntegerField(null=True, blank=True)
+    deposits_searched_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"{self.chain_id} from {self.next_block}"

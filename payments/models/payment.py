@@ -127,6 +127,7 @@ class Payment(models.Model):
         REFERENCE = "reference"
         PAYER = "payer"
         PROVIDER = "provider"
+        ADDRESS = "address"
         MANUAL = "manual"
 
     OPEN = (Status.PENDING, Status.PROCESSING)

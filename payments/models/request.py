@@ -62,8 +62,9 @@ class PaymentRequest(models.Model):
     `expires_at`. `late_price_mail_at` is the time at which to e-mail the merchant about a payment after the price
     expired. `unbound_failure_sent`: `payment.failed` was sent for an unbound, publicly submitted transaction, which
     happens once per request. `link_shown_at` is the time at which a wallet link with the reference was first shown: a
-    wallet may have used it. `price` (`currency`, `amount`) is the price from which `amount` was computed at `rate`,
-    which does not change; null if the request is for an amount of tokens.
+    wallet may have used it. `deposit_address` is null until it was shown (`DepositAddress`). `price` (`currency`,
+    `amount`) is the price from which `amount` was computed at `rate`, which does not change; null if the request is
+    for an amount of tokens.
 
     `is_refund`: the request carries a refund, in the opposite direction: the merchant pays the customer. The API and
     the portal show the `Refund` instead. `has_refunds`: the request has refunds. `is_simulated`: the sandbox
@@ -97,6 +98,7 @@ class PaymentRequest(models.Model):
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
     token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
     recipient_address = models.CharField(max_length=64)
+    deposit_address = models.CharField(max_length=64, null=True, blank=True, editable=False)  # noqa: DJ001 - absent is not empty
     price = models.JSONField(null=True, blank=True)
     rate = models.JSONField(null=True, blank=True)
     payment_link = models.ForeignKey(

@@ -34,7 +34,7 @@ class DeadEnd(StrEnum):
     SIMULATED = "simulated"
     """Every payment was simulated."""
     UNKNOWN = "unknown"
-    """It isn't certain which wallet made a payment, such as a relayed swap."""
+    """It isn't certain which wallet made a payment, such as a relayed swap, or one that an exchange sent."""
     SEVERAL = "several"
     """Several wallets paid."""
 
@@ -143,7 +143,12 @@ def signable_payments(refund: Refund) -> list[Payment]:
     if not real:
         raise NoSigner(DeadEnd.SIMULATED)
     for payment in real:
-        if not payment.chain.is_installed or (_is_by_provider(payment) and not _swapper(payment)):
+        is_by_address = payment.bound_by == Payment.BoundBy.ADDRESS
+        if (
+            is_by_address
+            or not payment.chain.is_installed
+            or (_is_by_provider(payment) and not _swapper(payment))
+        ):
             raise NoSigner(DeadEnd.UNKNOWN)
     return real
 

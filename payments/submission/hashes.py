@@ -26,7 +26,7 @@ from payments.submission.caps import (
 )
 from payments.submission.proposals import add_account, may_add_account
 from payments.submission.sightings import Client, Sighting, proposing_account, sight
-from payments.submission.used_transactions import is_credited, needs_lookup, require_unused
+from payments.submission.used_transactions import has_deposits, is_credited, needs_lookup, require_unused
 from payments.verification.columns import NO_PROPOSAL, UNKNOWN
 from payments.verification.reopening import is_given_up, reopen
 from payments.verification.replacements import (
@@ -102,13 +102,12 @@ def submit_hash(
 def sight_for_merchant(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
 ) -> Sighting | None:
-    """Look the transaction up if it may speed up a payment of the request, was partly credited, or can't be a
-    proposal.
-    """
+    """Look the transaction up if it may speed up a payment, was partly credited, is no proposal, or may be a sweep."""
     is_doubtful = _may_be_no_proposal(request, chain, transaction_hash)
     if not is_doubtful and _existing_payment(request, chain, transaction_hash):
         return None
     is_doubtful = is_doubtful or needs_lookup(request, chain, transaction_hash)
+    is_doubtful = is_doubtful or has_deposits(request)
     if not (is_doubtful or replaceable(request, chain).exists()):
         return None
     return sight(request, chain, transaction_hash, timezone.now(), client=client)
@@ -312,12 +311,16 @@ def decided_or_open(chain: Chain, transaction_hashes: Collection[str]) -> set[tu
 
 
 def record_discovered(
-    request: PaymentRequest, *, chain: Chain, transaction_hash: str, route: Route | None = None
+    request: PaymentRequest,
+    *,
+    chain: Chain,
+    transaction_hash: str,
+    route: Route | None = None,
+    found_by: str = "its reference",
 ) -> None:
     """Store a payment that discovery found; it does not count toward the limits on submissions.
 
-    `route` is the route of the quote whose id the transaction logs, or None if the transaction carries the request's
-    reference.
+    `route` is that of the quote whose id the transaction logs. `found_by` is for people.
     """
     with transaction.atomic():
         locked = lock_request(request.pk)
@@ -331,7 +334,7 @@ def record_discovered(
                 seen_at=timezone.now(),
                 submitted_publicly=False,
                 route=route,
-                status_detail=f"Found on the network by {'the swap id' if route else 'its reference'}.",
+                status_detail=f"Found on the network by {found_by}.",
             )
         elif not _verify_as_hash(payment, "discovery") and is_given_up(payment):
             reopen(payment, actor="discovery", reason="found on the network")

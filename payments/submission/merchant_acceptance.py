@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
 from merchants.recipients import is_listed
-from payments.models import Payment, PaymentRequest, delivery_of
+from payments.models import FailureCode, Payment, PaymentRequest, delivery_of
 from payments.models.payment import ACCEPTABLE_FAILURES
 from payments.requests import events
 from payments.requests.lifecycle import lock_request
@@ -25,9 +25,9 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
     verified again without the check of its binding: all other checks apply, and its transfers are consumed. It counts
     as made at the time of the acceptance.
 
-    Raises ApiError: `payment_refunded` if the request is not paid in full because of its refunds, `recipient_invalid`
-    if the transfer may be another merchant's, and `payment_not_retryable` for any other payment that can't be
-    accepted.
+    Raises ApiError: `payment_refunded` if the request would be paid in full without its refunds, `recipient_invalid` if
+    the transfer may be another merchant's, `transaction_already_used` if it counted elsewhere, and
+    `payment_not_retryable` for any other payment that can't be accepted.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
@@ -39,6 +39,8 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
         if payment.accepted_by and payment.status != Payment.Status.FAILED:
             return payment
         _require_not_refunded(request, payment)
+        if payment.failure_code == FailureCode.TRANSACTION_ALREADY_USED:
+            raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, payment.failure_message)
         if not _lacks_binding(payment):
             message = (
                 "Only a payment that failed as transaction_not_bound, transaction_ambiguous or not_verifiable on the "

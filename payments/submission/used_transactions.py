@@ -7,7 +7,8 @@ from django.db.models import QuerySet
 from chains.client import TransactionFacts, Transfer
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
-from payments.models import ConsumedTransfer, PaymentRequest
+from payments.evaluation.verdicts import SWEPT
+from payments.models import ConsumedTransfer, DepositAddress, PaymentRequest
 from payments.submission.sightings import Sighting
 from payments.verification.quote_evidence import quotes_of
 
@@ -36,6 +37,8 @@ def require_unused(
     One transaction may pay several requests, and may be submitted for each of them. If the chain could not be read,
     the transaction counts as unused: verification decides later, and consumes each transfer only once.
     """
+    if sighting is not None and sighting.facts is not None and _is_sweep(request, chain, sighting.facts):
+        raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, SWEPT)
     credited = _credited(chain, transaction_hash)
     if not credited.exists():
         return
@@ -43,6 +46,21 @@ def require_unused(
         return
     message = "All that this transaction paid to this recipient has already been credited."
     raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)
+
+
+def has_deposits(request: PaymentRequest) -> bool:
+    """Whether deposit addresses forward to the request's recipient, so that a transaction may be a sweep of them."""
+    shown = DepositAddress.objects.filter(chain=request.chain_id, recipient_address=request.recipient_address)
+    return shown.exists()
+
+
+def _is_sweep(request: PaymentRequest, chain: Chain, facts: TransactionFacts) -> bool:
+    """Whether all that the mined transaction paid to the request came out of deposit addresses."""
+    own = {request.recipient_address, request.deposit_address}
+    senders = {t.sender for t in facts.transfers if t.recipient in own and t.amount > 0}
+    if not senders or not facts.is_complete or request.chain_id != chain.pk:
+        return False
+    return DepositAddress.objects.filter(chain=chain, address__in=senders).count() == len(senders)
 
 
 def _credited(chain: Chain, transaction_hash: str) -> QuerySet[ConsumedTransfer]:
@@ -55,7 +73,8 @@ def _may_be_left(request: PaymentRequest, chain: Chain, sighting: Sighting | Non
         return True
     if not (facts.is_readable and facts.is_complete):
         return True
-    return any(transfer.recipient == request.recipient_address for transfer in _left_of(facts, chain))
+    own = {request.recipient_address, request.deposit_address}
+    return any(transfer.recipient in own for transfer in _left_of(facts, chain))
 
 
 def _left_of(facts: TransactionFacts, chain: Chain) -> list[Transfer]:

@@ -14,7 +14,7 @@ from payments.evaluation.binding import Evidence
 from payments.evaluation.named_quotes import NOTHING_NAMED, Naming, naming_for
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, Terms, all_references
-from payments.models import Lookup, PayerProof, PaymentRequest, Quote
+from payments.models import DepositAddress, Lookup, PayerProof, PaymentRequest, Quote
 from payments.verification.afterwards import accepted_at, afterwards_of
 from payments.verification.quote_evidence import (
     deliveries_of,
@@ -72,6 +72,7 @@ def collect_evidence(
     reported = reported_elsewhere(lookups, chain)
     quotes = {**quotes, **quotes_named_in(snapshot, chain)}
     namings = named_quotes_by_hash(snapshot, quotes.values(), chain)
+    forwarders = _forwarders(lookups, chain, snapshot)
     rules = chain.family.call_rules
     inputs = {}
     for lookup in lookups:
@@ -104,6 +105,8 @@ def collect_evidence(
             others_calls=named.others_calls,
             routers=frozenset().union(*(quote.contracts for quote in named.quotes)),
             delivery=deliveries.get(payment.pk),
+            deposit_address=request.deposit_address or "",
+            forwarders=forwarders.get(hash_, frozenset()),
         )
         terms = _terms(lookup, tokens[request.token_id], evidence, symbols)
         inputs[payment.pk] = EvaluationInput(terms, quote)
@@ -169,6 +172,22 @@ def _payers(snapshot: Snapshot) -> dict[str, frozenset[str]]:
         for hash_, facts in snapshot.transactions.items()
         if facts is not None
     }
+
+
+def _forwarders(lookups: Sequence[Lookup], chain: Chain, snapshot: Snapshot) -> dict[str, frozenset[str]]:
+    """Return the deposit addresses of any request that sent something to these requests' recipients."""
+    recipients = {lookup.payment.request.recipient_address for lookup in lookups}
+    senders = {
+        hash_: {transfer.sender for transfer in facts.transfers if transfer.recipient in recipients}
+        for hash_, facts in snapshot.transactions.items()
+        if facts is not None
+    }
+    possible = set().union(*senders.values()) - {""}
+    if not possible:
+        return {}
+    shown = DepositAddress.objects.filter(chain=chain, address__in=possible)
+    addresses = frozenset(shown.values_list("address", flat=True))
+    return {hash_: addresses.intersection(of_hash) for hash_, of_hash in senders.items()}
 
 
 ProofsByPlace = Mapping[tuple[str, int, str], Sequence[PayerProof]]

@@ -19,7 +19,16 @@ from django.db import transaction
 from chains.models import Token
 from config.api.log_context import log_context
 from config.due_work.leases import FREE
-from payments.models import Lookup, Payment, PaymentRequest, Solver, Swap, delivery_of, swap_of
+from payments.models import (
+    DepositAddress,
+    Lookup,
+    Payment,
+    PaymentRequest,
+    Solver,
+    Swap,
+    delivery_of,
+    swap_of,
+)
 from payments.requests import crediting
 from payments.requests.bulk_updates import update_each
 from payments.requests.events import announced, credit_event, failed_event
@@ -355,7 +364,8 @@ def _carries_others(completed: Completed, consumption: Consumption, tokens: set[
     }
     chain_id = completed.lookup.chain_id
     wanted = PaymentRequest.objects.filter(chain=chain_id, recipient_address__in=recipients)
-    return bool(recipients) and wanted.exists()
+    shown = DepositAddress.objects.filter(chain=chain_id, address__in=recipients)
+    return bool(recipients) and (wanted.exists() or shown.exists())
 
 
 def _actor(rows: Sequence[Completed | Failed]) -> str:

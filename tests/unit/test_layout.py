@@ -104,6 +104,7 @@ def shared_package(one: str, other: str) -> tuple[str, str, str]:
         ("Payment", "payments.requests.new_payments"),
         ("ConsumedTransfer", "payments.verification.consumption"),
         ("Event", "webhooks.events"),
+        ("DepositAddress", "payments.deposits.showing"),
     ],
 )
 def test_rows_of_a_model_are_inserted_by_one_module(model: str, writer: str) -> None:

@@ -5,13 +5,12 @@ Sources: the Ethereum execution API, ERC-20.
 """
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
-from eth_typing import ChecksumAddress
 from eth_utils.address import to_checksum_address
 
 from chains.client import (
@@ -30,14 +29,16 @@ from chains.client import (
     TransactionFacts,
     Watch,
 )
+from chains.facts.deposits import Deposit, DepositProblem
 from chains.facts.proposals import Proposal, ProposalSearch
-from chains.facts.searches import LoggedWords
+from chains.facts.searches import Arrivals, LoggedWords
 from chains.families.evm import abilities, balances, feeds, signatures, tokens
 from chains.families.evm.building import fees
 from chains.families.evm.building import transactions as building
 from chains.families.evm.building.simulation import Simulator
 from chains.families.evm.calls import encode_transfer
-from chains.families.evm.nonces import NonceLookup
+from chains.families.evm.deposits import rehearsal
+from chains.families.evm.nonces import NonceLookup, transaction_counts
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import data_bytes, quantity
 from chains.families.evm.search import contract_logs, discovery, proposals
@@ -293,6 +294,12 @@ class EvmClient:
     def contract_code(self, address: str) -> bytes:
         return bytes(self._web3.eth.get_code(to_checksum_address(address), "latest"))
 
+    def deposit_problem(
+        self, deposit: Deposit, *, recipient: str, token: str, amount: int
+    ) -> DepositProblem | None:
+        check = partial(rehearsal.problem, deposit=deposit, recipient=recipient, token=token, amount=amount)
+        return quorum.query_until_agreed(self._rpc, check)
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls = [call for contract in addresses for call in tokens.metadata_calls(contract)]
@@ -311,7 +318,7 @@ class EvmClient:
     def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:
         """Return each sender's next nonce in mined blocks; the lower one if the nodes of a quorum disagree."""
         addresses = [to_checksum_address(sender) for sender in senders]
-        counts = quorum.query_enough(self._rpc, partial(_transaction_counts, addresses))
+        counts = quorum.query_enough(self._rpc, partial(transaction_counts, addresses))
         return dict(zip(senders, map(min, zip(*counts, strict=True)), strict=True))
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
@@ -378,6 +385,14 @@ class EvmClient:
     ) -> LoggedWords:
         return contract_logs.find(self._rpc, words, contracts, since_block, until_block)
 
+    def find_arrivals(self, tokens: Mapping[str, str], *, since_block: int, until_block: int) -> Arrivals:
+        blocks = discovery.block_range(since_block, until_block)
+        if blocks is None:
+            return Arrivals((), since_block)
+        search = discovery.Search([Watch(b"", token, recipient) for recipient, token in tokens.items()])
+        search.run(self._rpc, *blocks)
+        return Arrivals(search.arrivals(), search.next_block, search.unreadable)
+
     def may_return_proposals(self, account: str) -> bool:
         calls: list[Call] = [
             (method, [account, "latest"]) for method in ("eth_getCode", "eth_getTransactionCount")
@@ -412,12 +427,3 @@ class EvmClient:
             return quantity(result) == self._chain_id
         except ChainError:
             return False
-
-
-def _transaction_counts(senders: Sequence[ChecksumAddress], node: JsonRpc) -> list[int]:
-    """Return each sender's next nonce in mined blocks from one node, in one round trip."""
-    web3 = connect(node)
-    with web3.batch_requests() as batch:
-        for sender in senders:
-            batch.add(web3.eth.get_transaction_count(sender, "latest"))
-        return cast(list[int], batch.execute())

@@ -4,10 +4,13 @@ reth, Erigon and anvil support the method. A node that rejects it is not queried
 """
 
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from eth_typing import ChecksumAddress
 
 from chains.client import ChainError
+from chains.families.evm.provider import connect
 from chains.families.evm.quantities import hash32, json_object
 from chains.rpc.json_rpc import JsonRpc, RpcFault, is_temporary
 
@@ -56,3 +59,12 @@ def _hash_or_fault(results: list[Any]) -> str | RpcFault | None:
     if result is None or isinstance(result, RpcFault):
         return result
     return hash32(json_object(result).get("hash"))
+
+
+def transaction_counts(senders: Sequence[ChecksumAddress], node: JsonRpc) -> list[int]:
+    """Return each sender's next nonce in mined blocks from one node, in one round trip."""
+    web3 = connect(node)
+    with web3.batch_requests() as batch:
+        for sender in senders:
+            batch.add(web3.eth.get_transaction_count(sender, "latest"))
+        return cast(list[int], batch.execute())

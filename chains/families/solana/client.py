@@ -5,7 +5,7 @@ Sources: Solana's RPC HTTP methods, SPL Token and Token-2022, Solana Pay (refere
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -26,8 +26,9 @@ from chains.client import (
     TransferRefused,
     Watch,
 )
+from chains.facts.deposits import Deposit, DepositProblem
 from chains.facts.proposals import Proposal, ProposalSearch
-from chains.facts.searches import LoggedWords
+from chains.facts.searches import Arrivals, LoggedWords
 from chains.families.solana import building
 from chains.families.solana.accounts import (
     TOKEN_PROGRAMS,
@@ -191,6 +192,17 @@ class SolanaClient:
         """Return nothing: a program's code is in another account."""
         return b""
 
+    def deposit_problem(
+        self,
+        deposit: Deposit,  # noqa: ARG002 - the interface
+        *,
+        recipient: str,  # noqa: ARG002 - the interface
+        token: str,  # noqa: ARG002 - the interface
+        amount: int,  # noqa: ARG002 - the interface
+    ) -> DepositProblem:
+        """Return that the chain has none."""
+        return DepositProblem.UNSUPPORTED
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the decimals and problem of each mint, which has no symbol. Raises ChainError for other accounts."""
         chunks = [
@@ -269,6 +281,16 @@ class SolanaClient:
     ) -> LoggedWords:
         """Return nothing: nodes have no index of the logs of programs."""
         return LoggedWords((), until_block + 1)
+
+    def find_arrivals(
+        self,
+        tokens: Mapping[str, str],  # noqa: ARG002 - the interface
+        *,
+        since_block: int,  # noqa: ARG002 - the interface
+        until_block: int,
+    ) -> Arrivals:
+        """Return nothing: the chain has no deposit addresses."""
+        return Arrivals((), until_block + 1)
 
     def _require_right_cluster(self, results: Sequence[Any]) -> None:
         if not self._is_right_cluster(results[0]):

@@ -138,7 +138,7 @@ export interface Payment {
   /** Null if the chain's finality decides. */
   confirmations_required: number | null;
   explorer_url: string | null;
-  bound_by: OpenEnum<"reference" | "payer" | "provider" | "manual"> | null;
+  bound_by: OpenEnum<"reference" | "payer" | "provider" | "address" | "manual"> | null;
   /** The time at which the sender signed for this request. In time, that binds the payment; later, you can accept it. */
   sender_signed_at: string | null;
   /** A reorganisation removed its block after completion. Review the payment manually. */
@@ -248,6 +248,8 @@ export interface PaymentRequest {
   chain_id: number;
   token: Token;
   recipient_address: string;
+  /** An address of this request alone, for payments from any wallet or exchange; null until it was asked for. */
+  deposit_address: string | null;
   payment_url: string;
   redirect_url: string | null;
   cancel_url: string | null;

@@ -57,6 +57,7 @@ MEANINGS = {
     ErrorCode.PAYMENT_REQUEST_ACTIVE: "The payment request is still active. Cancel it before you refund it.",
     ErrorCode.PAYMENT_REFUNDED: "Without the refunded amount, the request is not paid in full.",
     ErrorCode.WEBHOOK_NOT_CONFIGURED: "No webhook URL is set.",
+    ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE: "The request has no deposit address; the message says why.",
     ErrorCode.LINK_INACTIVE: "The payment link is inactive, has expired, or has reached its number of payments.",
     ErrorCode.RATE_LIMITED: "Too many calls. Try again after Retry-After seconds.",
     ErrorCode.TOO_MANY_OPEN_PAYMENTS: "5 payments from this client for this request are still being verified.",

@@ -16,6 +16,11 @@ from merchants.services import MerchantNotFound, find_merchant
 from merchants.settings import note_settings
 from merchants.web_addresses import parse_origin
 
+_SWITCHES = {
+    "references": "references",
+    "deposit_addresses": "deposit_addresses",
+    "order_number": "show_order_number",
+}
 _THEME = {
     "display_name": "NAME",
     "logo_url": "URL",
@@ -26,13 +31,18 @@ _THEME = {
 
 class Command(BaseCommand):
     help = (
-        "Change a merchant's settings: its theme, payment references, the sites that can embed its checkout, and its "
-        "allowed recipients."
+        "Change a merchant's settings: its theme, payment references, deposit addresses, the sites that can embed its "
+        "checkout, and its allowed recipients."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("merchant", metavar="MERCHANT", help="id, or exact and unique name")
         parser.add_argument("--references", choices=("on", "off"))
+        parser.add_argument(
+            "--deposit-addresses",
+            choices=("on", "off"),
+            help="let customers send to an address of the payment request, on EVM chains",
+        )
         parser.add_argument(
             "--order-number",
             choices=("on", "off"),
@@ -90,7 +100,7 @@ class Command(BaseCommand):
 
 def _set_columns(merchant: Merchant, options: dict[str, Any]) -> None:
     changed = []
-    for option, name in (("references", "references"), ("order_number", "show_order_number")):
+    for option, name in _SWITCHES.items():
         if options[option]:
             setattr(merchant, name, options[option] == "on")
             changed.append(name)

@@ -18,6 +18,7 @@ from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.integration.payments.test_payer_proof import sign
 from tests.support.api.served import prepare
+from tests.support.chains.deposits import DepositWorld
 from tests.support.payments.rows import change
 from tests.unit.config.api.schema.test_openapi import responses_of
 from tests.verifying import verify_due
@@ -162,6 +163,9 @@ def test_each_response_matches_its_description(
         "checkout.build_transaction", public.post("/api/public/build-transaction", {"route_id": route})
     )
     signature = sign(local_chain, built["payer_proof"]["message"])
+    DepositWorld(local_chain).prepare()
+    local_chain.rpc("anvil_mine", "0x60")
+    Merchant.objects.filter(pk=merchant.pk).update(deposit_addresses=True)
     proof = {"route_id": route, "wallet_address": local_chain.payer, "signature": signature}
     described("checkout.prove_payer", public.post(f"{shown}/payer-proof", proof))
     sent = {"transaction_hash": local_chain.send(built["transaction"]), "chain_id": there.chain}
@@ -172,6 +176,7 @@ def test_each_response_matches_its_description(
     units = int(by_hand["amount"]["raw"])
     plain_sent = local_chain.transfer(local_chain.usdc, by_hand["recipient_address"], units)
     checked = f"/api/public/payment-requests/{by_hand['shortcode']}"
+    described("checkout.show_deposit_address", public.post(f"{checked}/deposit-address"))
     unbound = public.post(
         f"{checked}/payments", {"transaction_hash": plain_sent, "chain_id": there.chain}
     ).json()

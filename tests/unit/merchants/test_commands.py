@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from merchants.models import ApiKey, Merchant
+from merchants.models import ApiKey, AuditEntry, Merchant
 from tests.conftest import Api
 
 
@@ -137,6 +137,16 @@ def test_what_is_no_origin_changes_nothing(merchant: Merchant, url: str) -> None
     merchant.refresh_from_db()
     assert merchant.embed_origins == []
     assert merchant.references
+
+
+def test_set_merchant_switches_deposit_addresses_and_logs_it(merchant: Merchant) -> None:
+    assert not merchant.deposit_addresses
+    for value in ("on", "off"):
+        run("set_merchant", merchant.name, "--deposit-addresses", value)
+        merchant.refresh_from_db()
+        assert merchant.deposit_addresses is (value == "on")
+        entry = AuditEntry.objects.order_by("-id")[0]
+        assert (entry.what, entry.detail) == ("merchant_changed", f"deposit_addresses: {value}")
 
 
 def test_set_merchant_rejects_an_unknown_merchant(db: None) -> None:

@@ -69,9 +69,8 @@ class Search:
         for watch in self._watches:
             wanted[watch.token, watch.recipient][watch.reference] = watch
         moved: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        for log in self._logs:
-            if (log.token, log.recipient) in wanted:
-                moved[log.transaction_hash].add((log.token, log.recipient))
+        for log in self._wanted():
+            moved[log.transaction_hash].add((log.token, log.recipient))
         candidates: dict[str, list[Watch]] = {}
         for hash_, data in _inputs(rpc, sorted(moved)):
             watched = [wanted[pair] for pair in moved[hash_]]
@@ -79,6 +78,18 @@ class Search:
             if found := [watches[ref] for watches in watched for ref in sorted(carried) if ref in watches]:
                 candidates[hash_] = found
         return candidates
+
+    def arrivals(self) -> tuple[tuple[str, str, int], ...]:
+        """Return the recipient, the hash and the amount of what each transaction moved to a watch's recipient."""
+        moved: dict[tuple[str, str], int] = defaultdict(int)
+        for log in self._wanted():
+            moved[log.recipient, log.transaction_hash] += log.amount
+        return tuple((recipient, hash_, amount) for (recipient, hash_), amount in sorted(moved.items()))
+
+    def _wanted(self) -> Iterator[FoundLog]:
+        """Yield the logs of the watches' tokens to their recipients."""
+        wanted = {(watch.token, watch.recipient) for watch in self._watches}
+        yield from (log for log in self._logs if (log.token, log.recipient) in wanted)
 
     def _search_next(self, rpc: JsonRpc, last: int) -> None:
         """Search as many blocks as the first node accepts. The other nodes read the parts that it can't return."""

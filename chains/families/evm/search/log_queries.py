@@ -55,6 +55,7 @@ class FoundLog:
     transaction_hash: str
     token: str
     recipient: str
+    amount: int
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,13 @@ def _read(entry: Any, part: Region) -> FoundLog | None:
         return None
     if not part.first <= block <= part.last:
         raise ChainError("the node's response has logs of other blocks")
-    return FoundLog(block, transaction_hash, address(entry.get("address")), address(to_hex(topics[2][12:])))
+    return FoundLog(
+        block,
+        transaction_hash,
+        address(entry.get("address")),
+        address(to_hex(topics[2][12:])),
+        int.from_bytes(amount),
+    )
 
 
 def _topic(address: str) -> str:

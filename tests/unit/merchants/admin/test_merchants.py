@@ -46,6 +46,15 @@ def test_a_name_is_enough(admin_client: Client, db: None) -> None:
     assert Merchant.objects.get().embed_origins == []
 
 
+def test_deposit_addresses_are_switched_in_the_portal(admin_client: Client, merchant: Merchant) -> None:
+    page = f"/admin/merchants/merchant/{merchant.pk}/change/"
+    for value in ("on", ""):
+        assert admin_client.post(page, form(deposit_addresses=value)).status_code == 302
+        merchant.refresh_from_db()
+        assert merchant.deposit_addresses is (value == "on")
+        assert "deposit_addresses" in AuditEntry.objects.order_by("-id")[0].detail
+
+
 def test_former_language_is_shown_as_its_replacement(admin_client: Client, merchant: Merchant) -> None:
     for kept, shown in (("zh-CN", "zh-Hans"), ("nl", "en"), ("", "en")):
         Merchant.objects.filter(pk=merchant.pk).update(default_language=kept)

@@ -82,6 +82,7 @@ def test_page_lists_each_feature_chain_and_token_with_one_button(olga: Staff) ->
         "Refunds",
         "Prices and exchange rates",
         "Embedded checkouts",
+        "Deposit addresses",
         "Base",
         str(coin),
     ]

@@ -1,0 +1,28 @@
+"""Deposit addresses, and why one can't be shown."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deposit:
+    """A deposit address, and the values to recompute it from, in hex. `salt` identifies the payment request."""
+
+    address: str
+    factory: str
+    salt: str
+    init_code: str
+    init_code_hash: str
+
+
+class DepositProblem(StrEnum):
+    """Why money sent to a deposit address might not reach its recipient, or why no node can show that it does."""
+
+    FACTORY_MISSING = "factory_missing"
+    """No finalized block has the factory with the shipped code."""
+    RECIPIENT_IS_CONTRACT = "recipient_is_contract"
+    """The recipient has code, and it may not be the merchant's on another chain."""
+    NOT_SWEPT = "not_swept"
+    """In a rehearsal, the token or the coin was not sent or swept in full."""
+    UNSUPPORTED = "unsupported"
+    """The nodes can't rehearse a sweep, or it is not known where the token stores its balances."""

@@ -1,0 +1,127 @@
+"""Rehearse a deposit address on a node before it is shown, without a transaction.
+
+The node runs contracts/rehearsal/Rehearsal.sol with `eth_call` at an unused address. State overrides put its code,
+coins and tokens there; the factory, the token and the recipient are those of the chain. The rehearsal pays the deposit
+address, deploys its forwarder, sweeps it and compares balances, twice.
+
+A token's balances may be stored anywhere. `eth_createAccessList` names the storage that `balanceOf` reads, and the
+right place is the one that changes the balance to what was put there.
+
+Sources: go-ethereum's documentation of `eth_call` and `eth_createAccessList`; EIP-7702.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from eth_utils.crypto import keccak
+from web3 import Web3
+from web3.providers.base import BaseProvider
+
+from chains.client import ChainError
+from chains.facts.deposits import Deposit, DepositProblem
+from chains.families.evm.abi import account_bytes, encode_balance_of
+from chains.families.evm.deposits.calls import GAS_PER_SWEEP
+from chains.families.evm.deposits.shipped import FACTORY
+from chains.families.evm.quantities import address, data_bytes, hash32, json_object, to_hex
+from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure, is_temporary
+
+_BUILT = json.loads(Path(__file__).with_name("rehearsal.json").read_text())["Rehearsal"]
+_CODE: Final = str(_BUILT["deployedBytecode"])
+# Without a node and without middleware: it only encodes.
+_CONTRACT: Any = Web3(BaseProvider(), middleware=[]).eth.contract(abi=_BUILT["abi"])
+
+STAGE: Final = Web3.to_checksum_address(keccak(text="quittance: rehearsal of a deposit address")[-20:])
+"""The unused address at which the rehearsal runs."""
+
+_DELEGATION = bytes.fromhex("ef0100")
+_DELEGATION_BYTES = 23
+_COINS = 2
+_MAX_PLACES = 20
+# Tokens may keep flags in the highest bits of a balance.
+_LARGEST_AMOUNT = 2**96
+
+
+def problem(
+    node: JsonRpc, deposit: Deposit, *, recipient: str, token: str, amount: int
+) -> DepositProblem | None:
+    """Return why the node can't show that the deposit address forwards the token and the coin; None if it does.
+
+    Raises ChainError if the node fails.
+    """
+    amount = min(amount, _LARGEST_AMOUNT)
+    calls: list[Call] = [
+        ("eth_getCode", [recipient, "latest"]),
+        ("eth_getCode", [deposit.factory, "finalized"]),
+        ("eth_createAccessList", [_balance_of(token, STAGE), "latest"]),
+    ]
+    recipient_code, factory_code, access_list = node.batch(calls, list)
+    if _has_code(recipient_code):
+        return DepositProblem.RECIPIENT_IS_CONTRACT
+    if _is_rejected(factory_code) or _is_rejected(access_list):
+        return DepositProblem.UNSUPPORTED
+    if data_bytes(factory_code) != FACTORY.code:
+        return DepositProblem.FACTORY_MISSING
+    funded = _funded(node, token, 2 * amount, _places(access_list))
+    if funded is None:
+        return DepositProblem.UNSUPPORTED
+    stage = {"code": _CODE, "balance": hex(_COINS)}
+    arguments = [
+        *map(account_bytes, (deposit.factory, deposit.address, recipient)),
+        data_bytes(deposit.salt),
+        account_bytes(token),
+        amount,
+        GAS_PER_SWEEP,
+    ]
+    call = {"to": STAGE, "data": _CONTRACT.encode_abi("run", args=arguments)}
+    (result,) = node.batch([("eth_call", [call, "latest", {**funded, STAGE: stage}])], list)
+    if _is_rejected(result):
+        return DepositProblem.NOT_SWEPT if is_execution_failure(result) else DepositProblem.UNSUPPORTED
+    output = data_bytes(result)
+    if len(output) != 32:  # the node ignored the overrides
+        return DepositProblem.UNSUPPORTED
+    return DepositProblem.NOT_SWEPT if any(output) else None
+
+
+def _has_code(result: Any) -> bool:
+    """Whether the account is a contract. An EIP-7702 delegation is none: the account's own key still signs for it."""
+    if isinstance(result, RpcFault):
+        raise ChainError(f"the node rejected a call: {result.message}")
+    code = data_bytes(result)
+    return code != b"" and not (code.startswith(_DELEGATION) and len(code) == _DELEGATION_BYTES)
+
+
+def _is_rejected(result: Any) -> bool:
+    """Whether the node can't make this call. Raises ChainError if it may at another time."""
+    if isinstance(result, RpcFault) and is_temporary(result) and not is_execution_failure(result):
+        raise ChainError(f"the node rejected a call: {result.message}")
+    return isinstance(result, RpcFault)
+
+
+def _balance_of(token: str, owner: str) -> dict[str, str]:
+    return {"to": token, "data": to_hex(encode_balance_of(owner))}
+
+
+def _places(access_list: Any) -> list[tuple[str, str]]:
+    """Return the contracts and slots that the call reads."""
+    entries = json_object(access_list).get("accessList")
+    if not isinstance(entries, list):
+        raise ChainError("the node returned a malformed access list")
+    rows = [json_object(entry) for entry in entries]
+    return [
+        (address(row.get("address")), hash32(slot)) for row in rows for slot in (row.get("storageKeys") or ())
+    ]
+
+
+def _funded(
+    node: JsonRpc, token: str, amount: int, places: Sequence[tuple[str, str]]
+) -> dict[str, dict[str, Any]] | None:
+    """Return the state override that gives the stage this balance of the token; None if no place does."""
+    value = f"0x{amount:064x}"
+    overrides = [{contract: {"stateDiff": {slot: value}}} for contract, slot in places[:_MAX_PLACES]]
+    calls: list[Call] = [("eth_call", [_balance_of(token, STAGE), "latest", each]) for each in overrides]
+    for override, result in zip(overrides, node.batch(calls, list) if calls else [], strict=True):
+        if not isinstance(result, RpcFault) and data_bytes(result) == amount.to_bytes(32):
+            return override
+    return None

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+/// @title Rehearses a deposit address: pays it, deploys and sweeps it, twice, and looks where the money went.
+/// @dev Never deployed. A node runs it in a call that changes nothing, with this code, coins and tokens at an unused
+/// address (state overrides of `eth_call`). The factory, the token and the recipient are those of the chain.
+contract Rehearsal {
+    struct Sweep {
+        address recipient;
+        bytes32 salt;
+        address token;
+    }
+
+    /// @notice Return the first step that failed: 1 the token, 2 the coin could not be sent in full, 3 the token, 4 the
+    /// coin was not swept to the recipient; 0 if all arrived.
+    function run(
+        address factory,
+        address forwarder,
+        address recipient,
+        bytes32 salt,
+        address token,
+        uint256 amount,
+        uint256 gasPerSweep
+    ) external returns (uint256) {
+        for (uint256 round = 0; round < 2; ++round) {
+            uint256 tokens = balanceOf(token, forwarder) + amount;
+            token.call(abi.encodeWithSignature("transfer(address,uint256)", forwarder, amount));
+            if (balanceOf(token, forwarder) != tokens) return 1;
+            uint256 coins = forwarder.balance + 1;
+            // No gas but the 2,300 that come with the coin.
+            forwarder.call{value: 1, gas: 0}("");
+            if (forwarder.balance != coins) return 2;
+            tokens += balanceOf(token, recipient);
+            coins += recipient.balance;
+            Sweep[] memory sweeps = new Sweep[](2);
+            sweeps[0] = Sweep(recipient, salt, token);
+            sweeps[1] = Sweep(recipient, salt, address(0));
+            factory.call(abi.encodeWithSignature("sweep((address,bytes32,address)[],uint256)", sweeps, gasPerSweep));
+            if (balanceOf(token, recipient) != tokens || balanceOf(token, forwarder) != 0) return 3;
+            if (recipient.balance != coins || forwarder.balance != 0) return 4;
+        }
+        return 0;
+    }
+
+    function balanceOf(address token, address owner) private view returns (uint256 balance) {
+        (, bytes memory result) = token.staticcall(abi.encodeWithSignature("balanceOf(address)", owner));
+        return result.length < 32 ? 0 : abi.decode(result, (uint256));
+    }
+}

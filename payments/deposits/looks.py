@@ -1,0 +1,170 @@
+"""Look at deposit addresses again after their requests ended: weekly for a year, and at once if the merchant asks.
+
+While a request is active and for 30 days afterwards, the chain's search covers its address with each block
+(`payments.discovery.deposits`). A row is due first when those 30 days are over.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from django.utils import timezone
+
+from chains.client import ChainClient, ChainError
+from chains.families import get_client
+from chains.models import Chain
+from config.due_work import leases
+from config.due_work.leases import FREE, Lease
+from config.due_work.queue import Queue
+from payments.discovery.deposits import find, shown
+from payments.discovery.search_pass import searched_again
+from payments.models import DepositAddress, DiscoveryCursor, PaymentRequest
+
+logger = logging.getLogger(__name__)
+
+BATCH = 1000
+EACH_BLOCK_FOR = timedelta(days=30)
+WEEK = timedelta(days=7)
+WEEKLY_FOR = timedelta(days=365)
+PAUSE_AFTER_FAILURE = timedelta(minutes=5)
+_EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+LOOKS = Queue(
+    model=DepositAddress,
+    due="next_look_at",
+    owner="recipient_address",
+    waiting="next_look_at IS NOT NULL",
+    lane="chain_id",
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """When the address is due again (None: never), and the block from which it is searched for then.
+
+    Without a block, the chain's search still covers it.
+    """
+
+    next_look_at: datetime | None
+    next_block: int | None = None
+
+
+def first_look_at(request: PaymentRequest) -> datetime:
+    """Return when an address that is shown now is due first."""
+    return request.expires_at + EACH_BLOCK_FOR
+
+
+def ended_at(request: PaymentRequest) -> datetime | None:
+    """Return when the request was last completed, expired or cancelled; None while it is active."""
+    if request.status == PaymentRequest.Status.ACTIVE:
+        return None
+    times = (request.completed_at, request.expired_at, request.cancelled_at)
+    return max((time for time in times if time is not None), default=None)
+
+
+def leave_search(request: PaymentRequest, searched_until: int | None, now: datetime) -> Step:
+    """Return the next step of an address that the chain's search covers up to the block before `searched_until`."""
+    end = ended_at(request)
+    if end is None:
+        return Step(max(request.expires_at, now) + EACH_BLOCK_FOR)
+    if now < end + EACH_BLOCK_FOR:
+        return Step(end + EACH_BLOCK_FOR)
+    if searched_until is None:
+        return Step(now + timedelta(days=1))
+    return Step(next_week(now), searched_until)
+
+
+def after_look(request: PaymentRequest, next_block: int, now: datetime, *, is_whole: bool) -> Step:
+    """Return the next step after a weekly look; at once if it did not reach the head."""
+    if not is_whole:
+        return Step(now, next_block)
+    end = ended_at(request) or now
+    is_last = now >= end + EACH_BLOCK_FOR + WEEKLY_FOR
+    return Step(None if is_last else next_week(now), next_block)
+
+
+def next_week(now: datetime) -> datetime:
+    """Return the next of the times, a week apart, at which all addresses are looked at, so that they share a search."""
+    return _EPOCH + ((now - _EPOCH) // WEEK + 1) * WEEK
+
+
+def look_again(
+    chain_id: int,
+    *,
+    client: Callable[[Chain], ChainClient] = get_client,
+    now: Callable[[], datetime] = timezone.now,
+) -> int:
+    """Look at a batch of the addresses that are due on this chain; return how many there were."""
+    at = now()
+    lease = LOOKS.claim(at, BATCH, chain_id)
+    if not lease.keys:
+        return 0
+    chain = Chain.objects.get(pk=chain_id)
+    with leases.kept(lease):
+        rows = DepositAddress.objects.filter(pk__in=lease.keys).select_related("request")
+        addresses = list(rows.order_by("pk"))
+        cursor = DiscoveryCursor.objects.filter(chain=chain).first()
+        searched_until = cursor.deposits_next_block if cursor else None
+        steps = {
+            each.pk: leave_search(each.request, searched_until, at)
+            for each in addresses
+            if each.next_block is None
+        }
+        waiting = [each for each in addresses if each.next_block is not None]
+        try:
+            steps |= _search(chain, client, waiting, at)
+        except ChainError as error:
+            logger.warning("the weekly search for deposits on %s failed: %s", chain.name, error)
+            steps |= {each.pk: Step(at + PAUSE_AFTER_FAILURE, each.next_block) for each in waiting}
+        _store(steps, lease)
+    return len(addresses)
+
+
+def look_now(request: PaymentRequest, *, client: Callable[[Chain], ChainClient] = get_client) -> int:
+    """Search for all that arrived at the request's address since it was created; return how many payments were found.
+
+    Raises LookupError if no address was shown, and ChainError.
+    """
+    addresses = shown(DepositAddress.objects.filter(request=request))
+    if not addresses:
+        raise LookupError("no deposit address was shown for this payment request")
+    chain_client = client(request.chain)
+    head = chain_client.head()
+    found, next_block = 0, chain_client.block_at(request.created_at)
+    while next_block <= head:
+        more, next_block = find(request.chain, chain_client, addresses, since=next_block, until=head)
+        found += more
+    return found
+
+
+def _store(steps: Mapping[UUID, Step], lease: Lease) -> None:
+    """Write the next steps and release the lease. Most addresses have the same step."""
+    by_step: dict[Step, list[UUID]] = defaultdict(list)
+    for pk, step in steps.items():
+        by_step[step].append(pk)
+    held = DepositAddress.objects.filter(claim_id=lease.claim_id)
+    for step, keys in by_step.items():
+        held.filter(pk__in=keys).update(**asdict(step), **FREE)
+
+
+def _search(
+    chain: Chain, client: Callable[[Chain], ChainClient], addresses: list[DepositAddress], now: datetime
+) -> dict[UUID, Step]:
+    if not addresses:
+        return {}
+    chain_client = client(chain)
+    head = chain_client.head()
+    since = min(each.next_block or 0 for each in addresses)
+    next_block = since
+    if since <= head:
+        waiting = shown(DepositAddress.objects.filter(pk__in=[each.pk for each in addresses]))
+        _, next_block = find(chain, chain_client, waiting, since=since, until=head)
+    is_whole = next_block > head
+    stable_until = max(min(next_block, head + 1 - searched_again(chain)), since)
+    return {
+        each.pk: after_look(each.request, max(stable_until, each.next_block or 0), now, is_whole=is_whole)
+        for each in addresses
+    }

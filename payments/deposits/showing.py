@@ -1,0 +1,165 @@
+"""Show the deposit address of a payment request: a checkout's page, or the API's caller, asks for it.
+
+What is shown is watched from then on (`payments.discovery.deposits`). An address is shown only if nodes agree that what
+arrives there reaches the recipient. Switching the feature off ends the showing, never the crediting.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.client import ChainClient, ChainError
+from chains.facts.deposits import Deposit, DepositProblem
+from chains.families import get_client
+from chains.models import Chain
+from chains.switches import Feature, is_on, require_offered, require_on
+from config.api.errors import ApiError, ErrorCode
+from payments.deposits.looks import first_look_at
+from payments.models import DepositAddress, PaymentRequest
+from payments.requests.lifecycle import lock_request
+from payments.requests.transitions import note
+
+NODE_RETRY_SECONDS = 5
+# Tokens with these tags may not forward what arrived.
+UNSUITABLE_TAGS = frozenset({"rebasing", "fee_on_transfer"})
+
+_PROBLEMS = {
+    DepositProblem.FACTORY_MISSING: "Deposit addresses are not set up on {chain}. Pay with a wallet instead.",
+    DepositProblem.RECIPIENT_IS_CONTRACT: (
+        "The merchant's wallet is a contract on {chain}, so it has no deposit addresses. Pay with a wallet instead."
+    ),
+    DepositProblem.NOT_SWEPT: (
+        "In a simulation, {token} sent to a deposit address did not reach the merchant in full. Pay with a wallet "
+        "instead."
+    ),
+    DepositProblem.UNSUPPORTED: (
+        "No node of {chain} can show that a deposit address works for {token}. Pay with a wallet instead."
+    ),
+}
+
+
+def is_offered(request: PaymentRequest) -> bool:
+    """Whether the request's deposit address may be shown, as far as the database knows."""
+    return _reason_against(request) is None and is_on(Feature.DEPOSIT_ADDRESSES) and request.is_available
+
+
+def shown_address(request: PaymentRequest) -> str | None:
+    """Return the address for the checkout; None if it was not shown, or may not be shown any more."""
+    return request.deposit_address if request.deposit_address and is_offered(request) else None
+
+
+def show_address(
+    request: PaymentRequest,
+    *,
+    client: Callable[[Chain], ChainClient] = get_client,
+    before_check: Callable[[], None] = lambda: None,
+) -> Deposit:
+    """Return the request's deposit address, and watch it from now on.
+
+    An address that was shown before is returned without a check, also for a request that has ended. `before_check` is
+    called before nodes are queried, and may raise.
+
+    Raises ApiError: `deposit_address_unavailable`, `payment_request_not_active`, `node_unavailable`, or
+    `service_unavailable` if a kill switch stops it.
+    """
+    reason = _reason_against(request)
+    if reason is not None:
+        raise _unavailable(reason)
+    require_on(Feature.DEPOSIT_ADDRESSES)
+    require_offered(request.token)
+    if not request.is_available:
+        raise _unavailable(f"{request.token.symbol} on {request.chain.name} is not accepted at the moment.")
+    deposit = _deposit_of(request)
+    if request.deposit_address is not None:
+        return _shown_before(request, deposit)
+    _require_active(request, timezone.now())
+    before_check()
+    try:
+        problem = client(request.chain).deposit_problem(
+            deposit,
+            recipient=request.recipient_address,
+            token=request.token.contract_address,
+            amount=request.amount,
+        )
+    except ChainError as error:
+        message = f"{request.chain.name} can't be reached at the moment. Try again in a few seconds."
+        raise ApiError(ErrorCode.NODE_UNAVAILABLE, message, retry_after=NODE_RETRY_SECONDS) from error
+    if problem is not None:
+        text = _PROBLEMS[problem].format(chain=request.chain.name, token=request.token.symbol)
+        raise _unavailable(text)
+    return _store(request, deposit)
+
+
+def _reason_against(request: PaymentRequest) -> str | None:
+    """Return why the request can't have a deposit address; None if it can."""
+    token, chain = request.token, request.chain
+    if request.is_refund:
+        return "Refunds have no deposit addresses."
+    if not chain.is_installed or chain.family.deposits is None:
+        return f"{chain.name} has no deposit addresses."
+    if not request.merchant.deposit_addresses:
+        return "The merchant has not switched on deposit addresses."
+    if not request.references:
+        return "Payment references are switched off for this request, so it has no deposit address."
+    if token.contract_address == "":
+        return f"{token.symbol} can't be sent to a deposit address yet."
+    if unsuitable := UNSUITABLE_TAGS.intersection(token.tags):
+        return f"{token.symbol} is tagged {min(unsuitable)}, so it can't be sent to a deposit address."
+    return None
+
+
+def _require_active(request: PaymentRequest, now: datetime) -> None:
+    """Raise ApiError unless the request can be paid."""
+    if request.status != PaymentRequest.Status.ACTIVE or request.is_past_expiry(now):
+        state = request.status if request.status != PaymentRequest.Status.ACTIVE else "past its deadline"
+        message = f"This payment request is {state}. Don't pay it."
+    elif request.is_paid_in_full:
+        message = "This payment request is already paid in full. Don't pay it again."
+    else:
+        return
+    raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
+
+
+def _deposit_of(request: PaymentRequest) -> Deposit:
+    contracts = request.chain.family.deposits
+    if contracts is None:
+        raise RuntimeError(f"chains like {request.chain.name} have no deposit addresses")
+    return contracts.deposit_of(request.recipient_address, request.pk)
+
+
+def _shown_before(request: PaymentRequest, deposit: Deposit) -> Deposit:
+    """Return the deposit if it is the one that was shown: a release with other contracts would compute another one."""
+    if deposit.address != request.deposit_address:
+        raise _unavailable("This deposit address was shown by a release with other contracts.")
+    return deposit
+
+
+def _store(request: PaymentRequest, deposit: Deposit) -> Deposit:
+    with transaction.atomic():
+        locked = lock_request(request.pk)
+        if locked.deposit_address is not None:
+            return _shown_before(locked, deposit)
+        now = timezone.now()
+        _require_active(locked, now)
+        if PaymentRequest.objects.filter(recipient_address=deposit.address).exists():
+            raise _unavailable("Another payment request names this deposit address as its recipient.")
+        DepositAddress.objects.create(
+            request=locked,
+            chain=locked.chain,
+            address=deposit.address,
+            recipient_address=locked.recipient_address,
+            factory=deposit.factory,
+            init_code_hash=deposit.init_code_hash,
+            shown_at=now,
+            next_look_at=first_look_at(locked),
+        )
+        PaymentRequest.objects.filter(pk=locked.pk).update(deposit_address=deposit.address)
+        note(locked, f"deposit address {deposit.address} shown", actor="checkout")
+    request.deposit_address = deposit.address
+    return deposit
+
+
+def _unavailable(message: str) -> ApiError:
+    return ApiError(ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE, message)

@@ -1,0 +1,141 @@
+"""Find the transfers to deposit addresses, by the logs of their requests' tokens.
+
+One search covers all addresses of a chain, many in each query. A transaction that is found becomes a payment like a
+submitted one: verification decides what it pays.
+
+Anyone can send very little very often. So transfers below a thousandth of the request's amount, and those beyond 30
+payments of a request, are not found by themselves. A submitted hash still counts.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Count, QuerySet
+
+from chains.client import ChainClient, TransactionFacts
+from chains.models import Chain
+from payments.discovery.plan import Position
+from payments.discovery.search_pass import searched_again
+from payments.discovery.starts import start_of
+from payments.models import DepositAddress, DiscoveryCursor, Payment, PaymentRequest
+from payments.submission.hashes import decided_or_open, record_discovered
+
+MAX_FOUND_PAYMENTS = 30
+SMALLEST_PART = 1000
+
+
+class Shown(NamedTuple):
+    """A shown address, and what is expected there: the token's contract and the request's amount in base units."""
+
+    request_id: UUID
+    address: str
+    token: str
+    amount: int
+    shown_at: datetime
+
+
+def has_addresses(chain: Chain) -> bool:
+    """Whether an address of the chain is searched for with each block."""
+    return DepositAddress.objects.filter(chain=chain, next_block__isnull=True).exists()
+
+
+def search_for_deposits(chain: Chain, client: ChainClient, *, claim_id: UUID, now: datetime) -> int:
+    """Search the chain up to its head, as far as time allows; return how many payments were found.
+
+    The cursor moves only under the chain's lease. Raises ChainError.
+    """
+    if not client.search_limits().by_block or not has_addresses(chain):
+        return 0
+    cursor = DiscoveryCursor.objects.get(chain=chain)
+    head = client.head()
+    # Read after the head: an address that is not shown yet has no transfer in a block up to the head.
+    addresses = shown(DepositAddress.objects.filter(chain=chain, next_block__isnull=True))
+    if not addresses:
+        return 0
+    oldest = min(each.shown_at for each in addresses)
+    position = Position(cursor.deposits_next_block, cursor.deposits_searched_at)
+    block_time = timedelta(milliseconds=max(chain.block_time_ms, 1))
+    since = start_of(position, oldest, client, head=head, block_time=block_time, now=now)
+    if since > head:
+        return 0
+    found, next_block = find(chain, client, addresses, since=since, until=head)
+    stable_until = max(min(next_block, head + 1 - searched_again(chain)), cursor.deposits_next_block or 0)
+    moved: dict[str, object] = {"deposits_next_block": stable_until}
+    if next_block > head:
+        moved["deposits_searched_at"] = now
+    DiscoveryCursor.objects.filter(chain=chain, claim_id=claim_id).update(**moved)
+    return found
+
+
+def shown(addresses: QuerySet[DepositAddress]) -> list[Shown]:
+    # Tuples instead of model instances, because there may be very many rows.
+    columns = ("request_id", "address", "request__token__contract_address", "request__amount", "shown_at")
+    return [Shown(*row) for row in addresses.order_by("pk").values_list(*columns)]
+
+
+def find(
+    chain: Chain, client: ChainClient, addresses: Sequence[Shown], *, since: int, until: int
+) -> tuple[int, int]:
+    """Record the payments to these addresses that were mined from `since` to `until`.
+
+    Return how many were found, and the block from which to continue. Raises ChainError.
+    """
+    arrivals = client.find_arrivals(
+        {each.address: each.token for each in addresses}, since_block=since, until_block=until
+    )
+    by_address = {each.address: each for each in addresses}
+    matches = [
+        (at.request_id, hash_)
+        for recipient, hash_, amount in arrivals.found
+        if amount * SMALLEST_PART >= (at := by_address[recipient]).amount
+    ]
+    return _record(chain, client, matches), arrivals.next_block
+
+
+def _record(chain: Chain, client: ChainClient, matches: Sequence[tuple[UUID, str]]) -> int:
+    """Record the new payments among these candidates; return how many there were."""
+    if not matches:
+        return 0
+    existing = decided_or_open(chain, sorted({hash_ for _, hash_ in matches}))
+    counts = _found_payments({request_id for request_id, _ in matches})
+    new = [
+        (request_id, hash_)
+        for request_id, hash_ in matches
+        if (request_id, hash_) not in existing and counts[request_id] < MAX_FOUND_PAYMENTS
+    ]
+    if not new:
+        return 0
+    snapshot = client.look_up(sorted({hash_ for _, hash_ in new}), with_finality=False)
+    rows = PaymentRequest.objects.select_related("token")
+    requests = rows.in_bulk({request_id for request_id, _ in new})
+    count = 0
+    for request_id, hash_ in new:
+        request = requests[request_id]
+        is_payment = hash_ in snapshot.contradicted or pays(request, snapshot.transactions.get(hash_))
+        if is_payment and counts[request_id] < MAX_FOUND_PAYMENTS:
+            record_discovered(request, chain=chain, transaction_hash=hash_, found_by="its deposit address")
+            counts[request_id] += 1
+            count += 1
+    return count
+
+
+def pays(request: PaymentRequest, facts: TransactionFacts | None) -> bool:
+    """Whether the mined transaction brought some of the token to the request's deposit address.
+
+    One that can't be read may have.
+    """
+    if facts is None or facts.block is None:
+        return False
+    token, address = request.token.contract_address, request.deposit_address
+    arrived = (t.amount for t in facts.transfers if t.recipient == address and t.token == token)
+    return not facts.is_readable or (facts.succeeded and sum(arrived) > 0)
+
+
+def _found_payments(request_ids: Collection[UUID]) -> Counter[UUID]:
+    """Return how many payments of these requests were found without a submission."""
+    payments = Payment.objects.filter(request__in=request_ids, submitted_publicly=False)
+    rows = payments.order_by().values_list("request").annotate(Count("pk"))
+    return Counter(dict(rows))

@@ -1,0 +1,78 @@
+"""Select the transfers of a transaction that arrived at a request's own addresses. Pure functions.
+
+A request's own addresses are its recipient and, once it was shown, its deposit address: a transfer to the deposit
+address counts as one to the recipient. What leaves a deposit address counted when it arrived there, and never again.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from chains.client import Transfer
+
+
+def arrived_transfers(
+    transfers: Sequence[Transfer],
+    token: str,
+    own: Collection[str],
+    forwarders: Collection[str],
+    signer: str,
+) -> list[Transfer]:
+    """Return the transfers to the `own` addresses, less what these returned to the payers in the same transaction.
+
+    `forwarders` are the deposit addresses of any request that sent something in the transaction.
+
+    On Solana, credits are limited to the account's gain as well. The gain alone is not enough: a payer who gets the
+    money back could be credited with another payer's delivery.
+    """
+    moved = [t for t in transfers if t.token == token and t.amount > 0 and t.sender != t.recipient]
+    arrived = [t for t in moved if t.recipient in own and t.sender not in own and t.sender not in forwarders]
+    returned: Counter[str] = Counter()
+    for back in moved:
+        if back.sender in own and back.recipient not in own:
+            returned[back.recipient] += back.amount
+    return _deduct_returned(arrived, returned, signer) if returned else arrived
+
+
+def as_one_account(transfers: Sequence[Transfer], recipient: str, deposit_address: str) -> Sequence[Transfer]:
+    """Return the transfers as if the deposit address were the recipient itself. Without one, they stay unchanged."""
+    if not deposit_address:
+        return transfers
+
+    def account(address: str) -> str:
+        return recipient if address == deposit_address else address
+
+    return [replace(t, sender=account(t.sender), recipient=account(t.recipient)) for t in transfers]
+
+
+def came_out_of(
+    forwarders: Collection[str], transfers: Sequence[Transfer], token: str, recipient: str
+) -> bool:
+    """Whether one of these deposit addresses sent some of the token to the recipient."""
+    return any(
+        t.sender in forwarders and t.recipient == recipient and t.token == token and t.amount > 0
+        for t in transfers
+    )
+
+
+def _deduct_returned(arrived: Sequence[Transfer], returned: Mapping[str, int], signer: str) -> list[Transfer]:
+    """Return `arrived` less what was returned to each payer.
+
+    The returned amount is deducted from the transfers that the payer made, with references first, then from the others
+    that it paid or signed. The sender controls the number of transfers, so the cost must not be quadratic.
+    """
+    by_payer: dict[str, list[Transfer]] = defaultdict(list)
+    for transfer in arrived:
+        for payer in {transfer.sender, transfer.made_by} & returned.keys():
+            by_payer[payer].append(transfer)
+    left = {id(t): t.amount for t in arrived}
+    for payer, amount in returned.items():
+        own = {id(t) for t in by_payer[payer]}
+        deductible = arrived if payer == signer else by_payer[payer]
+        for transfer in sorted(
+            deductible, key=lambda t: (t.made_by != payer, not t.references, id(t) not in own)
+        ):
+            taken = min(amount, left[id(transfer)])
+            left[id(transfer)] -= taken
+            amount -= taken
+    return [replace(t, amount=left[id(t)]) for t in arrived if left[id(t)] > 0]

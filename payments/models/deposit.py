@@ -1,0 +1,54 @@
+"""The deposit address of a payment request, once it was shown."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from chains.models import Chain
+from payments.models.request import PaymentRequest
+
+
+class DepositAddress(models.Model):
+    """The deposit address that was shown for a request, and until when its chain is searched for what arrives.
+
+    `address` is derived from `factory`, the request's id and its recipient; `init_code_hash` is the hash of the code
+    that deploys the forwarder. Only the columns of its due work change.
+
+    A new address is searched for with every block, by the chain's cursor (`DiscoveryCursor.deposits_next_block`). From
+    30 days after the request's end it is searched for weekly, from `next_block` on, which is null until then.
+    `next_look_at` is when the next of these steps is due; null after the last one.
+    """
+
+    request = models.OneToOneField(
+        PaymentRequest, on_delete=models.PROTECT, primary_key=True, related_name="deposit"
+    )
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
+    address = models.CharField(max_length=64)
+    recipient_address = models.CharField(max_length=64)
+    factory = models.CharField(max_length=64)
+    init_code_hash = models.CharField(max_length=66)
+    shown_at = models.DateTimeField(default=timezone.now, editable=False)
+    next_block = models.BigIntegerField(null=True, blank=True, editable=False)
+    next_look_at = models.DateTimeField(null=True, blank=True, editable=False)
+    claim_id = models.UUIDField(null=True, blank=True, editable=False)
+    lease_until = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        verbose_name_plural = "deposit addresses"
+        constraints = (
+            models.UniqueConstraint(fields=("address", "chain"), name="deposit_address_is_one_requests"),
+        )
+        indexes = (
+            models.Index(fields=("chain", "recipient_address"), name="deposit_address_recipient"),
+            models.Index(
+                fields=("chain",), condition=Q(next_block__isnull=True), name="deposit_address_each_block"
+            ),
+            models.Index(
+                fields=("next_look_at",),
+                condition=Q(next_look_at__isnull=False),
+                name="deposit_address_due",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.address
