@@ -33,10 +33,12 @@ def claim_due(now: datetime) -> tuple[Lease, list[Lookup]]:
     return leasing.claim_due(now, next(iter(LOOKUPS.lanes(now)), 0))
 
 
-def follow_swaps(*, provider: Any = get_provider, now: Clock = timezone.now) -> int:
+def follow_swaps(*, provider: Any = get_provider, client: Any = get_client, now: Clock = timezone.now) -> int:
     """Poll each provider for a batch of its due swaps; return how many swaps there were."""
     providers = following.SWAPS.lanes(now())
-    return sum(following.follow_provider(each, provider=provider, now=now) for each in providers)
+    return sum(
+        following.follow_provider(each, provider=provider, client=client, now=now) for each in providers
+    )
 
 
 def check_finality(*, client: Any = get_client, now: Clock = timezone.now) -> int:

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from chains.client import ChainClient, ChainError, Snapshot, TransactionFacts
-from chains.facts.proposals import Execution, Proposal
+from chains.facts.proposals import Execution, Proposal, ProposalSearch
 from chains.families import get_client
 from chains.models import Chain
 from config.api.log_context import log_context
@@ -103,7 +103,12 @@ def _search(
     head = snapshot.head.latest
     proposals = {lookup.pk: _proposals(lookup, _first_block(lookup, client, head, now)) for lookup in lookups}
     wanted = {proposal for group in proposals.values() for proposal in group}
-    found = client.find_executions(sorted(wanted, key=lambda each: each.id), until_block=head)
+    failure: ChainError | None = None
+    try:
+        found = client.find_executions(sorted(wanted, key=lambda each: each.id), until_block=head)
+    except ChainError as error:
+        # An id that a node knows as a hash goes on without logs: a stranger may have submitted it as a proposal.
+        found, failure = ProposalSearch({}, {}), error
     again: dict[int, dict[str, Any]] = {}
     for lookup in lookups:
         own = proposals[lookup.pk]
@@ -123,7 +128,7 @@ def _search(
                 # A failure of one payment must not delay the others.
                 logger.exception("the execution of payment %s could not be stored", lookup.payment_id)
                 is_decided, execution, reached = False, None, first
-        if not is_decided:
+        if not is_decided and failure is None:
             # The newest blocks may be reorganised, and the indexes of nodes lag behind.
             block = max(first, min(reached, head + 1 - searched_again(chain)))
             pause = pause_of(lookup.payment, now) if execution is not None or reached > head else timedelta()
@@ -131,6 +136,8 @@ def _search(
             detail = AWAITED if execution is None else _FAILING
             if lookup.payment.status_detail != detail and not lookup.payment.reorged:
                 _store(lookup, claim_id, _await if execution is None else _expect_failure)
+    if failure is not None:
+        raise failure
     _postpone(again, claim_id)
 
 

@@ -16,6 +16,9 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from chains.client import ChainClient
+from chains.families import get_client
+from chains.models import Chain
 from config.api.log_context import log_context
 from config.due_work import leases
 from config.due_work.leases import Lease
@@ -25,6 +28,7 @@ from payments.models import Payment, Swap
 from payments.providers.base import ProviderDown, RoutingProvider, SwapStatus
 from payments.providers.registry import get_provider, provider_name
 from payments.swaps import outcomes as swap_outcomes
+from payments.swaps.redelivery import follow_again
 from payments.swaps.status import (
     Delivered,
     Ended,
@@ -55,11 +59,18 @@ SWAPS = Queue(
     order="attempts, next_poll_at",
 )
 
+Client = Callable[[Chain], ChainClient]
 Provider = Callable[[str], RoutingProvider]
 Clock = Callable[[], datetime]
 
 
-def follow_provider(key: str, *, provider: Provider = get_provider, now: Clock = timezone.now) -> int:
+def follow_provider(
+    key: str,
+    *,
+    provider: Provider = get_provider,
+    client: Client = get_client,
+    now: Clock = timezone.now,
+) -> int:
     """Poll one provider for a batch of its due swaps; return the number of swaps."""
     lease = SWAPS.claim(now(), BATCH, key)
     request = ("payment__request__chain", "payment__request__token")
@@ -67,11 +78,13 @@ def follow_provider(key: str, *, provider: Provider = get_provider, now: Clock =
     swaps = Swap.objects.filter(pk__in=lease.keys).order_by("next_poll_at")
     payments = [swap.payment for swap in swaps.select_related(*request, *related)]
     with leases.kept(lease):
-        _ask(key, payments, lease, provider, now)
+        _ask(key, payments, lease, provider, client, now)
     return len(payments)
 
 
-def _ask(key: str, payments: Sequence[Payment], lease: Lease, provider: Provider, now: Clock) -> None:
+def _ask(
+    key: str, payments: Sequence[Payment], lease: Lease, provider: Provider, client: Client, now: Clock
+) -> None:
     until = time.monotonic() + TURN_SECONDS
     unanswered = 0
     for payment in payments:
@@ -87,22 +100,33 @@ def _ask(key: str, payments: Sequence[Payment], lease: Lease, provider: Provider
             traced("follow swap"),
         ):
             try:
-                unanswered = 0 if _follow(key, payment, lease.claim_id, provider, now) else unanswered + 1
+                is_answered = _follow(key, payment, lease.claim_id, provider, client, now)
+                unanswered = 0 if is_answered else unanswered + 1
             except Exception:
                 # A failure of one swap must not delay the others. Postponing it lets it time out after a day.
                 logger.exception("the swap of payment %s could not be followed", payment.pk)
                 store([_silent(key, payment, None, now())], lease.claim_id, now())
 
 
-def _follow(key: str, payment: Payment, claim_id: uuid.UUID, provider: Provider, now: Clock) -> bool:
+def _follow(
+    key: str, payment: Payment, claim_id: uuid.UUID, provider: Provider, client: Client, now: Clock
+) -> bool:
     """Poll the status of one swap and store the outcome; return whether the provider gave a usable response."""
     if payment.quote is None:
         raise ValueError("a swap in progress has a quote")
     try:
         status = _provider(key, provider).status(payment.quote.tracking, payment.transaction_hash)
     except ProviderDown as error:
+        if payment.status == Payment.Status.COMPLETED:
+            follow_again(payment, None, claim_id, client, now())
+            return False
         store([_silent(key, payment, error.retry_after, now())], claim_id, now())
         return False
+    if payment.status == Payment.Status.COMPLETED:
+        progress = read_status(status, _journey(payment))
+        delivered = progress if isinstance(progress, Delivered) else None
+        follow_again(payment, delivered, claim_id, client, now())
+        return True
     store([_outcome(payment, status, now())], claim_id, now())
     return True
 

@@ -24,7 +24,7 @@ from config.due_work.leases import FREE
 from config.due_work.queue import Queue
 from config.tracing.recording import traced
 from payments.evaluation.verdicts import Finality
-from payments.models import FailureCode, Lookup, Payment, PaymentRequest
+from payments.models import FailureCode, Lookup, Payment, PaymentRequest, Swap
 from payments.requests import events
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import note
@@ -186,9 +186,13 @@ def _check_reorged(
     if is_back and facts is not None and facts.block is not None:
         clear_reorged(payment, held, finality_check_at=now + PAUSE, **block_columns(facts.block))
         return
+    held.update(finality_check_at=next_check_of_reorged(payment, now), **FREE)
+
+
+def next_check_of_reorged(payment: Payment, now: datetime) -> datetime | None:
+    """Return when to look again for what a reorganisation removed: ever more rarely, and not after 30 days."""
     age = now - (payment.completed_at or now)
-    next_check = None if age > REORGED_WATCH else now + max(PAUSE, age / 10)
-    held.update(finality_check_at=next_check, **FREE)
+    return None if age > REORGED_WATCH else now + max(PAUSE, age / 10)
 
 
 def _still_pays(lookup: Lookup, facts: TransactionFacts) -> bool:
@@ -238,6 +242,9 @@ def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: da
             # Another transaction may execute the proposal, and pay the request again.
             executed = Lookup.objects.filter(of_payment=payment).exclude(proposal_id="")
             executed.update(proposal_check_at=now, proposal_block=None)
+            # The provider of a swap may deliver again.
+            if not payment.is_simulated:
+                Swap.objects.filter(payment=payment).update(next_poll_at=now)
             kind = "simulated payment" if payment.is_simulated else "payment"
             logger.error(
                 "%s %s is completed, but its block was reorganised away: check it by hand", kind, payment.pk

@@ -312,8 +312,8 @@ class World:
         Lookup.objects.filter(proposal_check_at__isnull=False).update(proposal_check_at=self.clock())
         search_proposals(client=self.client, now=self.clock)
         verify_due(client=self.client, now=self.clock)
-        if Payment.objects.filter(status__in=Payment.OPEN, swap__isnull=False).exists():
-            follow_swaps(provider=lambda _: self, now=self.clock)  # type: ignore[arg-type,return-value]
+        if Payment.objects.filter(swap__next_poll_at__isnull=False).exists():
+            follow_swaps(provider=lambda _: self, client=self.client, now=self.clock)
         Lookup.objects.filter(finality_check_at__isnull=False).update(finality_check_at=self.clock())
         check_finality(client=self.client, now=self.clock)
 

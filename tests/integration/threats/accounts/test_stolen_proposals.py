@@ -1,9 +1,14 @@
 """A stranger who submits a customer's id first, with accounts of their own or as a hash, hides no execution."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from eth_account import Account as EthAccount
+from eth_utils.crypto import keccak
 
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
 from chains.models import Token
 from payments.models import Payment, PaymentRequest
 from payments.submission.proposals import MAX_ACCOUNTS
@@ -72,6 +77,29 @@ def test_id_that_a_thief_submitted_as_a_hash_is_found(
     sent = proposed.execute()
     assert verify(payment, clock).status == Payment.Status.COMPLETED
     assert (payment.transaction_hash, payment.replaced_hashes) == (sent, [proposed.id])
+
+
+def test_hash_submitted_as_an_id_counts_while_nodes_return_no_logs(
+    world: World, ask: Ask, public: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thief turns a customer's hash, which our nodes don't know yet, into a proposal of an account of the thief's."""
+    request, clock, key = ask(), Clock(), world.stranger()
+    customer = Customer(public, request)
+    sender = EthAccount.from_key(key).address
+    raw = world.chain.sign(customer.build(customer.route(sender)), key)
+    hash_ = "0x" + keccak(raw).hex()
+    assert customer.submit(hash_, None).status_code == 201
+    assert customer.submit(hash_, customer.route(world.safe().address)).status_code == 200
+    payment = request.payments.get()
+    assert payment.lookup.is_awaited
+    assert world.chain.send_raw("0x" + raw.hex()) == hash_
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise ChainError("no logs")
+
+    monkeypatch.setattr(EvmClient, "find_executions", fail)
+    assert verify(payment, clock).status == Payment.Status.COMPLETED
+    assert payment.lookup.proposal_id == ""
 
 
 def test_operation_is_found_whatever_account_was_submitted(world: World, ask: Ask, public: Api) -> None:

@@ -1,0 +1,104 @@
+"""Follow a completed swap whose delivery was reorganised away: its provider may deliver again by another transaction.
+
+The payment stays completed and `reorged` until our nodes confirm the new delivery. That then takes the old one's place:
+the payment is credited with what it brought, and `reorged` ends.
+"""
+
+import copy
+import logging
+import uuid
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from chains.client import ChainClient, ChainError
+from chains.models import Chain
+from config.due_work.leases import FREE
+from payments.evaluation.verdicts import Finality, Paid, evaluate
+from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Swap
+from payments.requests.lifecycle import lock_request
+from payments.swaps.status import Delivered
+from payments.verification.columns import block_columns
+from payments.verification.consumption import plan_credits, store_credits
+from payments.verification.evidence import collect_evidence
+from payments.verification.finality import PAUSE, clear_reorged, next_check_of_reorged
+from payments.verification.quote_evidence import pinned_contracts, quotes_of
+
+logger = logging.getLogger(__name__)
+
+
+def follow_again(
+    payment: Payment,
+    delivered: Delivered | None,
+    claim_id: uuid.UUID,
+    client: Callable[[Chain], ChainClient],
+    now: datetime,
+) -> None:
+    """Credit the delivery that the provider reports now, if it is a new one that our nodes confirm; else poll later."""
+    lookup = payment.swap.delivery
+    is_new = delivered is not None and delivered.transaction_hash != lookup.transaction_hash
+    if delivered is not None and is_new and _credit(payment, lookup, delivered, claim_id, client, now):
+        return
+    next_poll = next_check_of_reorged(payment, now) if payment.reorged else None
+    _held(payment, claim_id).update(next_poll_at=next_poll, **FREE)
+
+
+def _credit(
+    payment: Payment,
+    lookup: Lookup,
+    delivered: Delivered,
+    claim_id: uuid.UUID,
+    client: Callable[[Chain], ChainClient],
+    now: datetime,
+) -> bool:
+    chain = lookup.chain
+    finality = Finality.parse(chain.confirmations)
+    hash_ = delivered.transaction_hash
+    again = copy.copy(lookup)
+    again.transaction_hash = hash_
+    payment.swap.reported_amount = delivered.amount
+    try:
+        snapshot = client(chain).look_up(
+            [hash_], with_finality=finality.tag is not None, mentioning=pinned_contracts(chain)
+        )
+    except ChainError as error:
+        logger.warning("a delivery could not be looked up on %s: %s", chain.name, error)
+        return False
+    if hash_ in snapshot.contradicted:
+        return False
+    facts = snapshot.transactions.get(hash_)
+    inputs = collect_evidence([again], chain, snapshot, quotes_of({payment.request_id}, chain))
+    verdict = evaluate(inputs[payment.pk].terms, chain.pk, facts, snapshot.head, finality)
+    if not isinstance(verdict, Paid) or facts is None or facts.block is None:
+        return False
+    with transaction.atomic():
+        request = lock_request(payment.request_id)
+        current = Payment.objects.get(pk=payment.pk)
+        if not (current.reorged and _held(payment, claim_id).select_for_update(no_key=True).exists()):
+            return False
+        credit = plan_credits([(again, verdict.bound.transfers)])[payment.pk]
+        paid = request.amount_paid + credit.received - (current.amount_received or 0)
+        if not credit.received:
+            return False
+        if request.status == PaymentRequest.Status.COMPLETED and paid < request.amount:
+            # Completed means paid in full. The payment stays `reorged`, and the merchant can accept the new delivery.
+            logger.error("payment %s: its swap was delivered again, by %s, but with less", payment.pk, hash_)
+            return False
+        # The first delivery brought nothing after all. If it is mined again, the merchant can accept it.
+        ConsumedTransfer.objects.filter(payment=payment).delete()
+        store_credits([credit])
+        Lookup.objects.filter(pk=lookup.pk).update(
+            transaction_hash=hash_, finality_check_at=now + PAUSE, **block_columns(facts.block), **FREE
+        )
+        Payment.objects.filter(pk=payment.pk).update(amount_received=credit.received)
+        PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=paid)
+        Swap.objects.filter(pk=payment.pk).update(next_poll_at=None, reported_amount=delivered.amount, **FREE)
+        clear_reorged(current)
+    logger.warning("payment %s: its swap was delivered again, by %s", payment.pk, hash_)
+    return True
+
+
+def _held(payment: Payment, claim_id: uuid.UUID) -> QuerySet[Swap]:
+    return Swap.objects.filter(pk=payment.pk, claim_id=claim_id)
