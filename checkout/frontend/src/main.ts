@@ -65,7 +65,7 @@ class CheckoutPage {
   private readonly replacements: Replacements;
   private readonly refunds: Refunds;
 
-  private readonly dueLabel = byId("amount-label").dataset["due"];
+  private readonly dueLabel = byId("amount-label").dataset["due"] ?? copy.amount;
   private isScriptBlocked = false;
   private isTimeUp = false;
   private wasInFlight = false;

@@ -100,10 +100,10 @@ def test_sending_by_hand_leads_from_warning_to_progress(
     order = create()
     page.goto(f"{origin}/pay/{order['shortcode']}")
     expect(page.locator(".skeleton")).to_be_hidden()
-    page.get_by_role("link", name="Send it yourself").click()
-    expect(page.get_by_text("Manual transfers are not credited immediately.")).to_be_visible()
     # Nothing counts down, so no room is kept for it.
     expect(page.locator("#countdown")).to_be_hidden()
+    page.get_by_role("link", name="Send it yourself").click()
+    expect(page.get_by_text("Manual transfers are not credited immediately.")).to_be_visible()
     picture(page, "by hand, before the address")
     address = page.locator("#recipient")
     expect(address).to_be_hidden()
