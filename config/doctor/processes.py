@@ -14,7 +14,13 @@ _PING_SECONDS = 2.0
 
 
 def check() -> Iterator[Finding]:
-    workers, worked = _workers(), heartbeat_age()
+    workers = _workers()
+    if workers is None:
+        # They may well run: telling the operator to start them would lead away from the fault.
+        advice = "Repair Redis first (see the check `redis`), then run doctor again."
+        yield failed("worker and beat", "not checked, because Redis does not respond", advice)
+        return
+    worked = heartbeat_age()
     if not workers:
         advice = (
             "Start the Procfile's worker. If it stops, read its log. No payment is verified without a worker."
@@ -35,8 +41,8 @@ def check() -> Iterator[Finding]:
         yield fine("beat", f"last sent a task {sent:.0f} s ago")
 
 
-def _workers() -> int:
-    """Return how many workers respond; 0 without Redis."""
+def _workers() -> int | None:
+    """Return how many workers respond; None without Redis."""
     from config.celery import app  # here, because only this function needs Celery's application
 
     try:
@@ -45,4 +51,4 @@ def _workers() -> int:
             connection.ensure_connection(max_retries=1, timeout=_PING_SECONDS)
             return len(app.control.ping(timeout=_PING_SECONDS, connection=connection))
     except (KombuError, RedisError, OSError):
-        return 0
+        return None

@@ -30,6 +30,7 @@ from webhooks.models import Delivery, Endpoint
 PERIODS = (7, 30, 90)
 USUAL_PERIOD = 30
 _STATISTICS_PERMISSIONS = ("payments.view_paymentrequest", "payments.view_payment")
+_LOOK = ("display_name", "logo_url", "accent_colour", "support_url", "support_email")
 # Worst first.
 _HEALTH_COLOURS = {
     Health.DOWN: "danger",
@@ -261,18 +262,49 @@ def first_steps(user: User | AnonymousUser, merchant: Merchant | None) -> list[d
                 "done": Merchant.objects.exists(),
             },
         ]
-    keys = _of(merchant, ApiKey.objects.all(), "merchant")
+    elif user.has_perm("merchants.change_merchant"):
+        steps.append(
+            {
+                "title": "Choose how your checkout looks",
+                "text": "The name, logo and colours that customers see, and where they get help.",
+                "url": reverse("admin:merchants_merchant_change", args=[merchant.pk]),
+                "button": "Edit the checkout",
+                "done": any(getattr(merchant, field) for field in _LOOK),
+            }
+        )
+    key_url = _add(user, "merchants_apikey")
+    request_url = _add(user, "payments_paymentrequest") if merchant else None
+    if request_url or not (merchant is None or key_url):
+        steps.append(
+            {
+                "title": "Request the first payment",
+                "text": (
+                    "Enter an amount, a token and your wallet. You get a link, a QR code and a page to print; "
+                    "you need no developer."
+                    if request_url
+                    else "Owners and members with the role finance create payment requests."
+                ),
+                "url": request_url,
+                "button": "Request a payment",
+                "done": False,
+            }
+        )
+    if merchant is None or key_url:
+        steps += _steps_with_api(key_url, _of(merchant, ApiKey.objects.all(), "merchant").exists())
+    return steps
+
+
+def _steps_with_api(key_url: str | None, has_key: bool) -> list[dict[str, Any]]:
     return [
-        *steps,
         {
             "title": "Issue an API key",
-            "text": "The merchant's backend creates payment requests with it. It is shown once.",
-            "url": _add(user, "merchants_apikey"),
+            "text": "For a shop whose backend creates payment requests. The key is shown once.",
+            "url": key_url,
             "button": "Issue a key",
-            "done": keys.exists(),
+            "done": has_key,
         },
         {
-            "title": "Create the first payment request",
+            "title": "Create a payment request with the API",
             "text": "Send an amount, a token, a chain and a wallet. The response contains the checkout page's URL.",
             "command": "POST /api/payment-requests",
             "url": reverse("reference"),

@@ -60,7 +60,7 @@ class MerchantForm(forms.Form):
 class _TermsForm(OnceForm):
     """The amount, and the wallet to pay. `token` and `recipient_address` are fitted to the merchant."""
 
-    amount = _money("In whole units, such as 12.50.")
+    amount = _money("With a point before decimals, such as 12.50.")
     currency = forms.CharField(
         required=False,
         max_length=3,
@@ -90,7 +90,8 @@ class _TermsForm(OnceForm):
         tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
         usual = [token for token in offered_tokens(tokens) if LISTED not in token.tags]
         choice = cast(forms.ChoiceField, self.fields["token"])
-        choice.choices = [
+        # No token is preselected: a request in the wrong one can't be changed, and the customer may pay it.
+        choice.choices = [("", "Choose a token")] + [
             (str(token.pk), f"{token.symbol} on {token.chain.name}")
             for token in sorted(usual, key=lambda token: (token.chain.name, token.symbol))
         ]
@@ -198,7 +199,9 @@ class LinkForm(_TermsForm):
         super().__init__(*args, **options)
         amount = self.fields["amount"]
         amount.required = False
-        amount.help_text = "In whole units, such as 12.50. Leave it empty if customers enter it."
+        amount.help_text = (
+            "With a point before decimals, such as 12.50. Leave it empty if customers enter it."
+        )
 
     def body(self) -> dict[str, Any]:
         """Return the body of POST /api/payment-links."""

@@ -217,7 +217,7 @@ def test_doctor_names_stopped_servers_and_continues(deployment: Deployment, shop
     assert code == 1
     assert bad["database"] == {"PostgreSQL": "failed"}
     assert bad["redis"] == {"Redis": "failed"}
-    assert bad["processes"] == {"worker": "failed", "beat": "failed"}
+    assert bad["processes"] == {"worker and beat": "failed"}
     outside = [each["summary"] for each in findings if each["check"] == "outside"]
     assert all("the certificate is invalid" in summary for summary in outside)
     assert bad["outside"] == {"BASE_URL": "failed", "EVENTS_URL": "failed"}

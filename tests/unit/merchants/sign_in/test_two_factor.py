@@ -327,3 +327,11 @@ def test_the_codes_are_those_of_the_standard(monkeypatch: pytest.MonkeyPatch) ->
     for moment, code in vectors.items():
         monkeypatch.setattr("merchants.models.accounts.time.time", lambda moment=moment: float(moment))
         assert accepted_step(b"12345678901234567890", code) == moment // 30
+
+
+def test_optional_set_up_says_what_changes_once_it_is_done(client: Client, olga: User) -> None:
+    client.force_login(olga)
+    assert (
+        "Once this is set up, you sign in with your password and a code"
+        in client.get(SET_UP).content.decode()
+    )

@@ -223,6 +223,16 @@ def test_user_without_role_sees_no_merchants_data(estate: Estate) -> None:
         assert answer.status_code in ((200, 403) if not path else (403, 404))
 
 
+def test_rejected_member_is_told_to_ask_an_owner(estate: Estate) -> None:
+    client = Client()
+    user = user_with(Role.FINANCE, estate)
+    assert user is not None
+    client.force_login(user)
+    page = client.get("/admin/merchants/apikey/")
+    assert page.status_code == 403
+    assert "ask an owner of your team" in page.content.decode()
+
+
 def test_every_page_keeps_merchants_apart_or_is_known_to_show_none() -> None:
     """A new page either has the base that scopes it, or is added here on purpose."""
     known = {"chains.chain", "chains.token", "chains.switch", "auth.user"}

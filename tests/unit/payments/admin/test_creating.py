@@ -237,3 +237,14 @@ def test_odd_search_for_links_finds_nothing(
     page = finance.get("/admin/payments/paymentlink/", {"q": text})
     assert page.status_code == 200
     assert "Tasting" not in page.content.decode()
+
+
+@pytest.mark.parametrize("path", [REQUEST, LINK])
+def test_no_token_is_preselected_and_none_creates_nothing(
+    path: str, finance: Client, usdc: Token, merchant: Merchant
+) -> None:
+    assert finance.get(path).context["form"].fields["token"].choices[0] == ("", "Choose a token")
+    page = finance.post(path, filled(finance, path, usdc, token=""))
+    assert errors(page) == {"token": ["This field is required."]}
+    assert not PaymentRequest.objects.exists()
+    assert not PaymentLink.objects.exists()

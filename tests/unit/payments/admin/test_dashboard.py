@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from chains.models import Chain, ChainStatus, Token
 from merchants.models import Merchant
-from merchants.staff.roles import assign_role
+from merchants.staff.roles import Role, assign_role
 from payments.admin.plots import duration, percentage, short_amount
 from payments.models import PaymentRequest
 from payments.stats.daily import update_statistics
@@ -257,7 +257,7 @@ def test_an_empty_service_shows_the_first_steps_and_what_is_done_of_them(admin_c
         ("Load the catalogue", False),
         ("Create a merchant", False),
         ("Issue an API key", False),
-        ("Create the first payment request", False),
+        ("Create a payment request with the API", False),
     ]
     Merchant.objects.create(name="Alice's Bakery")
     page = opened(admin_client)
@@ -271,7 +271,30 @@ def test_a_merchants_first_steps_are_their_own(
 ) -> None:
     a_request(other_merchant, token, EARLIER)
     steps = opened(staff_of(merchant)).context["first_steps"]
-    assert [step["title"] for step in steps] == ["Issue an API key", "Create the first payment request"]
+    assert [(step["title"], step["url"], step["done"]) for step in steps] == [
+        ("Choose how your checkout looks", f"/admin/merchants/merchant/{merchant.pk}/change/", False),
+        ("Request the first payment", "/admin/payments/paymentrequest/add/", False),
+        ("Issue an API key", "/admin/merchants/apikey/add/", False),
+        ("Create a payment request with the API", "/api/docs", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "steps"),
+    [
+        (Role.DEVELOPER, [("Issue an API key", True), ("Create a payment request with the API", True)]),
+        (Role.FINANCE, [("Request the first payment", True)]),
+        (Role.VIEWER, [("Request the first payment", False)]),
+    ],
+)
+def test_first_steps_offer_only_what_the_role_may_do(
+    role: str, steps: list[tuple[str, bool]], merchant: Merchant, client: Client
+) -> None:
+    user = User.objects.create_user("member")
+    assign_role(user, role, merchant)
+    client.force_login(user)
+    shown = opened(client).context["first_steps"]
+    assert [(step["title"], bool(step["url"])) for step in shown] == steps
 
 
 def test_dashboard_query_count_is_constant_without_nodes(
