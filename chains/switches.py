@@ -67,7 +67,7 @@ def is_on(feature: Feature) -> bool:
 
 
 def is_offered(token: Token) -> bool:
-    """Return whether neither the token nor its chain is switched off."""
+    """Return whether the token and its chain are both switched on."""
     off = _off()
     return not off or (f"chain:{token.chain_id}" not in off and f"token:{token.pk}" not in off)
 

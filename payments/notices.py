@@ -1,8 +1,8 @@
-"""Notices about a merchant's payments: the first one, and what newly needs attention.
+"""Store notices about a merchant's first payment, and about payments that newly need attention.
 
-Nothing on the way of a payment writes a notice. Each merchant with members who want them is checked every five minutes,
-against what was known at the last check (`NoticeWatch`), and gets one e-mail for all that is new, at most one an hour:
-anyone can cause cases that need attention, with many small transfers.
+Verification doesn't write notices. A task checks each merchant whose members want them every five minutes, and compares
+the cases with those of the last check (`NoticeWatch`). One e-mail reports all new cases. It is sent at most once an
+hour, because anyone can cause many cases with small transfers.
 """
 
 from collections import Counter
@@ -29,18 +29,18 @@ NOTICES = Queue(model=NoticeWatch, due="check_at", owner="merchant_id", has_leas
 
 
 def check_notices(*, now: Callable[[], datetime] = timezone.now) -> int:
-    """Check the merchants that are due; return how many."""
+    """Check the merchants that are due; return how many were checked."""
     watches = NoticeWatch.objects.filter(pk__in=NOTICES.pick(now(), _BATCH))
     return sum(_check(watch, now()) for watch in watches.select_related("merchant").order_by("pk"))
 
 
 def _check(watch: NoticeWatch, now: datetime) -> bool:
-    """Store the notices about what is new, in the transaction that makes it known."""
+    """Store notices about new cases, in the transaction that stores these cases as known."""
     merchant = watch.merchant
     own = NoticeWatch.objects.filter(pk=watch.pk, check_at=watch.check_at)
     with transaction.atomic():
         if not are_wanted(merchant, WATCHED):
-            own.delete()  # What happens until a member wants notices again is not new then.
+            own.delete()  # The next watch starts with a new baseline.
             return False
         cases = open_cases(merchant, now)
         first = None if watch.had_payment else _first_day(merchant)
@@ -92,7 +92,7 @@ def _amount(payment: Payment) -> str:
 
 
 def _attention(merchant: Merchant, cases: list[str]) -> tuple[str, str]:
-    """Return the subject and the text about these keys of cases."""
+    """Return the subject and the text. `cases` are keys that begin with a matter."""
     counts = Counter(LABELS[Matter(case.partition(":")[0])] for case in cases)
     context = {"merchant": merchant, "counts": counts.items(), "base_url": settings.BASE_URL}
     number = "a payment needs" if len(cases) == 1 else f"{len(cases)} payments need"

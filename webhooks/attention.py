@@ -17,7 +17,7 @@ def in_trouble(endpoints: QuerySet[Endpoint], now: datetime) -> QuerySet[Endpoin
 
 
 def given_up(deliveries: QuerySet[Delivery], now: datetime) -> QuerySet[Delivery]:
-    """Return up to MAX_LISTED deliveries that failed for good within a week, without test events."""
+    """Return up to MAX_LISTED deliveries that were given up within a week, without test events."""
     return deliveries.filter(pk__in=_newest_given_up(deliveries, now))
 
 

@@ -277,8 +277,8 @@ def _is_contradicted(one: TransactionFacts, other: TransactionFacts) -> bool:
 def _not_mined(reports: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
     """Return a transaction that no two nodes place in the same block as pending; None if no node knows it.
 
-    The intended transfer may come from one node, since it is no payment. The nonce and the effect decide whether a
-    transaction was replaced, so two nodes must agree on them.
+    One node is enough for the intended transfer, because a pending transaction pays nothing yet. Two nodes must agree
+    on the nonce and the effect, because these decide whether a transaction was replaced.
     """
     known = [facts for facts in reports if facts is not None]
     if not known:

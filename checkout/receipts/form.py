@@ -1,4 +1,4 @@
-"""The form "E-mail me a receipt" below a receipt. Works without scripts.
+"""Handle the form "E-mail me a receipt" below a receipt, which works without scripts.
 
 An address is stored only until its e-mail is sent (`merchants.mail.sending`), and is in no URL, log or task.
 """
@@ -36,7 +36,7 @@ _LONGEST = 254
 _USUAL = re.compile(r"[^\s\"%!\\\[\]@]+@[^\s\"%!\\\[\]@]+\.[^\s\"%!\\\[\]@]+")
 
 
-# No cookie is read, so there is no CSRF token to check. A form of another site is recognised by its headers.
+# No cookie is read, so there is no CSRF token to check. The request's headers identify forms of other sites.
 @csrf_exempt
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -60,7 +60,7 @@ def mail_receipt(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 
 def _is_same_site(request: HttpRequest) -> bool:
-    """Whether the form is ours, as far as the browser says: others would use a visitor's rate limits."""
+    """Whether the browser's headers, if any, name our site: another site's form would use its visitors' rate limits."""
     fetched_from = request.headers.get("Sec-Fetch-Site", "same-origin")
     origin = request.headers.get("Origin")
     is_own = origin is None or origin.partition("://")[2] == request.get_host()
@@ -68,7 +68,7 @@ def _is_same_site(request: HttpRequest) -> bool:
 
 
 def _recipient(text: str) -> str:
-    """Return the address. Raises ApiError, whose message is the key of a text."""
+    """Return the address. Raises ApiError with the key of a translated text as its message."""
     address = text.strip()
     try:
         validate_email(address)
@@ -97,10 +97,10 @@ def _too_many(retry_after: int | None) -> ApiError:
 
 
 def _store(request: HttpRequest, payment_request: PaymentRequest, recipient: str) -> None:
-    """Store the e-mail, at most three for a request. Raises ApiError.
+    """Store the e-mail. Raises ApiError after three e-mails for one request.
 
-    Beyond the limit of an address, nothing is stored and the response is the same: it must not reveal whether others
-    entered this address.
+    Beyond an address's limit, store no e-mail but send the same response: it must not reveal whether others entered
+    this address.
     """
     subject, text = letter(payment_request, page_language(request, payment_request))
     digest = hashlib.sha256(recipient.lower().encode()).hexdigest()

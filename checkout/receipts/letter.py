@@ -1,4 +1,4 @@
-"""The text of an e-mail with a receipt: plain text in the customer's language, with one link, to the receipt."""
+"""Write a receipt's e-mail: plain text in the customer's language, whose only link leads to the receipt."""
 
 import re
 from html import unescape
@@ -12,16 +12,16 @@ from checkout.languages import Language
 from merchants.languages import ENGLISH
 from payments.models import Payment, PaymentRequest
 
-# Mail programs make links of texts such as `shop.example`, `https://…` and `me@shop.example`.
+# Mail programs turn texts such as `shop.example`, `https://…` and `me@shop.example` into links.
 _JOINT = re.compile(r"(?<=\S)([.:@\u3002\uff0e\uff61])(?=\S)")
 _BETWEEN_DIGITS = re.compile(r"[0-9][.:][0-9]")
 _MARKS = re.compile(r"[\u2066-\u2069]")
 
 
 def without_links(text: str) -> str:
-    """Return a merchant's text on one line, such that no mail program makes a link of a part of it.
+    """Return a merchant's text on one line, without anything that a mail program turns into a link.
 
-    A space after each joint breaks addresses: `shop. example`. Numbers such as 1.5 stay.
+    Add a space after each joint: `shop. example`. Numbers such as 1.5 stay as they are.
     """
     line = " ".join(text.split())
 
@@ -62,7 +62,7 @@ def _amount(payment_request: PaymentRequest, language: Language) -> str:
 def _facts(
     payment_request: PaymentRequest, language: Language, amount: str, merchant: str
 ) -> list[tuple[str, str]]:
-    """Return the labels and values of what is known."""
+    """Return labels and values, without those that the request doesn't have."""
     completed_at = payment_request.completed_at
     facts = [
         ("page.askedFor", amount),

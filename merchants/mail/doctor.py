@@ -10,7 +10,7 @@ OVERDUE_SECONDS = (300.0, 3600.0)
 
 
 def check() -> Iterator[Finding]:
-    """Report how long the oldest e-mail has waited, which is not deleted before it is sent or given up."""
+    """Report how long the oldest unsent e-mail has waited. Rows are deleted once they are sent or given up."""
     state = Mail.objects.aggregate(oldest=Min("created_at"), failures=Sum("failures"))
     seconds = (timezone.now() - state["oldest"]).total_seconds() if state["oldest"] else 0.0
     summary = (

@@ -1,6 +1,6 @@
-"""Notices to a merchant: to its own address, and to the members who chose this kind in the portal.
+"""Send notices to a merchant's own address and to the members who chose their kind in the portal.
 
-The choice is the member's own, and is logged, because a member who no longer hears of sign-ins may miss a stranger's.
+Each member's choice is logged: a thief who turns off sign-in notices could otherwise stay unnoticed.
 """
 
 import logging
@@ -18,7 +18,7 @@ from merchants.staff import audit
 logger = logging.getLogger(__name__)
 
 WATCHED = (NoticeKind.FIRST_PAYMENT, NoticeKind.ATTENTION)
-"""The kinds that `payments.notices` looks for, as long as a member wants them."""
+"""The kinds that `payments.notices` checks for while at least one member wants them."""
 
 
 def notify(
@@ -26,8 +26,8 @@ def notify(
 ) -> int:
     """Store a notice for each member who wants this kind; return how many e-mails were stored.
 
-    `to_merchant` also sends it to the merchant's own address, which can't unsubscribe. Call it in the transaction
-    of the change that it is about.
+    `to_merchant` also sends it to the merchant's own address, which can't unsubscribe. Call this function in the
+    transaction of the change that the notice reports.
     """
     members = [] if mail.is_off() else list(_subscribed(merchant, kind))
     addresses = {member.user.email.lower() for member in members}
@@ -44,7 +44,7 @@ def notify(
 
 
 def notify_member(member: StaffMembership, kind: NoticeKind, subject: str, text: str) -> bool:
-    """Store a notice for this member alone, if the member wants this kind."""
+    """Store a notice for only this member, if the member wants this kind; return whether it was stored."""
     if member.merchant is None or mail.is_off() or not _wants(member, kind):
         return False
     enqueue(member.merchant, kind, member.user.email, subject, text, member=member)
@@ -64,7 +64,7 @@ def choose(member: StaffMembership, kinds: Collection[NoticeKind], *, request: H
 
 
 def unsubscribe(member_id: int, kind: NoticeKind, *, request: HttpRequest) -> None:
-    """End one kind of notices; no change for a member who left or has unsubscribed already."""
+    """Turn off one kind of notice; do nothing if the member left or has already unsubscribed."""
     with transaction.atomic():
         members = StaffMembership.objects.select_for_update(no_key=True, of=("self",))
         member = members.filter(pk=member_id).select_related("user", "merchant").first()

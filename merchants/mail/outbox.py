@@ -1,4 +1,4 @@
-"""Store e-mails in the transaction of the change that they are about; `merchants.mail.sending` sends them."""
+"""Store each e-mail in the transaction of the change that it reports; `merchants.mail.sending` sends them."""
 
 from merchants.models import Mail, Merchant, StaffMembership
 
@@ -12,7 +12,7 @@ def enqueue(
     *,
     member: StaffMembership | None = None,
 ) -> None:
-    """Store an e-mail. `subject` may contain names: a line break in it, which would end the header, becomes a space."""
+    """Store an e-mail. Line breaks in `subject`, which may contain names, become spaces: they would end a header."""
     one_line = " ".join(subject.split())[: Mail._meta.get_field("subject").max_length]
     Mail.objects.create(
         merchant=merchant, kind=kind, recipient=recipient, subject=one_line, text=text, member=member

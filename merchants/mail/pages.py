@@ -1,4 +1,4 @@
-"""The pages about notices: the member's choice in the portal, and the page that a link to unsubscribe opens."""
+"""The pages for notices: the member's choice in the portal, and the page that an unsubscribe link opens."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe_page(request: HttpRequest, token: str) -> HttpResponse:
-    """Show one button; a POST unsubscribes, without a redirect (RFC 8058). A GET changes nothing."""
+    """Show one button on GET; unsubscribe on POST, without a redirect (RFC 8058)."""
     try:
         member_id, kind = read_token(token)
     except UnknownLink:
@@ -72,7 +72,7 @@ class NoticesView(FormView[forms.Form]):
         return HttpResponseRedirect(reverse("admin:notices"))
 
     def _member(self) -> StaffMembership:
-        """Return the user's place in a merchant's team; operators and support have none."""
+        """Return the user's membership. Raises PermissionDenied for operators and support, who have none."""
         member = membership_of(self.request.user)
         if member is None or member.merchant is None:
             raise PermissionDenied

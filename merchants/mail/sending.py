@@ -1,7 +1,7 @@
-"""Send the e-mails of the outbox: a queue of due work, whose rows are deleted once they are sent or given up.
+"""Send the stored e-mails, a queue of due work. A row is deleted once its e-mail is sent or given up.
 
 An e-mail is sent outside any transaction. If a worker dies between sending and deleting, it is sent twice rather than
-never. Nothing here logs an address: the errors of mail servers quote it, so only their class is logged.
+never. Addresses are never logged: a mail server's error quotes the address, so only the error's class is logged.
 """
 
 import logging
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 KEPT = timedelta(hours=24)
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=1)
-# Each may wait for the mail server as long as its timeout, and a lease is renewed for a minute.
+# Small, because each e-mail can take the mail server's whole timeout, and a lease is renewed for only a minute.
 _BATCH = 5
 MAILS = Queue(model=Mail, due="next_attempt_at", owner="merchant_id")
 
@@ -67,7 +67,7 @@ def _send_one(row: Mail, lease: Lease, now: datetime, send: Send) -> None:
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether no retry can help: the server rejects the address for good, or no message can carry it."""
+    """Whether retries can't help: the server rejects the address permanently, or it can't be in a message."""
     if isinstance(error, SMTPRecipientsRefused):
         return all(code >= 500 for code, _ in error.recipients.values())
     return isinstance(error, ValueError)

@@ -1,6 +1,6 @@
-"""Links that end a member's notices of one kind without sign-in, and the headers with which mail programs offer it.
+"""Links that unsubscribe a member from one kind of notice without sign-in, and headers for a mail program's button.
 
-A link is signed and doesn't expire. It can only unsubscribe, so it needs no protection beyond its signature.
+A link is signed and doesn't expire. It can only unsubscribe, so a signature is protection enough.
 """
 
 from django.conf import settings
@@ -13,7 +13,7 @@ _SALT = "unsubscribe"
 
 
 class UnknownLink(LookupError):
-    """The link isn't ours, or is cut off."""
+    """The link's signature is wrong, or the link is incomplete."""
 
 
 def unsubscribe_url(member_id: int, kind: str) -> str:
@@ -22,7 +22,7 @@ def unsubscribe_url(member_id: int, kind: str) -> str:
 
 
 def read_token(token: str) -> tuple[int, NoticeKind]:
-    """Return the member's id and the kind of notice that the link ends. Raises UnknownLink."""
+    """Return the member's id and the kind of notice that the link turns off. Raises UnknownLink."""
     try:
         member_id, kind = signing.loads(token, salt=_SALT)
         return int(member_id), NoticeKind(kind)

@@ -95,9 +95,9 @@ class Terms:
 
 @dataclass(frozen=True)
 class Finality:
-    """The required depth of a block: a number of `confirmations`, itself counted, or a `tag` of the network.
+    """The required depth of a block: `confirmations` (the block itself counts as one), or a `tag` of the network.
 
-    With a tag, `fallback` confirmations are enough as well. `still_since`: the tag has not moved since then.
+    `fallback` confirmations are enough if the tag has not reached the block. `still_since`: when the tag stalled.
     """
 
     confirmations: int | None = None

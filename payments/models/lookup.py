@@ -33,8 +33,8 @@ class Lookup(models.Model):
     - `proposal_id`, `proposal_account`: the proposal's id, and the contract account that executes it.
       `further_accounts`: other accounts with which the id was submitted, because the first may be wrong.
     - `proposal_check_at`: the time of the next search for the execution; null if none is scheduled. Until the
-      execution is found, the payment is `pending` and nothing else is due. If the payment is `reorged`, its proposal
-      may be executed again. `proposal_block`: the next block to search, null before the first search.
+      execution is found, the payment is `pending` and no other check is scheduled. If the payment is `reorged`, its
+      proposal may be executed again. `proposal_block`: the next block to search, null before the first search.
 
     What the nodes returned:
 

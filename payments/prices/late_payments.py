@@ -1,7 +1,7 @@
-"""Payments that arrived after the price had expired: today's rate, and the e-mail to the merchant.
+"""E-mail a merchant about a payment that arrived after its price had expired, with the current rate.
 
-`PaymentRequest.late_price_mail_at` is when the e-mail is due. The rate is queried first; then one transaction clears
-the time and stores the e-mail, which `merchants.mail.sending` sends.
+`PaymentRequest.late_price_mail_at` is the time when the e-mail is due. The rate is queried first. Then one transaction
+clears the time and stores the e-mail, which `merchants.mail.sending` sends.
 """
 
 import logging
@@ -32,7 +32,7 @@ RateOf = Callable[[Token, str], Rate]
 
 
 def rate_now(request: PaymentRequest, *, rate_of: RateOf = current_rate) -> str | None:
-    """Return units of the price's currency for one token as a decimal string; None if the rate is unknown."""
+    """Return the current rate in the price's currency for one token, as a decimal string; None if it is unknown."""
     if request.price is None:
         return None
     try:
@@ -44,7 +44,7 @@ def rate_now(request: PaymentRequest, *, rate_of: RateOf = current_rate) -> str 
 
 
 def mail_merchants(*, now: Callable[[], datetime] = timezone.now, rate_of: RateOf = current_rate) -> int:
-    """Store the e-mails to the merchants of requests that wait for acceptance; return about how many requests."""
+    """Store the e-mails about due requests that still wait for acceptance; return how many requests got one."""
     due = PaymentRequest.objects.filter(pk__in=LATE_MAILS.pick(now(), _BATCH)).select_related(
         "merchant", "token"
     )

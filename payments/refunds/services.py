@@ -43,9 +43,12 @@ def create_refund(
 ) -> RefundNow:
     """Create a refund of `amount` base units, by default of everything that is left.
 
-    Raises ApiError: `payment_request_active` while the request can be paid, since its page would request the refunded
-    part again; `refund_too_large`; `parameter_invalid` unless the payment is a completed one of the request;
-    `parameter_missing` if several wallets paid, so that it is unknown which one may set the address.
+    Raises ApiError:
+
+    - `payment_request_active`: the request can still be paid, so its page would request the refunded part again.
+    - `refund_too_large`: the amount exceeds what can be refunded.
+    - `parameter_invalid`: `payment_id` is not a completed payment of the request.
+    - `parameter_missing`: several wallets paid, and only `payment_id` tells which one may set the address.
     """
     with transaction.atomic():
         request = lock_request(request_id)

@@ -17,7 +17,7 @@ then):
     paid_late        expired, then late   completed, late     409                 409
     expired          expired              409                 409                 409
     reorged          as `paid`, and that payment is undone in the first three states; in the last one the newest
-                     simulated payment is undone, and it is 409 if there is none
+                     simulated payment is undone, and the call returns 409 if there is none
     restored         a `reorged` payment counts again; 409 if there is none
     refunded         as `paid` if an amount remains, and then the whole paid amount is refunded
 

@@ -159,8 +159,8 @@ def _without_strays(
 def _with_used_up_nonces(client: ChainClient, lookups: Sequence[Lookup]) -> set[str]:
     """Return the ids of payments whose nonce was used by a mined transaction.
 
-    Checks only payments that a node has seen unmined and that at least one later lookup did not find. If no node
-    knows such a payment at its next lookup, its transaction was replaced.
+    Check only payments whose transaction a node reported as unmined, and a later lookup did not find. If no node
+    knows the transaction at the next lookup either, it was replaced.
     """
     missed = {
         lookup.payment_id: (lookup.payment.from_address, nonce)

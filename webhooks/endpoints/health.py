@@ -1,7 +1,7 @@
-"""E-mail merchants after one day of failures; after five days the endpoint is disabled.
+"""E-mail a merchant when its endpoint has failed for a day, and when it was disabled after five days.
 
-`webhooks.dispatch.attempts` stores the failures. An e-mail is due while `warned_at` is null. The transaction that sets
-it stores the e-mail, which `merchants.mail.sending` sends.
+`webhooks.dispatch.attempts` stores the failures and disables endpoints. An e-mail is due while `warned_at` is null. One
+transaction sets `warned_at` and stores the e-mail, which `merchants.mail.sending` sends.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _BATCH = 100
 
 
 def notify_merchants(*, now: Callable[[], datetime] = timezone.now) -> int:
-    """Store an e-mail to each merchant whose endpoint has failed for a day or was disabled; return their number."""
+    """Store e-mails about endpoints that have failed for a day or were disabled; return how many merchants get one."""
     failing = Q(is_enabled=True, failing_since__lte=now() - WARN_AFTER)
     disabled = Q(is_enabled=False, disabled_reason__isnull=False)
     owed = Endpoint.objects.filter(failing | disabled, warned_at=None, url__isnull=False)

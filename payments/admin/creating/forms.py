@@ -58,7 +58,7 @@ class MerchantForm(forms.Form):
 
 
 class _TermsForm(OnceForm):
-    """The amount, and the wallet to pay. `token` and `recipient_address` are fitted to the merchant."""
+    """The amount, and the wallet to pay. The merchant's settings limit `token` and `recipient_address`."""
 
     amount = _money("With a point before decimals, such as 12.50.")
     currency = forms.CharField(
