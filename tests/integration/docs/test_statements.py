@@ -220,7 +220,13 @@ def test_each_command_of_our_own_is_recorded_or_changes_nothing_of_merchants() -
         "createsuperuser",
         "changepassword",
     }
-    assert ours - recorded == {"load_catalogue", "deploy_factory", "rebuild_daily_stats", "reencrypt_secrets"}
+    assert ours - recorded == {
+        "load_catalogue",
+        "deploy_factory",
+        "check_deposits",
+        "rebuild_daily_stats",
+        "reencrypt_secrets",
+    }
 
 
 # --- README.md ---
