@@ -13,7 +13,8 @@ from chains.families.base import (
 from chains.families.evm import normalisation, signatures
 from chains.families.evm.building.fees import FeeRules
 from chains.families.evm.client import EvmClient
-from chains.families.evm.deposits import addresses, calls, shipped
+from chains.families.evm.deposits import addresses, shipped
+from chains.families.evm.deposits.calls import factory_deployment, sweep_call
 from chains.fields import UINT256_MAX
 
 __all__ = ["FAMILY"]
@@ -59,9 +60,9 @@ FAMILY = Family(
         factory=addresses.FACTORY,
         factory_code=shipped.FACTORY.code,
         deployer=addresses.DEPLOYER,
-        deployment=calls.factory_deployment,
+        deployment=factory_deployment,
         deposit_of=addresses.deposit_of,
-        sweep=calls.sweep_call,
+        sweep=sweep_call,
     ),
     subscribe_heads=("eth_subscribe", "newHeads"),
     has_price_feeds=True,

@@ -61,7 +61,7 @@ def test_search_leads_to_the_api_call(browser: "Browser", site: str, outside: li
         page.goto(site + "/")
         page.get_by_role("textbox", name="Search").click()
     # The theme listens for keys, which `fill` doesn't press.
-    page.get_by_role("textbox", name="Search").press_sequentially("cancel a payment request")
+    page.get_by_role("textbox", name="Search").press_sequentially("cancels an active payment request")
     page.locator(".md-search-result__meta", has_text="matching").wait_for(timeout=120_000)
     page.locator('.md-search-result__link[href*="reference/payment-requests"]').first.click()
     page.wait_for_url("**/reference/payment-requests/**")

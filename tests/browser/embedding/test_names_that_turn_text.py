@@ -43,7 +43,7 @@ def test_amount_is_never_reversed_by_names_around_it(page: Page, create: Create,
         Merchant.objects.update(display_name=name)
         page.goto(f"{request['payment_url']}?lang=tr")
         expect(page.locator("#amount-label")).to_be_visible()
-        for place in (".price__value", "#panel .help >> nth=0"):
+        for place in (".paid-amount", "#panel .help >> nth=0"):
             eventually(
                 # The script may be drawing the same words again.
                 lambda place=place: "10,50 USDC" in page.locator(place).evaluate(SEEN),

@@ -130,7 +130,7 @@ def test_allowed_recipients_are_changed_with_a_code(portal: str, page: Page, tro
 
     AllowedRecipient.objects.all().delete()
     page.goto(change)
-    expect(page.get_by_text("Any wallet")).to_be_visible()
+    expect(page.get_by_text("Any wallet:")).to_be_visible()
     picture(page, "portal, no allowed recipient")
     assert troubles == []
 

@@ -24,7 +24,10 @@ Order = Callable[..., dict[str, Any]]
 
 ROUTES = "/api/public/payment-requests/{}/routes"
 # Public calls by POST that cost nothing at nodes, and why.
-CHEAP = {"/api/public/payment-requests/<str:id>/payments": "writes a hash down; has its own caps"}
+CHEAP = {
+    "/api/public/payment-requests/<str:id>/payments": "writes a hash down; has its own caps",
+    "/api/public/payment-requests/<str:id>/deposit-address": "counts itself, only if it queries nodes",
+}
 
 
 @pytest.fixture(autouse=True)

@@ -57,6 +57,7 @@ class Actor:
         self._job: Job | None = None
         self._fault: Fault | None = None
         self._is_impatient = False
+        self._begins_history = False
         self._go = threading.Semaphore(0)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -68,6 +69,7 @@ class Actor:
         self._chance = random.Random(f"{chance.random()} {self.name}")
         self.result, self.problem = "", None
         self.leases.clear()
+        self._begins_history = True
 
     def begin(self, name: str, job: Job) -> None:
         """Give the idle actor a job; `go` begins it."""
@@ -112,6 +114,9 @@ class Actor:
         self._take_connection()
         while True:
             self._go.acquire()
+            if self._begins_history:
+                self._begins_history = False
+                _forget_lost_connection()
             try:
                 if self._job is not None:
                     self._job()
@@ -196,6 +201,13 @@ def stop_at(name: str) -> None:
             actor.stop(name)
         finally:
             actor.is_calling = False
+
+
+def _forget_lost_connection() -> None:
+    """Close the connection if it was lost at the end of the history before, where the product ignores the loss."""
+    raw = connection.connection
+    if raw is not None and raw.closed:
+        connection.close()
 
 
 def _cut() -> None:

@@ -53,7 +53,7 @@ def test_every_call_works_against_the_running_service(run: Run) -> None:
 def test_samples_of_the_page_create_and_receive_a_payment(
     run: Run, shop: dict[str, str], api_key: tuple[ApiKey, str]
 ) -> None:
-    ask, receive, try_it = samples(README, "js")
+    ask, receive, try_it, recover = samples(README, "js")
     port = free_port()
     configure(api_key[0].merchant, Change(url=f"http://127.0.0.1:{port}/"))
     secret = decrypt(api_key[0].merchant.webhook_endpoint.secret_encrypted)
@@ -62,6 +62,7 @@ def test_samples_of_the_page_create_and_receive_a_payment(
     (request,) = PaymentRequest.objects.all()
     assert asked == f"{shop['QUITTANCE_BASE_URL']}/pay/{request.shortcode}\n"
     assert run(try_it).ended_well() == "completed: 12.500000\n"
+    assert run(recover).ended_well().startswith("0x")
     eventually(lambda: _refuses(port), "the receiver listened")
     deliver_next()
     eventually(lambda: receiver.said == "order-1001 is paid\n", f"it was told; it said {receiver.said}")
