@@ -244,7 +244,7 @@ class Checkout(RequestFields, kw_only=True):
     ]
     deposit_address: Annotated[
         str | None,
-        doc("The request's deposit address; null until it was asked for, and while it may not be shown."),
+        doc("The request's deposit address; null until it is requested, and while it may not be shown."),
     ]
     pay_with: Annotated[PayWith, doc("Whether customers can pay with other tokens.")]
     is_final: Annotated[bool, doc("Whether no further change is expected.")]

@@ -355,7 +355,7 @@ class PaymentRequestObject(RequestFields, kw_only=True):
         str | None,
         doc(
             "The address of this request alone, to which customers can send from any wallet or exchange; "
-            "null until the checkout asked for it."
+            "null until the checkout requests it."
         ),
     ]
     redirect_url: Annotated[

@@ -48,7 +48,7 @@ def create_refund(
     - `payment_request_active`: the request can still be paid, so its page would request the refunded part again.
     - `refund_too_large`: the amount exceeds what can be refunded.
     - `parameter_invalid`: `payment_id` is not a completed payment of the request.
-    - `parameter_missing`: several wallets paid, and only `payment_id` tells which one may set the address.
+    - `parameter_missing`: several wallets paid, and only `payment_id` identifies the one that may set the address.
     """
     with transaction.atomic():
         request = lock_request(request_id)

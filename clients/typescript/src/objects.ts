@@ -248,7 +248,7 @@ export interface PaymentRequest {
   chain_id: number;
   token: Token;
   recipient_address: string;
-  /** An address of this request alone, for payments from any wallet or exchange; null until it was asked for. */
+  /** An address of this request alone, for payments from any wallet or exchange; null until it is requested. */
   deposit_address: string | null;
   payment_url: string;
   redirect_url: string | null;

@@ -71,7 +71,7 @@ def test_wallets_have_their_place_while_the_script_loads(
 
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
 @pytest.mark.parametrize(
-    ("wallet", "most_px"), [("Other Wallet", 0), ("", 24)], ids=["a wallet", "no wallet"]
+    ("wallet", "limit_px"), [("Other Wallet", 0), ("", 24)], ids=["a wallet", "no wallet"]
 )
 def test_page_keeps_its_place_once_wallets_are_looked_for(
     live_server: LiveServer,
@@ -79,7 +79,7 @@ def test_page_keeps_its_place_once_wallets_are_looked_for(
     checkout: Callable[..., dict[str, Any]],
     viewport: ViewportSize,
     wallet: str,
-    most_px: int,
+    limit_px: int,
 ) -> None:
     context = browser.new_context(viewport=viewport)
     try:
@@ -97,7 +97,7 @@ def test_page_keeps_its_place_once_wallets_are_looked_for(
         scripts[0].continue_()
         expect(page.locator("#panel")).to_contain_text(wallet or "No wallet found")
         after = below.evaluate("(element) => element.getBoundingClientRect().top")
-        assert 0 <= after - before <= most_px
+        assert 0 <= after - before <= limit_px
     finally:
         context.close()
 

@@ -49,7 +49,7 @@ def test_refund_appears_and_changes_on_the_open_page(
     expect(refunds).to_contain_text(WAITING)
     expect(page.locator("#live")).to_contain_text(WAITING)
     expect(refunds.get_by_role("link")).to_have_attribute("href", f"/refunds/{refund.code}")
-    # One question at a time: the refund is made, so nobody asks for it, and the way back is not the first step.
+    # One question at a time: the refund is made, so no button requests one, and the way back is not the first step.
     expect(panel.get_by_role("link", name="for a refund")).to_have_count(0)
     expect(page.locator(".button--primary:visible")).to_have_count(1)
     _check(page, "refund, waiting")

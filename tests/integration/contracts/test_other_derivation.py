@@ -1,4 +1,4 @@
-"""On a chain that derives addresses in another way, the factory refuses to work."""
+"""On a chain that derives addresses in another way, the factory rejects each call."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Deposit addresses of requests, and a chain that knows the transactions that a test tells it."""
+"""Deposit addresses of requests, and a chain that knows the transactions of a test."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence

@@ -30,7 +30,7 @@ def owner(merchant: Merchant) -> Staff:
     return staff
 
 
-def told(now: Clock, after: timedelta = EVERY) -> list[str]:
+def mailed(now: Clock, after: timedelta = EVERY) -> list[str]:
     """Return the subjects of the notices that a check after this time stores."""
     now.forward(after + timedelta(seconds=1))
     Mail.objects.all().delete()
@@ -43,72 +43,72 @@ def overpay(make: Make) -> None:
 
 
 def test_new_case_is_told_once_with_its_label(make: Make, owner: Staff, now: Clock) -> None:
-    assert told(now) == []
+    assert mailed(now) == []
     overpay(make)
-    assert told(now) == ["Alice's Bakery: a payment needs attention"]
+    assert mailed(now) == ["Alice's Bakery: a payment needs attention"]
     assert "Overpaid: 1" in Mail.objects.get().text
     assert Mail.objects.get().recipient == "olga@example.com"
-    assert told(now, PAUSE) == []
+    assert mailed(now, PAUSE) == []
 
 
 def test_case_before_the_first_check_is_no_news(make: Make, owner: Staff, now: Clock) -> None:
     overpay(make)
-    assert told(now) == []
-    assert told(now) == []
+    assert mailed(now) == []
+    assert mailed(now) == []
 
 
 def test_many_cases_of_an_hour_are_one_mail(make: Make, owner: Staff, now: Clock) -> None:
-    told(now)
+    mailed(now)
     overpay(make)
-    told(now)
+    mailed(now)
     overpay(make)
     overpay(make)
-    assert told(now) == []
-    assert told(now, PAUSE) == ["Alice's Bakery: 2 payments need attention"]
+    assert mailed(now) == []
+    assert mailed(now, PAUSE) == ["Alice's Bakery: 2 payments need attention"]
 
 
 def test_merchant_without_interested_members_is_checked_no_more(make: Make, owner: Staff, now: Clock) -> None:
-    told(now)
+    mailed(now)
     owner.client.post("/admin/notices/", {"notices": ["sign_in"]})
     overpay(make)
-    assert told(now) == []
+    assert mailed(now) == []
     assert not NoticeWatch.objects.exists()
     owner.client.post("/admin/notices/", {"notices": ["attention"]})
-    assert told(now) == []
+    assert mailed(now) == []
     overpay(make)
-    assert told(now) != []
+    assert mailed(now) != []
 
 
 def test_other_merchants_cases_are_not_told(
     make: Make, owner: Staff, other_merchant: Merchant, now: Clock
 ) -> None:
-    told(now)
+    mailed(now)
     pay(make(owner=other_merchant), 12)
-    assert told(now) == []
+    assert mailed(now) == []
 
 
 def test_first_payment_is_told_once(make: Make, owner: Staff, now: Clock) -> None:
-    assert told(now) == []
+    assert mailed(now) == []
     request = make()
     pay(request, 10)
     update_statistics()
-    assert told(now) == ["Alice's Bakery: your first payment arrived"]
+    assert mailed(now) == ["Alice's Bakery: your first payment arrived"]
     assert f"Amount:  10.50 USDC on Base\n    Request: {request.shortcode}" in Mail.objects.get().text
     pay(make(), 10)
     update_statistics()
-    assert told(now) == []
+    assert mailed(now) == []
 
 
 def test_first_payment_before_the_choice_is_no_news(make: Make, owner: Staff, now: Clock) -> None:
     pay(make(), 10)
     update_statistics()
-    assert told(now) == []
-    assert told(now) == []
+    assert mailed(now) == []
+    assert mailed(now) == []
 
 
 def test_payment_after_its_price_has_its_own_mail(make: Make, owner: Staff, now: Clock) -> None:
     StaffMembership.objects.update(notices=["attention"])
-    told(now)
+    mailed(now)
     request = make()
     type(request).objects.filter(pk=request.pk).update(
         price={"amount": "10.00", "currency": "EUR"},
@@ -123,4 +123,4 @@ def test_payment_after_its_price_has_its_own_mail(make: Make, owner: Staff, now:
     request.refresh_from_db()
     expire(request)
     pay(request, 10)
-    assert told(now) == []
+    assert mailed(now) == []

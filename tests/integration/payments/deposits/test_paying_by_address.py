@@ -49,7 +49,7 @@ def found(clock: Clock) -> Payment:
     return look_until_decided(Payment.objects.latest("created_at"), clock)
 
 
-def test_plain_transfer_completes_the_request_and_its_sweep_pays_nothing(
+def test_plain_transfer_completes_and_its_sweep_pays_nothing(
     public: Api, api: Api, world: DepositWorld, request_: PaymentRequest, local_chain: LocalChain
 ) -> None:
     address, clock = show(public, request_), Clock()

@@ -1,4 +1,4 @@
-"""A customer has the receipt e-mailed: to a few addresses, kept no longer than needed, and seen by nobody else."""
+"""A customer has the receipt e-mailed: to a few addresses, kept no longer than needed, and shown to no one else."""
 
 import logging
 from collections.abc import Callable

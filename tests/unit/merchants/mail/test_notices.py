@@ -36,7 +36,7 @@ def chosen(staff: Staff) -> list[str] | None:
     return StaffMembership.objects.get(user=staff.user).notices
 
 
-def told(merchant: Merchant, kind: NoticeKind = NoticeKind.ATTENTION, **more: bool) -> list[str]:
+def mailed(merchant: Merchant, kind: NoticeKind = NoticeKind.ATTENTION, **more: bool) -> list[str]:
     """Return who gets a notice of this kind."""
     Mail.objects.all().delete()
     notify(merchant, kind, "News", "Something happened.\n", **more)
@@ -48,13 +48,13 @@ def path_of(staff: Staff, kind: str) -> str:
 
 
 def test_each_member_gets_only_the_chosen_kinds(merchant: Merchant, owner: Staff, viewer: Staff) -> None:
-    assert told(merchant) == []
+    assert mailed(merchant) == []
     choose(owner, "attention", "endpoint")
     choose(viewer, "first_payment")
-    assert told(merchant) == ["olga@example.com"]
-    assert told(merchant, NoticeKind.FIRST_PAYMENT) == ["victor@example.com"]
+    assert mailed(merchant) == ["olga@example.com"]
+    assert mailed(merchant, NoticeKind.FIRST_PAYMENT) == ["victor@example.com"]
     choose(owner)
-    assert told(merchant) == []
+    assert mailed(merchant) == []
     assert chosen(owner) is None
 
 
@@ -67,7 +67,7 @@ def test_other_merchants_members_get_nothing(
     merchant: Merchant, other_merchant: Merchant, owner: Staff
 ) -> None:
     choose(owner, "attention")
-    assert told(other_merchant) == []
+    assert mailed(other_merchant) == []
 
 
 @pytest.mark.parametrize("change", [{"is_active": False}, {"email": ""}])
@@ -76,15 +76,15 @@ def test_member_without_account_or_address_gets_nothing(
 ) -> None:
     choose(owner, "attention")
     User.objects.update(**change)
-    assert told(merchant) == []
+    assert mailed(merchant) == []
 
 
 def test_merchants_own_address_is_told_once(merchant: Merchant, owner: Staff) -> None:
     Merchant.objects.update(email="OLGA@example.com")
     merchant.refresh_from_db()
-    assert told(merchant, to_merchant=True) == ["OLGA@example.com"]
+    assert mailed(merchant, to_merchant=True) == ["OLGA@example.com"]
     choose(owner, "attention")
-    assert told(merchant, to_merchant=True) == ["olga@example.com"]
+    assert mailed(merchant, to_merchant=True) == ["olga@example.com"]
 
 
 def test_without_mail_server_no_notice_is_stored(
@@ -92,13 +92,13 @@ def test_without_mail_server_no_notice_is_stored(
 ) -> None:
     choose(owner, "attention")
     settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"  # type: ignore[attr-defined]
-    assert told(merchant) == []
+    assert mailed(merchant) == []
     assert "sends no e-mail" in owner.client.get(PAGE).content.decode()
 
 
 def test_removed_member_gets_no_waiting_notice(merchant: Merchant, owner: Staff) -> None:
     choose(owner, "attention")
-    told(merchant)
+    mailed(merchant)
     owner.user.membership.delete()
     assert send_due() == 0
     assert mail.outbox == []
@@ -117,7 +117,7 @@ def test_notices_about_payments_start_a_watch(merchant: Merchant, owner: Staff) 
 
 def test_notice_has_one_click_headers_and_a_link(merchant: Merchant, owner: Staff) -> None:
     choose(owner, "attention")
-    told(merchant)
+    mailed(merchant)
     send_due()
     [letter] = mail.outbox
     [address] = re.findall(r"Unsubscribe: (\S+)", letter.body)

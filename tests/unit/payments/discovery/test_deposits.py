@@ -1,4 +1,4 @@
-"""Transfers to shown addresses are found with each block, whoever sent them, and become payments of their requests."""
+"""Transfers to shown addresses are found with each block, from any sender, and become payments of their requests."""
 
 from collections.abc import Callable
 

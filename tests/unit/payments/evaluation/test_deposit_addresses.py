@@ -122,7 +122,7 @@ def test_arrivals_at_address_and_by_reference_are_one_payment() -> None:
     assert credited(evidence(), *both) == (10, "address")
 
 
-def test_unbound_transfer_to_recipient_stays_uncredited_beside_the_address() -> None:
+def test_unbound_transfer_beside_the_address_is_not_credited() -> None:
     assert credited(evidence(), paid(4, "0", to=MERCHANT), paid(6, "1")) == (6, "address")
 
 
@@ -141,7 +141,7 @@ def test_another_token_at_the_address_is_not_credited() -> None:
 
 
 def test_pooled_transfer_by_a_contract_counts() -> None:
-    """An exchange's hot wallet pays out by a contract: nobody signed for this transfer alone."""
+    """An exchange's hot wallet pays out by a contract: no one signed for this transfer alone."""
     assert credited(evidence(), paid(sender=RELAY), sender=STRANGER, is_complete=False) == (10, "address")
 
 
