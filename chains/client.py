@@ -330,6 +330,12 @@ class ChainClient(Protocol):
         Nodes rehearse it with `amount` base units of the token. If nodes must agree, two have to.
         """
 
+    def holdings(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
+        """Return what each (address, token) holds in base units; the token "" is the native coin.
+
+        One node is enough: what is swept goes to the recipient anyway. Tokens without a valid response are omitted.
+        """
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the metadata of each contract, in order."""
 

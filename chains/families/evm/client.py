@@ -37,7 +37,7 @@ from chains.families.evm.building import fees
 from chains.families.evm.building import transactions as building
 from chains.families.evm.building.simulation import Simulator
 from chains.families.evm.calls import encode_transfer
-from chains.families.evm.deposits import rehearsal
+from chains.families.evm.deposits import holdings, rehearsal
 from chains.families.evm.nonces import NonceLookup, transaction_counts
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import data_bytes, quantity
@@ -300,6 +300,9 @@ class EvmClient:
         check = partial(rehearsal.problem, deposit=deposit, recipient=recipient, token=token, amount=amount)
         return quorum.query_until_agreed(self._rpc, check)
 
+    def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        return holdings.holdings(self._rpc, places)
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls = [call for contract in addresses for call in tokens.metadata_calls(contract)]
@@ -386,12 +389,7 @@ class EvmClient:
         return contract_logs.find(self._rpc, words, contracts, since_block, until_block)
 
     def find_arrivals(self, tokens: Mapping[str, str], *, since_block: int, until_block: int) -> Arrivals:
-        blocks = discovery.block_range(since_block, until_block)
-        if blocks is None:
-            return Arrivals((), since_block)
-        search = discovery.Search([Watch(b"", token, recipient) for recipient, token in tokens.items()])
-        search.run(self._rpc, *blocks)
-        return Arrivals(search.arrivals(), search.next_block, search.unreadable)
+        return discovery.find_arrivals(self._rpc, tokens, since_block, until_block)
 
     def may_return_proposals(self, account: str) -> bool:
         calls: list[Call] = [

@@ -203,6 +203,10 @@ class SolanaClient:
         """Return that the chain has none."""
         return DepositProblem.UNSUPPORTED
 
+    def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:  # noqa: ARG002 - the interface
+        """Return nothing: the chain has no deposit addresses."""
+        return {}
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the decimals and problem of each mint, which has no symbol. Raises ChainError for other accounts."""
         chunks = [
