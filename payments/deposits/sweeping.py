@@ -1,6 +1,6 @@
 """Find what one merchant's deposit addresses hold, and build the unsigned transactions that sweep it.
 
-Any account may send them: whoever does pays the gas, and everything goes to the requests' recipients.
+Any account may send them. It pays the gas, and everything goes to the requests' recipients.
 """
 
 from collections.abc import Callable, Iterator, Sequence
