@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from chains.facts.blocks import Block as Block
-from chains.facts.deposits import Deposit, DepositProblem
+from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.facts.nodes import NodeAbilities as NodeAbilities
 from chains.facts.nodes import NodeHealth as NodeHealth
 from chains.facts.nodes import NodeState as NodeState
@@ -328,6 +328,19 @@ class ChainClient(Protocol):
         """Return why the deposit address can't be shown; None if what arrives there reaches the recipient.
 
         Nodes rehearse it with `amount` base units of the token. If nodes must agree, two have to.
+        """
+
+    def holdings(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
+        """Return what each (address, token) holds in base units; the token "" is the native coin.
+
+        One node is enough: what is swept goes to the recipient anyway. Tokens without a valid response are omitted.
+        """
+
+    def coins_received(self, addresses: Sequence[str], *, since_block: int, at_block: int) -> CoinsReceived:
+        """Return how much native coin deposit addresses had received up to the block of this height.
+
+        What was swept before `since_block` is missing. If nodes must agree, two have to, on the block and each amount.
+        Raises ChainError if too few of them have the block, or its state.
         """
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from config.due_work.listening import Channel, Listener
 from config.due_work.runner import Runner, Ticker, stop_all
 from merchants.mail.sending import MAILING
+from payments.deposits.late_arrivals import complete_worthy
 from payments.deposits.looks import LOOKS, look_again
 from payments.discovery.search import chains_to_search, search_chain
 from payments.prices.late_payments import LATE_MAILS, mail_merchants
@@ -44,7 +45,9 @@ PROPOSING: Runner[int] = Runner("propose", search_due, lanes=lambda: PROPOSALS.l
 LOOKING: Runner[int] = Runner("look", look_again, lanes=lambda: LOOKS.lanes(timezone.now()))
 VALUATION: Runner[None] = Runner("value", lambda _: value_due(), lanes=lambda: VALUES.lanes(timezone.now()))
 LATE_MAILING: Runner[None] = Runner(
-    "late-mail", lambda _: mail_merchants(), lanes=lambda: LATE_MAILS.lanes(timezone.now())
+    "late-mail",
+    lambda _: mail_merchants(settle=complete_worthy),
+    lanes=lambda: LATE_MAILS.lanes(timezone.now()),
 )
 RUNNERS: tuple[Runner[Any], ...] = (
     VERIFICATION, FOLLOWING, FINALIZATION, DISCOVERY, PROPOSING, LOOKING, VALUATION, LATE_MAILING, MAILING,

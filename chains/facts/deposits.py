@@ -1,7 +1,10 @@
-"""Deposit addresses, and why one can't be shown."""
+"""Deposit addresses, why one can't be shown, and what they received."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+from chains.facts.blocks import Block
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,3 +29,14 @@ class DepositProblem(StrEnum):
     """In a rehearsal, the token or the coin was not sent or swept in full."""
     UNSUPPORTED = "unsupported"
     """The nodes can't rehearse a sweep, or it is not known where the token stores its balances."""
+
+
+@dataclass(frozen=True)
+class CoinsReceived:
+    """How much native coin addresses had received up to and including `block`, in base units.
+
+    Coin that was swept away counts as well, so a later block never has a smaller amount.
+    """
+
+    block: Block
+    amounts: Mapping[str, int]

@@ -4,7 +4,7 @@ One search covers all addresses of a chain, many in each query. A transaction th
 submitted one: verification decides what it pays.
 
 Anyone can send very little very often. So transfers below a thousandth of the request's amount, and those beyond 30
-payments of a request, are not found by themselves. A submitted hash still counts.
+payments of a request, wait to be credited together (`payments.discovery.grouping`).
 """
 
 from collections import Counter
@@ -17,6 +17,7 @@ from django.db.models import Count, QuerySet
 
 from chains.client import ChainClient, TransactionFacts
 from chains.models import Chain
+from payments.discovery.grouping import credited_for, wait
 from payments.discovery.plan import Position
 from payments.discovery.search_pass import searched_again
 from payments.discovery.starts import start_of
@@ -87,26 +88,28 @@ def find(
         {each.address: each.token for each in addresses}, since_block=since, until_block=until
     )
     by_address = {each.address: each for each in addresses}
-    matches = [
-        (at.request_id, hash_)
-        for recipient, hash_, amount in arrivals.found
-        if amount * SMALLEST_PART >= (at := by_address[recipient]).amount
-    ]
-    return _record(chain, client, matches), arrivals.next_block
+    large: list[tuple[UUID, str]] = []
+    small: list[tuple[UUID, str]] = []
+    for recipient, hash_, amount in arrivals.found:
+        at = by_address[recipient]
+        (large if amount * SMALLEST_PART >= at.amount else small).append((at.request_id, hash_))
+    return _record(chain, client, large, small), arrivals.next_block
 
 
-def _record(chain: Chain, client: ChainClient, matches: Sequence[tuple[UUID, str]]) -> int:
-    """Record the new payments among these candidates; return how many there were."""
-    if not matches:
+def _record(
+    chain: Chain, client: ChainClient, large: Sequence[tuple[UUID, str]], small: Sequence[tuple[UUID, str]]
+) -> int:
+    """Record the new payments among these candidates, and let the others wait; return how many payments there were."""
+    if not large and not small:
         return 0
-    existing = decided_or_open(chain, sorted({hash_ for _, hash_ in matches}))
-    counts = _found_payments({request_id for request_id, _ in matches})
-    new = [
-        (request_id, hash_)
-        for request_id, hash_ in matches
-        if (request_id, hash_) not in existing and counts[request_id] < MAX_FOUND_PAYMENTS
-    ]
+    hashes = sorted({hash_ for _, hash_ in (*large, *small)})
+    existing = decided_or_open(chain, hashes) | credited_for(chain, hashes)
+    counts = _found_payments({request_id for request_id, _ in large})
+    fresh = [match for match in large if match not in existing]
+    new = [match for match in fresh if counts[match[0]] < MAX_FOUND_PAYMENTS]
+    waiting = {match for match in (*small, *fresh) if match not in existing} - {*new}
     if not new:
+        wait(chain, waiting)
         return 0
     snapshot = client.look_up(sorted({hash_ for _, hash_ in new}), with_finality=False)
     rows = PaymentRequest.objects.select_related("token")
@@ -115,10 +118,13 @@ def _record(chain: Chain, client: ChainClient, matches: Sequence[tuple[UUID, str
     for request_id, hash_ in new:
         request = requests[request_id]
         is_payment = hash_ in snapshot.contradicted or pays(request, snapshot.transactions.get(hash_))
-        if is_payment and counts[request_id] < MAX_FOUND_PAYMENTS:
+        if is_payment and counts[request_id] >= MAX_FOUND_PAYMENTS:
+            waiting.add((request_id, hash_))
+        elif is_payment:
             record_discovered(request, chain=chain, transaction_hash=hash_, found_by="its deposit address")
             counts[request_id] += 1
             count += 1
+    wait(chain, waiting)
     return count
 
 

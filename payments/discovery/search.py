@@ -19,6 +19,7 @@ from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
 from payments.discovery.deposits import has_addresses, search_for_deposits
+from payments.discovery.grouping import credit_groups, has_due
 from payments.discovery.quotes import chains_with_quotes, search_for_quotes
 from payments.discovery.search_pass import LeaseLost, Pass
 from payments.discovery.watches import watched
@@ -47,6 +48,7 @@ def chains_to_search(now: datetime) -> list[int]:
             or chain.pk in with_quotes
             or watched(chain, now).exists()
             or has_addresses(chain)
+            or has_due(chain, now)
         )
     ]
 
@@ -104,6 +106,10 @@ def _search(
         count += search_for_deposits(chain, client(chain), claim_id=lease.claim_id, now=now())
     except ChainError as failure:
         logger.warning("search for deposits on %s failed: %s", chain.name, failure)
+    try:
+        count += credit_groups(chain, client(chain), now=now())
+    except ChainError as failure:
+        logger.warning("small deposits on %s were not looked up: %s", chain.name, failure)
     if error is not None:
         logger.warning("search on %s failed: %s", chain.name, error)
     DiscoveryCursor.objects.filter(chain=chain, claim_id=lease.claim_id).update(due_at=now() + pause, **FREE)

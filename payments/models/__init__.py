@@ -1,6 +1,6 @@
 """The payment models with their constraints and indexes."""
 
-from payments.models.deposit import DepositAddress
+from payments.models.deposit import DepositAddress, WaitingArrival
 from payments.models.discovery import DiscoveryCursor, MerchantCursor
 from payments.models.link import PaymentLink, PaymentLinkChange
 from payments.models.lookup import Lookup, delivery_of
@@ -40,6 +40,7 @@ __all__ = [
     "Swap",
     "TransferProof",
     "Transition",
+    "WaitingArrival",
     "delivery_of",
     "swap_of",
 ]

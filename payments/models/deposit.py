@@ -1,4 +1,4 @@
-"""The deposit address of a payment request, once it was shown."""
+"""The deposit address of a payment request, once it was shown, and small arrivals that wait there."""
 
 from django.db import models
 from django.db.models import Q
@@ -16,7 +16,8 @@ class DepositAddress(models.Model):
 
     A new address is searched for with every block, by the chain's cursor (`DiscoveryCursor.deposits_next_block`). From
     30 days after the request's end it is searched for weekly, from `next_block` on, which is null until then.
-    `next_look_at` is when the next of these steps is due; null after the last one.
+    `next_look_at` is when the next of these steps is due; null after the last one. `grouped_at` is when arrivals were
+    last credited together (`WaitingArrival`).
     """
 
     request = models.OneToOneField(
@@ -30,6 +31,7 @@ class DepositAddress(models.Model):
     shown_at = models.DateTimeField(default=timezone.now, editable=False)
     next_block = models.BigIntegerField(null=True, blank=True, editable=False)
     next_look_at = models.DateTimeField(null=True, blank=True, editable=False)
+    grouped_at = models.DateTimeField(null=True, blank=True, editable=False)
     claim_id = models.UUIDField(null=True, blank=True, editable=False)
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -52,3 +54,27 @@ class DepositAddress(models.Model):
 
     def __str__(self) -> str:
         return self.address
+
+
+class WaitingArrival(models.Model):
+    """A transaction that moved the token to a deposit address, and is credited together with others from `due_at` on.
+
+    The row is deleted once the transaction is credited, or final without paying the request.
+    """
+
+    request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="+", db_index=False)
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
+    transaction_hash = models.CharField(max_length=90)
+    due_at = models.DateTimeField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("request", "transaction_hash"), name="waiting_arrival_waits_once"
+            ),
+        )
+        indexes = (models.Index(fields=("chain", "due_at"), name="waiting_arrival_due"),)
+
+    def __str__(self) -> str:
+        return self.transaction_hash

@@ -81,6 +81,8 @@ IS_ANYONES = Q(submitted_publicly=True, bound_by="", accepted_by="", quote__isnu
 class Payment(models.Model):
     """One transaction for one request. Only `payments.requests.transitions` writes `status`.
 
+    Small arrivals at a deposit address are one payment together, with the hash of the last (`WaitingArrival`).
+
     The lookup of its transaction (`lookup`) has the nodes' results and the time of the next check. A swap is bound by
     its `quote`; its `Swap` (`swap`) has the provider's results.
 

@@ -60,9 +60,10 @@ class PaymentRequest(models.Model):
     Only `payments.requests.transitions` writes `status` and its timestamps, and only `payments.verification.storing`
     writes `amount_paid`. `expiry_check_at` is the time of the next expiry check; a payment in flight moves it beyond
     `expires_at`. `late_price_mail_at` is the time at which to e-mail the merchant about a payment after the price
-    expired. `unbound_failure_sent`: `payment.failed` was sent for an unbound, publicly submitted transaction, which
-    happens once per request. `link_shown_at` is the time at which a wallet link with the reference was first shown: a
-    wallet may have used it. `deposit_address` is null until it was shown (`DepositAddress`). `price` (`currency`,
+    expired, unless its worth completes the request (`payments.deposits.late_arrivals`). `unbound_failure_sent`:
+    `payment.failed` was sent for an unbound, publicly submitted transaction, which happens once per request.
+    `link_shown_at` is the time at which a wallet link with the reference was first shown: a wallet may have used it.
+    `deposit_address` is null until it was shown (`DepositAddress`). `price` (`currency`,
     `amount`) is the price from which `amount` was computed at `rate`, which does not change; null if the request is
     for an amount of tokens.
 

@@ -29,6 +29,8 @@ _BATCH = 100
 LATE_MAILS = Queue(model=PaymentRequest, due="late_price_mail_at", owner="merchant_id", has_lease=False)
 
 RateOf = Callable[[Token, str], Rate]
+Settle = Callable[[PaymentRequest], bool]
+"""Complete a due request without the merchant; return whether no e-mail is due now."""
 
 
 def rate_now(request: PaymentRequest, *, rate_of: RateOf = current_rate) -> str | None:
@@ -43,18 +45,26 @@ def rate_now(request: PaymentRequest, *, rate_of: RateOf = current_rate) -> str 
     return f"{rate.value.normalize():f}"
 
 
-def mail_merchants(*, now: Callable[[], datetime] = timezone.now, rate_of: RateOf = current_rate) -> int:
-    """Store the e-mails about due requests that still wait for acceptance; return how many requests got one."""
+def mail_merchants(
+    *,
+    now: Callable[[], datetime] = timezone.now,
+    rate_of: RateOf = current_rate,
+    settle: Settle = lambda _: False,
+) -> int:
+    """Store the e-mails about due requests that still wait for acceptance; return how many requests got one.
+
+    A request that `settle` completes, or keeps waiting, gets none.
+    """
     due = PaymentRequest.objects.filter(pk__in=LATE_MAILS.pick(now(), _BATCH)).select_related(
         "merchant", "token"
     )
-    return sum(_mailed_alone(request, rate_of) for request in due.order_by("pk"))
+    return sum(_mailed_alone(request, rate_of, settle) for request in due.order_by("pk"))
 
 
-def _mailed_alone(request: PaymentRequest, rate_of: RateOf) -> bool:
+def _mailed_alone(request: PaymentRequest, rate_of: RateOf, settle: Settle) -> bool:
     """Store one request's e-mail; if that fails, log it and retry later, so that the other e-mails are sent."""
     try:
-        return _mail_one(request, rate_of)
+        return not settle(request) and _mail_one(request, rate_of)
     except Exception:
         logger.exception("the e-mail about payment request %s was not stored", request.pk)
         return False

@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
-from payments.models import FailureCode, Lookup, Payment, PaymentRequest, Route
+from payments.models import ConsumedTransfer, FailureCode, Lookup, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
 from payments.requests.lifecycle import lock_request
 from payments.requests.new_payments import AWAITED, create_payment
@@ -208,7 +208,14 @@ def _existing_payment(
         current_is_used = Q(lookup__proposal_id="") | Q(lookup__proposal_check_at__isnull=False)
         is_transaction = is_transaction or current.filter(current_is_used).exists()
         replaced = None if is_transaction else replaced
-    return replaced or current.first()
+    return replaced or current.first() or _grouped_payment(own, chain, transaction_hash)
+
+
+def _grouped_payment(own: QuerySet[Payment], chain: Chain, transaction_hash: str) -> Payment | None:
+    """Return the payment by address that was credited with this transaction together with others, if there is one."""
+    credited = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=transaction_hash)
+    by_address = credited.filter(payment__bound_by=Payment.BoundBy.ADDRESS)
+    return own.filter(pk__in=by_address.values("payment")).first()
 
 
 def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str, account: str) -> bool:

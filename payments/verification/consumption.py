@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from django.db import connection
 
 from chains.client import Transfer
-from payments.models import ConsumedTransfer, Lookup
+from payments.models import ConsumedTransfer, Lookup, Payment
 
 _ROWS_AT_ONCE = 2000
 # Locks are taken in the order of their numbers, so that transactions that credit several payments never deadlock.
@@ -24,10 +24,14 @@ _LOCK_IN_ORDER = """
 
 @dataclass(frozen=True)
 class Consumption:
-    """The transfers with which the payment of a lookup will be credited, each with the amount that counts."""
+    """The transfers with which the payment of a lookup will be credited, each with the amount that counts.
+
+    `payment` is credited instead, if several transactions are credited together.
+    """
 
     lookup: Lookup
     transfers: tuple[Transfer, ...]
+    payment: Payment | None = None
 
     @property
     def received(self) -> int:
@@ -41,7 +45,7 @@ class Consumption:
                 transaction_hash=self.lookup.transaction_hash,
                 slot=transfer.slot,
                 account=transfer.account,
-                payment=self.lookup.payment,
+                payment=self.payment or self.lookup.payment,
                 amount=transfer.amount,
             )
             for transfer in self.transfers

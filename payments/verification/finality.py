@@ -126,11 +126,11 @@ def _check_failed(
     block = facts.block if facts else None
     if block is not None and block.hash != lookup.block_hash:
         _reopen(lookup, claim_id, "its block was reorganised away, and it is in another one")
-    elif block is not None and _timed_out_undecided(payment) and _is_final(lookup, facts, head):
+    elif block is not None and _timed_out_undecided(payment) and is_final(lookup, facts, head):
         _reopen(lookup, claim_id, "its block is final by now")
     elif block is not None:
         waited = payment.failed_at is not None and now - payment.failed_at > LONGEST_WAIT
-        is_closed = waited or _is_final(lookup, facts, head)
+        is_closed = waited or is_final(lookup, facts, head)
         held.update(finality_check_at=None if is_closed else now + PAUSE, finality_misses=0, **FREE)
     elif lookup.finality_misses + 1 < CHECKS_BEFORE_ALERT:
         _count_miss(held, now)
@@ -165,7 +165,7 @@ def _check_completed(
     payment, held = lookup.payment, _held([lookup], claim_id)
     if payment.reorged:
         _check_reorged(lookup, facts, head, claim_id, now)
-    elif not _is_final(lookup, facts, head):
+    elif not is_final(lookup, facts, head):
         waited = payment.completed_at is not None and now - payment.completed_at > LONGEST_WAIT
         held.update(finality_check_at=None if waited else now + PAUSE, **FREE)
     elif facts is not None and facts.block is not None and _still_pays(lookup, facts):
@@ -206,7 +206,7 @@ def _still_pays(lookup: Lookup, facts: TransactionFacts) -> bool:
     return not facts.is_complete or all(moved.get(slot, 0) >= amount for slot, amount in credited)
 
 
-def _is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> bool:
+def is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> bool:
     """Whether the transaction's block is final: its current block, or else the one in which it was counted."""
     height = facts.block.number if facts and facts.block else lookup.block_number or 0
     if facts is not None and facts.commitment is not None:

@@ -29,7 +29,7 @@ from chains.client import (
     TransactionFacts,
     Watch,
 )
-from chains.facts.deposits import Deposit, DepositProblem
+from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.facts.proposals import Proposal, ProposalSearch
 from chains.facts.searches import Arrivals, LoggedWords
 from chains.families.evm import abilities, balances, feeds, signatures, tokens
@@ -37,7 +37,7 @@ from chains.families.evm.building import fees
 from chains.families.evm.building import transactions as building
 from chains.families.evm.building.simulation import Simulator
 from chains.families.evm.calls import encode_transfer
-from chains.families.evm.deposits import rehearsal
+from chains.families.evm.deposits import coins, holdings, rehearsal
 from chains.families.evm.nonces import NonceLookup, transaction_counts
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import data_bytes, quantity
@@ -300,6 +300,13 @@ class EvmClient:
         check = partial(rehearsal.problem, deposit=deposit, recipient=recipient, token=token, amount=amount)
         return quorum.query_until_agreed(self._rpc, check)
 
+    def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        return holdings.holdings(self._rpc, places)
+
+    def coins_received(self, addresses: Sequence[str], *, since_block: int, at_block: int) -> CoinsReceived:
+        query = partial(coins.coins_received, addresses=addresses, since_block=since_block, at_block=at_block)
+        return quorum.query_until_agreed(self._rpc, query)
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls = [call for contract in addresses for call in tokens.metadata_calls(contract)]
@@ -308,7 +315,6 @@ class EvmClient:
 
     def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
         calls = [call for feed in addresses for call in feeds.feed_calls(feed)]
-
         return quorum.query_until_agreed(self._rpc, lambda node: node.batch(calls, feeds.feed_answers))
 
     def recipient_problem(self, recipient: str) -> str | None:  # noqa: ARG002 - the interface
@@ -386,12 +392,7 @@ class EvmClient:
         return contract_logs.find(self._rpc, words, contracts, since_block, until_block)
 
     def find_arrivals(self, tokens: Mapping[str, str], *, since_block: int, until_block: int) -> Arrivals:
-        blocks = discovery.block_range(since_block, until_block)
-        if blocks is None:
-            return Arrivals((), since_block)
-        search = discovery.Search([Watch(b"", token, recipient) for recipient, token in tokens.items()])
-        search.run(self._rpc, *blocks)
-        return Arrivals(search.arrivals(), search.next_block, search.unreadable)
+        return discovery.find_arrivals(self._rpc, tokens, since_block, until_block)
 
     def may_return_proposals(self, account: str) -> bool:
         calls: list[Call] = [

@@ -26,7 +26,7 @@ from chains.client import (
     TransferRefused,
     Watch,
 )
-from chains.facts.deposits import Deposit, DepositProblem
+from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.facts.proposals import Proposal, ProposalSearch
 from chains.facts.searches import Arrivals, LoggedWords
 from chains.families.solana import building
@@ -202,6 +202,13 @@ class SolanaClient:
     ) -> DepositProblem:
         """Return that the chain has none."""
         return DepositProblem.UNSUPPORTED
+
+    def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:  # noqa: ARG002 - the interface
+        """Return nothing: the chain has no deposit addresses."""
+        return {}
+
+    def coins_received(self, addresses: Sequence[str], *, since_block: int, at_block: int) -> CoinsReceived:  # noqa: ARG002 - the interface
+        raise ChainError("this chain has no deposit addresses", permanent=True)
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the decimals and problem of each mint, which has no symbol. Raises ChainError for other accounts."""

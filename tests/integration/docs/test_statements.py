@@ -224,6 +224,7 @@ def test_each_command_of_our_own_is_recorded_or_changes_nothing_of_merchants() -
         "load_catalogue",
         "deploy_factory",
         "check_deposits",
+        "build_sweep",
         "rebuild_daily_stats",
         "reencrypt_secrets",
     }

@@ -41,10 +41,13 @@ def moved(
 class KnownTransactions:
     """A chain at the height `height` that knows these transactions; `searches` are the ranges of blocks.
 
+    All blocks are final, or those up to `finalized`.
+
     No two nodes know the `unconfirmed` ones, although one has their logs.
     """
 
     height: int = 100
+    finalized: int | None = None
     blocks_at_once: int = 1000
     unconfirmed: set[str] = field(default_factory=set)
     searches: list[tuple[int, int]] = field(default_factory=list)
@@ -60,8 +63,9 @@ class KnownTransactions:
     def look_up(
         self, hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
     ) -> Snapshot:
+        finalized = self.height if self.finalized is None else self.finalized
         known = {each: None if each in self.unconfirmed else self.facts.get(each) for each in hashes}
-        return Snapshot(Head(self.height, finalized=self.height), known)
+        return Snapshot(Head(self.height, finalized=finalized), known)
 
     def head(self) -> int:
         return self.height

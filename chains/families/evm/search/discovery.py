@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from chains.client import ChainError, SearchLimits, Snapshot, Watch
+from chains.facts.searches import Arrivals
 from chains.families.evm.calls import REFERENCE_BYTES
 from chains.families.evm.quantities import data_bytes, hash32, json_object
 from chains.families.evm.search.log_queries import FoundLog, Region, query
@@ -153,6 +154,16 @@ def matches(candidates: Candidates, looked_up: Snapshot) -> tuple[tuple[bytes, s
                 if not facts.is_complete or (watch.reference, watch.token, watch.recipient) in paying
             }
     return tuple(sorted(found))
+
+
+def find_arrivals(rpc: JsonRpc, tokens: Mapping[str, str], since_block: int, until_block: int) -> Arrivals:
+    """Return what transactions moved to these recipients of one token each; see `ChainClient.find_arrivals`."""
+    blocks = block_range(since_block, until_block)
+    if blocks is None:
+        return Arrivals((), since_block)
+    search = Search([Watch(b"", token, recipient) for recipient, token in tokens.items()])
+    search.run(rpc, *blocks)
+    return Arrivals(search.arrivals(), search.next_block, search.unreadable)
 
 
 def _inputs(rpc: JsonRpc, hashes: Sequence[str]) -> Iterator[tuple[str, bytes]]:

@@ -1,5 +1,6 @@
 """A plain transfer from any account to the deposit address completes the request, and a sweep of it pays nothing."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -95,3 +96,25 @@ def test_check_deposits_finds_a_transfer_at_once(
     look_until_decided(Payment.objects.get(), Clock())
     request_.refresh_from_db()
     assert (request_.status, request_.amount_paid) == ("active", 4_000_000)
+
+
+def test_built_sweep_brings_the_money_to_the_recipient(
+    public: Api,
+    world: DepositWorld,
+    request_: PaymentRequest,
+    local_chain: LocalChain,
+    ether: object,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    address = show(public, request_)
+    local_chain.transfer(request_.token.contract_address, address, 4_000_000)
+    world.pay(address, 12)
+    arguments = (str(request_.merchant_id), "--chain", str(local_chain.chain_id))
+    call_command("build_sweep", *arguments)
+    [transaction] = json.loads(capsys.readouterr().out)
+    assert world.succeeded(transaction["to"], bytes.fromhex(transaction["data"][2:]))
+    recipient = request_.recipient_address
+    assert world.balance(request_.token.contract_address, recipient) == 4_000_000
+    assert world.coins(recipient) == 12
+    call_command("build_sweep", *arguments)
+    assert json.loads(capsys.readouterr().out) == []

@@ -6,7 +6,7 @@ import pytest
 
 from payments.discovery.deposits import MAX_FOUND_PAYMENTS
 from payments.discovery.search_pass import searched_again
-from payments.models import DepositAddress, DiscoveryCursor, Payment, PaymentRequest
+from payments.models import DepositAddress, DiscoveryCursor, Payment, PaymentRequest, WaitingArrival
 from tests.support.payments.deposits import KnownTransactions, give_address, moved
 from tests.support.payments.world import Clock, look, submit
 from tests.verifying import discover_due
@@ -78,23 +78,26 @@ def test_payout_to_many_addresses_is_one_payment_for_each(request_for: Make) -> 
     assert set(PaymentRequest.objects.values_list("status", "amount_paid")) == {("completed", AMOUNT)}
 
 
-def test_transfer_below_a_thousandth_of_the_amount_is_not_found(request_for: Make) -> None:
+def test_transfer_of_a_thousandth_of_the_amount_is_a_payment(request_for: Make) -> None:
     request, chain = request_for(), KnownTransactions()
-    address = give_address(request, 1)
-    chain.add(1, moved(request, AMOUNT // 1000 - 1, address))
-    chain.add(2, moved(request, AMOUNT // 1000, address))
+    sent = chain.add(1, moved(request, AMOUNT // 1000, give_address(request, 1)))
     assert search(chain) == 1
+    payment = Payment.objects.get()
+    assert (payment.transaction_hash, payment.status) == (sent, "pending")
 
 
 def test_thirty_payments_of_a_request_are_found(request_for: Make) -> None:
-    request, chain = request_for(), KnownTransactions()
+    request, chain = request_for(), KnownTransactions(finalized=0)
     address = give_address(request, 1)
-    beyond = [chain.add(number, moved(request, 100_000, address)) for number in range(MAX_FOUND_PAYMENTS + 5)]
+    for number in range(MAX_FOUND_PAYMENTS + 5):
+        chain.add(number, moved(request, 100_000, address))
     assert search(chain) == MAX_FOUND_PAYMENTS
     clock = Clock()
     assert search(chain, clock) == 0
     found = set(Payment.objects.values_list("transaction_hash", flat=True))
-    [left, *_] = [each for each in beyond if each not in found]
+    waiting = set(WaitingArrival.objects.values_list("transaction_hash", flat=True))
+    assert (len(waiting), found & waiting, found | waiting) == (5, set(), chain.facts.keys())
+    left = min(waiting)
     assert submit(request, left).transaction_hash == left
 
 

@@ -1,0 +1,94 @@
+"""Read how much native coin deposit addresses have received up to a block.
+
+Native coin leaves no log when it arrives, also if a contract or a validator sends it, so balances show it. A forwarder
+logs what it sends away (`Swept`), and has no other way out. Received is therefore its balance at a block, plus what it
+logged up to this block.
+
+The block's hash pins the balances (EIP-1898). Logs can't be pinned for a range of blocks, so the node is asked again
+afterwards whether the block is still on its chain.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from eth_utils.crypto import keccak
+
+from chains.client import Block, ChainError
+from chains.facts.deposits import CoinsReceived
+from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity, to_hex
+from chains.families.evm.search.log_queries import check, log_call, logs
+from chains.rpc.json_rpc import Call, JsonRpc, result_of
+
+SWEPT: Final = to_hex(keccak(text="Swept(uint256)"))
+_WORD = 32
+
+
+def coins_received(
+    node: JsonRpc, addresses: Sequence[str], *, since_block: int, at_block: int
+) -> CoinsReceived:
+    """Return what each address had received up to the block of this height, from one node.
+
+    What was swept before `since_block` is missing. Raises ChainError if the node lacks the block or its state, or if
+    the block was reorganised meanwhile.
+    """
+    block = _block(node, at_block)
+    pinned = {"blockHash": block.hash, "requireCanonical": True}
+    calls: list[Call] = [("eth_getBalance", [each, pinned]) for each in addresses]
+    # Parsed outside the batch: a node without old state is healthy.
+    results = node.batch(calls, list) if calls else []
+    balances = [quantity(result_of(result)) for result in results]
+    swept = _swept(node, addresses, since_block, at_block)
+    if _block(node, at_block) != block:
+        raise ChainError(f"block {at_block} was reorganised while it was read")
+    received = {each: balance + swept[each] for each, balance in zip(addresses, balances, strict=True)}
+    return CoinsReceived(block, received)
+
+
+def _block(node: JsonRpc, height: int) -> Block:
+    (result,) = node.batch([("eth_getBlockByNumber", [hex(height), False])], list)
+    header = json_object(result_of(result))
+    if quantity(header.get("number")) != height:
+        raise ChainError("the node returned another block")
+    time = datetime.fromtimestamp(quantity(header.get("timestamp")), UTC)
+    return Block(height, hash32(header.get("hash")), time)
+
+
+def _swept(node: JsonRpc, addresses: Sequence[str], first: int, last: int) -> Counter[str]:
+    """Return what the forwarders at these addresses logged as swept, from `first` to `last`. Raises ChainError."""
+    swept: Counter[str] = Counter()
+    size = node.log_limits.recipients.size
+    for start in range(0, len(addresses), size):
+        some = addresses[start : start + size]
+        for entry, until in _logs(node, some, first, last):
+            log = json_object(entry)
+            if not first <= quantity(log.get("blockNumber")) <= until:
+                raise ChainError("the node's response has logs of other blocks")
+            forwarder, amount = address(log.get("address")), data_bytes(log.get("data"))
+            if forwarder not in some or len(amount) != _WORD:
+                raise ChainError("the node's response has logs of other contracts")
+            swept[forwarder] += int.from_bytes(amount)
+    return swept
+
+
+def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Iterator[tuple[Any, int]]:
+    """Yield these contracts' `Swept` logs, each with the last block that was asked for. Raises ChainError.
+
+    A range that the node rejects is halved. Its usual size is not changed, because it is for other queries.
+    """
+    size = node.log_limits.blocks.size
+    is_checked = False
+    while first <= last:
+        end = min(last, first + size - 1)
+        entries = logs(node, log_call(first, end, [SWEPT], contracts))
+        if entries is None:
+            if not is_checked:
+                check(node, first)
+                is_checked = True
+            if end == first:
+                raise ChainError(f"the node does not return the sweeps of block {first}")
+            size = (end - first + 1) // 2
+            continue
+        yield from ((entry, end) for entry in entries)
+        first = end + 1

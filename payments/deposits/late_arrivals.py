@@ -1,0 +1,99 @@
+"""Complete a priced request that was paid by its deposit address after the price expired, if it was worth the price.
+
+An exchange may send hours late, and its customer can't hurry it. What arrived is compared with the price at the rate
+of its time. So a customer who waits for a better rate gains nothing, and the merchant gets at least the price.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from fractions import Fraction
+
+from django.db import transaction
+from django.utils import timezone
+
+from config.api.errors import ApiError
+from payments.models import Payment, PaymentRequest
+from payments.prices.late_payments import RateOf
+from payments.prices.rates import Rate, current_rate
+from payments.requests import events
+from payments.requests.lifecycle import lock_request
+from payments.requests.transitions import move_request
+from webhooks.event_types import EventType
+
+logger = logging.getLogger(__name__)
+
+LONGEST_DELAY = timedelta(minutes=30)
+"""A rate observed later than this after the arrival is not the rate of its time. Finality takes up to 20 minutes."""
+PAUSE_WITHOUT_RATE = timedelta(seconds=30)
+_DETAIL = "Verified on the chain; it came after the price had expired, but was worth at least the price."
+
+
+def complete_worthy(
+    request: PaymentRequest,
+    *,
+    rate_of: RateOf = current_rate,
+    now: Callable[[], datetime] = timezone.now,
+) -> bool:
+    """Complete the request if what it holds was worth the price when the last late payment arrived.
+
+    Return False if the merchant has to decide. True also if there is no rate yet: the request is due again soon.
+    """
+    at, late = now(), _late_arrivals(request)
+    if not late or not request.can_be_accepted or request.price is None:
+        return False
+    arrived_at = max(_arrived_at(payment) for payment in late)
+    if at - arrived_at > LONGEST_DELAY:
+        return False
+    try:
+        rate = rate_of(request.token, request.price["currency"])
+    except ApiError as error:
+        logger.info("payment request %s waits for a rate: %s", request.pk, error)
+        own = PaymentRequest.objects.filter(pk=request.pk, late_price_mail_at=request.late_price_mail_at)
+        own.update(late_price_mail_at=at + PAUSE_WITHOUT_RATE)
+        return True
+    return abs(rate.observed_at - arrived_at) <= LONGEST_DELAY and _complete(request, late, rate, at)
+
+
+def _late_arrivals(request: PaymentRequest) -> Sequence[Payment]:
+    """Return the payments after the price that count, by arrival; none unless all came by the deposit address."""
+    late = request.payments.filter(
+        status=Payment.Status.COMPLETED, after_price=True, accepted_by="", reorged=False
+    )
+    payments = sorted(late.select_related("lookup", "chain"), key=_arrived_at)
+    is_by_address = all(each.bound_by == Payment.BoundBy.ADDRESS for each in payments)
+    return payments if is_by_address else ()
+
+
+def _arrived_at(payment: Payment) -> datetime:
+    lookup = payment.lookup
+    times = (lookup.first_block_time, lookup.block_time, payment.completed_at)
+    return min(time for time in times if time is not None)
+
+
+def _complete(request: PaymentRequest, late: Sequence[Payment], rate: Rate, now: datetime) -> bool:
+    """Complete the request under its lock if what it holds now is worth the price at this rate."""
+    with transaction.atomic():
+        locked = lock_request(request.pk)
+        is_unchanged = [each.pk for each in _late_arrivals(locked)] == [each.pk for each in late]
+        if not (is_unchanged and locked.can_be_accepted and _is_worth_price(locked, rate)):
+            return False
+        payment = late[-1]
+        columns = {"completed_at": now, "paid_late": True, "late_price_mail_at": None}
+        value = f"{rate.value.normalize():f} {rate.currency}"
+        reason = f"{payment.pk} was worth the price when it arrived, at {value} for 1 {locked.token.symbol}"
+        if not move_request(
+            locked, PaymentRequest.Status.COMPLETED, actor="verification", reason=reason, **columns
+        ):
+            return False
+        Payment.objects.filter(pk=payment.pk).update(status_detail=_DETAIL)
+        payment.request, payment.status_detail = locked, _DETAIL
+        events.record_credit(EventType.PAYMENT_SUCCEEDED, locked, payment)
+    return True
+
+
+def _is_worth_price(request: PaymentRequest, rate: Rate) -> bool:
+    if request.price is None:
+        return False
+    worth = Fraction(request.net, 10**request.token.decimals) * rate.exact
+    return worth >= Fraction(request.price["amount"])

@@ -1,0 +1,235 @@
+"""Credit small and very frequent arrivals at a deposit address together: one payment and event, at most once an hour.
+
+Anyone can send very little very often, and pays only the network's fee. Each such arrival is verified like any payment,
+but only once its block is final, so that no reorganisation has to be followed for each of them. The payment has the
+hash of the last transaction; each transfer is consumed under its own.
+"""
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.amounts import display_amount
+from chains.client import Block, ChainClient, Snapshot
+from chains.health import finality_still_since
+from chains.models import Chain
+from payments.evaluation.verdicts import Finality, Paid, Refused, evaluate
+from payments.models import (
+    ConsumedTransfer,
+    DepositAddress,
+    Lookup,
+    Payment,
+    PaymentRequest,
+    WaitingArrival,
+)
+from payments.requests import crediting, events
+from payments.requests.lifecycle import lock_request
+from payments.requests.new_payments import create_payment
+from payments.requests.transitions import move_payment, move_request
+from payments.verification.columns import block_columns
+from payments.verification.consumption import plan_credits, store_credits
+from payments.verification.evidence import collect_evidence
+from payments.verification.finality import is_final
+from payments.verification.outcomes import DECIDED
+
+logger = logging.getLogger(__name__)
+
+PERIOD = timedelta(hours=1)
+PAUSE = timedelta(minutes=1)
+MAX_IN_A_GROUP = 500
+# A transaction that no node knows for so long was reorganised away.
+FORGOTTEN_AFTER = timedelta(days=1)
+_REQUESTS_AT_ONCE = 10
+_ACTOR = "discovery"
+
+
+@dataclass(frozen=True)
+class _Arrival:
+    """A final transaction that pays the request. The lookup, and its payment, are not stored."""
+
+    lookup: Lookup
+    verdict: Paid
+
+    @property
+    def block(self) -> Block:
+        return self.verdict.block
+
+
+def wait(chain: Chain, arrivals: Collection[tuple[UUID, str]]) -> None:
+    """Let these transactions (request's id, hash) wait for the next group of their request."""
+    if not arrivals:
+        return
+    now = timezone.now()
+    shown = DepositAddress.objects.filter(pk__in={request_id for request_id, _ in arrivals})
+    due = {pk: _next_group(grouped_at, now) for pk, grouped_at in shown.values_list("pk", "grouped_at")}
+    rows = [
+        WaitingArrival(
+            request_id=request_id,
+            chain=chain,
+            transaction_hash=hash_,
+            due_at=due.get(request_id, now),
+        )
+        for request_id, hash_ in sorted(arrivals)
+    ]
+    WaitingArrival.objects.bulk_create(rows, batch_size=1000, ignore_conflicts=True)
+
+
+def _next_group(grouped_at: datetime | None, now: datetime) -> datetime:
+    """Return when the next group may be credited if the last one was at `grouped_at`."""
+    return now if grouped_at is None else max(now, grouped_at + PERIOD)
+
+
+def credited_for(chain: Chain, transaction_hashes: Sequence[str]) -> set[tuple[UUID, str]]:
+    """Return the request and hash of each of these transactions that a payment by address was credited with."""
+    rows = ConsumedTransfer.objects.filter(chain=chain, transaction_hash__in=transaction_hashes)
+    by_address = rows.filter(payment__bound_by=Payment.BoundBy.ADDRESS)
+    return set(by_address.values_list("payment__request_id", "transaction_hash"))
+
+
+def has_due(chain: Chain, now: datetime) -> bool:
+    return WaitingArrival.objects.filter(chain=chain, due_at__lte=now).exists()
+
+
+def credit_groups(chain: Chain, client: ChainClient, *, now: datetime) -> int:
+    """Credit the groups that are due on the chain, as far as they are final; return how many payments there were.
+
+    Raises ChainError.
+    """
+    due = WaitingArrival.objects.filter(chain=chain, due_at__lte=now).order_by("due_at", "pk")
+    keys = due.values_list("request_id", flat=True)[: _REQUESTS_AT_ONCE * MAX_IN_A_GROUP]
+    return sum(
+        _credit_group(chain, client, request_id, now)
+        for request_id in list(dict.fromkeys(keys))[:_REQUESTS_AT_ONCE]
+    )
+
+
+def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: datetime) -> bool:
+    due = WaitingArrival.objects.filter(request=request_id, chain=chain, due_at__lte=now).order_by("pk")
+    rows = list(due[:MAX_IN_A_GROUP])
+    if not rows:
+        return False
+    request = PaymentRequest.objects.select_related("merchant", "token", "chain").get(pk=request_id)
+    snapshot = client.look_up(sorted(row.transaction_hash for row in rows), with_finality=True)
+    lookups = [_lookup(request, row) for row in rows]
+    paid, refused = _evaluate(chain, lookups, snapshot, now)
+    with transaction.atomic():
+        locked = lock_request(request_id)
+        shown = DepositAddress.objects.get(pk=request_id)
+        if (next_group := _next_group(shown.grouped_at, now)) > now:
+            due.update(due_at=next_group)
+            return False
+        held = due.filter(pk__in=[row.pk for row in rows]).select_for_update()
+        waiting = set(held.values_list("transaction_hash", flat=True))
+        # A transaction with a payment of its own is credited with that.
+        own = Payment.objects.filter(request=locked, chain=chain, transaction_hash__in=waiting)
+        apart = set(own.values_list("transaction_hash", flat=True))
+        counted = [
+            each
+            for each in paid
+            if each.lookup.transaction_hash in waiting and each.lookup.transaction_hash not in apart
+        ]
+        ended = apart | refused | {each.lookup.transaction_hash for each in paid}
+        rest = WaitingArrival.objects.filter(pk__in=[row.pk for row in rows])
+        rest.filter(transaction_hash__in=ended).delete()
+        unknown = {hash_ for hash_, facts in snapshot.transactions.items() if facts is None}
+        forgotten = unknown - snapshot.contradicted
+        rest.filter(created_at__lt=now - FORGOTTEN_AFTER, transaction_hash__in=forgotten).delete()
+        is_credited = _credit(locked, chain, counted, now)
+        # The rest of the request waits for its next group, also what arrived meanwhile.
+        left = WaitingArrival.objects.filter(request=locked)
+        left.filter(due_at__lte=now).update(due_at=now + (PERIOD if is_credited else PAUSE))
+    return is_credited
+
+
+def _lookup(request: PaymentRequest, row: WaitingArrival) -> Lookup:
+    """Return a lookup of the transaction to evaluate it with. It is not stored."""
+    payment = Payment(request=request, chain=row.chain, transaction_hash=row.transaction_hash)
+    return Lookup(
+        of_payment=payment,
+        chain=row.chain,
+        merchant=request.merchant,
+        transaction_hash=row.transaction_hash,
+    )
+
+
+def _evaluate(
+    chain: Chain, lookups: Sequence[Lookup], snapshot: Snapshot, now: datetime
+) -> tuple[list[_Arrival], set[str]]:
+    """Return the final transactions that pay the request, in the order of the chain, and those that pay nothing."""
+    still_since = finality_still_since(chain, now)
+    finality = Finality.parse(chain.confirmations, chain.confirmations_fallback, still_since)
+    inputs = collect_evidence(lookups, chain, snapshot, {})
+    paid: list[_Arrival] = []
+    refused: set[str] = set()
+    for lookup in lookups:
+        hash_ = lookup.transaction_hash
+        facts = snapshot.transactions.get(hash_)
+        if facts is None or facts.block is None or not is_final(lookup, facts, snapshot.head):
+            continue
+        verdict = evaluate(inputs[lookup.payment.pk].terms, chain.pk, facts, snapshot.head, finality)
+        if isinstance(verdict, Paid) and verdict.bound.by == Payment.BoundBy.ADDRESS:
+            paid.append(_Arrival(lookup, verdict))
+        elif isinstance(verdict, Refused | Paid):
+            refused.add(hash_)
+    return sorted(paid, key=lambda each: (each.block.number, each.lookup.transaction_hash)), refused
+
+
+def _credit(request: PaymentRequest, chain: Chain, arrivals: Sequence[_Arrival], now: datetime) -> bool:
+    """Credit the locked request with what these transactions transferred and no payment was credited with."""
+    plan = plan_credits([(each.lookup, each.verdict.bound.transfers) for each in arrivals])
+    counted = [each for each in arrivals if plan[each.lookup.payment.pk].received]
+    if not counted:
+        return False
+    received = sum(plan[each.lookup.payment.pk].received for each in counted)
+    last = counted[-1]
+    payment = create_payment(
+        request, chain, last.lookup.transaction_hash, actor=_ACTOR, seen_at=now, submitted_publicly=False
+    )
+    payment.request = request
+    move_payment(payment, Payment.Status.PROCESSING, actor=_ACTOR)
+    columns: dict[str, Any] = {
+        "amount": received,
+        "amount_received": received,
+        "token": request.token,
+        "bound_by": Payment.BoundBy.ADDRESS,
+        # Any of the transactions may pay other requests too.
+        "carries_others": True,
+        "after_price": crediting.is_after_price(request, payment, last.block.time),
+        "completed_at": now,
+        "value_due_at": now if request.token.price_as else None,
+        "status_detail": _detail(request, received, len(counted)),
+    }
+    move_payment(payment, Payment.Status.COMPLETED, actor="verification", **columns)
+    store_credits([replace(plan[each.lookup.payment.pk], payment=payment) for each in counted])
+    Lookup.objects.filter(of_payment=payment).update(
+        **DECIDED,
+        **block_columns(last.block),
+        first_block_number=last.block.number,
+        first_block_time=last.block.time,
+        confirmations=last.verdict.confirmations,
+    )
+    payment.lookup.refresh_from_db()
+    event_type = crediting.credit(request, payment)
+    credited = crediting.credit_columns(request, event_type, now)
+    if crediting.completes(request, event_type):
+        credited |= crediting.completion_columns(request, last.block.time, now)
+        move_request(
+            request, PaymentRequest.Status.COMPLETED, actor="verification", reason=payment.pk, **credited
+        )
+    else:
+        PaymentRequest.objects.filter(pk=request.pk).update(**credited)
+    events.record_credit(event_type, request, payment)
+    DepositAddress.objects.filter(pk=request.pk).update(grouped_at=now)
+    return True
+
+
+def _detail(request: PaymentRequest, received: int, count: int) -> str:
+    amount = display_amount(received, request.token.decimals)
+    kind = "transaction" if count == 1 else "transactions"
+    return f"Verified on the chain; {amount} {request.token.symbol} of {count} {kind} are credited together."

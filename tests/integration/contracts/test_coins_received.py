@@ -1,0 +1,51 @@
+"""Native coin that a forwarder received is counted on a real node, before and after sweeps and reorganisations."""
+
+import pytest
+
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
+from tests.support.chains.deposits import DepositWorld, deposit_for, forwarder_sweep, new_address
+
+
+def height(world: DepositWorld) -> int:
+    return int(world.chain.rpc("eth_blockNumber"), 16)
+
+
+def test_coins_count_as_received_whoever_sweeps_them(world: DepositWorld) -> None:
+    recipient = new_address()
+    deposit, quiet = deposit_for(recipient), deposit_for(recipient)
+    client, start = EvmClient([world.chain.url], world.chain.chain_id), height(world)
+
+    def received(at: int) -> tuple[int, int]:
+        addresses = [deposit.address, quiet.address]
+        amounts = client.coins_received(addresses, since_block=start, at_block=at).amounts
+        return amounts[deposit.address], amounts[quiet.address]
+
+    world.pay(deposit.address, 7)
+    paid = height(world)
+    assert (received(start), received(paid)) == ((0, 0), (7, 0))
+    world.sweep((recipient, deposit, ""))
+    assert received(height(world)) == (7, 0)
+    world.pay(deposit.address, 5)
+    assert received(height(world)) == (12, 0)
+    assert world.succeeded(deposit.address, forwarder_sweep(""))
+    assert (world.coins(recipient), received(height(world)), received(paid)) == (12, (12, 0), (7, 0))
+
+
+def test_block_that_the_node_lacks_has_no_amounts(world: DepositWorld) -> None:
+    client = EvmClient([world.chain.url], world.chain.chain_id)
+    with pytest.raises(ChainError):
+        client.coins_received([new_address()], since_block=1, at_block=height(world) + 10)
+
+
+def test_coins_of_a_removed_block_are_not_received(world: DepositWorld) -> None:
+    deposit, start = deposit_for(new_address()), height(world)
+    client = EvmClient([world.chain.url], world.chain.chain_id)
+    snapshot = world.chain.rpc("evm_snapshot")
+    world.pay(deposit.address, 7)
+    seen = client.coins_received([deposit.address], since_block=start, at_block=start + 1)
+    world.chain.rpc("evm_revert", snapshot)
+    world.chain.rpc("anvil_mine", "0x1", "0x2a")
+    now = client.coins_received([deposit.address], since_block=start, at_block=start + 1)
+    assert (seen.amounts[deposit.address], now.amounts[deposit.address]) == (7, 0)
+    assert seen.block.hash != now.block.hash

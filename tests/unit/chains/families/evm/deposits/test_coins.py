@@ -1,0 +1,145 @@
+"""What addresses received of the native coin: balances of one block, plus what was swept up to it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from eth_utils.address import to_checksum_address
+
+from chains.client import ChainError
+from chains.facts.deposits import CoinsReceived
+from chains.families.evm.client import EvmClient
+from chains.families.evm.deposits.coins import SWEPT, coins_received
+from chains.rpc.json_rpc import Call, RpcFault
+from chains.rpc.nodes import LogLimits
+
+FIRST, SECOND = (to_checksum_address(f"0x{number:040x}") for number in (2**100, 2**101))
+HASH, OTHER_HASH = "0x" + "aa" * 32, "0x" + "bb" * 32
+STATE_IS_GONE = RpcFault(-32000, "missing trie node")
+
+
+def swept(block: int, forwarder: str, amount: int) -> dict[str, Any]:
+    return {
+        "address": forwarder.lower(),
+        "blockNumber": hex(block),
+        "topics": [SWEPT],
+        "data": f"0x{amount:064x}",
+    }
+
+
+@dataclass
+class Node:
+    """A node whose block 100 has this hash, balances and sweeps; it returns the logs of `widest` blocks at once."""
+
+    hashes: list[str] = field(default_factory=lambda: [HASH])
+    balances: dict[str, Any] = field(default_factory=lambda: {FIRST: "0x5", SECOND: "0x0"})
+    sweeps: Sequence[dict[str, Any]] = ()
+    widest: int = 1000
+    log_limits: LogLimits = field(default_factory=LogLimits)
+    calls: list[Call] = field(default_factory=list)
+
+    def batch(
+        self, calls: Sequence[Call], read: Callable[[list[Any]], Any], *, isolating: bool = False
+    ) -> Any:
+        self.calls += calls
+        return read([self._result(*call) for call in calls])
+
+    def _result(self, method: str, arguments: list[Any]) -> Any:
+        if method == "eth_getBlockByNumber":
+            hash_ = self.hashes[0] if len(self.hashes) == 1 else self.hashes.pop(0)
+            return {"number": arguments[0], "hash": hash_, "timestamp": "0x10"} if hash_ else None
+        if method == "eth_getBalance":
+            return self.balances[arguments[0]]
+        filters = arguments[0]
+        first, last = int(filters["fromBlock"], 16), int(filters["toBlock"], 16)
+        if last - first >= self.widest:
+            return RpcFault(-32602, "the range is too wide")
+        wanted = {each.lower() for each in filters.get("address", ())}
+        return [
+            each
+            for each in self.sweeps
+            if first <= int(each["blockNumber"], 16) <= last and each["address"] in wanted
+        ]
+
+
+def received(node: Node, *, since: int = 1) -> dict[str, int]:
+    asked: Any = node
+    return dict(coins_received(asked, [FIRST, SECOND], since_block=since, at_block=100).amounts)
+
+
+def test_balance_and_sweeps_are_received() -> None:
+    node = Node(sweeps=[swept(7, FIRST, 30), swept(8, SECOND, 2), swept(100, SECOND, 4)])
+    assert received(node) == {FIRST: 35, SECOND: 6}
+
+
+def test_sweeps_outside_the_range_do_not_count() -> None:
+    node = Node(sweeps=[swept(6, FIRST, 30), swept(101, FIRST, 30), swept(50, FIRST, 1)])
+    assert received(node, since=7) == {FIRST: 6, SECOND: 0}
+
+
+def test_balances_are_pinned_to_the_hash_of_the_block() -> None:
+    node = Node()
+    received(node)
+    pinned = {"blockHash": HASH, "requireCanonical": True}
+    asked = [arguments for method, arguments in node.calls if method == "eth_getBalance"]
+    assert asked == [[FIRST, pinned], [SECOND, pinned]]
+
+
+def test_ranges_that_the_node_rejects_are_halved() -> None:
+    node = Node(sweeps=[swept(block, FIRST, 1) for block in range(1, 101)], widest=10)
+    assert received(node) == {FIRST: 105, SECOND: 0}
+
+
+def test_block_reorganised_meanwhile_is_not_read() -> None:
+    with pytest.raises(ChainError, match="block 100 was reorganised"):
+        received(Node(hashes=[HASH, OTHER_HASH]))
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        Node(hashes=[""]),
+        Node(balances={FIRST: "0x5", SECOND: STATE_IS_GONE}),
+        Node(sweeps=[swept(7, FIRST, 30)], widest=0),
+        Node(sweeps=[swept(7, FIRST, 30) | {"data": "0x"}]),
+    ],
+)
+def test_node_that_lacks_something_reports_no_amounts(node: Node) -> None:
+    with pytest.raises(ChainError):
+        received(node)
+
+
+@dataclass
+class Nodes:
+    nodes: Sequence[Node]
+
+    @property
+    def size(self) -> int:
+        return len(self.nodes)
+
+    def each(self) -> Sequence[Node]:
+        return self.nodes
+
+    def seconds_until_ready(self) -> float:
+        return 1.0
+
+
+def agreed(*nodes: Node) -> CoinsReceived:
+    client = EvmClient(["http://node.invalid"], 1)
+    client._rpc = Nodes(nodes)  # type: ignore[assignment]
+    return client.coins_received([FIRST, SECOND], since_block=1, at_block=100)
+
+
+RICH = Node(balances={FIRST: "0x99", SECOND: "0x0"})
+
+
+def test_amounts_of_two_nodes_that_agree_count() -> None:
+    found = agreed(Node(), replace(RICH), Node())
+    assert (found.block.hash, found.amounts) == (HASH, {FIRST: 5, SECOND: 0})
+
+
+@pytest.mark.parametrize("other", [RICH, Node(hashes=[OTHER_HASH]), Node(hashes=[""])])
+def test_amounts_of_one_node_do_not_count(other: Node) -> None:
+    with pytest.raises(ChainError):
+        agreed(Node(), replace(other), Node(balances={FIRST: "0x7", SECOND: "0x0"}))

@@ -1,0 +1,177 @@
+"""`manage.py build_sweep` sweeps what one merchant's addresses hold, each asset once, in batches."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from eth_abi.abi import decode
+
+from chains.client import ChainError
+from chains.families.evm.deposits.addresses import FACTORY, deposit_of
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.deposits.sweeping import MAX_SWEEPS, plan_sweeps
+from payments.management.commands import build_sweep
+from payments.models import DepositAddress, PaymentRequest
+
+pytestmark = pytest.mark.django_db
+Make = Callable[..., PaymentRequest]
+NATIVE = "0x" + "00" * 20
+
+
+@dataclass
+class Holdings:
+    """A chain on which addresses hold what a test sets."""
+
+    held: dict[tuple[str, str], int] = field(default_factory=dict)
+    error: ChainError | None = None
+
+    def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        if self.error:
+            raise self.error
+        return {place: self.held.get(place, 0) for place in places}
+
+    def of(self, chain: object) -> Any:
+        return self
+
+
+def shown(request: PaymentRequest) -> str:
+    """Store the request's real deposit address; return it."""
+    deposit = deposit_of(request.recipient_address, request.pk)
+    DepositAddress.objects.create(
+        request=request,
+        chain=request.chain,
+        address=deposit.address,
+        recipient_address=request.recipient_address,
+        factory=deposit.factory,
+        init_code_hash=deposit.init_code_hash,
+    )
+    return deposit.address
+
+
+def rows(data: bytes) -> list[tuple[str, str, str]]:
+    """Return the (recipient, salt, token) of a call of the factory's `sweep`."""
+    sweeps, _ = decode(["(address,bytes32,address)[]", "uint256"], data[4:])
+    return [(recipient, "0x" + salt.hex(), token) for recipient, salt, token in sweeps]
+
+
+def row(request: PaymentRequest, token: str) -> tuple[str, str, str]:
+    deposit = deposit_of(request.recipient_address, request.pk)
+    return request.recipient_address.lower(), deposit.salt, (token or NATIVE).lower()
+
+
+def test_held_tokens_and_coins_are_each_swept_once(request_for: Make, ether: Token) -> None:
+    first, second, empty = request_for(), request_for(), request_for()
+    usdc = first.token.contract_address
+    at_first, at_second = shown(first), shown(second)
+    shown(empty)
+    chain = Holdings({(at_first, usdc): 5, (at_second, usdc): 7, (at_second, ""): 9})
+    plan = plan_sweeps(first.merchant, first.chain, client=chain.of)
+    [call] = plan.calls
+    assert (call.to, call.value) == (FACTORY, 0)
+    assert sorted(rows(call.data)) == sorted([row(first, usdc), row(second, usdc), row(second, "")])
+    assert {(each.token, each.amount, each.addresses) for each in plan.waiting} == {
+        (first.token, 12, 2),
+        (ether, 9, 1),
+    }
+
+
+def test_other_merchants_addresses_are_not_swept(request_for: Make) -> None:
+    request = request_for()
+    chain = Holdings({(shown(request), request.token.contract_address): 5})
+    other = Merchant.objects.create(name="Other shop")
+    assert plan_sweeps(other, request.chain, client=chain.of).calls == ()
+    assert len(plan_sweeps(request.merchant, request.chain, client=chain.of).calls) == 1
+
+
+def test_many_sweeps_are_split_into_batches(request_for: Make) -> None:
+    requests = [request_for() for _ in range(MAX_SWEEPS + 1)]
+    usdc = requests[0].token.contract_address
+    chain = Holdings({(shown(each), usdc): 5 for each in requests})
+    plan = plan_sweeps(requests[0].merchant, requests[0].chain, client=chain.of)
+    found = [rows(call.data) for call in plan.calls]
+    assert [len(each) for each in found] == [MAX_SWEEPS, 1]
+    assert {each for some in found for each in some} == {row(each, usdc) for each in requests}
+
+
+def test_token_switched_off_is_still_swept(request_for: Make) -> None:
+    request = request_for()
+    chain = Holdings({(shown(request), request.token.contract_address): 5})
+    Token.objects.filter(pk=request.token_id).update(is_active=False)
+    assert len(plan_sweeps(request.merchant, request.chain, client=chain.of).calls) == 1
+
+
+def test_address_of_other_contracts_is_named_instead(request_for: Make) -> None:
+    request = request_for()
+    shown(request)
+    older = "0x00000000000000000000000000000000000000De"
+    DepositAddress.objects.update(address=older)
+    plan = plan_sweeps(request.merchant, request.chain, client=Holdings().of)
+    assert (plan.calls, plan.older) == ((), (older,))
+
+
+def test_chain_without_deposit_addresses_is_rejected(request_for: Make) -> None:
+    request = request_for()
+    Chain.objects.filter(pk=request.chain_id).update(chain_type="solana")
+    request.chain.refresh_from_db()
+    with pytest.raises(LookupError, match="chains of this kind have no deposit addresses"):
+        plan_sweeps(request.merchant, request.chain, client=Holdings().of)
+
+
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], chain: Holdings, *arguments: str
+) -> tuple[Any, str]:
+    monkeypatch.setattr(
+        build_sweep, "plan_sweeps", lambda merchant, on: plan_sweeps(merchant, on, client=chain.of)
+    )
+    call_command("build_sweep", *arguments)
+    out, notes = capsys.readouterr()
+    return json.loads(out), notes
+
+
+def test_command_prints_transactions_and_what_waits(
+    request_for: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = request_for()
+    chain = Holdings({(shown(request), request.token.contract_address): 12_500_000})
+    arguments = (str(request.merchant_id), "--chain", str(request.chain_id))
+    [transaction], notes = command(monkeypatch, capsys, chain, *arguments)
+    assert (transaction["to"], transaction["value"]) == (FACTORY, "0x0")
+    assert rows(bytes.fromhex(transaction["data"][2:])) == [row(request, request.token.contract_address)]
+    assert f"12.50 {request.token.symbol} at 1 address\n" in notes
+
+
+def test_command_prints_an_empty_list_if_nothing_waits(
+    request_for: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = request_for()
+    arguments = (str(request.merchant_id), "--chain", str(request.chain_id))
+    assert command(monkeypatch, capsys, Holdings(), *arguments) == ([], "")
+
+
+@pytest.mark.parametrize(
+    ("shop", "chain_id", "message"),
+    [
+        ("Nobody", None, "no merchant with the id or name 'Nobody'"),
+        (None, "99999999", "Chain 99999999 is not in the catalogue"),
+        (None, None, "no node responded"),
+    ],
+)
+def test_command_rejects_what_it_does_not_find(
+    request_for: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    shop: str | None,
+    chain_id: str | None,
+    message: str,
+) -> None:
+    request = request_for()
+    shown(request)
+    nodes = Holdings(error=ChainError("no node responded"))
+    arguments = (shop or str(request.merchant_id), "--chain", chain_id or str(request.chain_id))
+    with pytest.raises(CommandError, match=message):
+        command(monkeypatch, capsys, nodes, *arguments)
+    assert capsys.readouterr().out == ""
