@@ -104,7 +104,11 @@ class EventObject(Answer, kw_only=True):
     token: Annotated[EventToken, doc("The requested token.")]
     chain_id: Annotated[int, doc("The requested chain.")]
     transaction_hash: Annotated[
-        str | None, doc("The hash of the payment's or refund's transaction; null without a payment.")
+        str | None,
+        doc(
+            "The hash of the payment's or refund's transaction; null without a payment, and for native coin "
+            "that arrived at a deposit address without a submitted hash."
+        ),
     ]
     type: Annotated[
         Annotated[str, one_of("direct", "swap")] | None,

@@ -86,7 +86,7 @@ def _lines(payments: list[Payment], language: Language) -> list[dict[str, Any]]:
 
 
 def _line(payment: Payment, language: Language) -> dict[str, Any]:
-    """Return one payment for the receipt; `proof` is the transaction that paid the merchant.
+    """Return one payment for the receipt; `proof` is the transaction that paid the merchant, if its hash is known.
 
     `exact`: the exact values of the amounts that are shown with fewer digits.
     """

@@ -58,7 +58,7 @@ def refund_lines(payment_request: PaymentRequest, language: Language) -> list[Re
                     amount,
                     address=current.refund.recipient_address,
                     completed_at=payment.completed_at,
-                    transaction_hash=payment.transaction_hash,
+                    transaction_hash=payment.own_hash,
                     explorer_url=payment.explorer_url,
                 )
             )

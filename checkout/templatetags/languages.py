@@ -113,8 +113,10 @@ def in_short(text: str) -> SafeString:
 
 @register.filter
 def short_hash(payment: dict[str, Any]) -> SafeString:
-    """Return a payment's shortened transaction hash, linked to the block explorer if there is one."""
+    """Return a payment's shortened transaction hash, linked to the block explorer if there is one; else its id."""
     text = payment["transaction_hash"]
+    if text is None:
+        return format_html('<code class="short" translate="no">{}</code>', payment["id"])
     short = in_short(text)
     url = payment["explorer_url"]
     return (

@@ -26,7 +26,8 @@ class ConsumedTransferAdmin(Records):
 
     @admin.display(description="Transaction")
     def transaction(self, transfer: ConsumedTransfer) -> str:
-        url = outside(transfer.chain.explorer_url, f"tx/{transfer.transaction_hash}")
+        kind = "tx" if transfer.payment.deposit_sequence is None else "address"
+        url = outside(transfer.chain.explorer_url, f"{kind}/{transfer.transaction_hash}")
         return two_lines(clipped(transfer.transaction_hash, url), transfer.chain)
 
     @admin.display(description="Part of the transaction")

@@ -193,7 +193,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
             ("Merchant", portal.link(portal.change_url(order.merchant), str(order.merchant))),
             (
                 "Transaction",
-                copyable(payment.transaction_hash, portal.link(url, payment.transaction_hash) if url else ""),
+                copyable(payment.own_hash, portal.link(url, payment.own_hash) if url else ""),
             ),
             ("Chain", str(payment.chain)),
             ("From", copyable(payment.from_address, address_link(payment.chain, payment.from_address))),

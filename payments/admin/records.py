@@ -90,10 +90,10 @@ def payment_badges(payment: Payment) -> str:
 
 
 def transaction_url(payment: Payment) -> str:
-    """Return the transaction's URL on the explorer; empty if it is simulated or there is no explorer."""
-    if payment.is_simulated:
+    """Return the transaction's URL on the explorer; empty without a hash or an explorer, and if it is simulated."""
+    if payment.is_simulated or not payment.own_hash:
         return ""
-    return outside(payment.chain.explorer_url, f"tx/{payment.transaction_hash}")
+    return outside(payment.chain.explorer_url, f"tx/{payment.own_hash}")
 
 
 def delivery_url(payment: Payment) -> str:
@@ -110,7 +110,7 @@ def address_link(chain: Chain, address: str) -> str:
 
 
 def transaction_cell(payment: Payment) -> str:
-    return clipped(payment.transaction_hash, transaction_url(payment))
+    return clipped(payment.own_hash, transaction_url(payment)) if payment.own_hash else NOTHING
 
 
 def together(labels: Iterable[str]) -> str:

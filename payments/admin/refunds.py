@@ -231,10 +231,7 @@ class RefundAdmin(WithActions, CsvExport, Records):
     def transactions(self, refund: Refund) -> str:
         """Return each transaction that was found or submitted, with its result and a link."""
         payments = refund.carrier.payments.all() if refund.carrier else []
-        lines = [
-            (clipped(each.transaction_hash, portal.change_url(each)), payment_badges(each))
-            for each in payments
-        ]
+        lines = [(clipped(each.own_hash, portal.change_url(each)), payment_badges(each)) for each in payments]
         return format_html_join("", "<div>{} {}</div>", lines) or NOTHING
 
     @admin.display(description=in_zone("Created"), ordering="created_at")

@@ -108,7 +108,7 @@ def _change_of(payment: Payment, row: Transition) -> Entry:
     icon, title, tone = _OF_PAYMENTS.get(key, ("circle", row.to_status, ""))
     detail = "" if row.reason == "created" else row.reason
     if key == "submitted":
-        detail = ends(payment.transaction_hash, 10)
+        detail = ends(payment.own_hash, 10)
     if key == Payment.Status.FAILED and row.reason:
         detail = row.reason.replace("_", " ").capitalize()
     return Entry(row.created_at, icon, title, tone, detail, named(row.actor), **_subject(payment))

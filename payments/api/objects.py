@@ -46,10 +46,11 @@ class PaymentFields(Answer, kw_only=True):
     ]
     chain_id: Annotated[int, doc("The chain of the customer's transaction.")]
     transaction_hash: Annotated[
-        str,
+        str | None,
         doc(
             "The hash of the customer's transaction. For a contract account's proposal, the proposal's id "
-            "until it is executed."
+            "until it is executed. Null for native coin that arrived at the deposit address, unless the hash "
+            "was submitted."
         ),
     ]
     replaced_hashes: Annotated[
@@ -86,7 +87,7 @@ class PaymentFields(Answer, kw_only=True):
     ]
     explorer_url: Annotated[
         str | None,
-        doc("The URL of the transaction in the chain's block explorer; null if the chain has none."),
+        doc("The URL of the transaction in the chain's block explorer; null without a hash or an explorer."),
     ]
     destination_confirmations: Annotated[
         int | None,

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from chains.fields import BaseUnitsField, base_units_constraint
 from chains.models import Chain
 from payments.models.request import PaymentRequest
 
@@ -18,6 +19,13 @@ class DepositAddress(models.Model):
     30 days after the request's end it is searched for weekly, from `next_block` on, which is null until then.
     `next_look_at` is when the next of these steps is due; null after the last one. `grouped_at` is when arrivals were
     last credited together (`WaitingArrival`).
+
+    For native coin (`payments.coins`):
+
+    - `swept`: what the forwarder logged as swept away in blocks before `next_block` or, without it, before
+      `DiscoveryCursor.coins_next_block`, in base units.
+    - `waiting_block`, `waiting_hash`, `waiting_received`: the block by which a small arrival was seen, and what the
+      address had received up to then. It is credited once the block is final, at most once an hour.
     """
 
     request = models.OneToOneField(
@@ -32,6 +40,10 @@ class DepositAddress(models.Model):
     next_block = models.BigIntegerField(null=True, blank=True, editable=False)
     next_look_at = models.DateTimeField(null=True, blank=True, editable=False)
     grouped_at = models.DateTimeField(null=True, blank=True, editable=False)
+    swept = BaseUnitsField(default=0, db_default=0, editable=False)
+    waiting_block = models.BigIntegerField(null=True, blank=True, editable=False)
+    waiting_hash = models.CharField(max_length=90, blank=True, default="", db_default="", editable=False)
+    waiting_received = BaseUnitsField(null=True, blank=True, editable=False)
     claim_id = models.UUIDField(null=True, blank=True, editable=False)
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -39,6 +51,8 @@ class DepositAddress(models.Model):
         verbose_name_plural = "deposit addresses"
         constraints = (
             models.UniqueConstraint(fields=("address", "chain"), name="deposit_address_is_one_requests"),
+            base_units_constraint("swept", "deposit_address"),
+            base_units_constraint("waiting_received", "deposit_address"),
         )
         indexes = (
             models.Index(fields=("chain", "recipient_address"), name="deposit_address_recipient"),

@@ -17,6 +17,10 @@ class DiscoveryCursor(models.Model):
 
     `quotes_next_block` and `quotes_searched_at` are the same for the search for quote ids, which has no cursors per
     merchant. `deposits_next_block` and `deposits_searched_at` are those for transfers to deposit addresses.
+
+    `coins_next_block` and `coins_searched_at` are those for native coin at deposit addresses. What their forwarders
+    swept in earlier blocks, which are final, is stored with the addresses. `coins_read_block` is the last block at
+    which their balances were read.
     """
 
     chain = models.OneToOneField(Chain, on_delete=models.CASCADE, primary_key=True, related_name="+")
@@ -31,6 +35,9 @@ class DiscoveryCursor(models.Model):
     quotes_searched_at = models.DateTimeField(null=True, blank=True)
     deposits_next_block = models.BigIntegerField(null=True, blank=True)
     deposits_searched_at = models.DateTimeField(null=True, blank=True)
+    coins_next_block = models.BigIntegerField(null=True, blank=True)
+    coins_searched_at = models.DateTimeField(null=True, blank=True)
+    coins_read_block = models.BigIntegerField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"{self.chain_id} from {self.next_block}"

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Least
 
+from chains.fields import BaseUnitsField, base_units_constraint
 from chains.models import Chain
 from merchants.models import Merchant
 from payments.models.payment import Payment
@@ -15,6 +16,10 @@ from payments.models.swap import Swap, swap_of
 
 class Lookup(models.Model):
     """One transaction: the customer's (`of_payment`), or the delivery that a swap's provider reports (`of_swap`).
+
+    A payment of native coin at a deposit address has no transaction. Its lookup is of the address's balance, with
+    `address:sequence` instead of a hash: by the block `block_number` with the hash `block_hash`, the address had
+    `received` this much in all, in base units.
 
     Due work:
 
@@ -75,9 +80,11 @@ class Lookup(models.Model):
     first_block_time = models.DateTimeField(null=True, blank=True)
     confirmations = models.PositiveBigIntegerField(default=0)
     confirmations_required = models.PositiveIntegerField(null=True, blank=True)
+    received = BaseUnitsField(null=True, blank=True, editable=False)
 
     class Meta:
         constraints = (
+            base_units_constraint("received", "lookup"),
             models.CheckConstraint(
                 condition=Q(of_payment__isnull=False, of_swap__isnull=True)
                 | Q(of_payment__isnull=True, of_swap__isnull=False),
@@ -140,6 +147,16 @@ class Lookup(models.Model):
     def is_delivery(self) -> bool:
         """Whether a routing provider reports the transaction as the delivery of a swap."""
         return self.of_swap_id is not None
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether it is of native coin at a deposit address, and not of a transaction."""
+        return not self.is_delivery and self.payment.deposit_sequence is not None
+
+    @property
+    def credit_key(self) -> str:
+        """What the credits of its transfers are stored under: the transaction's hash, or the deposit address."""
+        return self.transaction_hash.partition(":")[0]
 
     @property
     def is_customers_own(self) -> bool:

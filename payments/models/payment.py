@@ -1,4 +1,4 @@
-"""The payment: one transaction that is submitted or found for a request."""
+"""The payment: one transaction, or one arrival of native coin, that is submitted or found for a request."""
 
 from datetime import datetime
 
@@ -82,6 +82,8 @@ class Payment(models.Model):
     """One transaction for one request. Only `payments.requests.transitions` writes `status`.
 
     Small arrivals at a deposit address are one payment together, with the hash of the last (`WaitingArrival`).
+    Native coin that arrives there is seen by the address's balance (`payments.coins`): `deposit_sequence` numbers these
+    payments of a request from 1, and `transaction_hash` is null until the transaction is submitted.
 
     The lookup of its transaction (`lookup`) has the nodes' results and the time of the next check. A swap is bound by
     its `quote`; its `Swap` (`swap`) has the provider's results.
@@ -141,7 +143,9 @@ class Payment(models.Model):
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
     type = models.CharField(max_length=8, choices=Type.choices, default=Type.DIRECT)
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
-    transaction_hash = models.CharField(max_length=90)
+    # Null, so that several payments of a request have none.
+    transaction_hash = models.CharField(max_length=90, null=True, blank=True)  # noqa: DJ001
+    deposit_sequence = models.PositiveIntegerField(null=True, blank=True, editable=False)
     route = models.ForeignKey(
         Route, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
     )
@@ -261,6 +265,11 @@ class Payment(models.Model):
         return self.status in self.OPEN
 
     @property
+    def own_hash(self) -> str:
+        """The hash of its transaction; empty for native coin whose transaction was not submitted."""
+        return self.transaction_hash or ""
+
+    @property
     def is_bound(self) -> bool:
         """Whether the transaction is known to pay the request: credited, mined and bound, or bound by its bytes."""
         return self.status == self.Status.COMPLETED or (
@@ -294,13 +303,14 @@ class Payment(models.Model):
 
     @property
     def explorer_url(self) -> str | None:
-        """The transaction's page on the chain's explorer; None for a proposal or if the catalogue has no explorer.
+        """The transaction's page on the chain's explorer; None without a hash, for a proposal or without an explorer.
 
         A failed proposal has the page of the transaction in which its execution failed.
         """
         base = "" if self.is_simulated else self.chain.explorer_url.rstrip("/")
-        hash_ = self.lookup.transaction_hash
-        return f"{base}/tx/{hash_}" if base and hash_ != self.lookup.proposal_id else None
+        is_difference = self.deposit_sequence is not None
+        hash_ = self.transaction_hash if is_difference else self.lookup.transaction_hash
+        return f"{base}/tx/{hash_}" if base and hash_ and hash_ != self.lookup.proposal_id else None
 
     @property
     def delivered_by(self) -> str | None:

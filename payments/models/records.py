@@ -15,7 +15,8 @@ class ConsumedTransfer(models.Model):
     """A transfer that was credited. The unique constraint on its position ensures that it counts only once.
 
     Rows are inserted in the transaction that credits the payment, and never changed. `slot` is the transfer's position
-    in the chain transaction. `account` (Solana) is the token account that received it: the credits of one chain
+    in the chain transaction. For native coin at a deposit address, `transaction_hash` is that address, and `slot` the
+    payment's `deposit_sequence`. `account` (Solana) is the token account that received it: the credits of one chain
     transaction to one account never exceed its gain. Rows from before slots were instruction paths have the slot
     `mint:owner` and no account.
     """

@@ -58,7 +58,7 @@ def _new_message(payment: Payment, wallet_address: str, now: datetime) -> Transf
     return TransferProof.objects.create(
         payment=payment,
         chain=payment.chain,
-        transaction_hash=payment.transaction_hash,
+        transaction_hash=payment.own_hash,
         address=wallet_address,
         message=text,
         created_at=now,
@@ -145,10 +145,15 @@ def _evaluate(payment: Payment, wallet_address: str, now: datetime, client: Clie
     request, chain = payment.request, payment.chain
     if payment.status == Payment.Status.COMPLETED:
         raise _used("This payment is credited already.")
+    if not payment.own_hash or payment.deposit_sequence is not None:
+        message = (
+            "Native coin at the deposit address belongs to this request already, so nothing has to be proved."
+        )
+        raise ApiError(ErrorCode.TRANSACTION_NOT_BOUND, message)
     if payment.is_simulated or chain.pk != request.chain_id:
         message = "Only a transfer on the requested network can be proved."
         raise ApiError(ErrorCode.TRANSACTION_NOT_BOUND, message)
-    hash_ = payment.transaction_hash
+    hash_ = payment.own_hash
     try:
         snapshot = client(chain).look_up([hash_], with_finality=False, mentioning=pinned_contracts(chain))
     except ChainError as error:
@@ -171,7 +176,7 @@ def _evaluate(payment: Payment, wallet_address: str, now: datetime, client: Clie
 
 def _messages(payment: Payment, wallet_address: str) -> QuerySet[TransferProof]:
     """Return the messages for the payment's current transaction. It may have changed since the first message."""
-    hash_ = payment.transaction_hash
+    hash_ = payment.own_hash
     own = TransferProof.objects.filter(payment=payment, transaction_hash=hash_, address=wallet_address)
     return own.filter(verified_at__isnull=True).select_related("payment").order_by("-created_at", "-pk")
 

@@ -98,7 +98,7 @@ def _search(
     finality = Finality.parse(chain.confirmations)
     # Look the ids up as hashes too: an id can be a hash, and a removed transaction can be mined again without
     # the event.
-    hashes = sorted({each.payment.transaction_hash for each in lookups})
+    hashes = sorted({each.payment.own_hash for each in lookups})
     snapshot = client.look_up(hashes, with_finality=finality.tag is not None)
     head = snapshot.head.latest
     proposals = {lookup.pk: _proposals(lookup, _first_block(lookup, client, head, now)) for lookup in lookups}
@@ -186,7 +186,7 @@ def _decide(
 
     A transaction with the payment's hash has priority, because an account can log the event for any id.
     """
-    if snapshot.transactions.get(lookup.payment.transaction_hash) is not None:
+    if snapshot.transactions.get(lookup.payment.own_hash) is not None:
         return _store(lookup, claim_id, lambda payment, _: _verify(payment, now))
     if execution is not None and execution.succeeded:
         return _store(lookup, claim_id, lambda payment, request: _follow(payment, request, execution, now))

@@ -173,11 +173,11 @@ def _senders(payment: Payment) -> list[str]:
     Empty if one of the transfers has no such account.
     """
     try:
-        snapshot = get_client(payment.chain).look_up([payment.transaction_hash], with_finality=False)
+        snapshot = get_client(payment.chain).look_up([payment.own_hash], with_finality=False)
     except ChainError as error:
         raise _no_node(payment.chain) from error
-    facts = snapshot.transactions.get(payment.transaction_hash)
-    if facts is None or payment.transaction_hash in snapshot.contradicted:
+    facts = snapshot.transactions.get(payment.own_hash)
+    if facts is None or payment.own_hash in snapshot.contradicted:
         raise _no_node(payment.chain)
     credited = set(payment.consumed_transfers.values_list("slot", flat=True))
     senders = {transfer.slot: transfer.sender for transfer in facts.transfers if transfer.slot in credited}

@@ -38,7 +38,7 @@ class Attempt:
 
     @property
     def hash(self) -> str:
-        return self.payment.transaction_hash
+        return self.payment.own_hash
 
     def finish(
         self,

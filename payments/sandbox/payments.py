@@ -124,7 +124,7 @@ def end_abandoned(attempt: Attempt) -> Payment:
 def _see(request: PaymentRequest, payment: Payment, *, is_mined: bool, detail: str | None = None) -> Payment:
     """Store the progress of an open payment that isn't final yet."""
     now = timezone.now()
-    amount, hash_ = _amount(request, payment), payment.transaction_hash
+    amount, hash_ = _amount(request, payment), payment.own_hash
     seen = (
         facts.mined(request, hash_, now, facts.transfer(request, amount))
         if is_mined

@@ -314,7 +314,8 @@ def decided_or_open(chain: Chain, transaction_hashes: Collection[str]) -> set[tu
     undecided = Q(failure_code__in=RETRYABLE_FAILURES) | Q(lookup__proposal_id=F("transaction_hash"))
     payments = Payment.objects.filter(chain=chain, transaction_hash__in=transaction_hashes)
     known = payments.exclude(undecided, status=Payment.Status.FAILED)
-    return set(known.values_list("request_id", "transaction_hash"))
+    rows = known.values_list("request_id", "transaction_hash")
+    return {(request_id, hash_) for request_id, hash_ in rows if hash_}
 
 
 def record_discovered(

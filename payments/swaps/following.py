@@ -115,7 +115,7 @@ def _follow(
     if payment.quote is None:
         raise ValueError("a swap in progress has a quote")
     try:
-        status = _provider(key, provider).status(payment.quote.tracking, payment.transaction_hash)
+        status = _provider(key, provider).status(payment.quote.tracking, payment.own_hash)
     except ProviderDown as error:
         if payment.status == Payment.Status.COMPLETED:
             follow_again(payment, None, claim_id, client, now())

@@ -116,5 +116,5 @@ def _accepted(chain: Chain, hashes: Set[str]) -> dict[str, list[Payment]]:
         chain=chain, transaction_hash__in=hashes, status__in=Payment.OPEN
     ).exclude(accepted_by="")
     for payment in accepted.select_related("request"):
-        found[payment.transaction_hash].append(payment)
+        found[payment.own_hash].append(payment)
     return found

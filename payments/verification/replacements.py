@@ -149,7 +149,9 @@ def _sibling_hashes(missing: Sequence[Payment], chain: Chain) -> dict[str, set[s
     for payment in missing:
         place = (payment.request_id, payment.from_address, payment.nonce)
         own = payment.transaction_hash
-        candidates[payment.pk] = {each for *where, each in rows if tuple(where) == place and each != own}
+        candidates[payment.pk] = {
+            each for *where, each in rows if each and tuple(where) == place and each != own
+        }
     return candidates
 
 

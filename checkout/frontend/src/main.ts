@@ -195,7 +195,7 @@ class CheckoutPage {
     this.clock.set(next.server_time);
     byId("test-mark").hidden = !next.is_test;
     for (const payment of next.payments) {
-      if (payment.status !== "failed") this.outbox.settle(payment.transaction_hash);
+      if (payment.status !== "failed" && payment.transaction_hash) this.outbox.settle(payment.transaction_hash);
     }
     for (const sent of [...this.outbox.own]) {
       const hash = progress.followed(sent, next.payments);
@@ -299,9 +299,11 @@ class CheckoutPage {
     const awaited = this.awaited();
     if (awaited) return this.waiting(awaited, following);
     const warning = this.warning();
-    const checkAgain = ({ transaction_hash: hash, chain_id }: Payment): void => this.send({ transaction_hash: hash, chain_id });
+    const checkAgain = ({ transaction_hash: hash, chain_id }: Payment): void => {
+      if (hash) this.send({ transaction_hash: hash, chain_id });
+    };
     const warned = { enterHash: () => this.finder.open(), checkAgain };
-    const isMine = warning !== null && this.outbox.isMine(warning.payment.transaction_hash);
+    const isMine = this.outbox.isMine(warning?.payment.transaction_hash ?? "");
     const unbound = this.unbound();
     const late = unbound && paymentWarning(unbound, checkout, chains, warned, isMine);
     if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, secondsLeft, stay, late);
@@ -346,7 +348,7 @@ class CheckoutPage {
   /** Whether the customer's own transaction failed: one that a wallet of this browser sent. */
   private isOwnFailure({ payment, kind }: progress.PaymentWarning): boolean {
     const isFailed = kind === "unpaid" || payment.status === "failed";
-    return isFailed && kind !== "cancelled" && this.outbox.isOwn(payment.transaction_hash);
+    return isFailed && kind !== "cancelled" && this.outbox.isOwn(payment.transaction_hash ?? "");
   }
 
   private waiting(sent: OwnTransaction, following: Following): Screen {

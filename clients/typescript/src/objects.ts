@@ -120,7 +120,8 @@ export interface Payment {
   status: PaymentStatus;
   type: OpenEnum<"direct" | "swap">;
   chain_id: number;
-  transaction_hash: string;
+  /** Null for native coin that arrived at the deposit address, unless the hash was submitted. */
+  transaction_hash: string | null;
   /** The transactions that this one replaced with the same effect (a speed-up), oldest first. */
   replaced_hashes: string[];
   from_address: string | null;

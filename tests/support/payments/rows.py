@@ -47,7 +47,7 @@ def new_payments(rows: Iterable[dict[str, Any]]) -> list[Payment]:
             of_payment=payment,
             chain_id=payment.chain_id,
             merchant_id=payment.request.merchant_id,
-            transaction_hash=payment.transaction_hash,
+            transaction_hash=payment.transaction_hash or f"address:{payment.deposit_sequence}",
             is_simulated=payment.is_simulated,
             **{"next_check_at": now if payment.is_open else None, **columns},
         )
@@ -102,7 +102,7 @@ def add_lookup(payment: Payment, **columns: Any) -> Lookup:
         of_payment=payment,
         chain_id=payment.chain_id,
         merchant_id=payment.request.merchant_id,
-        transaction_hash=payment.transaction_hash,
+        transaction_hash=payment.transaction_hash or f"address:{payment.deposit_sequence}",
         is_simulated=payment.is_simulated,
         **columns,
     )

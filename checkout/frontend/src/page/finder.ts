@@ -38,7 +38,7 @@ export class Finder {
 
   /** Show at the field that its hash can't be found; clear the field once a node has seen the transaction. */
   follow(payments: readonly Payment[], warning: PaymentWarning | null): void {
-    const payment = payments.find(({ transaction_hash: hash }) => this.shows(hash));
+    const payment = payments.find(({ transaction_hash: hash }) => hash !== null && this.shows(hash));
     if (!payment) return;
     if (payment.is_seen && this.input) {
       this.input.value = "";

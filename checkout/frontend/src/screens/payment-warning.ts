@@ -72,9 +72,10 @@ function unboundTexts(payment: Payment, checkout: Checkout, isMine: boolean): st
   return [found ?? sign, copy.notBoundHelp(name)].filter((text): text is string => text !== null);
 }
 
-/** The shortened hash with its network. */
+/** The shortened hash with its network; only the network without a hash. */
 function transactionOn(payment: Payment, chains: Chains): Child[] {
   const { transaction_hash: hash, chain_id: chainId, explorer_url: url } = payment;
+  if (hash === null) return [chains.name(chainId)];
   const short = `${hash.slice(0, FIRST)}…${hash.slice(-LAST)}`;
   const name = el("code", { title: hash }, url ? externalLink(url, short) : short);
   const [before = "", after = ""] = withoutMarks(copy.tokenOnChain("\0", chains.name(chainId))).split("\0");

@@ -126,6 +126,7 @@ export function transactionBoxes(payment: Payment, chains: Chains, amount = ""):
   const label = [name, amount].filter(Boolean).join(" · ");
   const linkText = isTwo && webUrl(providerUrl ?? null) ? copy.followAt(providerName(payment.provider)) : null;
   const link = linkText && externalLink(providerUrl ?? null, linkText, "provider-link");
+  if (payment.transaction_hash === null) return [];
   const first = transactionBox(label, payment.transaction_hash, payment.explorer_url, link);
   if (!isTwo || !delivered) return [first];
   const url = payment.destination_explorer_url ?? chains.transactionUrl(payment.destination_chain_id, delivered);

@@ -52,11 +52,11 @@ export function findWarning(
     const kind = warningKind(payment, own);
     if (kind) warnings.push({ payment, kind });
   }
-  return warnings.find(({ payment }) => isKnownHere(payment.transaction_hash)) ?? warnings[0] ?? null;
+  return warnings.find(({ payment }) => isKnownHere(payment.transaction_hash ?? "")) ?? warnings[0] ?? null;
 }
 
 function warningKind(payment: Payment, own: readonly OwnTransaction[]): WarningKind | null {
-  if (isUnderWay(payment, own) || own.some(({ replaced }) => replaced.includes(payment.transaction_hash))) return null;
+  if (isUnderWay(payment, own) || own.some(({ replaced }) => replaced.includes(payment.transaction_hash ?? ""))) return null;
   if (ownOf(payment, own)?.isCancelled) return "cancelled";
   if (isAwaitingSigners(payment)) return "signers";
   const code = failureOf(payment);

@@ -39,7 +39,8 @@ export interface Payment {
   status: string;
   type: string;
   chain_id: number;
-  transaction_hash: string;
+  /** Null for native coin that arrived at the deposit address, unless its hash was submitted. */
+  transaction_hash: string | null;
   /** What the transaction replaced: sped-up ones, and the id of a contract account's proposal. */
   replaced_hashes?: string[];
   explorer_url: string | null;

@@ -31,6 +31,13 @@ test.each<[string, Payment, string]>([
   expect(shown(processingScreen(current, following())).current).toContain(step);
 });
 
+test("native coin without a hash shows no transaction", () => {
+  const { text, links } = shown(processingScreen(payment({ transaction_hash: null, explorer_url: null, confirmations: 2 }), following()));
+  expect(text).toContain(copy.stepConfirmations(2, 12));
+  expect(text).not.toContain(copy.transaction);
+  expect(links).toEqual([]);
+});
+
 test("payment across chains names both transactions and the provider", () => {
   const crossing = swap({ destination_transaction_hash: DELIVERY, provider_url: "https://scan.li.fi/tx/1" });
   const { text, links } = shown(processingScreen(crossing, following()));

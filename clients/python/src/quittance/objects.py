@@ -161,14 +161,15 @@ class Payment(ApiObject):
     """One transaction for a payment request. `status` is `pending`, `processing`, `completed` or `failed`.
 
     `status_detail` is a sentence for display. `amount` is in the paid token, `amount_received` in the requested one;
-    both are None until known.
+    both are None until known. `transaction_hash` is None for native coin that arrived at the deposit address,
+    unless the hash was submitted.
     """
 
     id: str
     payment_request: str
     status: str
     chain_id: int
-    transaction_hash: str
+    transaction_hash: str | None
     created_at: datetime
     type: str = "direct"
     status_detail: str | None = None

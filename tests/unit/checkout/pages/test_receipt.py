@@ -149,3 +149,13 @@ def test_receipt_of_several_payers_names_none(public: Api, receipt: Receipt) -> 
     text = public.get(path).content.decode()
     assert f"0x{0:040x}" not in text
     assert f"0x{1:040x}" not in text
+
+
+def test_receipt_of_native_coin_without_a_hash_names_no_transaction(public: Api, receipt: Receipt) -> None:
+    path = receipt(transaction_hash=None, bound_by="address", deposit_sequence=1)
+    text = public.get(path).content.decode()
+    assert "10.50 USDC" in text
+    assert "Transaction on" not in text
+    assert "None" not in text
+    page = public.get(path.removesuffix("/receipt")).content.decode()
+    assert '<code class="address" translate="no">None' not in page

@@ -154,7 +154,9 @@ def in_words(request: PaymentRequest) -> list[str]:
     if request.external_id:
         lines.append(f"  reference  {request.external_id}")
     for payment in request.payments or []:
-        lines.append(f"  payment    {payment.id}: {payment.status}  {payment.transaction_hash}")
+        lines.append(
+            f"  payment    {payment.id}: {payment.status}  {payment.transaction_hash or ''}".rstrip()
+        )
         if payment.failure_code:
             lines.append(f"             {payment.failure_code}: {payment.failure_message}")
     return lines
