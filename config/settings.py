@@ -276,7 +276,12 @@ OTEL_EXPORTER_OTLP_ENDPOINT = env.OTEL_EXPORTER_OTLP_ENDPOINT
 OTEL_EXPORTER_OTLP_HEADERS = env.OTEL_EXPORTER_OTLP_HEADERS
 BACKUP_FOLDER = env.BACKUP_FOLDER
 BACKUP_MAX_AGE_HOURS = env.BACKUP_MAX_AGE_HOURS
-METRICS = ["chains.monitoring.metrics.collect", "payments.metrics.collect", "webhooks.metrics.collect"]
+METRICS = [
+    "chains.monitoring.metrics.collect",
+    "merchants.mail.metrics.collect",
+    "payments.metrics.collect",
+    "webhooks.metrics.collect",
+]
 READINESS_CHECKS = {"partitions": "webhooks.storage.partitions.are_ready"}
 READINESS_DETAILS = {"chains": "chains.health.summary"}
 DOCTOR_CHECKS = {

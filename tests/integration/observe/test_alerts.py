@@ -22,7 +22,8 @@ from config.health import beat_heart
 from config.observe.outside_calls import Kind, measured
 from config.observe.worker_metrics import worker_metrics
 from demo.services.process import free_port
-from merchants.models import Merchant
+from merchants.mail.outbox import enqueue
+from merchants.models import Mail, Merchant
 from merchants.switching import switch_off
 from payments.api import views
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
@@ -107,6 +108,14 @@ def test_unexpired_request_fires_expiry_late(during: During, merchant: Merchant,
         PaymentRequest.objects.update(expiry_check_at=timezone.now() - timedelta(minutes=10))
 
     assert during(leave) == {"ExpiryLate"}
+
+
+def test_waiting_mail_fires_mails_late(during: During, merchant: Merchant) -> None:
+    def leave() -> None:
+        enqueue(merchant, Mail.RECEIPT, "customer@example.com", "Your receipt", "Paid.")
+        Mail.objects.update(created_at=timezone.now() - timedelta(minutes=20))
+
+    assert during(leave) == {"MailsLate"}
 
 
 def test_waiting_delivery_fires_deliveries_late(

@@ -15,7 +15,8 @@ from pytest_django import Settings
 from chains.models import Token
 from config.observe.worker_metrics import worker_metrics
 from demo.services.process import free_port
-from merchants.models import Merchant
+from merchants.mail.outbox import enqueue
+from merchants.models import Mail, Merchant
 from payments.models import PaymentRequest
 from tests.processes import Process, eventually
 from tests.support.payments.rows import new_payment
@@ -73,10 +74,13 @@ def test_work_that_waits_shows_how_long_it_has_waited(
         next_check_at=timezone.now() - timedelta(minutes=2),
     )
     PaymentRequest.objects.update(expiry_check_at=timezone.now() - timedelta(minutes=1))
+    enqueue(merchant, Mail.RECEIPT, "customer@example.net", "Receipt", "Paid.")
+    Mail.objects.update(created_at=timezone.now() - timedelta(minutes=4))
     seen = read(client.get("/metrics").content.decode())
     assert seen[f"quittance_payments_open[('chain', '{request.chain_id}')]"] == 1
     assert 120 <= seen["quittance_payments_overdue_seconds[]"] < 180
     assert 60 <= seen["quittance_expiry_overdue_seconds[]"] < 120
+    assert 240 <= seen["quittance_mail_waiting_seconds[]"] < 300
     assert seen["quittance_deliveries_due[]"] == 0
 
 
