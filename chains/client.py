@@ -323,11 +323,12 @@ class ChainClient(Protocol):
         """Return the contract's code in the latest block, empty if there is none or the chain keeps it elsewhere."""
 
     def deposit_problem(
-        self, deposit: Deposit, *, recipient: str, token: str, amount: int
+        self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool = False
     ) -> DepositProblem | None:
         """Return why the deposit address can't be shown; None if what arrives there reaches the recipient.
 
-        Nodes rehearse it with `amount` base units of the token. If nodes must agree, two have to.
+        Nodes rehearse it with `amount` base units of the token. If nodes must agree, two have to. The recipient may be
+        a contract if `is_confirmed`: the merchant confirmed that it controls the address on every chain.
         """
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:

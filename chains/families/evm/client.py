@@ -295,10 +295,10 @@ class EvmClient:
         return bytes(self._web3.eth.get_code(to_checksum_address(address), "latest"))
 
     def deposit_problem(
-        self, deposit: Deposit, *, recipient: str, token: str, amount: int
+        self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool = False
     ) -> DepositProblem | None:
         check = partial(rehearsal.problem, deposit=deposit, recipient=recipient, token=token, amount=amount)
-        return quorum.query_until_agreed(self._rpc, check)
+        return quorum.query_until_agreed(self._rpc, partial(check, is_confirmed=is_confirmed))
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
         return holdings.holdings(self._rpc, places)

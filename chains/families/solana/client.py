@@ -199,6 +199,7 @@ class SolanaClient:
         recipient: str,  # noqa: ARG002 - the interface
         token: str,  # noqa: ARG002 - the interface
         amount: int,  # noqa: ARG002 - the interface
+        is_confirmed: bool = False,  # noqa: ARG002 - the interface
     ) -> DepositProblem:
         """Return that the chain has none."""
         return DepositProblem.UNSUPPORTED

@@ -53,6 +53,8 @@ PAGES: dict[str, set[str]] = {
     "merchants_apikey_revoke": TECHNICAL,
     "merchants_merchant_allow_recipient": OWNERS,
     "merchants_merchant_disallow_recipient": OWNERS,
+    "merchants_merchant_confirm_contract": OWNERS,
+    "merchants_merchant_withdraw_contract": OWNERS,
     "merchants_staffmembership_role": OWNERS,
     "merchants_staffmembership_remove": OWNERS,
     "merchants_invitation_revoke": OWNERS,
