@@ -66,6 +66,7 @@ PAGES: dict[str, set[str]] = {
     "payments_paymentlink_switch-on": FINANCIAL,
     "payments_paymentlink_rename": FINANCIAL,
     "payments_paymentrequest_cancel": FINANCIAL,
+    "payments_paymentrequest_check-deposits": {*FINANCIAL, SUPPORT},
     "payments_paymentrequest_refund": FINANCIAL,
     "payments_paymentrequest_refund-excess": FINANCIAL,
     "payments_refund_export": {*FINANCIAL, SUPPORT},
