@@ -337,6 +337,9 @@ class ChainClient(Protocol):
         One node is enough: what is swept goes to the recipient anyway. Tokens without a valid response are omitted.
         """
 
+    def estimated_gas(self, calls: Sequence[EvmCall]) -> Sequence[int | None]:
+        """Return one node's estimate of each call's gas, sent by any account; None if the node can't make one."""
+
     def coins_received(self, addresses: Sequence[str], *, since_block: int, at_block: int) -> CoinsReceived:
         """Return how much native coin deposit addresses had received up to the block of this height.
 
