@@ -323,11 +323,12 @@ class ChainClient(Protocol):
         """Return the contract's code in the latest block, empty if there is none or the chain keeps it elsewhere."""
 
     def deposit_problem(
-        self, deposit: Deposit, *, recipient: str, token: str, amount: int
+        self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool = False
     ) -> DepositProblem | None:
         """Return why the deposit address can't be shown; None if what arrives there reaches the recipient.
 
-        Nodes rehearse it with `amount` base units of the token. If nodes must agree, two have to.
+        Nodes rehearse it with `amount` base units of the token. If nodes must agree, two have to. The recipient may be
+        a contract if `is_confirmed`: the merchant confirmed that it controls the address on every chain.
         """
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
@@ -335,6 +336,9 @@ class ChainClient(Protocol):
 
         One node is enough: what is swept goes to the recipient anyway. Tokens without a valid response are omitted.
         """
+
+    def estimated_gas(self, calls: Sequence[EvmCall]) -> Sequence[int | None]:
+        """Return one node's estimate of each call's gas, sent by any account; None if the node can't make one."""
 
     def coins_received(self, addresses: Sequence[str], *, since_block: int, at_block: int) -> CoinsReceived:
         """Return how much native coin deposit addresses had received up to the block of this height.

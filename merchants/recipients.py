@@ -2,6 +2,8 @@
 
 No API call changes the list, so a leaked API key can't send customers' money elsewhere. An empty list allows any
 recipient.
+
+Another list has the contracts that the merchant controls on every chain: only these get deposit addresses.
 """
 
 import uuid
@@ -14,8 +16,9 @@ from chains.families import label_of, read_address
 from config.api.errors import ApiError, ErrorCode, Problem
 from config.database.compiled_query import run
 from config.database.process_cache import ProcessCache
-from merchants.models import AllowedRecipient, Merchant
+from merchants.models import AllowedRecipient, ContractRecipient, Merchant
 from merchants.staff import audit
+from merchants.staff.roles import sees_every_merchant
 
 _LIST_LOCK = 0x616C  # PostgreSQL's quittance_is_allowed_recipient uses the same number.
 
@@ -96,6 +99,50 @@ def disallow_recipients(
             detail = f"{label_of(chain_type)} {address}"
             audit.note(request, audit.What.RECIPIENT_DISALLOWED, subject=merchant, detail=detail)
         return rows.count()
+
+
+def is_confirmed_contract(merchant: Merchant, chain_type: str, address: str) -> bool:
+    """Whether the merchant confirmed that it controls this canonical address on every chain of the family."""
+    rows = ContractRecipient.objects.filter(merchant=merchant, chain_type=chain_type, address=address)
+    return rows.exists()
+
+
+def confirm_contract(merchant: Merchant, recipient: tuple[str, str], *, request: HttpRequest) -> bool:
+    """Store that the merchant controls this canonical address on every chain of the family, and log it.
+
+    Return False if it had confirmed that before.
+    """
+    chain_type, address = recipient
+    with transaction.atomic():
+        row, is_new = ContractRecipient.objects.get_or_create(
+            merchant=merchant,
+            chain_type=chain_type,
+            address=address,
+            defaults={"confirmed_by": _confirmer(request)},
+        )
+        if is_new:
+            audit.note(request, audit.What.CONTRACT_CONFIRMED, subject=merchant, detail=str(row))
+    return is_new
+
+
+def _confirmer(request: HttpRequest) -> str:
+    """Return the member's name. Owners don't see operators' names; the security log has them."""
+    return "the operator" if sees_every_merchant(request.user) else request.user.get_username()
+
+
+def withdraw_contract(merchant: Merchant, recipient: tuple[str, str], *, request: HttpRequest) -> None:
+    """Remove a confirmation, and log it. Deposit addresses that were shown before are still watched and swept.
+
+    Raises LookupError, and changes nothing, if the address is not confirmed.
+    """
+    chain_type, address = recipient
+    with transaction.atomic():
+        rows = ContractRecipient.objects.filter(merchant=merchant, chain_type=chain_type, address=address)
+        removed, _ = rows.delete()
+        if not removed:
+            raise LookupError(f"{address} is not a confirmed contract of {merchant}.")
+        detail = f"{label_of(chain_type)} {address}"
+        audit.note(request, audit.What.CONTRACT_WITHDRAWN, subject=merchant, detail=detail)
 
 
 def _lock_list(merchant: Merchant) -> None:

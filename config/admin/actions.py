@@ -2,9 +2,10 @@
 
 The confirmation form contains the object's state. The action doesn't run if the object has changed since. So a second
 click, a stale tab or two colleagues at once are harmless. One transaction runs the action and writes the log entry with
-the user, the action and the reason.
+the user, the action and the reason, unless the action queries nodes.
 """
 
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 from django import forms
@@ -41,6 +42,8 @@ class Action:
     permission: ClassVar[str]
     form: ClassVar[type[ConfirmForm]] = ConfirmForm
     is_dangerous: ClassVar[bool] = False
+    queries_nodes: ClassVar[bool] = False
+    """Whether `perform` queries nodes, and therefore runs outside a transaction."""
 
     def label(self, row: Any) -> str:
         raise NotImplementedError
@@ -140,7 +143,7 @@ class WithActions(portal.ShowsMore):
         """Run the action and show its result. Return False if the form shows errors to correct."""
         answer = dict(form.cleaned_data)
         try:
-            with transaction.atomic():
+            with nullcontext() if action.queries_nodes else transaction.atomic():
                 held = action.lock(row)
                 if answer.pop("seen") != action.seen(held):
                     messages.warning(

@@ -16,6 +16,7 @@ from django.utils import timezone
 from chains.models import Token
 from config.admin import portal
 from config.admin.cells import in_zone
+from merchants.admin.contract_pages import ContractPages
 from merchants.admin.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateForm
 from merchants.admin.recipient_pages import RecipientPages
 from merchants.models import ApiKey, Merchant, Permission
@@ -72,14 +73,16 @@ class KeyInline(KeyColumns, MerchantScoped, portal.ReadOnly, portal.TabularInlin
 
 
 @admin.register(Merchant)
-class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]):
+class MerchantAdmin(
+    RecipientPages, ContractPages, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]
+):
     merchant_path = "pk"
     form = MerchantForm
     list_display = ("name", "shown_name", "references", "created_at", "id")
     list_per_page = 50
     search_fields = ("name", "display_name", "id")
     search_help_text = "Name or id"
-    readonly_fields = ("id", "created_at", "preview", "recipient_list")
+    readonly_fields = ("id", "created_at", "preview", "recipient_list", "contract_list")
     inlines = (KeyInline,)
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
     fieldsets = (
@@ -125,7 +128,8 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
     def get_fieldsets(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
         """Hide the fields that a new merchant doesn't have yet."""
         if obj is not None:
-            return (*self.fieldsets, self.recipient_fieldset(request, obj))
+            recipients = self.recipient_fieldset(request, obj), self.contract_fieldset(request, obj)
+            return (*self.fieldsets, *recipients)
         return (("New merchant", {"fields": ("name", "email")}), *self.fieldsets[1:])
 
     def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:

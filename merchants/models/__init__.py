@@ -27,6 +27,7 @@ __all__ = [
     "ApiKey",
     "AuditEntry",
     "Authenticator",
+    "ContractRecipient",
     "IdempotencyKey",
     "Invitation",
     "Mail",
@@ -67,7 +68,8 @@ class Merchant(models.Model):
         db_default=False,
         help_text=(
             "On EVM chains, customers can send to an address of the payment request from any wallet or exchange. What "
-            "arrives there can only be moved to the request’s recipient, by a transaction that you send."
+            "arrives there can only be moved to the request’s recipient, by a transaction that you send: its network "
+            "fee is yours, about twice that of a usual transfer for each address if you collect many at once."
         ),
     )
     embed_origins = ArrayField(models.CharField(max_length=255), default=list, blank=True)
@@ -119,6 +121,31 @@ class AllowedRecipient(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=("merchant", "chain_type", "address"), name="recipient_allowed_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{families.label_of(self.chain_type)} {self.address}"
+
+
+class ContractRecipient(models.Model):
+    """A contract that the merchant confirmed to control, at this address, on every chain of the family.
+
+    Deposit addresses depend on it: what is sent to one on another chain goes to the same address there. Change it
+    through `merchants.recipients`, which writes the security log.
+    """
+
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="contract_recipients")
+    chain_type = models.CharField(max_length=16, choices=families.choices)
+    address = models.CharField(max_length=64)
+    confirmed_by = models.CharField(max_length=150, editable=False)
+    confirmed_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ("chain_type", "address")
+        constraints = [
+            models.UniqueConstraint(
+                fields=("merchant", "chain_type", "address"), name="contract_recipient_confirmed_once"
             )
         ]
 

@@ -126,6 +126,8 @@ class AuditEntry(models.Model):
         MERCHANT_CHANGED = "merchant_changed", "Merchant changed"
         RECIPIENT_ALLOWED = "recipient_allowed", "Recipient allowed"
         RECIPIENT_DISALLOWED = "recipient_disallowed", "Recipient no longer allowed"
+        CONTRACT_CONFIRMED = "contract_confirmed", "Contract recipient confirmed"
+        CONTRACT_WITHDRAWN = "contract_withdrawn", "Contract recipient no longer confirmed"
         WEBHOOK_CHANGED = "webhook_changed", "Webhook endpoint changed"
         WEBHOOK_TESTED = "webhook_tested", "Webhook endpoint tested"
         SECRET_ROTATED = "secret_rotated", "Webhook secret rotated"

@@ -87,7 +87,11 @@ RIGHTS = (
         Role.DEVELOPER,
     ),
     _right("Change the settings and the look of the checkout", "merchants.change_merchant", Role.OWNER),
-    _right("Change the allowed recipients", "merchants.change_allowed_recipients", Role.OWNER),
+    _right(
+        "Change the allowed recipients, and confirm contract recipients",
+        "merchants.change_allowed_recipients merchants.confirm_contract_recipients",
+        Role.OWNER,
+    ),
     _right(
         "See and change the team",
         f"merchants.view_staffmembership merchants.view_invitation merchants.add_invitation {MANAGE_TEAM}",

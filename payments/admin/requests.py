@@ -17,6 +17,7 @@ from payments.admin import diagnosis
 from payments.admin.actions import Cancel, RefundExcess, RefundRequest
 from payments.admin.creating.pages import CreatesRequests
 from payments.admin.creating.sharing import share_of
+from payments.admin.deposits.checking import CheckDeposits
 from payments.admin.export import Column, CsvExport, decimal
 from payments.admin.filters import OfChain, RequestAttention
 from payments.admin.records import (
@@ -86,7 +87,7 @@ class _RequestList(portal.RecordList):
 @admin.register(PaymentRequest)
 class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
     change_form_template = "admin/payments/paymentrequest/change_form.html"
-    confirmed_actions = (RefundExcess(), RefundRequest(), Cancel())
+    confirmed_actions = (CheckDeposits(), RefundExcess(), RefundRequest(), Cancel())
     export_name = "payment-requests"
     export_columns = COLUMNS
     export_related = ("merchant", "token", "chain")

@@ -5,6 +5,8 @@ While a request is active and for 30 days afterwards, the chain's search covers 
 """
 
 import logging
+import math
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -50,6 +52,19 @@ class Step:
 
     next_look_at: datetime | None
     next_block: int | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """How many payments were found, the block from which to continue, and the chain's head at the beginning."""
+
+    found: int
+    next_block: int
+    head: int
+
+    @property
+    def is_whole(self) -> bool:
+        return self.next_block > self.head
 
 
 def first_look_at(request: PaymentRequest) -> datetime:
@@ -123,21 +138,36 @@ def look_again(
     return len(addresses)
 
 
-def look_now(request: PaymentRequest, *, client: Callable[[Chain], ChainClient] = get_client) -> int:
-    """Search for all that arrived at the request's address since it was created; return how many payments were found.
+def look_soon(request: PaymentRequest) -> bool:
+    """Make the next weekly look at the request's address due now, also after the last one.
 
-    Raises LookupError if no address was shown, and ChainError.
+    Return False if the address is searched for with each block instead.
     """
+    rows = DepositAddress.objects.filter(request=request, next_block__isnull=False)
+    return bool(rows.update(next_look_at=timezone.now()))
+
+
+def look_now(
+    request: PaymentRequest,
+    *,
+    client: Callable[[Chain], ChainClient] = get_client,
+    seconds: float = math.inf,
+) -> Look:
+    """Search for all that arrived at the request's address since it was created, oldest first.
+
+    After `seconds`, the search stops before its next query. Raises LookupError if no address was shown, and ChainError.
+    """
+    give_up_at = time.monotonic() + seconds
     addresses = shown(DepositAddress.objects.filter(request=request))
     if not addresses:
         raise LookupError("no deposit address was shown for this payment request")
     chain_client = client(request.chain)
     head = chain_client.head()
     found, next_block = 0, chain_client.block_at(request.created_at)
-    while next_block <= head:
+    while next_block <= head and time.monotonic() < give_up_at:
         more, next_block = find(request.chain, chain_client, addresses, since=next_block, until=head)
         found += more
-    return found
+    return Look(found, next_block, head)
 
 
 def _store(steps: Mapping[UUID, Step], lease: Lease) -> None:

@@ -16,6 +16,7 @@ from chains.families import get_client
 from chains.models import Chain
 from chains.switches import Feature, is_on, require_offered, require_on
 from config.api.errors import ApiError, ErrorCode
+from merchants.recipients import is_confirmed_contract
 from payments.deposits.looks import first_look_at
 from payments.models import DepositAddress, PaymentRequest
 from payments.requests.lifecycle import lock_request
@@ -28,7 +29,8 @@ UNSUITABLE_TAGS = frozenset({"rebasing", "fee_on_transfer"})
 _PROBLEMS = {
     DepositProblem.FACTORY_MISSING: "Deposit addresses are not set up on {chain}. Pay with a wallet instead.",
     DepositProblem.RECIPIENT_IS_CONTRACT: (
-        "The merchant's wallet is a contract on {chain}, so it has no deposit addresses. Pay with a wallet instead."
+        "The merchant's wallet is a contract on {chain}, and the merchant has not confirmed in the portal that it "
+        "controls this address on every EVM chain. Pay with a wallet instead."
     ),
     DepositProblem.NOT_SWEPT: (
         "In a simulation, {token} sent to a deposit address did not reach the merchant in full. Pay with a wallet "
@@ -76,12 +78,14 @@ def show_address(
         return _shown_before(request, deposit)
     _require_active(request, timezone.now())
     before_check()
+    is_confirmed = _is_confirmed(request)
     try:
         problem = client(request.chain).deposit_problem(
             deposit,
             recipient=request.recipient_address,
             token=request.token.contract_address,
             amount=request.amount,
+            is_confirmed=is_confirmed,
         )
     except ChainError as error:
         message = f"{request.chain.name} can't be reached at the moment. Try again in a few seconds."
@@ -89,7 +93,12 @@ def show_address(
     if problem is not None:
         text = _PROBLEMS[problem].format(chain=request.chain.name, token=request.token.symbol)
         raise _unavailable(text)
-    return _store(request, deposit)
+    return _store(request, deposit, is_confirmed=is_confirmed)
+
+
+def _is_confirmed(request: PaymentRequest) -> bool:
+    """Whether the merchant confirmed that it controls the recipient on every chain, if it should be a contract."""
+    return is_confirmed_contract(request.merchant, request.chain.chain_type, request.recipient_address)
 
 
 def _reason_against(request: PaymentRequest) -> str | None:
@@ -136,13 +145,15 @@ def _shown_before(request: PaymentRequest, deposit: Deposit) -> Deposit:
     return deposit
 
 
-def _store(request: PaymentRequest, deposit: Deposit) -> Deposit:
+def _store(request: PaymentRequest, deposit: Deposit, *, is_confirmed: bool) -> Deposit:
     with transaction.atomic():
         locked = lock_request(request.pk)
         if locked.deposit_address is not None:
             return _shown_before(locked, deposit)
         now = timezone.now()
         _require_active(locked, now)
+        if is_confirmed and not _is_confirmed(locked):
+            raise _unavailable("The merchant has just withdrawn its confirmation of the recipient.")
         if PaymentRequest.objects.filter(recipient_address=deposit.address).exists():
             raise _unavailable("Another payment request names this deposit address as its recipient.")
         DepositAddress.objects.create(

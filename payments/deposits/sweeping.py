@@ -3,7 +3,8 @@
 Any account may send them. It pays the gas, and everything goes to the requests' recipients.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -17,56 +18,102 @@ from payments.models import DepositAddress, PaymentRequest
 
 MAX_SWEEPS = 100
 """The maximum number of sweeps of a transaction: with new addresses, they take most of Ethereum's limit of gas."""
+_ALL = slice(None)
 _PLACES_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """What waits to be swept of one token (or the native coin), in base units, and at how many addresses."""
+    """What waits to be swept of one token (or the native coin), in base units, with a sweep for each address.
+
+    `is_requested`: the addresses' requests asked for this token, so what arrived is credited. Any other token is not.
+    """
 
     token: Token
+    is_requested: bool
     amount: int
-    addresses: int
+    sweeps: tuple[Sweep, ...]
+
+    @property
+    def addresses(self) -> int:
+        return len(self.sweeps)
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What waits to be swept, by token, and the calls that sweep it.
+    """What waits to be swept at these addresses: the requested tokens first.
 
-    `older` are the addresses that an earlier release computed with other contracts. They are not swept.
+    `unknown` are tokens whose balance a contract did not return for each address. `older` are the addresses that an
+    earlier release computed with other contracts: they are not swept.
     """
 
+    contracts: DepositContracts
     waiting: tuple[Waiting, ...]
-    calls: tuple[EvmCall, ...]
+    unknown: tuple[Token, ...] = ()
     older: tuple[str, ...] = ()
+
+    @property
+    def calls(self) -> tuple[EvmCall, ...]:
+        """The calls that sweep everything."""
+        return self.calls_for([sweep for each in self.waiting for sweep in each.sweeps])
+
+    def calls_for(self, sweeps: Sequence[Sweep]) -> tuple[EvmCall, ...]:
+        """Return the calls that make these sweeps, MAX_SWEEPS in each but the last."""
+        starts = range(0, len(sweeps), MAX_SWEEPS)
+        return tuple(self.contracts.sweep(sweeps[start : start + MAX_SWEEPS]) for start in starts)
+
+
+def addresses_of(merchant: Merchant) -> QuerySet[DepositAddress]:
+    """Return the merchant's shown addresses, newest first."""
+    return DepositAddress.objects.filter(request__merchant=merchant).order_by("-shown_at", "-pk")
 
 
 def plan_sweeps(
-    merchant: Merchant, chain: Chain, *, client: Callable[[Chain], ChainClient] = get_client
+    merchant: Merchant,
+    chain: Chain,
+    *,
+    client: Callable[[Chain], ChainClient] = get_client,
+    newest: slice = _ALL,
 ) -> SweepPlan:
     """Return what the merchant's shown addresses on the chain hold, and the calls that sweep it.
 
-    Raises LookupError if the chain has no deposit addresses, and ChainError.
+    `newest` limits it to a range of the addresses, newest first. Raises LookupError if the chain has no deposit
+    addresses, and ChainError.
     """
     contracts = chain.family.deposits if chain.is_installed else None
     if contracts is None:
         raise LookupError(f"{chain.name}: chains of this kind have no deposit addresses")
-    rows = DepositAddress.objects.filter(chain=chain, request__merchant=merchant).order_by("shown_at", "pk")
-    salts: dict[str, tuple[str, str]] = {}
+    rows = addresses_of(merchant).filter(chain=chain).select_related("request")[newest]
+    found: dict[str, tuple[DepositAddress, str]] = {}
     older: list[str] = []
     for each in rows:
         deposit = contracts.deposit_of(each.recipient_address, each.request_id)
         if deposit.address == each.address:
-            salts[each.address] = each.recipient_address, deposit.salt
+            found[each.address] = each, deposit.salt
         else:
             older.append(each.address)
-    tokens = {token.contract_address: token for token in _tokens(merchant, chain)} if salts else {}
-    held = dict(_held(client, chain, [(address, token) for address in salts for token in tokens]))
-    sweeps = [Sweep(*salts[address], token) for address, token in held]
-    waiting = tuple(_waiting(token, held) for token in tokens.values())
-    return SweepPlan(
-        tuple(each for each in waiting if each.amount), tuple(_calls(contracts, sweeps)), tuple(older)
+    tokens = list(_tokens(merchant, chain)) if found else []
+    balances = _balances(
+        client, chain, [(place, each.contract_address) for place in found for each in tokens]
     )
+    grouped: dict[tuple[bool, Token], list[tuple[int, Sweep]]] = defaultdict(list)
+    unknown: list[Token] = []
+    for token in tokens:
+        contract = token.contract_address
+        for place, (row, salt) in found.items():
+            amount = balances.get((place, contract))
+            if amount:
+                is_requested = row.request.token_id == token.pk
+                grouped[is_requested, token].append((amount, Sweep(row.recipient_address, salt, contract)))
+            elif amount is None and token not in unknown:
+                unknown.append(token)
+    # Stable: requested tokens first, each in the order of the catalogue.
+    groups = sorted(grouped.items(), key=lambda group: not group[0][0])
+    waiting = (
+        Waiting(token, is_requested, sum(amount for amount, _ in held), tuple(sweep for _, sweep in held))
+        for (is_requested, token), held in groups
+    )
+    return SweepPlan(contracts, tuple(waiting), tuple(unknown), tuple(older))
 
 
 def _tokens(merchant: Merchant, chain: Chain) -> QuerySet[Token]:
@@ -76,21 +123,11 @@ def _tokens(merchant: Merchant, chain: Chain) -> QuerySet[Token]:
     return Token.objects.filter(is_wanted, chain=chain).order_by("pk")
 
 
-def _held(
+def _balances(
     client: Callable[[Chain], ChainClient], chain: Chain, places: Sequence[tuple[str, str]]
-) -> Iterator[tuple[tuple[str, str], int]]:
-    """Yield the (address, token) that hold something, in the given order, with the balance."""
+) -> dict[tuple[str, str], int]:
+    """Return the balance of each (address, token) whose contract returns one."""
+    balances: dict[tuple[str, str], int] = {}
     for start in range(0, len(places), _PLACES_AT_ONCE):
-        some = places[start : start + _PLACES_AT_ONCE]
-        balances = client(chain).holdings(some)
-        yield from ((place, balances[place]) for place in some if balances.get(place, 0) > 0)
-
-
-def _waiting(token: Token, held: dict[tuple[str, str], int]) -> Waiting:
-    amounts = [amount for (_, contract), amount in held.items() if contract == token.contract_address]
-    return Waiting(token, sum(amounts), len(amounts))
-
-
-def _calls(contracts: DepositContracts, sweeps: Sequence[Sweep]) -> Iterator[EvmCall]:
-    starts = range(0, len(sweeps), MAX_SWEEPS)
-    return (contracts.sweep(sweeps[start : start + MAX_SWEEPS]) for start in starts)
+        balances |= client(chain).holdings(places[start : start + _PLACES_AT_ONCE])
+    return balances

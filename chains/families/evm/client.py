@@ -37,7 +37,7 @@ from chains.families.evm.building import fees
 from chains.families.evm.building import transactions as building
 from chains.families.evm.building.simulation import Simulator
 from chains.families.evm.calls import encode_transfer
-from chains.families.evm.deposits import coins, holdings, rehearsal
+from chains.families.evm.deposits import coins, gas, holdings, rehearsal
 from chains.families.evm.nonces import NonceLookup, transaction_counts
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import data_bytes, quantity
@@ -295,13 +295,16 @@ class EvmClient:
         return bytes(self._web3.eth.get_code(to_checksum_address(address), "latest"))
 
     def deposit_problem(
-        self, deposit: Deposit, *, recipient: str, token: str, amount: int
+        self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool = False
     ) -> DepositProblem | None:
         check = partial(rehearsal.problem, deposit=deposit, recipient=recipient, token=token, amount=amount)
-        return quorum.query_until_agreed(self._rpc, check)
+        return quorum.query_until_agreed(self._rpc, partial(check, is_confirmed=is_confirmed))
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
         return holdings.holdings(self._rpc, places)
+
+    def estimated_gas(self, calls: Sequence[EvmCall]) -> list[int | None]:
+        return gas.estimated_gas(self._rpc, calls)
 
     def coins_received(self, addresses: Sequence[str], *, since_block: int, at_block: int) -> CoinsReceived:
         query = partial(coins.coins_received, addresses=addresses, since_block=since_block, at_block=at_block)
@@ -340,12 +343,8 @@ class EvmClient:
         blocks = ["latest"] if also_at is None else ["latest", hex(also_at)]
 
         def is_signed_by_contract(node: JsonRpc) -> bool:
-            return all(
-                signatures.is_signed_by_contract(
-                    address, message, signature, lambda calls: node.batch(calls, list), block
-                )
-                for block in blocks
-            )
+            check = partial(signatures.is_signed_by_contract, address, message, signature)
+            return all(check(lambda calls: node.batch(calls, list), block) for block in blocks)
 
         return signatures.is_signed_by_key(address, message, signature) or quorum.query_until_agreed(
             self._rpc, is_signed_by_contract

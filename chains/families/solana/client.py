@@ -199,9 +199,14 @@ class SolanaClient:
         recipient: str,  # noqa: ARG002 - the interface
         token: str,  # noqa: ARG002 - the interface
         amount: int,  # noqa: ARG002 - the interface
+        is_confirmed: bool = False,  # noqa: ARG002 - the interface
     ) -> DepositProblem:
         """Return that the chain has none."""
         return DepositProblem.UNSUPPORTED
+
+    def estimated_gas(self, calls: Sequence[EvmCall]) -> list[int | None]:
+        """Return nothing: the chain has no deposit addresses to sweep."""
+        return [None for _ in calls]
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:  # noqa: ARG002 - the interface
         """Return nothing: the chain has no deposit addresses."""

@@ -37,7 +37,10 @@ class Command(BaseCommand):
         for each in plan.waiting:
             amount = display_amount(each.amount, each.token.decimals)
             place = "address" if each.addresses == 1 else "addresses"
-            self.stderr.write(f"{amount} {each.token.symbol} at {each.addresses} {place}")
+            note = "" if each.is_requested else ", not requested there and not credited"
+            self.stderr.write(f"{amount} {each.token.symbol} at {each.addresses} {place}{note}")
+        for token in plan.unknown:
+            self.stderr.write(f"{token.symbol}: its contract does not return the balance of every address")
         for address in plan.older:
             self.stderr.write(f"{address}: not swept, because a release with other contracts showed it")
         self.stdout.write(

@@ -23,10 +23,10 @@ class Command(BaseCommand):
         if request is None:
             raise CommandError(f"There is no payment request {options['request']!r}.")
         try:
-            found = look_now(request)
+            look = look_now(request)
         except (LookupError, ChainError) as error:
             raise CommandError(f"{request.pk}: {error}") from error
-        self.stdout.write(str(found))
+        self.stdout.write(str(look.found))
 
 
 def _find(text: str) -> PaymentRequest | None:

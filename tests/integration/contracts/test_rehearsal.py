@@ -25,10 +25,12 @@ def rehearse(world: DepositWorld) -> Rehearse:
     world.chain.rpc("anvil_mine", "0x60")
     client = EvmClient([world.chain.url], world.chain.chain_id)
 
-    def rehearse(token: str, recipient: str | None = None, amount: int = 10**7) -> DepositProblem | None:
+    def rehearse(
+        token: str, recipient: str | None = None, amount: int = 10**7, **more: bool
+    ) -> DepositProblem | None:
         recipient = recipient or new_address()
         deposit = deposit_for(recipient)
-        return client.deposit_problem(deposit, recipient=recipient, token=token, amount=amount)
+        return client.deposit_problem(deposit, recipient=recipient, token=token, amount=amount, **more)
 
     return rehearse
 
@@ -71,6 +73,16 @@ def test_contract_is_no_recipient_but_a_delegated_account_is(
     assert rehearse(local_chain.usdc, recipient) is None
     local_chain.rpc("anvil_setCode", recipient, "0x00")
     assert rehearse(local_chain.usdc, recipient) is DepositProblem.RECIPIENT_IS_CONTRACT
+
+
+def test_confirmed_contract_is_a_recipient_if_it_accepts_all(
+    rehearse: Rehearse, local_chain: LocalChain
+) -> None:
+    recipient = new_address()
+    local_chain.rpc("anvil_setCode", recipient, "0x00")
+    assert rehearse(local_chain.usdc, recipient, is_confirmed=True) is None
+    local_chain.rpc("anvil_setCode", recipient, "0x60006000fd")
+    assert rehearse(local_chain.usdc, recipient, is_confirmed=True) is DepositProblem.NOT_SWEPT
 
 
 @pytest.mark.parametrize("token", ["FeeToken", "ArrivalFeeToken"])

@@ -44,9 +44,17 @@ _LARGEST_AMOUNT = 2**96
 
 
 def problem(
-    node: JsonRpc, deposit: Deposit, *, recipient: str, token: str, amount: int
+    node: JsonRpc,
+    deposit: Deposit,
+    *,
+    recipient: str,
+    token: str,
+    amount: int,
+    is_confirmed: bool = False,
 ) -> DepositProblem | None:
     """Return why the node can't show that the deposit address forwards the token and the coin; None if it does.
+
+    The recipient may be a contract if `is_confirmed`.
 
     Raises ChainError if the node fails.
     """
@@ -57,7 +65,7 @@ def problem(
         ("eth_createAccessList", [_balance_of(token, STAGE), "latest"]),
     ]
     recipient_code, factory_code, access_list = node.batch(calls, list)
-    if _has_code(recipient_code):
+    if _has_code(recipient_code) and not is_confirmed:
         return DepositProblem.RECIPIENT_IS_CONTRACT
     if _is_rejected(factory_code) or _is_rejected(access_list):
         return DepositProblem.UNSUPPORTED

@@ -11,11 +11,13 @@ from payments.deposits.looks import (
     EACH_BLOCK_FOR,
     WEEK,
     WEEKLY_FOR,
+    Look,
     Step,
     after_look,
     leave_search,
     look_again,
     look_now,
+    look_soon,
     next_week,
 )
 from payments.discovery.search_pass import searched_again
@@ -92,8 +94,24 @@ def test_check_deposits_looks_at_once(request_for: Make) -> None:
     chain = KnownTransactions(height=5000)
     chain.add(1, moved(made, AMOUNT, str(made.deposit_address)), block=50)
     made.refresh_from_db()
-    assert look_now(made, client=chain.of) == 1
-    assert look_now(made, client=chain.of) == 0
+    assert [look_now(made, client=chain.of).found for _ in range(2)] == [1, 0]
+
+
+def test_look_without_time_is_not_whole(request_for: Make) -> None:
+    made = due(request_for, 1, None)
+    chain = KnownTransactions(height=5000)
+    assert look_now(made, client=chain.of, seconds=0) == Look(0, 0, 5000)
+    assert chain.searches == []
+
+
+def test_check_of_an_old_address_makes_its_look_due(request_for: Make) -> None:
+    old, covered = due(request_for, 1, 4990), due(request_for, 2, None)
+    DepositAddress.objects.update(next_look_at=None)
+    assert (look_soon(old), look_soon(covered)) == (True, False)
+    assert DepositAddress.objects.get(pk=covered.pk).next_look_at is None
+    chain = KnownTransactions(height=5000)
+    assert look_again(old.chain_id, client=chain.of) == 1
+    assert chain.searches == [(4990, 5000)]
 
 
 def test_check_deposits_of_a_request_without_address_fails(request_for: Make) -> None:

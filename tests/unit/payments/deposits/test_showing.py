@@ -9,7 +9,7 @@ import pytest
 from chains.client import ChainError
 from chains.facts.deposits import Deposit, DepositProblem
 from chains.models import Chain, Switch, Token
-from merchants.models import Merchant
+from merchants.models import ContractRecipient, Merchant
 from payments.deposits import showing
 from payments.deposits.looks import EACH_BLOCK_FOR
 from payments.models import DepositAddress, PaymentRequest, Transition
@@ -24,16 +24,21 @@ class Nodes:
 
     problem: DepositProblem | None = None
     is_down: bool = False
+    is_contract: bool = False
+    meanwhile: Callable[[], object] = bool
     rehearsed: list[tuple[str, str, int]] = field(default_factory=list)
 
     def __call__(self, chain: Chain) -> Any:
         return self
 
     def deposit_problem(
-        self, deposit: Deposit, *, recipient: str, token: str, amount: int
+        self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool
     ) -> DepositProblem | None:
         if self.is_down:
             raise ChainError("down")
+        self.meanwhile()
+        if self.is_contract and not is_confirmed:
+            return DepositProblem.RECIPIENT_IS_CONTRACT
         self.rehearsed.append((recipient, token, amount))
         return self.problem
 
@@ -144,6 +149,45 @@ def test_failed_rehearsal_shows_no_address(
     public: Api, request_: PaymentRequest, nodes: Nodes, problem: DepositProblem
 ) -> None:
     nodes.problem = problem
+    assert_not_shown(request_, public.post(path(request_)), 409, "deposit_address_unavailable")
+
+
+def confirm(merchant: Merchant, address: str, chain_type: str = "evm") -> None:
+    ContractRecipient.objects.create(
+        merchant=merchant, chain_type=chain_type, address=address, confirmed_by="alice"
+    )
+
+
+def test_contract_gets_addresses_while_it_is_confirmed(
+    public: Api, request_: PaymentRequest, request_for: Make, nodes: Nodes
+) -> None:
+    nodes.is_contract = True
+    answer = public.post(path(request_))
+    assert_not_shown(request_, answer, 409, "deposit_address_unavailable")
+    assert "has not confirmed in the portal" in answer.json()["error"]["message"]
+    confirm(request_.merchant, request_.recipient_address)
+    assert public.post(path(request_)).status_code == 200
+    ContractRecipient.objects.all().delete()
+    assert public.post(path(request_for())).status_code == 409
+    assert public.post(path(request_)).status_code == 200
+    assert DepositAddress.objects.count() == 1
+
+
+def test_confirmation_of_another_address_or_merchant_is_none(
+    public: Api, request_: PaymentRequest, other_merchant: Merchant, nodes: Nodes
+) -> None:
+    nodes.is_contract = True
+    confirm(other_merchant, request_.recipient_address)
+    confirm(request_.merchant, "0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
+    confirm(request_.merchant, request_.recipient_address, "solana")
+    assert_not_shown(request_, public.post(path(request_)), 409, "deposit_address_unavailable")
+
+
+def test_confirmation_withdrawn_during_the_check_shows_nothing(
+    public: Api, request_: PaymentRequest, nodes: Nodes
+) -> None:
+    nodes.is_contract, nodes.meanwhile = True, ContractRecipient.objects.all().delete
+    confirm(request_.merchant, request_.recipient_address)
     assert_not_shown(request_, public.post(path(request_)), 409, "deposit_address_unavailable")
 
 

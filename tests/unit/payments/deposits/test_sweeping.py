@@ -28,11 +28,12 @@ class Holdings:
 
     held: dict[tuple[str, str], int] = field(default_factory=dict)
     error: ChainError | None = None
+    silent: frozenset[str] = frozenset()
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
         if self.error:
             raise self.error
-        return {place: self.held.get(place, 0) for place in places}
+        return {place: self.held.get(place, 0) for place in places if place[1] not in self.silent}
 
     def of(self, chain: object) -> Any:
         return self
@@ -73,10 +74,28 @@ def test_held_tokens_and_coins_are_each_swept_once(request_for: Make, ether: Tok
     [call] = plan.calls
     assert (call.to, call.value) == (FACTORY, 0)
     assert sorted(rows(call.data)) == sorted([row(first, usdc), row(second, usdc), row(second, "")])
-    assert {(each.token, each.amount, each.addresses) for each in plan.waiting} == {
-        (first.token, 12, 2),
-        (ether, 9, 1),
-    }
+    assert [(each.token, each.amount, each.addresses, each.is_requested) for each in plan.waiting] == [
+        (first.token, 12, 2, True),
+        (ether, 9, 1, False),
+    ]
+
+
+def test_token_without_balances_is_unknown_not_zero(request_for: Make, ether: Token) -> None:
+    request = request_for()
+    usdc = request.token.contract_address
+    chain = Holdings({(shown(request), ""): 9}, silent=frozenset({usdc}))
+    plan = plan_sweeps(request.merchant, request.chain, client=chain.of)
+    assert (plan.unknown, [each.token for each in plan.waiting]) == ((request.token,), [ether])
+
+
+def test_range_of_the_newest_addresses_is_planned(request_for: Make) -> None:
+    requests = [request_for() for _ in range(3)]
+    usdc = requests[0].token.contract_address
+    chain = Holdings({(shown(each), usdc): 5 for each in requests})
+    merchant, on = requests[0].merchant, requests[0].chain
+    parts = [plan_sweeps(merchant, on, client=chain.of, newest=part) for part in (slice(2), slice(2, 4))]
+    found = [rows(call.data) for plan in parts for call in plan.calls]
+    assert found == [[row(requests[2], usdc), row(requests[1], usdc)], [row(requests[0], usdc)]]
 
 
 def test_other_merchants_addresses_are_not_swept(request_for: Make) -> None:
@@ -142,6 +161,17 @@ def test_command_prints_transactions_and_what_waits(
     assert (transaction["to"], transaction["value"]) == (FACTORY, "0x0")
     assert rows(bytes.fromhex(transaction["data"][2:])) == [row(request, request.token.contract_address)]
     assert f"12.50 {request.token.symbol} at 1 address\n" in notes
+
+
+def test_command_notes_what_is_not_credited(
+    request_for: Make, ether: Token, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = request_for()
+    usdc = request.token.contract_address
+    chain = Holdings({(shown(request), ""): 10**18}, silent=frozenset({usdc}))
+    _, notes = command(monkeypatch, capsys, chain, str(request.merchant_id), "--chain", str(request.chain_id))
+    assert "1 ETH at 1 address, not requested there and not credited\n" in notes
+    assert "USDC: its contract does not return the balance of every address\n" in notes
 
 
 def test_command_prints_an_empty_list_if_nothing_waits(

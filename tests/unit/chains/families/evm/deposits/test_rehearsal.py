@@ -47,9 +47,23 @@ class Node:
         return self.result if rehearsal.STAGE in arguments[2] else self.funded
 
 
-def problem(node: Any) -> DepositProblem | None:
+def problem(node: Any, **more: bool) -> DepositProblem | None:
     deposit = deposit_of(RECIPIENT, UUID(int=1))
-    return rehearsal.problem(node, deposit, recipient=RECIPIENT, token=TOKEN, amount=AMOUNT)
+    return rehearsal.problem(node, deposit, recipient=RECIPIENT, token=TOKEN, amount=AMOUNT, **more)
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (Node(recipient_code="0x6000"), None),
+        (Node(recipient_code="0x6000", factory_code="0x"), DepositProblem.FACTORY_MISSING),
+        (Node(recipient_code="0x6000", result=WORD(4)), DepositProblem.NOT_SWEPT),
+    ],
+)
+def test_confirmed_contract_is_rehearsed_as_any_recipient(
+    node: Node, expected: DepositProblem | None
+) -> None:
+    assert problem(node, is_confirmed=True) is expected
 
 
 def test_rehearsal_that_succeeds_shows_no_problem() -> None:
