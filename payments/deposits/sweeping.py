@@ -22,7 +22,7 @@ _PLACES_AT_ONCE = 10_000
 
 @dataclass(frozen=True)
 class Waiting:
-    """What waits to be swept of one token (or the native coin), in base units, and at how many addresses."""
+    """The amount of one token (or native coin) to sweep, in base units, and the number of addresses that hold it."""
 
     token: Token
     amount: int

@@ -200,7 +200,7 @@ class SolanaClient:
         token: str,  # noqa: ARG002 - the interface
         amount: int,  # noqa: ARG002 - the interface
     ) -> DepositProblem:
-        """Return that the chain has none."""
+        """Return that the chain has no deposit addresses."""
         return DepositProblem.UNSUPPORTED
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:  # noqa: ARG002 - the interface
