@@ -162,7 +162,7 @@ def redis(text: str) -> str:
 def _sentinels(text: str) -> str:
     parts = _split(text, sentinels.SCHEME, are_many_hosts_allowed=True)
     if not _SENTINEL_PATH.fullmatch(parts.path):
-        raise Wrong("has a path that is not the name of a primary and the number of a database")
+        raise Wrong("has a path other than /NAME/NUMBER, the name of a primary and the number of a database")
     if parts.query or parts.fragment:
         raise Wrong("has a query or fragment")
     return text
