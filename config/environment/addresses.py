@@ -153,7 +153,7 @@ def redis(text: str) -> str:
         if name == "ssl_cert_reqs" and value in ("none", "optional", "required"):
             continue
         if name not in _REDIS_FILES:
-            raise Wrong("has an option in its query that is unknown, or has an unknown value")
+            raise Wrong("has an unknown option in its query, or an option with an unknown value")
         if not os.access(value, os.R_OK):
             raise Wrong(f"names a file as {name} that can't be read")
     return text

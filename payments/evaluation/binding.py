@@ -108,7 +108,7 @@ class Evidence:
         return self.deposit_address != "" and transfer.recipient == self.deposit_address
 
     def is_proved_by(self, transfer: Transfer, block: Block, *, ours: bool) -> bool:
-        """Whether the transfer belongs to a proof of this request or, without `ours`, of another one."""
+        """Whether the transfer belongs to a proof of this request or, if `ours` is false, of another request."""
         if (afterwards := self.claimed.get(transfer.slot)) is not None:
             return afterwards.binds and afterwards.is_ours == ours
         owner = owner_of(transfer, self.proofs, block)
