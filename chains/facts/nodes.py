@@ -1,4 +1,4 @@
-"""What a chain's nodes can do, and how they are."""
+"""The abilities and the health of a chain's nodes."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -23,8 +23,8 @@ class Proposal:
 class Execution:
     """The mined transaction that executed a proposal, and whether the proposal's own call succeeded in it.
 
-    `is_certain`: an EntryPoint logged it, which computes the id. Otherwise the proposal's account did, which can log
-    any id.
+    `is_certain`: an EntryPoint logged it, and an EntryPoint computes the id. Otherwise the proposal's account logged
+    it, and an account can log any id.
     """
 
     transaction_hash: str

@@ -33,7 +33,7 @@ __all__ = [
     "read_address",
 ]
 
-# A node that lags further behind the others, or behind its own head, is set aside.
+# A node that lags further behind the others, or behind a head that it reported itself, is set aside.
 LAG_SECONDS = 40
 MIN_BLOCKS_OF_LAG = 3
 _LONGEST_MARK = 32

@@ -163,7 +163,7 @@ class Family:
 
     Sandbox:
     - `unowned_addresses` are two addresses without a known owner: simulated payments come from them, and none may be
-      paid. Neither may any address that is, as a number, `last_reserved` or less.
+      paid. An address whose number is `last_reserved` or less can't be paid either.
     - `make_hash` returns a random hash that starts with the given bytes.
     """
 

@@ -213,9 +213,8 @@ class CheckoutViewSet(viewsets.ViewSet):
             "`route_id`, a transfer from this wallet counts for the request if it is mined within 60 "
             "minutes after the route was built. With `payment_id`, the wallet's transfers in that "
             "payment's transaction count, up to the remaining amount, if you submit the proof within 60 "
-            "minutes of their block and before the request ends. The payment then counts as made at the "
-            "time of the proof. A late proof only sets `sender_signed_at`; the merchant can accept the "
-            "payment."
+            "minutes of their block and before the request ends. The time of the proof then counts as the "
+            "time of payment. A late proof only sets `sender_signed_at`; the merchant can accept the payment."
         ),
         path=_REQUEST,
         body=PayerProofSerializer,
@@ -270,8 +269,8 @@ class CheckoutViewSet(viewsets.ViewSet):
         description=(
             "Returns the message that binds an unbound payment to the request once the sender's wallet "
             "signs it. Submit the signature to `payer-proof`. By signing, the sender declares that the "
-            "transfer pays this order and no other: show the order to visitors who did not submit the "
-            "transaction before you open their wallet."
+            "transfer pays this order and no other. If a visitor did not submit the transaction, show them the "
+            "order before you open their wallet."
         ),
         path={**_REQUEST, "payment_id": "The payment's `id`."},
         body=ProofMessageSerializer,
@@ -303,7 +302,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             "recipient. What is sent there from any wallet or exchange, in the requested token on the "
             "requested chain, counts for this request and needs no reference. The address is watched from "
             "the first call on. Later calls return the same address, also after the request ended.\n\n"
-            "Before an address is shown, nodes rehearse that what arrives reaches the recipient. It is "
+            "Before an address is shown, nodes simulate that what arrives reaches the recipient. It is "
             "unavailable for native coin, for recipients that are contracts, and for tokens that take fees "
             "or change balances."
         ),

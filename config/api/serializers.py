@@ -14,9 +14,9 @@ from rest_framework.request import Request
 
 from config.api.errors import ErrorCode
 
-# Control characters, surrogates, and those that reorder the text around them: a name could read as another name.
+# Control characters, surrogates, and characters that reorder text: they could make a name read as another name.
 _CONTROLS = r"\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069"
-# Plain marks of direction, which Arabic and Hebrew texts need. In a name they would hide that it is another name.
+# Plain direction marks, which Arabic and Hebrew texts need. In a name, they could make it look like another name.
 _MARKS = r"\u061c\u200e\u200f"
 _UNSAFE = re.compile(f"[{_CONTROLS}{_MARKS}]")
 _NOT_TEXT = re.compile(f"[{_CONTROLS}]")

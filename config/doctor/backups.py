@@ -10,7 +10,7 @@ from django.db import connection
 
 from config.doctor.finding import Finding, by_limits, failed, fine
 
-# The complete files of deploy/backup/backup.sh and of the recipe for base backups in docs/running.md.
+# The names of complete files that deploy/backup/backup.sh and the recipe in docs/running.md write.
 _COMPLETE = ("quittance-*.dump.age", "base-*.tar.age")
 _HOUR = 3600
 _MAKE_ONE = (

@@ -153,7 +153,7 @@ def redis(text: str) -> str:
         if name == "ssl_cert_reqs" and value in ("none", "optional", "required"):
             continue
         if name not in _REDIS_FILES:
-            raise Wrong("has an option in its query that is unknown, or has an unknown value")
+            raise Wrong("has an unknown option in its query, or an option with an unknown value")
         if not os.access(value, os.R_OK):
             raise Wrong(f"names a file as {name} that can't be read")
     return text
@@ -162,7 +162,7 @@ def redis(text: str) -> str:
 def _sentinels(text: str) -> str:
     parts = _split(text, sentinels.SCHEME, are_many_hosts_allowed=True)
     if not _SENTINEL_PATH.fullmatch(parts.path):
-        raise Wrong("has a path that is not the name of a primary and the number of a database")
+        raise Wrong("has a path other than /NAME/NUMBER, the name of a primary and the number of a database")
     if parts.query or parts.fragment:
         raise Wrong("has a query or fragment")
     return text

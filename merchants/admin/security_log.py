@@ -1,4 +1,4 @@
-"""The security log: all of it for operators, and for a merchant's owners what concerns their merchant."""
+"""The security log: operators see all of it, a merchant's owners see the entries about their merchant."""
 
 from typing import Any
 

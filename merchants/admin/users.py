@@ -142,7 +142,8 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
             self._note(request, obj, form, before)
 
     def _check_owner_remains(self, request: HttpRequest, user: User, form: Any) -> None:
-        """Raise OnlyOwner before the only owner is deactivated, unless the operator chose to; then say what is next."""
+        """Raise OnlyOwner before the only owner is deactivated, unless the operator chose that; then show the next
+        step."""
         membership = StaffMembership.objects.filter(user=user).select_related("user", "merchant").first()
         if membership is None or membership.merchant is None:
             return

@@ -45,7 +45,7 @@ class Mail(models.Model):
 
 
 class NoticeWatch(models.Model):
-    """When a merchant with members who want notices about payments is checked next, and what they know already.
+    """The next check of a merchant whose members want notices about payments, and the cases that they know already.
 
     `known` are the keys of what needed attention at the last check, null before the first one.
     """

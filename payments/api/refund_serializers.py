@@ -33,9 +33,9 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The customer's wallet on the request's chain. The rules of a request's recipient apply. Don't "
-            "use the payment's sender, which can be an exchange. Default: the customer sets an address on "
-            "`claim_url` and signs for it with the wallet that paid."
+            "The customer's wallet on the request's chain. It must meet the rules of a payment request's "
+            "`recipient_address`. Don't use the payment's sender, which can be an exchange. Default: the "
+            "customer sets an address on `claim_url` and signs for it with the wallet that paid."
         ),
     )
     payment_id = TextField(
@@ -79,7 +79,7 @@ class CreateRefundSerializer(StrictSerializer):
 )
 class RefundAddressSerializer(StrictSerializer):
     recipient_address = AddressField(
-        help_text="The customer's wallet on the refund's chain. The rules of a new refund apply."
+        help_text="The customer's wallet on the refund's chain, by the rules for new refunds."
     )
 
     def address_for(self, request: PaymentRequest) -> str:

@@ -37,7 +37,7 @@ def newest_payments(request: PaymentRequest) -> list[Payment]:
 
 
 def weightiest_payments(request: PaymentRequest) -> list[Payment]:
-    """Return 20 payments, newest first: bound ones before open ones before failed ones.
+    """Return 20 payments: bound ones first, then open ones, then failed ones; the newest first in each group.
 
     Anyone can submit hashes of transactions that pay nothing. Those must not push a payment off the customer's page.
     """

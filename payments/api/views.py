@@ -308,7 +308,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         answers={
             200: OpenApiResponse(
                 PaymentObject,
-                "The payment: `pending` if it was unbound, `completed` if it was credited.",
+                "The payment: `pending` if it was unbound before, `completed` if it was credited.",
             )
         },
     )

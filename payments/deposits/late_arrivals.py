@@ -1,7 +1,8 @@
 """Complete a priced request that was paid by its deposit address after the price expired, if it was worth the price.
 
-An exchange may send hours late, and its customer can't hurry it. What arrived is compared with the price at the rate
-of its time. So a customer who waits for a better rate gains nothing, and the merchant gets at least the price.
+An exchange may send hours late, and its customer can't hurry it. The arrived amount is compared with the price at the
+rate at the time of arrival. So a customer who waits for a better rate gains nothing, and the merchant gets at least
+the price.
 """
 
 import logging
@@ -24,7 +25,8 @@ from webhooks.event_types import EventType
 logger = logging.getLogger(__name__)
 
 LONGEST_DELAY = timedelta(minutes=30)
-"""A rate observed later than this after the arrival is not the rate of its time. Finality takes up to 20 minutes."""
+"""A rate observed later than this after the arrival doesn't count as the rate at that time. Finality takes up to 20
+minutes."""
 PAUSE_WITHOUT_RATE = timedelta(seconds=30)
 _DETAIL = "Verified on the chain; it came after the price had expired, but was worth at least the price."
 
@@ -37,7 +39,8 @@ def complete_worthy(
 ) -> bool:
     """Complete the request if what it holds was worth the price when the last late payment arrived.
 
-    Return False if the merchant has to decide. True also if there is no rate yet: the request is due again soon.
+    Return False if the merchant has to decide. Also return True if there is no rate yet: the request is due again
+    soon.
     """
     at, late = now(), _late_arrivals(request)
     if not late or not request.can_be_accepted or request.price is None:

@@ -1,7 +1,8 @@
 """Show the deposit address of a payment request: a checkout's page, or the API's caller, asks for it.
 
 What is shown is watched from then on (`payments.discovery.deposits`). An address is shown only if nodes agree that what
-arrives there reaches the recipient. Switching the feature off ends the showing, never the crediting.
+arrives there reaches the recipient. If the feature is switched off, no address is shown any more, but arrivals are
+still credited.
 """
 
 from collections.abc import Callable
@@ -139,7 +140,7 @@ def _deposit_of(request: PaymentRequest) -> Deposit:
 
 
 def _shown_before(request: PaymentRequest, deposit: Deposit) -> Deposit:
-    """Return the deposit if it is the one that was shown: a release with other contracts would compute another one."""
+    """Return the deposit if its address was shown: a release with other contracts would compute another address."""
     if deposit.address != request.deposit_address:
         raise _unavailable("This deposit address was shown by a release with other contracts.")
     return deposit

@@ -24,7 +24,7 @@ _PLACES_AT_ONCE = 10_000
 
 @dataclass(frozen=True)
 class Waiting:
-    """What waits to be swept of one token (or the native coin), in base units, with a sweep for each address.
+    """The amount of one token (or native coin) to sweep, in base units, with a sweep for each address that holds it.
 
     `is_requested`: the addresses' requests asked for this token, so what arrived is credited. Any other token is not.
     """

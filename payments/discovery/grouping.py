@@ -141,7 +141,7 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
         forgotten = unknown - snapshot.contradicted
         rest.filter(created_at__lt=now - FORGOTTEN_AFTER, transaction_hash__in=forgotten).delete()
         is_credited = _credit(locked, chain, counted, now)
-        # The rest of the request waits for its next group, also what arrived meanwhile.
+        # The request's other arrivals wait for its next group, including those that came meanwhile.
         left = WaitingArrival.objects.filter(request=locked)
         left.filter(due_at__lte=now).update(due_at=now + (PERIOD if is_credited else PAUSE))
     return is_credited

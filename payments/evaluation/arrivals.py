@@ -1,7 +1,8 @@
 """Select the transfers of a transaction that arrived at a request's own addresses. Pure functions.
 
 A request's own addresses are its recipient and, once it was shown, its deposit address: a transfer to the deposit
-address counts as one to the recipient. What leaves a deposit address counted when it arrived there, and never again.
+address counts as one to the recipient. Money that leaves a deposit address was counted when it arrived there, and
+doesn't count again.
 """
 
 from collections import Counter, defaultdict

@@ -74,7 +74,7 @@ class Evidence:
     - `names_several`: it names several quotes of this request.
     - `our_calls`, `others_calls` are the indexes, among its mentions, of the calls that carry the id of a quote of this
       request, and of other requests' quotes.
-    - `routers` are the pinned contracts of the providers of the quotes that it names of this request.
+    - `routers` are the pinned contracts of the providers whose quotes for this request it names.
     - `delivery`: the transaction is evaluated as a reported delivery.
     - `deposit_address` is the request's own, "" without one. What arrives there belongs to the request: references and
       proofs don't matter.
@@ -108,7 +108,7 @@ class Evidence:
         return self.deposit_address != "" and transfer.recipient == self.deposit_address
 
     def is_proved_by(self, transfer: Transfer, block: Block, *, ours: bool) -> bool:
-        """Whether the transfer belongs to a proof of this request or, without `ours`, of another one."""
+        """Whether the transfer belongs to a proof of this request or, if `ours` is false, of another request."""
         if (afterwards := self.claimed.get(transfer.slot)) is not None:
             return afterwards.binds and afterwards.is_ours == ours
         owner = owner_of(transfer, self.proofs, block)
@@ -168,7 +168,7 @@ class Evidence:
         """Whether another request claims the transfer by its reference or by a proof.
 
         A proof does not cover transfers of another request's swap (see `_may_be_others_swap`), so other requests'
-        proofs do not cover those of this request's swap.
+        proofs do not cover the transfers of this request's swap.
         """
         if self.foreign.intersection(transfer.references):
             return True
@@ -185,8 +185,7 @@ def _is_by(accepted_at: datetime | None, at: datetime) -> bool:
 class Bound:
     """The transfers that belong to a request, each with the amount to credit, and what binds the first of them.
 
-    `proved_at` is the time of the last later proof that binds one of them. The payment counts as made at that
-    time.
+    `proved_at` is the time of the last later proof that binds one of them. That time counts as the time of payment.
     """
 
     transfers: tuple[Transfer, ...]

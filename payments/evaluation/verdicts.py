@@ -221,7 +221,7 @@ def evaluate_swap_start(
 def evaluate_possible_swap_start(
     terms: Terms, verdict: Verdict, facts: TransactionFacts | None, head: Head, finality: Finality
 ) -> SwapStarted | Verdict:
-    """Return the final verdict on a transaction on the requested chain, which may also have started a swap.
+    """Return the final verdict on a transaction of the requested chain that may also have started a swap.
 
     A single-chain swap usually delivers in its own transaction from its own contract. If it did not, its provider may
     deliver by another transaction, or report another transfer of this one as the delivery.

@@ -155,7 +155,7 @@ class Lookup(models.Model):
 
     @property
     def credit_key(self) -> str:
-        """What the credits of its transfers are stored under: the transaction's hash, or the deposit address."""
+        """The key of the stored credits of its transfers: the transaction's hash, or the deposit address."""
         return self.transaction_hash.partition(":")[0]
 
     @property

@@ -97,8 +97,8 @@ class Payment(models.Model):
     - `likely_failure`: the expected failure code, which becomes final once the block is deep enough. Until then the
       payment does not hold its request open and counts toward no cap.
     - `is_in_flight`: the transaction is in a block and bound to the request.
-    - `is_bound_unmined`: the transaction's own bytes bind it to the request, but it is in no block yet. `held_from`
-      is the time at which that was first so; it is never cleared.
+    - `is_bound_unmined`: the transaction's own bytes bind it to the request, but it is in no block yet. `held_from` is
+      the time at which that first became true; it is never cleared.
 
     Its transaction:
 

@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 500
 PAUSE = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(hours=1)
-# The newest come first, so that payments that may never get a rate don't delay new ones. The next attempt is
-# scheduled before a payment is valued, which replaces a lease.
+# The newest come first, so that payments that may never get a rate don't delay new ones. The next attempt is scheduled
+# before a payment is valued, so no lease is needed.
 VALUES = Queue(
     model=Payment,
     due="value_due_at",

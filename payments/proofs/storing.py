@@ -85,7 +85,7 @@ def store_proof(
 
 
 def _hold(proof: PayerProof) -> None:
-    """Hold the request for what the wallet sent in the proof's time and is mined, until the next check decides.
+    """Hold the request for the wallet's mined transfers within the proof's time, until the next check decides.
 
     Otherwise the request could expire or be cancelled before that check, although it is paid.
     """
@@ -99,9 +99,9 @@ def _hold(proof: PayerProof) -> None:
 
 
 def check_again(open_payments: Iterable[str], now: datetime) -> None:
-    """Check these open payments now. Without its claim id, the verdict of a running check isn't stored.
+    """Check these open payments now. Clearing the claim id keeps the verdict of a running check from being stored.
 
-    A running check does not know the proof that was stored just now.
+    A running check does not know the new proof.
     """
     keys = list(open_payments)
     Lookup.of(keys).filter(next_check_at__isnull=False).update(

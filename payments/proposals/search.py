@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 BATCH = 30
 SHORTEST_PAUSE = timedelta(seconds=5)
 LONGEST_PAUSE = timedelta(seconds=60)
-# A twentieth of the payment's age is the pause, because most signers sign soon.
+# The pause is a twentieth of the payment's age, because most signers sign soon.
 _PART_OF_AGE = 20
 _PAUSE_AFTER_FAILURE = timedelta(seconds=10)
 _LONGEST_PAUSE_AFTER_FAILURE = timedelta(minutes=5)
@@ -107,7 +107,7 @@ def _search(
     try:
         found = client.find_executions(sorted(wanted, key=lambda each: each.id), until_block=head)
     except ChainError as error:
-        # An id that a node knows as a hash goes on without logs: a stranger may have submitted it as a proposal.
+        # If a node knows the id as a hash, no logs are needed: a stranger may have submitted the hash as a proposal.
         found, failure = ProposalSearch({}, {}), error
     again: dict[int, dict[str, Any]] = {}
     for lookup in lookups:

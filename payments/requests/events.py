@@ -40,9 +40,7 @@ def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
 
 
 def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> None:
-    """Record that a reorganisation removed a completed payment's block or, if it is unflagged, that it is
-    back.
-    """
+    """Record that a reorganisation removed the block of a completed payment or, once unflagged, that it is back."""
     event = _event(
         EventType.PAYMENT_REORGED,
         request,

@@ -26,7 +26,7 @@ Status = PaymentRequest.Status
 UNMINED_HOLD = timedelta(minutes=15)
 # The same for hashes that no node has seen.
 UNSEEN_HOLD = timedelta(minutes=2)
-# A payment that delays the expiry lets the request be checked again this soon.
+# The pause before the next expiry check of a request that a payment holds open.
 HELD_EXPIRY_PAUSE = timedelta(seconds=5)
 EXPIRY_BATCH = 200
 # An expiry is one short transaction, which needs no lease.

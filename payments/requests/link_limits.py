@@ -2,7 +2,7 @@
 
 A link's `max_payments` limits its requests that are completed, or active and paid in part. A completed request counts
 whatever is refunded later. An open, unpaid request doesn't count, so visitors can't use up a link without paying;
-therefore two customers can pay the last place. Both are credited, and the portal shows the second under
+so two customers can pay when one payment is left. Both are credited, and the portal shows the second under
 "Needs attention" (`payments.attention`).
 """
 

@@ -73,7 +73,7 @@ def speed_up(request: PaymentRequest, why: str, payment: Payment | None = None) 
 def leave_unbound(
     request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | None = None
 ) -> Payment:
-    """Fail a payment whose money reached the recipient, but that only the merchant's acceptance binds."""
+    """Fail a payment whose money reached the recipient, but that only the merchant's acceptance can bind."""
     attempt = lease(request, why, payment)
     own = bytes(request.reference)
     evidence = Evidence(reference=own, foreign=frozenset({facts.FOREIGN_REFERENCE}))

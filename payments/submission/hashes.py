@@ -102,7 +102,7 @@ def submit_hash(
 def sight_for_merchant(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
 ) -> Sighting | None:
-    """Look the transaction up if it may speed up a payment, was partly credited, is no proposal, or may be a sweep."""
+    """Look the transaction up if it may speed up a payment or be a sweep, was partly credited, or isn't a proposal."""
     is_doubtful = _may_be_no_proposal(request, chain, transaction_hash)
     if not is_doubtful and _existing_payment(request, chain, transaction_hash):
         return None
@@ -308,9 +308,7 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
 
 
 def decided_or_open(chain: Chain, transaction_hashes: Collection[str]) -> set[tuple[uuid.UUID, str]]:
-    """Return the request and hash of each payment among these that does not change if discovery finds its
-    transaction.
-    """
+    """Return the request and hash of the payments that don't change if discovery finds their transaction."""
     undecided = Q(failure_code__in=RETRYABLE_FAILURES) | Q(lookup__proposal_id=F("transaction_hash"))
     payments = Payment.objects.filter(chain=chain, transaction_hash__in=transaction_hashes)
     known = payments.exclude(undecided, status=Payment.Status.FAILED)
@@ -328,7 +326,7 @@ def record_discovered(
 ) -> None:
     """Store a payment that discovery found; it does not count toward the limits on submissions.
 
-    `route` is that of the quote whose id the transaction logs. `found_by` is for people.
+    `route` is that of the quote whose id the transaction logs. `found_by` is text for people.
     """
     with transaction.atomic():
         locked = lock_request(request.pk)

@@ -22,8 +22,8 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
     """Accept the payment; store the actor and the reason. Accepting an accepted payment again changes nothing.
 
     A completed payment completes its request if the request is paid in full and not completed. An unbound payment is
-    verified again without the check of its binding: all other checks apply, and its transfers are consumed. It counts
-    as made at the time of the acceptance.
+    verified again without the check of its binding: all other checks apply, and its transfers are consumed. The time
+    of the acceptance counts as the time of payment.
 
     Raises ApiError: `payment_refunded` if the request would be paid in full without its refunds, `recipient_invalid` if
     the transfer may be another merchant's, `transaction_already_used` if it counted elsewhere, and

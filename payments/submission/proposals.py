@@ -44,8 +44,8 @@ def add_account(
 ) -> tuple[Payment, bool] | None:
     """Add this account to the search for the id of the locked request's payment.
 
-    Returns the payment of the search and whether it is new. Returns None if there is no place for the account, or for
-    another id of the request.
+    Returns the payment of the search and whether it is new. Returns None if the id can't have another account, or the
+    request can't have another id.
     """
     lookup = payment.lookup
     if not may_add_account(payment, transaction_hash, account):

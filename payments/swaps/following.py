@@ -45,12 +45,12 @@ from payments.verification.storing import store
 logger = logging.getLogger(__name__)
 
 BATCH = 20
-# No call starts later than this in one turn, well within the time for which a lease is renewed.
+# A turn starts no call later than this. It is much shorter than the time for which a lease is renewed.
 TURN_SECONDS = 25.0
 # After this many unanswered calls in a row, the other swaps of the turn are postponed.
 MAX_UNANSWERED = 2
 COOLDOWN = timedelta(seconds=10)
-# Swaps with fewer unproved deliveries come first within a merchant.
+# Of a merchant's swaps, those with fewer unproved deliveries come first.
 SWAPS = Queue(
     model=Swap,
     due="next_poll_at",

@@ -1,7 +1,7 @@
 """Follow a completed swap whose delivery was reorganised away: its provider may deliver again by another transaction.
 
-The payment stays completed and `reorged` until our nodes confirm the new delivery. That then takes the old one's place:
-the payment is credited with what it brought, and `reorged` ends.
+The payment stays completed and `reorged` until our nodes confirm the new delivery. The new delivery then takes the
+place of the old one: the payment is credited with its amount, and `reorged` ends.
 """
 
 import copy

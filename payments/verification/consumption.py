@@ -26,7 +26,7 @@ _LOCK_IN_ORDER = """
 class Consumption:
     """The transfers with which the payment of a lookup will be credited, each with the amount that counts.
 
-    `payment` is credited instead, if several transactions are credited together.
+    If several transactions are credited together, `payment` is their common payment, which is credited instead.
     """
 
     lookup: Lookup

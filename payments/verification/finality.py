@@ -190,7 +190,7 @@ def _check_reorged(
 
 
 def next_check_of_reorged(payment: Payment, now: datetime) -> datetime | None:
-    """Return when to look again for what a reorganisation removed: ever more rarely, and not after 30 days."""
+    """Return the time of the next check for a removed transaction: less and less often, and not after 30 days."""
     age = now - (payment.completed_at or now)
     return None if age > REORGED_WATCH else now + max(PAUSE, age / 10)
 

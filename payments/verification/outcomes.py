@@ -299,7 +299,7 @@ def completed_swap(completed: Completed) -> dict[str, Any]:
 
 
 def paid_at(completed: Completed) -> datetime:
-    """Return the time at which the payment counts as made: its first block that our nodes saw.
+    """Return the time that counts as the time of payment: that of the first block in which our nodes saw it.
 
     A delivery counts from its block, a transfer that its sender proved afterwards from the time of the proof, and an
     accepted unbound transfer from the time of the acceptance.

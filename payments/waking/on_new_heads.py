@@ -32,7 +32,7 @@ def make_due(chain_id: int) -> int:
     )
     moved, locked = _make_unlocked_due(open_ones, now, chain_id)
     for _ in range(_MOST_WAITS):
-        # A worker is storing results for these: continue after it, with those that still wait for a block.
+        # A worker is storing results for these. Afterwards, make those due that still wait for a block.
         if not locked or not _is_unlocked_soon(locked[0]):
             break
         more, locked = _make_unlocked_due(open_ones.filter(pk__in=locked), now, chain_id)

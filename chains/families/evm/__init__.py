@@ -67,7 +67,7 @@ FAMILY = Family(
     subscribe_heads=("eth_subscribe", "newHeads"),
     has_price_feeds=True,
     has_data_fees=True,
-    # The precompiled contracts of any chain. A token may be one: that of Polygon's own coin is 0x1010.
+    # The precompiled contracts of any chain. A token may be one: Polygon's own coin has the token 0x1010.
     last_reserved=0xFFFF,
     # No owner is known for these: they are Ethereum's customary burn addresses.
     unowned_addresses=(

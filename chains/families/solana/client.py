@@ -201,7 +201,7 @@ class SolanaClient:
         amount: int,  # noqa: ARG002 - the interface
         is_confirmed: bool = False,  # noqa: ARG002 - the interface
     ) -> DepositProblem:
-        """Return that the chain has none."""
+        """Return that the chain has no deposit addresses."""
         return DepositProblem.UNSUPPORTED
 
     def estimated_gas(self, calls: Sequence[EvmCall]) -> list[int | None]:

@@ -438,7 +438,7 @@ class CheckoutPage {
     const ended = PRICE_LABELS[status]?.(merchant.name);
     const label = isPart ? copy.leftToPay(merchant.name) : status === "active" ? active : ended;
     if (label) byId("amount-label").textContent = label;
-    // The code to scan asks for what was left when the page was made.
+    // The code to scan requests the amount that remained when the page was made.
     const scan = document.getElementById("scan");
     if (scan) scan.hidden = scan.dataset.remaining !== amount_remaining.raw;
   }
@@ -448,7 +448,7 @@ class CheckoutPage {
     this.render();
   }
 
-  /** Where the page leads by itself: back to the shop once paid here, or once cancelled while the customer looks on. */
+  /** The URL to which the page leads by itself: the shop's, once paid here or cancelled while the page is open. */
   private destination(): string | null {
     const { status, redirect_url, cancel_url, amount_paid } = this.checkout;
     // The customer has a prompt to decline first.

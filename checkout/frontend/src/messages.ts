@@ -1,11 +1,11 @@
 /**
- * What the checkout's page and a shop's page around it send to each other by postMessage. A listener learns
- * no more than the request's id and its status, and nothing of it counts until the shop's server confirms it.
+ * What the checkout's page and a shop's page around it send to each other by postMessage. A listener gets only the
+ * request's id and its status, which prove nothing until the shop's server confirms them.
  */
 
 export const VERSION = 1;
 
-/** The shop's page greets the checkout, which answers its greeter alone. */
+/** The shop's page sends this first; the checkout responds to that page only. */
 export interface Hello {
   quittance: typeof VERSION;
   type: "hello";

@@ -23,7 +23,7 @@ function exact(amount: Amount): string {
   return joined(whole, fraction, Math.min(2, amount.decimals));
 }
 
-/** What is left of an amount without a part of it; zero if the part is larger. */
+/** An amount less a part of it; zero if the part is larger. */
 export function less(amount: Amount, part: Amount): Amount {
   const left = BigInt(amount.raw) - BigInt(part.raw);
   const raw = (left > 0n ? left : 0n).toString();
@@ -31,7 +31,7 @@ export function less(amount: Amount, part: Amount): Amount {
 }
 
 /**
- * What a wallet holds, short enough for a row: six fraction digits, two from 1,000 on and none from 1,000,000 on. The
+ * A wallet's balance, short enough for a row: six fraction digits, two from 1,000 on and none from 1,000,000 on. The
  * rest is cut off, since rounding up would show more than there is.
  */
 export function held(amount: Amount): string {
@@ -46,13 +46,13 @@ export function held(amount: Amount): string {
   return inDigits(shown);
 }
 
-/** What a wallet needs, grouped as what it holds is; rounded up, since less would not be enough. */
+/** An amount that a wallet needs, with the digits of `held`; rounded up, since less would not be enough. */
 export function needed(amount: Amount): string {
   const [whole = "0", fraction = ""] = roundedUp(amount).split(".");
   return inDigits(joined(grouped(whole), fraction, fraction.length));
 }
 
-/** What leaves a wallet, in eight digits that count: rounded up, so that it is never more than was said. */
+/** An amount that leaves a wallet, in eight significant digits; rounded up, so that no more leaves than is shown. */
 export function costs(amount: Amount): string {
   return inDigits(roundedUp(amount));
 }
@@ -68,7 +68,7 @@ function roundedUp(amount: Amount): string {
   return joined(digits.slice(0, point), digits.slice(point), Math.min(2, amount.decimals));
 }
 
-/** An estimate: the whole part, and fraction digits up to three digits that count in all. */
+/** An estimate: the whole part, and fraction digits up to three significant digits in all. */
 export function about(amount: Amount): string {
   const text = exact(amount);
   const [whole = "", fraction = ""] = text.split(".");
@@ -93,21 +93,21 @@ export function worth(amount: Amount, usd: string | null | undefined): string {
   return dollars(isRoundedOff ? "0.001" : usd);
 }
 
-/** What is lost between two values in US dollars; null if one is not known, or if nothing is lost. */
+/** The loss between two values in US dollars; null if one is unknown, or if nothing is lost. */
 export function lost(sent: string | null | undefined, received: string | null | undefined): string | null {
   if (!sent || !received || !DECIMAL.test(sent) || !DECIMAL.test(received)) return null;
   const units = scaled(sent) - scaled(received);
   return units > 0n ? amountOf(units.toString(), SCALE).formatted : null;
 }
 
-/** Which of two decimal strings is the larger: below zero for the first. Null is less than anything. */
+/** Compare two decimal strings: below zero if the first is larger. Null is less than anything. */
 export function larger(one: string | null, other: string | null): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null);
   const [a, b] = [scaled(one), scaled(other)];
   return a === b ? 0 : a > b ? -1 : 1;
 }
 
-/** The sum of decimal strings; null where one of them is not known. */
+/** The sum of decimal strings; null if one of them is unknown. */
 export function sum(parts: readonly (string | null | undefined)[]): string | null {
   if (parts.some((part) => part === null || part === undefined)) return null;
   const total = parts.reduce<bigint>((all, part) => all + scaled(part ?? ""), 0n);

@@ -1,7 +1,7 @@
 """Generate the OpenAPI document (3.1), so that views declare only their own parts.
 
-A view declares its operation with `operation`, a response's struct or a body's serializer its object with `described`,
-and a field its meaning with `doc` or `help_text`. Credentials, permissions, common errors and headers are derived from
+`operation` describes a view's operation, `described` the object of a response's struct or a body's serializer, and
+`doc` or `help_text` a field. Credentials, permissions, common errors and headers are derived from
 the view.
 """
 

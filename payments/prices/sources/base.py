@@ -112,7 +112,7 @@ def names_pair(words: str) -> bool:
 
 
 def _rejects_pair(body: Any) -> bool:
-    """Whether a response is an error message about the pair, and no rate."""
+    """Whether a response is an error message about the pair instead of a rate."""
     message = body.get("message") if isinstance(body, dict) and "price" not in body else None
     return isinstance(message, str) and names_pair(message)
 

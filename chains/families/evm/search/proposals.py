@@ -156,7 +156,7 @@ def _in_parts(node: JsonRpc, account: str, first: int, last: int) -> list[Any]:
 
 
 def executions(candidates: Candidates, looked_up: Snapshot) -> dict[Proposal, Execution]:
-    """Return the execution of each proposal that a looked-up transaction confirms: a certain one, the earliest success.
+    """Return each proposal's execution that a looked-up transaction confirms: certain ones and successes go first.
 
     A transaction that is too large to read counts as a success; its verification then reports the problem.
     """

@@ -61,7 +61,8 @@ class Unproven:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The proved facts. `known` are the accounts that made exactly the requested calls.
+    """The proved facts. `known` are the accounts whose code is proved to make exactly the calls that their owners
+    signed.
 
     `has_code`: whether the recipient has code; None if unknown. `gain`: the growth of its native balance within the
     block, in wei.

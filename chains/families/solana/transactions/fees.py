@@ -88,7 +88,7 @@ class EpochSchedule:
 
 
 class FeeBook:
-    """A cache of the mints' fees as each node reports them, for a minute. Thread-safe."""
+    """A cache of the mints' fees by node, each kept for a minute. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

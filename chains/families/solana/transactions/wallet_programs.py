@@ -63,7 +63,8 @@ _PROGRAMS = {
 
 
 def executing_multisigs(entry: Entry) -> dict[int, tuple[str, str]]:
-    """Return the top-level instructions that execute approved ones: by index, (wallet program, multisig)."""
+    """Return the wallet program and multisig of each top-level instruction that executes approved ones, by its
+    index."""
     executing = {}
     for instruction in entry.instructions:
         program = entry.program_of(instruction)

@@ -12,12 +12,12 @@ export interface PayContext {
   walletsSettled: boolean;
   /** The name of the wallet that was used last in this browser. */
   lastUsed: string | null;
-  /** The same, where that wallet is not here now. */
+  /** The same name, if that wallet isn't detected now. */
   missing: string | null;
   /** Whether the page's policy blocked a script, perhaps a wallet's, and no wallet was found. */
   isWalletBlocked: boolean;
   promptWasLeftOpen: boolean;
-  /** What was submitted and is not on its way, said beside the ways to pay. */
+  /** The warning about a submitted payment that is not on its way, shown beside the ways to pay. */
   warning: HTMLElement | null;
   flow: Flow;
 }

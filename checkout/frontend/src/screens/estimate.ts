@@ -4,7 +4,7 @@ import { copy } from "../copy";
 import { el } from "../dom";
 import type { OwnTransaction } from "../server/outbox";
 
-/** A fast chain's estimate is a few seconds; being late by as much again is no news. */
+/** A fast chain's estimate is a few seconds; a delay of a few more seconds isn't worth a message. */
 const NEVER_SLOW_BEFORE_MS = 30_000;
 const ROUNDED_TO_SECONDS = 5;
 

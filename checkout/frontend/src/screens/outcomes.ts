@@ -28,7 +28,7 @@ function isSpent({ type, failure_code, destination_transaction_hash: delivered }
   return type === "swap" && Boolean(delivered) && failure_code !== "swap_refunded";
 }
 
-/** The seconds until the page leads back to the shop, and how many there were at first; null if it stays. */
+/** The seconds until the page leads back to the shop, and the length of the whole countdown; null if it stays. */
 export interface Countdown {
   secondsLeft: number | null;
   seconds: number;
@@ -183,7 +183,7 @@ export function failureText(payment: Payment, chains: Chains): string {
   return messageFor("failure", code, payment.failure_message ?? "");
 }
 
-/** What the customer reads whose own transfer nothing links to the request: where it arrived, and to sign for it. */
+/** The text for a customer whose own transfer nothing links to the request: where it arrived, and to sign for it. */
 export function foundText(payment: Payment, checkout: Checkout): string | null {
   if (payment.sender_signed_at) return copy.signedWaits(checkout.merchant.name);
   if (!payment.amount || provePage(payment, checkout) === null) return null;
@@ -203,7 +203,7 @@ function contactButton(checkout: Checkout, kind: "primary" | "secondary"): Node 
   return contactLink(checkout, "contact", kind, copy.support(checkout.merchant.name), checkout.shortcode);
 }
 
-/** A link to where the merchant is reached: its support page or address, else the shop's own site. */
+/** A link to the merchant's support page or address, else to the shop's own site. */
 function contactLink(
   checkout: Checkout,
   id: string,

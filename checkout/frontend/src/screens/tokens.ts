@@ -62,7 +62,7 @@ function siblingButton({ wallet }: Connected, flow: Flow): Child {
   return button("other-family", "secondary", label, () => void flow.changeFamily());
 }
 
-/** What is still being asked, and what could not be. */
+/** The line about balances that are still loading, and those that couldn't be loaded. */
 function quietLine({ chains, flow }: PayContext, isLoading: boolean): HTMLElement | null {
   if (isLoading) return smallPrint(copy.loadingTokens);
   const missing = flow.balances?.unavailable ?? [];
@@ -70,7 +70,7 @@ function quietLine({ chains, flow }: PayContext, isLoading: boolean): HTMLElemen
   return flow.balances?.isIncomplete ? smallPrint(copy.walletNotRead) : null;
 }
 
-/** Hides rows in place: what is typed must not redraw the page under the typing hand. */
+/** Hides rows in place, so that the page isn't redrawn while the customer types. */
 function searchBox(flow: Flow, rows: HTMLElement[], options: Option[], { chains }: PayContext): HTMLElement {
   const nothing = el("p", { class: "help", hidden: "" }, copy.noTokenFound);
   const attributes = { id: "token-search", class: "search", type: "search", autocomplete: "off", spellcheck: "false" };
@@ -153,7 +153,7 @@ function coin(option: Option, { chains }: PayContext): HTMLElement {
   );
 }
 
-/** A logo, until it is loaded letters on a colour; `key` chooses the colour. Unknown tokens have none: it would vouch for them. */
+/** A logo, and letters on a colour until it is loaded. `key` chooses the colour; an unknown token has none. */
 function pictured(name: string, letters: string, logo: string | null, key: string | null): HTMLElement {
   const face = el("span", { class: key === null ? name : `${name} ${name}--coloured` }, letters);
   if (key !== null) face.style.setProperty("--hue", String(hueOf(key)));

@@ -5,7 +5,7 @@ import type { Checkout } from "./types";
 export class StatusStream {
   private source: EventSource | null = null;
 
-  /** `url` is where the stream is served; null where the `events` process doesn't run. */
+  /** `url` is the stream's address; null if the `events` process doesn't run. */
   constructor(
     private readonly url: string | null,
     private readonly onUpdate: (checkout: Checkout, etag: string) => void,

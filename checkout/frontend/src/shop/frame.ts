@@ -1,4 +1,4 @@
-/** The checkout in a frame: what comes out of it, and whether it came up at all. */
+/** The checkout in a frame: its messages, and whether it loaded at all. */
 
 import { type Hello, isMessage, type CheckoutMessage, VERSION } from "../messages";
 import type { Labels, Options, Progress } from "./quittance";
@@ -8,7 +8,7 @@ const SILENT_MS = 1500;
 const SLOW_MS = 6000;
 
 export interface FrameEvents {
-  /** The checkout is there and speaks to this page. */
+  /** The checkout has loaded and sends messages to this page. */
   ready(): void;
   /** The checkout is slow to load. */
   slow(): void;

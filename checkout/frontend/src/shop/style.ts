@@ -46,7 +46,7 @@ export function shadow(host: HTMLElement, kind: "modal" | "place"): ShadowRoot {
   const root = host.attachShadow({ mode: "open" });
   const css = COMMON + (kind === "modal" ? MODAL : PLACE);
   try {
-    // A sheet made by script is none that a Content-Security-Policy of the shop could forbid.
+    // The shop's Content-Security-Policy can't forbid a sheet that a script constructs.
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
     root.adoptedStyleSheets = [sheet];

@@ -1,6 +1,6 @@
 /**
- * Wallet apps that accept WalletConnect by a link. Their universal links are ours, never a session's: a wallet could
- * lead the customer elsewhere by its own.
+ * Wallet apps that accept WalletConnect by a link. The universal links are from our own list, never from a session: a
+ * wallet's own link could lead the customer elsewhere.
  */
 
 export interface App {

@@ -15,7 +15,7 @@ const ASKED: Readonly<Record<string, { methods: string[]; events: string[] }>> =
 /** The CAIP-2 namespace of each chain family. */
 export const SPACES: Readonly<Record<string, string>> = { evm: "eip155", solana: "solana" };
 
-/** The CAIP-2 reference of a Solana cluster: the first 32 characters of its genesis hash. Local ones have no fixed hash. */
+/** The CAIP-2 reference of a Solana cluster: the first 32 characters of its genesis hash. Local clusters have no fixed one. */
 const SOLANA: Readonly<Record<string, string>> = {
   "": "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
   mainnet: "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
