@@ -155,7 +155,7 @@ def verdicts(name: str, folder: Path) -> dict[str, Any]:
         input=json.dumps([_as_json(case) for case in CASES.values()]),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return dict(zip(CASES, json.loads(done.stdout), strict=True))

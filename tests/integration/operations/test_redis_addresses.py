@@ -37,7 +37,7 @@ Heart(settings.REDIS_URL).beat()
 assert age(settings.REDIS_URL) is not None
 with beat.connection_for_write() as sending, worker.connection_for_read() as receiving:
     sending.SimpleQueue("celery").put({"task": 1})
-    assert receiving.SimpleQueue("celery").get(timeout=10).payload == {"task": 1}
+    assert receiving.SimpleQueue("celery").get(timeout=60).payload == {"task": 1}
 print([finding.summary for finding in doctor.check()][0])
 """
 

@@ -13,7 +13,7 @@ SCRIPT = REPOSITORY / "deploy/report-failure.sh"
 def report(**environment: str) -> "subprocess.CompletedProcess[str]":
     settings = {"PATH": os.environ["PATH"], **environment}
     return subprocess.run(
-        [str(SCRIPT), "quittance-backup.service"], env=settings, capture_output=True, text=True, timeout=60
+        [str(SCRIPT), "quittance-backup.service"], env=settings, capture_output=True, text=True, timeout=300
     )
 
 

@@ -73,5 +73,7 @@ def test_hash_that_was_not_submitted_is_sent_after_a_reload(
     page.unroute("**/payments")
     with page.expect_response("**/payments") as submitted:
         page.reload()
-    assert submitted.value.status == 201
+    # 200 if the page's own retry was faster than the reload.
+    assert submitted.value.status in (200, 201)
+    assert Payment.objects.count() == 1
     expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()

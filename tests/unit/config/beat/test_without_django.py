@@ -24,6 +24,6 @@ def test_beat_begins_without_the_applications() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert begun.stdout.splitlines()[-1:] == ["False False False"], begun.stderr

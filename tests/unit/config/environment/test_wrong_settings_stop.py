@@ -54,7 +54,7 @@ def run(command: str, **different: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "PATH": path, **different},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 

@@ -79,7 +79,7 @@ def test_sample_makes_its_call(
     for variable, value in {"QUITTANCE_API_KEY": KEY, "no_proxy": "*", "NO_PROXY": "*"}.items():
         monkeypatch.setenv(variable, value)
     if label == "curl":
-        subprocess.run(["bash", "-euc", sample], check=True, capture_output=True, timeout=60)
+        subprocess.run(["bash", "-euc", sample], check=True, capture_output=True, timeout=300)
     else:
         exec(sample, {})  # noqa: S102
     called = assert_called(server, name)
