@@ -118,6 +118,13 @@ class MerchantAdmin(
     def shown_name(self, merchant: Merchant) -> str | None:
         return merchant.display_name or None
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Lead members of one merchant to its page instead of a list of one."""
+        own = merchant_of(request.user) if self.has_view_permission(request) else None
+        if own is not None:
+            return HttpResponseRedirect(portal.change_url(own))
+        return super().changelist_view(request, extra_context)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
         """Make `name` read-only for owners, because operators' commands find merchants by it. Customers see the
         display name.
@@ -146,7 +153,11 @@ class MerchantAdmin(
 
     def beside(self, request: HttpRequest, merchant: Merchant | None) -> dict[str, Any]:
         may_issue_keys = request.user.has_perm("merchants.add_apikey")
-        return {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
+        shown = {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
+        if merchant_of(request.user) is not None:
+            # It leads to the list, which leads back here. The theme makes text of it, so False would show it.
+            shown["show_back_button"] = ""
+        return shown
 
 
 class StatusFilter(admin.SimpleListFilter):
