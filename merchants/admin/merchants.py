@@ -148,8 +148,11 @@ class MerchantAdmin(
                 note_settings(obj, form.changed_data, request=request)
 
     def get_inlines(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
-        """Show the keys of an existing merchant."""
-        return self.inlines if obj is not None and request.user.has_perm("merchants.view_apikey") else ()
+        """Show the keys of an existing merchant, if there are any."""
+        is_shown = (
+            request.user.has_perm("merchants.view_apikey") and obj is not None and obj.api_keys.exists()
+        )
+        return self.inlines if is_shown else ()
 
     def beside(self, request: HttpRequest, merchant: Merchant | None) -> dict[str, Any]:
         may_issue_keys = request.user.has_perm("merchants.add_apikey")
@@ -157,6 +160,7 @@ class MerchantAdmin(
         if merchant_of(request.user) is not None:
             # It leads to the list, which leads back here. The theme makes text of it, so False would show it.
             shown["show_back_button"] = ""
+            shown["show_save_and_continue"] = False  # Saving leads back here.
         return shown
 
 

@@ -8,6 +8,7 @@ from django.test import Client
 
 from merchants.contrast import contrast_ratio
 from merchants.models import ApiKey, AuditEntry, Merchant
+from merchants.services import issue_key
 from merchants.staff.roles import Role, assign_role
 from tests.support.portal.staff import Staff
 
@@ -167,6 +168,21 @@ def test_members_menu_leads_to_their_merchants_settings(owner: Client, merchant:
     assert [(item["title"], item["link"]) for item in sections["Merchant"]][0] == ("Settings", own)
     page = owner.get(own).content.decode()
     assert 'href="/admin/merchants/merchant/"' not in page
+    assert "Save and continue editing" not in page
+    assert 'href="/admin/merchants/"' not in owner.get("/admin/merchants/staffmembership/").content.decode()
+
+
+def test_settings_list_keys_only_if_there_are_any(admin_client: Client, merchant: Merchant) -> None:
+    page = f"/admin/merchants/merchant/{merchant.pk}/change/"
+    assert "Last used" not in admin_client.get(page).content.decode()
+    issue_key(merchant=merchant, permissions=[], name="web shop")
+    assert "web shop" in admin_client.get(page).content.decode()
+
+
+def test_missing_page_of_the_portal_leads_to_the_dashboard(admin_client: Client) -> None:
+    link = '<a href="/admin/">Open the dashboard</a>'
+    assert link in admin_client.get("/admin/merchants/nothing/x/").content.decode()
+    assert link not in admin_client.get("/nothing").content.decode()
 
 
 def test_operators_menu_leads_to_the_list_of_merchants(admin_client: Client, merchant: Merchant) -> None:

@@ -425,8 +425,8 @@ def test_sentence_replaces_each_chart_without_data(
     page = opened(admin_client)
     assert 'data-plot="requests"' in page.content.decode()
     for chart, sentence in (
-        ("times", "No payment was confirmed in this period."),
-        ("webhooks", "No delivery ended in this period."),
+        ("times", "No confirmed payment was counted in this period."),
+        ("webhooks", "No finished delivery was counted in this period."),
     ):
         assert f'data-plot="{chart}"' not in page.content.decode()
         assert sentence in text_of(page)
@@ -435,4 +435,4 @@ def test_sentence_replaces_each_chart_without_data(
     update_statistics()
     page = opened(admin_client)
     assert page.content.decode().count("data-plot=") == 4
-    assert "No payment was confirmed" not in text_of(page)
+    assert "No confirmed payment" not in text_of(page)
