@@ -219,7 +219,8 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
 
     @admin.display(description="Chain", ordering="chain")
     def network(self, token: Token) -> str:
-        return portal.link(portal.change_url(token.chain), token.chain.name)
+        """Return the chain's name without a link: members can't open the chain's page."""
+        return str(token.chain.name)
 
     @admin.display(description="Chain's health")
     def health(self, token: Token) -> str:

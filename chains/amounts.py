@@ -45,6 +45,8 @@ def read_decimal(value: object) -> tuple[str, str]:
     match = _DECIMAL.fullmatch(value)
     if match is None:
         message = 'The amount should be digits with an optional fraction, such as "10.50".'
+        if "," in value:
+            message = 'The amount has a comma. Put a point before decimals, and no other separator: "10.50".'
         raise AmountError(ErrorCode.AMOUNT_INVALID, message)
     return match[1], match[2] or ""
 

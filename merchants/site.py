@@ -6,6 +6,7 @@ from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 
+from config.admin.cells import NOTHING
 from merchants.mail.pages import NoticesView
 from merchants.sign_in import password_reset, two_factor
 from merchants.sign_in.enrolment import TwoFactorView
@@ -24,6 +25,7 @@ class PortalSite(_Site):
     """Django's admin with two-factor sign-in. Every page except sign-in checks `has_permission`."""
 
     login_form = SignInForm
+    empty_value_display = NOTHING
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Whether the user is active staff and has passed two-factor sign-in."""

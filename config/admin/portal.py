@@ -262,14 +262,20 @@ def demand(allowed: bool) -> None:
 
 
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the menu. Members of one merchant have its settings in place of the list of merchants."""
     home = {"title": "Dashboard", "icon": "monitoring", "link": reverse("admin:index")}
     shown: list[dict[str, Any]] = [{"items": [home]}]
+    own = getattr(getattr(request.user, "membership", None), "merchant_id", None)
     for title, pages in _SECTIONS.items():
         items = [
             {"title": name, "icon": icon, "link": reverse(f"admin:{model.replace('.', '_')}_changelist")}
             for name, icon, model in pages
             if request.user.has_perm(model.replace(".", ".view_"))
         ]
+        if items and own and title == "Merchants":
+            page = reverse("admin:merchants_merchant_change", args=(own,))
+            items[0] = {"title": "Settings", "icon": "tune", "link": page}
+            title = "Merchant"
         if items:
             shown.append({"title": title, "items": items})
     return shown

@@ -72,6 +72,7 @@ class MerchantForm(forms.ModelForm[Merchant]):
         model = Merchant
         fields = ()  # The admin's fieldsets select the fields.
         labels = {
+            "embed_origins": "Sites that may embed the checkout",
             "references": "Bind transactions with a reference",
             "deposit_addresses": "Show deposit addresses",
             "logo_url": "Logo URL",
@@ -79,6 +80,10 @@ class MerchantForm(forms.ModelForm[Merchant]):
         }
         help_texts = {
             "display_name": "What customers see.",
+            "show_order_number": (
+                "Customers see the order number of each request (external_id in the API) on the checkout and the "
+                "receipt. Anyone with the link can read it."
+            ),
             "accent_colour": "Buttons and progress, such as #1f6feb. If empty, Quittance's default.",
             "background_colour": "The page around the card, such as #f4f4f2.",
         }

@@ -118,6 +118,13 @@ class MerchantAdmin(
     def shown_name(self, merchant: Merchant) -> str | None:
         return merchant.display_name or None
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Lead members of one merchant to its page instead of a list of one."""
+        own = merchant_of(request.user) if self.has_view_permission(request) else None
+        if own is not None:
+            return HttpResponseRedirect(portal.change_url(own))
+        return super().changelist_view(request, extra_context)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
         """Make `name` read-only for owners, because operators' commands find merchants by it. Customers see the
         display name.
@@ -141,12 +148,20 @@ class MerchantAdmin(
                 note_settings(obj, form.changed_data, request=request)
 
     def get_inlines(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
-        """Show the keys of an existing merchant."""
-        return self.inlines if obj is not None and request.user.has_perm("merchants.view_apikey") else ()
+        """Show the keys of an existing merchant, if there are any."""
+        is_shown = (
+            request.user.has_perm("merchants.view_apikey") and obj is not None and obj.api_keys.exists()
+        )
+        return self.inlines if is_shown else ()
 
     def beside(self, request: HttpRequest, merchant: Merchant | None) -> dict[str, Any]:
         may_issue_keys = request.user.has_perm("merchants.add_apikey")
-        return {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
+        shown = {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
+        if merchant_of(request.user) is not None:
+            # It leads to the list, which leads back here. The theme makes text of it, so False would show it.
+            shown["show_back_button"] = ""
+            shown["show_save_and_continue"] = False  # Saving leads back here.
+        return shown
 
 
 class StatusFilter(admin.SimpleListFilter):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 else:
     _AdminClass = object
 
+_MERCHANT_COLUMNS = ("merchant", "owner")
+
 
 class MerchantScoped(_AdminClass):
     """Mixin for pages and inlines whose rows belong to merchants: limits rows to the user's merchants.
@@ -70,6 +72,14 @@ class MerchantScoped(_AdminClass):
         page: Any = super()
         response: HttpResponse = page._get_obj_does_not_exist_redirect(request, opts, object_id)
         return response
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Hide the column of merchants from users who see one merchant, unless it links to the row's page."""
+        page: Any = super()
+        columns = page.get_list_display(request)
+        if sees_every_merchant(request.user):
+            return columns
+        return [name for name in columns if name == columns[0] or name not in _MERCHANT_COLUMNS]
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Hide filters that list merchants or their objects from users who see one merchant."""

@@ -33,6 +33,9 @@ def statistics(merchant: Merchant | None, period: Period, *, with_webhooks: bool
         "volumes": [_volume_card(volume) for volume in volumes[:MAX_VOLUME_PLOTS]],
         "more_volumes": [_volume_card(volume) for volume in volumes[MAX_VOLUME_PLOTS:]],
         "with_webhooks": with_webhooks,
+        "has_requests": now.created > 0,
+        "has_times": now.confirmed > 0,
+        "has_deliveries": now.delivered + now.given_up > 0,
         "table": [
             _line(day, statistics) for day, statistics in reversed(list(zip(period.dates, days, strict=True)))
         ],

@@ -114,6 +114,19 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
         ("Binding", {"fields": ("references", "reference_hex")}),
     )
 
+    def get_fieldsets(self, request: HttpRequest, obj: PaymentRequest | None = None) -> Any:
+        """Leave out what the request doesn't have, such as metadata and URLs."""
+        sections: Any = super().get_fieldsets(request, obj)
+        return [
+            (title, {**options, "fields": fields})
+            for title, options in sections
+            if (
+                fields := [
+                    name for name in options["fields"] if getattr(obj, name, True) not in (None, "", {})
+                ]
+            )
+        ]
+
     def listed(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
         """Leave out the requests that carry a refund: the list of refunds has them."""
         return rows.filter(is_refund=False)

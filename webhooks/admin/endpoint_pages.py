@@ -70,6 +70,8 @@ class TestForm(forms.Form):
 class EndpointPages(portal.ShowsMore):
     """Mixin for the endpoint admin. Operators can configure and test an endpoint, but not see its secret."""
 
+    empty_hint = "No events are sent. Owners and members with the role developer can set up an endpoint."
+
     def get_urls(self) -> list[URLPattern]:
         pages = (
             ("configure", self.configure_view),

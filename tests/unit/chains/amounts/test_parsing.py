@@ -70,6 +70,12 @@ def test_amount_that_is_no_string_is_rejected(value: object) -> None:
     assert code_of(value, token()) == "amount_not_a_string"
 
 
+@pytest.mark.parametrize("text", ["12,50", "1,000.00"])
+def test_error_of_an_amount_names_its_comma(text: str) -> None:
+    with pytest.raises(AmountError, match="has a comma. Put a point before decimals"):
+        parse_amount(text, token())
+
+
 @pytest.mark.parametrize("text", MALFORMED, ids=ascii)
 def test_amount_with_other_than_plain_digits_is_rejected(text: str) -> None:
     assert code_of(text, token()) == "amount_invalid"

@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from merchants.contrast import contrast_ratio
 from merchants.models import ApiKey, AuditEntry, Merchant
+from merchants.services import issue_key
+from merchants.staff.roles import Role, assign_role
 from tests.support.portal.staff import Staff
 
 ADD = "/admin/merchants/merchant/add/"
@@ -144,3 +147,72 @@ def test_other_members_change_no_settings(merchant: Merchant, role: str) -> None
     staff = Staff("bob", role, merchant)
     assert staff.client.post(f"/admin/merchants/merchant/{merchant.pk}/change/", form()).status_code == 403
     assert Merchant.objects.values().get() == before
+
+
+@pytest.fixture
+def owner(merchant: Merchant) -> Client:
+    user = User.objects.create_user("anna@bakery.example", is_staff=True)
+    assign_role(user, Role.OWNER, merchant)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_members_menu_leads_to_their_merchants_settings(owner: Client, merchant: Merchant) -> None:
+    own = f"/admin/merchants/merchant/{merchant.pk}/change/"
+    for query in ({}, {"q": "bakery"}, {"id__gt": "0"}):
+        assert owner.get("/admin/merchants/merchant/", query)["Location"] == own
+    sections = {
+        each.get("title"): each["items"] for each in owner.get("/admin/").context["sidebar_navigation"]
+    }
+    assert [(item["title"], item["link"]) for item in sections["Merchant"]][0] == ("Settings", own)
+    page = owner.get(own).content.decode()
+    assert 'href="/admin/merchants/merchant/"' not in page
+    assert "Save and continue editing" not in page
+    assert 'href="/admin/merchants/"' not in owner.get("/admin/merchants/staffmembership/").content.decode()
+
+
+def test_settings_list_keys_only_if_there_are_any(admin_client: Client, merchant: Merchant) -> None:
+    page = f"/admin/merchants/merchant/{merchant.pk}/change/"
+    assert "Last used" not in admin_client.get(page).content.decode()
+    issue_key(merchant=merchant, permissions=[], name="web shop")
+    assert "web shop" in admin_client.get(page).content.decode()
+
+
+def test_missing_page_of_the_portal_leads_to_the_dashboard(admin_client: Client) -> None:
+    link = '<a href="/admin/">Open the dashboard</a>'
+    assert link in admin_client.get("/admin/merchants/nothing/x/").content.decode()
+    assert link not in admin_client.get("/nothing").content.decode()
+
+
+def test_operators_menu_leads_to_the_list_of_merchants(admin_client: Client, merchant: Merchant) -> None:
+    page = admin_client.get("/admin/merchants/merchant/")
+    assert list(page.context["cl"].queryset) == [merchant]
+    assert 'href="/admin/merchants/merchant/"' in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "payments/paymentrequest",
+        "payments/paymentlink",
+        "webhooks/event",
+        "webhooks/delivery",
+        "merchants/apikey",
+    ],
+)
+def test_members_lists_have_no_column_of_merchants(owner: Client, admin_client: Client, model: str) -> None:
+    columns = [client.get(f"/admin/{model}/").context["cl"].list_display for client in (owner, admin_client)]
+    assert {"merchant", "owner"}.isdisjoint(columns[0])
+    assert not {"merchant", "owner"}.isdisjoint(columns[1])
+
+
+def test_reader_of_settings_sees_the_labels_of_the_form(merchant: Merchant) -> None:
+    user = User.objects.create_user("vera@bakery.example", is_staff=True)
+    assign_role(user, Role.VIEWER, merchant)
+    client = Client()
+    client.force_login(user)
+    page = client.get(f"/admin/merchants/merchant/{merchant.pk}/change/").content.decode()
+    assert "Sites that may embed the checkout" in page
+    assert "Embed origins" not in page
+    assert "owners, members with the role finance, and each API key" in page

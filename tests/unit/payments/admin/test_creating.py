@@ -89,6 +89,8 @@ def test_second_sending_of_the_form_creates_nothing_more(finance: Client, usdc: 
     [
         ({"amount": "1e3"}, "amount", "digits"),
         ({"amount": "-1"}, "amount", "digits"),
+        ({"amount": "12,50"}, "amount", "has a comma"),
+        ({"amount": "12,50", "currency": "EUR"}, "amount", "has a comma"),
         ({"amount": "1.0000001"}, "amount", "6 decimals"),
         ({"amount": "0"}, "amount", "more than zero"),
         ({"currency": "XX"}, "currency", "not the code of a currency"),

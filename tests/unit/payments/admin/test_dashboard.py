@@ -415,3 +415,24 @@ def test_volume_comes_first(admin_client: Client, token: Token, merchant: Mercha
     update_statistics()
     page = opened(admin_client).content.decode()
     assert page.index("Volume by token") < page.index("Time to confirm") < page.index('id="d-requests"')
+
+
+def test_sentence_replaces_each_chart_without_data(
+    admin_client: Client, token: Token, merchant: Merchant
+) -> None:
+    a_request(merchant, token, EARLIER)
+    update_statistics()
+    page = opened(admin_client)
+    assert 'data-plot="requests"' in page.content.decode()
+    for chart, sentence in (
+        ("times", "No confirmed payment was counted in this period."),
+        ("webhooks", "No finished delivery was counted in this period."),
+    ):
+        assert f'data-plot="{chart}"' not in page.content.decode()
+        assert sentence in text_of(page)
+    paid(a_request(merchant, token, EARLIER), EARLIER)
+    a_delivery(merchant, EARLIER, delivered=True)
+    update_statistics()
+    page = opened(admin_client)
+    assert page.content.decode().count("data-plot=") == 4
+    assert "No confirmed payment" not in text_of(page)

@@ -141,6 +141,15 @@ def test_signature_of_the_sender_is_shown_to_the_merchant(admin_client: Client, 
         assert "The sender signed for this request" in admin_client.get(url).content.decode()
 
 
+def test_request_page_leaves_out_what_is_empty(admin_client: Client, make: Make) -> None:
+    plain = page_of(admin_client, "payments/paymentrequest", make().pk)
+    assert not [name for name in ("Metadata", "Cancel URL", "Webhook URL") if name in plain]
+    full = make(description="Five kilos", redirect_url="https://shop.example/thanks")
+    page = page_of(admin_client, "payments/paymentrequest", full.pk)
+    assert "Five kilos" in page
+    assert "https://shop.example/thanks" in page
+
+
 def test_a_request_says_in_the_list_that_a_payment_of_it_was_undone(
     admin_client: Client, failed: Payment
 ) -> None:

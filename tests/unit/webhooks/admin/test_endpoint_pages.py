@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from merchants.models import AuditEntry, Merchant
 from merchants.services import issue_key
+from merchants.staff.roles import Role, assign_role
 from tests.conftest import Api
 from tests.support.portal.staff import Staff
 from tests.support.webhooks.receiver import Receiver, answer
@@ -192,3 +194,14 @@ def test_changes_by_api_are_in_the_log_with_the_key(merchant: Merchant) -> None:
     for entry, what in ((changed, "webhook_changed"), (rotated, "secret_rotated")):
         assert (entry.what, entry.actor, entry.merchant) == (what, f"api key {key.prefix}", merchant)
         assert (entry.address, entry.by_operator) == ("127.0.0.1", False)
+
+
+def test_empty_list_says_who_can_set_up_an_endpoint(dora: Staff, merchant: Merchant) -> None:
+    client = Client()
+    bookkeeper = User.objects.create_user("fin", is_staff=True)
+    assign_role(bookkeeper, Role.FINANCE, merchant)
+    client.force_login(bookkeeper)
+    hint = "Owners and members with the role developer can set up an endpoint."
+    assert hint in client.get("/admin/webhooks/endpoint/").content.decode()
+    dora.client.post(ADD, form())
+    assert hint not in client.get("/admin/webhooks/endpoint/").content.decode()
