@@ -32,6 +32,31 @@ def test_coins_count_as_received_whoever_sweeps_them(world: DepositWorld) -> Non
     assert (world.coins(recipient), received(height(world)), received(paid)) == (12, (12, 0), (7, 0))
 
 
+def test_sweeps_up_to_the_stable_block_are_returned_as_well(world: DepositWorld) -> None:
+    recipient = new_address()
+    deposit, start = deposit_for(recipient), height(world)
+    client = EvmClient([world.chain.url], world.chain.chain_id)
+    world.pay(deposit.address, 7)
+    world.sweep((recipient, deposit, ""))
+    stable = height(world)
+    world.pay(deposit.address, 5)
+    world.sweep((recipient, deposit, ""))
+    last = height(world)
+    read = client.coins_received([deposit.address], since_block=start, at_block=last, stable_block=stable)
+    assert (read.amounts, read.swept) == ({deposit.address: 12}, {deposit.address: 7})
+    later = client.coins_received([deposit.address], since_block=stable + 1, at_block=last)
+    assert (later.amounts, later.swept) == ({deposit.address: 5}, {})
+
+
+def test_blocks_and_head_are_read_without_transactions(world: DepositWorld) -> None:
+    client, last = EvmClient([world.chain.url], world.chain.chain_id), height(world)
+    assert client.look_up([], with_finality=True).head.latest == last
+    found = client.blocks([1, last, last + 5])
+    assert set(found) == {1, last}
+    assert found[last].hash == world.chain.rpc("eth_getBlockByNumber", hex(last), False)["hash"]
+    assert client.blocks([]) == {}
+
+
 def test_block_that_the_node_lacks_has_no_amounts(world: DepositWorld) -> None:
     client = EvmClient([world.chain.url], world.chain.chain_id)
     with pytest.raises(ChainError):

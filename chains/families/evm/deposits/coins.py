@@ -9,7 +9,7 @@ afterwards whether the block is still on its chain.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -26,12 +26,12 @@ _WORD = 32
 
 
 def coins_received(
-    node: JsonRpc, addresses: Sequence[str], *, since_block: int, at_block: int
+    node: JsonRpc, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
 ) -> CoinsReceived:
     """Return what each address had received up to the block of this height, from one node.
 
-    What was swept before `since_block` is missing. Raises ChainError if the node lacks the block or its state, or if
-    the block was reorganised meanwhile.
+    What was swept before `since_block` is missing; the sweeps up to `stable_block` are returned as well. Raises
+    ChainError if the node lacks the block or its state, or if the block was reorganised meanwhile.
     """
     block = _block(node, at_block)
     pinned = {"blockHash": block.hash, "requireCanonical": True}
@@ -39,37 +39,61 @@ def coins_received(
     # Parsed outside the batch: a node without old state is healthy.
     results = node.batch(calls, list) if calls else []
     balances = [quantity(result_of(result)) for result in results]
-    swept = _swept(node, addresses, since_block, at_block)
+    swept, stable = _swept(node, addresses, since_block, at_block, stable_block)
     if _block(node, at_block) != block:
         raise ChainError(f"block {at_block} was reorganised while it was read")
     received = {each: balance + swept[each] for each, balance in zip(addresses, balances, strict=True)}
-    return CoinsReceived(block, received)
+    return CoinsReceived(block, received, dict(stable))
+
+
+def blocks(node: JsonRpc, heights: Collection[int]) -> dict[int, Block]:
+    """Return the blocks of these heights that the node has. Raises ChainError."""
+    wanted = sorted(heights)
+    calls: list[Call] = [("eth_getBlockByNumber", [hex(height), False]) for height in wanted]
+    results = [result_of(result) for result in node.batch(calls, list)] if calls else []
+    found = zip(wanted, results, strict=True)
+    return {height: _read_block(result, height) for height, result in found if result is not None}
 
 
 def _block(node: JsonRpc, height: int) -> Block:
-    (result,) = node.batch([("eth_getBlockByNumber", [hex(height), False])], list)
-    header = json_object(result_of(result))
+    found = blocks(node, [height])
+    if height not in found:
+        raise ChainError(f"the node does not have block {height}")
+    return found[height]
+
+
+def _read_block(result: Any, height: int) -> Block:
+    header = json_object(result)
     if quantity(header.get("number")) != height:
         raise ChainError("the node returned another block")
     time = datetime.fromtimestamp(quantity(header.get("timestamp")), UTC)
     return Block(height, hash32(header.get("hash")), time)
 
 
-def _swept(node: JsonRpc, addresses: Sequence[str], first: int, last: int) -> Counter[str]:
-    """Return what the forwarders at these addresses logged as swept, from `first` to `last`. Raises ChainError."""
+def _swept(
+    node: JsonRpc, addresses: Sequence[str], first: int, last: int, stable: int
+) -> tuple[Counter[str], Counter[str]]:
+    """Return what the forwarders at these addresses logged as swept from `first` to `last`, and up to `stable`.
+
+    Raises ChainError.
+    """
     swept: Counter[str] = Counter()
+    stable_part: Counter[str] = Counter()
     size = node.log_limits.recipients.size
     for start in range(0, len(addresses), size):
         some = addresses[start : start + size]
         for entry, until in _logs(node, some, first, last):
             log = json_object(entry)
-            if not first <= quantity(log.get("blockNumber")) <= until:
+            block = quantity(log.get("blockNumber"))
+            if not first <= block <= until:
                 raise ChainError("the node's response has logs of other blocks")
             forwarder, amount = address(log.get("address")), data_bytes(log.get("data"))
             if forwarder not in some or len(amount) != _WORD:
                 raise ChainError("the node's response has logs of other contracts")
             swept[forwarder] += int.from_bytes(amount)
-    return swept
+            if block <= stable:
+                stable_part[forwarder] += int.from_bytes(amount)
+    return swept, stable_part
 
 
 def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Iterator[tuple[Any, int]]:
