@@ -4,6 +4,8 @@ import pytest
 
 from chains.client import ChainError
 from chains.families.evm.client import EvmClient
+from chains.families.evm.deposits import coins
+from chains.families.evm.deposits.coins import READER
 from tests.support.chains.deposits import DepositWorld, deposit_for, forwarder_sweep, new_address
 
 
@@ -55,6 +57,19 @@ def test_blocks_and_head_are_read_without_transactions(world: DepositWorld) -> N
     assert set(found) == {1, last}
     assert found[last].hash == world.chain.rpc("eth_getBlockByNumber", hex(last), False)["hash"]
     assert client.blocks([]) == {}
+
+
+def test_node_reads_many_balances_by_one_call_at_an_earlier_block(world: DepositWorld) -> None:
+    addresses = [new_address() for _ in range(50)]
+    for amount, address in enumerate(addresses[:3], 1):
+        world.pay(address, amount)
+    block = world.chain.rpc("eth_getBlockByNumber", "latest", False)["hash"]
+    world.pay(addresses[0], 5)
+    data = "0x" + "".join(f"{int(each, 16):064x}" for each in addresses)
+    pinned = {"blockHash": block, "requireCanonical": True}
+    code = {READER: {"code": coins._READING_CODE}}
+    output = world.chain.rpc("eth_call", {"to": READER, "data": data}, pinned, code)
+    assert [int(output[at : at + 64], 16) for at in range(2, len(output), 64)] == [1, 2, 3] + [0] * 47
 
 
 def test_block_that_the_node_lacks_has_no_amounts(world: DepositWorld) -> None:
