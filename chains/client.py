@@ -340,12 +340,17 @@ class ChainClient(Protocol):
     def estimated_gas(self, calls: Sequence[EvmCall]) -> Sequence[int | None]:
         """Return one node's estimate of each call's gas, sent by any account; None if the node can't make one."""
 
-    def coins_received(self, addresses: Sequence[str], *, since_block: int, at_block: int) -> CoinsReceived:
+    def coins_received(
+        self, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
+    ) -> CoinsReceived:
         """Return how much native coin deposit addresses had received up to the block of this height.
 
-        What was swept before `since_block` is missing. If nodes must agree, two have to, on the block and each amount.
-        Raises ChainError if too few of them have the block, or its state.
+        What was swept before `since_block` is missing; the sweeps up to `stable_block` are returned as well. If nodes
+        must agree, two have to, on the block and each amount. Raises ChainError if too few have the block's state.
         """
+
+    def blocks(self, heights: Collection[int]) -> Mapping[int, Block]:
+        """Return the block at each height. If nodes must agree, blocks on which no two do are omitted."""
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the metadata of each contract, in order."""

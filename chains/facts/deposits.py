@@ -1,7 +1,7 @@
 """Deposit addresses, why one can't be shown, and what they received."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from chains.facts.blocks import Block
@@ -35,8 +35,10 @@ class DepositProblem(StrEnum):
 class CoinsReceived:
     """How much native coin addresses had received up to and including `block`, in base units.
 
-    Coin that was swept away counts as well, so a later block never has a smaller amount.
+    Coin that was swept away counts as well, so a later block never has a smaller amount. `swept` is the part that was
+    swept away up to the stable block, for the addresses with sweeps.
     """
 
     block: Block
     amounts: Mapping[str, int]
+    swept: Mapping[str, int] = field(default_factory=dict)

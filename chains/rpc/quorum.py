@@ -9,7 +9,7 @@ Limit: two nodes that return the same wrong result are believed. Choose provider
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeVar
@@ -20,6 +20,7 @@ from chains.rpc.nodes import Contradicted
 
 NODES_FOR_QUORUM = 3
 Query = Callable[[JsonRpc, Sequence[str]], Snapshot]
+_Key = TypeVar("_Key")
 _Result = TypeVar("_Result")
 
 
@@ -67,6 +68,34 @@ def query_until_agreed(rpc: JsonRpc, query: Callable[[JsonRpc], _Result]) -> _Re
     """Return the result that two nodes agree on if a quorum is required, otherwise the first. Raises ChainError."""
     no_two = "no two of {} nodes sent the same result"
     return _query_until(rpc, query, lambda reports: reports.count(reports[-1]), no_two)[-1]
+
+
+def query_items(
+    rpc: JsonRpc, keys: Collection[_Key], query: Callable[[JsonRpc, Collection[_Key]], Mapping[_Key, _Result]]
+) -> dict[_Key, _Result]:
+    """Return the item of each key that two nodes agree on if a quorum is required, otherwise the first node's.
+
+    Keys without one are missing. Raises ChainError if too few nodes sent a usable response.
+    """
+    needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
+    reports: list[Mapping[_Key, _Result]] = []
+    failure: ChainError | None = None
+    agreed: dict[_Key, _Result] = {}
+    for node in rpc.each():
+        left = [key for key in keys if key not in agreed]
+        if not left:
+            return agreed
+        try:
+            reports.append(query(node, left))
+        except ChainError as error:
+            failure = error
+            continue
+        for key, item in reports[-1].items():
+            if sum(report.get(key) == item for report in reports) >= needed:
+                agreed[key] = item
+    if len(reports) < needed and keys:
+        raise failure or ChainError("too few nodes are available", retry_after=rpc.seconds_until_ready())
+    return agreed
 
 
 def _query_until(

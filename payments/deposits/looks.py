@@ -8,11 +8,13 @@ import logging
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.utils import timezone
 
 from chains.client import ChainClient, ChainError
@@ -21,7 +23,10 @@ from chains.models import Chain
 from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
+from payments.coins.lookups import NATIVE
+from payments.discovery.coins import own_search
 from payments.discovery.deposits import find, shown
+from payments.discovery.grouping import PERIOD
 from payments.discovery.search_pass import searched_again
 from payments.models import DepositAddress, DiscoveryCursor, PaymentRequest
 
@@ -47,11 +52,17 @@ LOOKS = Queue(
 class Step:
     """When the address is due again (None: never), and the block from which it is searched for then.
 
-    Without a block, the chain's search still covers it.
+    Without a block, the chain's search still covers it. `swept` is what was swept before that block, if it changed.
     """
 
     next_look_at: datetime | None
     next_block: int | None = None
+    swept: int | None = None
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        more = {} if self.swept is None else {"swept": self.swept}
+        return {"next_look_at": self.next_look_at, "next_block": self.next_block, **more}
 
 
 @dataclass(frozen=True)
@@ -119,21 +130,21 @@ def look_again(
         return 0
     chain = Chain.objects.get(pk=chain_id)
     with leases.kept(lease):
-        rows = DepositAddress.objects.filter(pk__in=lease.keys).select_related("request")
+        rows = DepositAddress.objects.filter(pk__in=lease.keys).select_related("request__token")
         addresses = list(rows.order_by("pk"))
-        cursor = DiscoveryCursor.objects.filter(chain=chain).first()
-        searched_until = cursor.deposits_next_block if cursor else None
-        steps = {
-            each.pk: leave_search(each.request, searched_until, at)
-            for each in addresses
-            if each.next_block is None
-        }
+        _leave([each for each in addresses if each.next_block is None], chain, lease, at)
         waiting = [each for each in addresses if each.next_block is not None]
+        steps: dict[UUID, Step] = {}
         try:
-            steps |= _search(chain, client, waiting, at)
+            steps |= _search(chain, client, [each for each in waiting if not _is_native(each)], at)
+            steps |= _search_coins(chain, client, [each for each in waiting if _is_native(each)], at)
         except ChainError as error:
             logger.warning("the weekly search for deposits on %s failed: %s", chain.name, error)
-            steps |= {each.pk: Step(at + PAUSE_AFTER_FAILURE, each.next_block) for each in waiting}
+            steps |= {
+                each.pk: Step(at + PAUSE_AFTER_FAILURE, each.next_block)
+                for each in waiting
+                if each.pk not in steps
+            }
         _store(steps, lease)
     return len(addresses)
 
@@ -158,16 +169,41 @@ def look_now(
     After `seconds`, the search stops before its next query. Raises LookupError if no address was shown, and ChainError.
     """
     give_up_at = time.monotonic() + seconds
-    addresses = shown(DepositAddress.objects.filter(request=request))
-    if not addresses:
+    row = DepositAddress.objects.filter(request=request).select_related("request__token").first()
+    if row is None:
         raise LookupError("no deposit address was shown for this payment request")
     chain_client = client(request.chain)
+    if _is_native(row):
+        result = own_search(request.chain, chain_client, [row], now=timezone.now())[row.pk]
+        return Look(result.payments, result.head.latest + 1, result.head.latest)
+    addresses = shown(DepositAddress.objects.filter(pk=row.pk))
     head = chain_client.head()
     found, next_block = 0, chain_client.block_at(request.created_at)
     while next_block <= head and time.monotonic() < give_up_at:
         more, next_block = find(request.chain, chain_client, addresses, since=next_block, until=head)
         found += more
     return Look(found, next_block, head)
+
+
+def _leave(addresses: Sequence[DepositAddress], chain: Chain, lease: Lease, now: datetime) -> None:
+    """Store the next steps of addresses that the chain's search covers; some leave it.
+
+    The cursor is locked, because what was swept before it is stored with the addresses.
+    """
+    if not addresses:
+        return
+    with transaction.atomic():
+        cursor = DiscoveryCursor.objects.select_for_update().filter(chain=chain).first()
+        tokens, coins = (cursor.deposits_next_block, cursor.coins_next_block) if cursor else (None, None)
+        steps = {
+            each.pk: leave_search(each.request, coins if _is_native(each) else tokens, now)
+            for each in addresses
+        }
+        _store(steps, lease)
+
+
+def _is_native(address: DepositAddress) -> bool:
+    return address.request.token.contract_address == NATIVE
 
 
 def _store(steps: Mapping[UUID, Step], lease: Lease) -> None:
@@ -177,7 +213,27 @@ def _store(steps: Mapping[UUID, Step], lease: Lease) -> None:
         by_step[step].append(pk)
     held = DepositAddress.objects.filter(claim_id=lease.claim_id)
     for step, keys in by_step.items():
-        held.filter(pk__in=keys).update(**asdict(step), **FREE)
+        held.filter(pk__in=keys).update(**step.columns, **FREE)
+
+
+def _search_coins(
+    chain: Chain, client: Callable[[Chain], ChainClient], addresses: Sequence[DepositAddress], now: datetime
+) -> dict[UUID, Step]:
+    """Read the balances of addresses for native coin. What waits there to be credited is looked at again soon."""
+    if not addresses:
+        return {}
+    results = own_search(chain, client(chain), addresses, now=now)
+    waiting = DepositAddress.objects.filter(pk__in=results, waiting_block__isnull=False)
+    soon = set(waiting.values_list("pk", flat=True))
+    steps = {}
+    for each in addresses:
+        found = results[each.pk]
+        swept = each.swept + found.swept.get(each.pk, 0)
+        step = after_look(each.request, max(found.final + 1, each.next_block or 0), now, is_whole=True)
+        steps[each.pk] = replace(
+            step, swept=swept, next_look_at=now + PERIOD if each.pk in soon else step.next_look_at
+        )
+    return steps
 
 
 def _search(

@@ -41,6 +41,11 @@ _PROBLEMS = {
         "No node of {chain} can show that a deposit address works for {token}. Pay with a wallet instead."
     ),
 }
+# A balance does not show whether a contract lent the coin, or sent back what was swept to it.
+_COIN_FOR_CONTRACT = (
+    "The merchant's wallet is a contract on {chain}, so it has no deposit addresses for {token}. Pay with a wallet "
+    "instead."
+)
 
 
 def is_offered(request: PaymentRequest) -> bool:
@@ -92,7 +97,11 @@ def show_address(
         message = f"{request.chain.name} can't be reached at the moment. Try again in a few seconds."
         raise ApiError(ErrorCode.NODE_UNAVAILABLE, message, retry_after=NODE_RETRY_SECONDS) from error
     if problem is not None:
-        text = _PROBLEMS[problem].format(chain=request.chain.name, token=request.token.symbol)
+        is_coin_for_contract = (
+            problem is DepositProblem.RECIPIENT_IS_CONTRACT and request.token.contract_address == ""
+        )
+        text = _COIN_FOR_CONTRACT if is_coin_for_contract else _PROBLEMS[problem]
+        text = text.format(chain=request.chain.name, token=request.token.symbol)
         raise _unavailable(text)
     return _store(request, deposit, is_confirmed=is_confirmed)
 
@@ -113,8 +122,6 @@ def _reason_against(request: PaymentRequest) -> str | None:
         return "The merchant has not switched on deposit addresses."
     if not request.references:
         return "Payment references are switched off for this request, so it has no deposit address."
-    if token.contract_address == "":
-        return f"{token.symbol} can't be sent to a deposit address yet."
     if unsuitable := UNSUITABLE_TAGS.intersection(token.tags):
         return f"{token.symbol} is tagged {min(unsuitable)}, so it can't be sent to a deposit address."
     return None

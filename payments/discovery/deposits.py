@@ -72,9 +72,11 @@ def search_for_deposits(chain: Chain, client: ChainClient, *, claim_id: UUID, no
 
 
 def shown(addresses: QuerySet[DepositAddress]) -> list[Shown]:
+    """Return the addresses for tokens. Native coin is found by their balances (`payments.discovery.coins`)."""
     # Tuples instead of model instances, because there may be very many rows.
     columns = ("request_id", "address", "request__token__contract_address", "request__amount", "shown_at")
-    return [Shown(*row) for row in addresses.order_by("pk").values_list(*columns)]
+    of_tokens = addresses.exclude(request__token__contract_address="")
+    return [Shown(*row) for row in of_tokens.order_by("pk").values_list(*columns)]
 
 
 def find(
@@ -104,7 +106,7 @@ def _record(
         return 0
     hashes = sorted({hash_ for _, hash_ in (*large, *small)})
     existing = decided_or_open(chain, hashes) | credited_for(chain, hashes)
-    counts = _found_payments({request_id for request_id, _ in large})
+    counts = found_payments({request_id for request_id, _ in large})
     fresh = [match for match in large if match not in existing]
     new = [match for match in fresh if counts[match[0]] < MAX_FOUND_PAYMENTS]
     waiting = {match for match in (*small, *fresh) if match not in existing} - {*new}
@@ -140,7 +142,7 @@ def pays(request: PaymentRequest, facts: TransactionFacts | None) -> bool:
     return not facts.is_readable or (facts.succeeded and sum(arrived) > 0)
 
 
-def _found_payments(request_ids: Collection[UUID]) -> Counter[UUID]:
+def found_payments(request_ids: Collection[UUID]) -> Counter[UUID]:
     """Return how many payments of these requests were found without a submission."""
     payments = Payment.objects.filter(request__in=request_ids, submitted_publicly=False)
     rows = payments.order_by().values_list("request").annotate(Count("pk"))

@@ -67,7 +67,7 @@ def wait(chain: Chain, arrivals: Collection[tuple[UUID, str]]) -> None:
         return
     now = timezone.now()
     shown = DepositAddress.objects.filter(pk__in={request_id for request_id, _ in arrivals})
-    due = {pk: _next_group(grouped_at, now) for pk, grouped_at in shown.values_list("pk", "grouped_at")}
+    due = {pk: next_group(grouped_at, now) for pk, grouped_at in shown.values_list("pk", "grouped_at")}
     rows = [
         WaitingArrival(
             request_id=request_id,
@@ -80,7 +80,7 @@ def wait(chain: Chain, arrivals: Collection[tuple[UUID, str]]) -> None:
     WaitingArrival.objects.bulk_create(rows, batch_size=1000, ignore_conflicts=True)
 
 
-def _next_group(grouped_at: datetime | None, now: datetime) -> datetime:
+def next_group(grouped_at: datetime | None, now: datetime) -> datetime:
     """Return when the next group may be credited if the last one was at `grouped_at`."""
     return now if grouped_at is None else max(now, grouped_at + PERIOD)
 
@@ -121,8 +121,8 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
     with transaction.atomic():
         locked = lock_request(request_id)
         shown = DepositAddress.objects.get(pk=request_id)
-        if (next_group := _next_group(shown.grouped_at, now)) > now:
-            due.update(due_at=next_group)
+        if (due_at := next_group(shown.grouped_at, now)) > now:
+            due.update(due_at=due_at)
             return False
         held = due.filter(pk__in=[row.pk for row in rows]).select_for_update()
         waiting = set(held.values_list("transaction_hash", flat=True))

@@ -3,7 +3,8 @@
 Each chain is searched in short passes with a limited number of searches. Merchants take turns, so that a merchant with
 very many requests delays only itself. Merchants whose ranges start near each other share a search. A `MerchantCursor`
 stores how far the chain was searched for each merchant. Swaps and transfers to deposit addresses have no reference:
-`payments.discovery.quotes` and `payments.discovery.deposits` search for them afterwards, in the same turn.
+`payments.discovery.quotes`, `payments.discovery.deposits` and `payments.discovery.coins` search for them afterwards, in
+the same turn.
 """
 
 import logging
@@ -18,6 +19,7 @@ from chains.models import Chain
 from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
+from payments.discovery.coins import search_for_coins
 from payments.discovery.deposits import has_addresses, search_for_deposits
 from payments.discovery.grouping import credit_groups, has_due
 from payments.discovery.quotes import chains_with_quotes, search_for_quotes
@@ -106,6 +108,10 @@ def _search(
         count += search_for_deposits(chain, client(chain), claim_id=lease.claim_id, now=now())
     except ChainError as failure:
         logger.warning("search for deposits on %s failed: %s", chain.name, failure)
+    try:
+        count += search_for_coins(chain, client(chain), claim_id=lease.claim_id, now=now())
+    except ChainError as failure:
+        logger.warning("search for native coin at deposit addresses on %s failed: %s", chain.name, failure)
     try:
         count += credit_groups(chain, client(chain), now=now())
     except ChainError as failure:

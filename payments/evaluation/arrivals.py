@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from chains.client import Transfer
+from chains.client import TransactionFacts, Transfer
 
 
 def arrived_transfers(
@@ -33,6 +33,14 @@ def arrived_transfers(
         if back.sender in own and back.recipient not in own:
             returned[back.recipient] += back.amount
     return _deduct_returned(arrived, returned, signer) if returned else arrived
+
+
+def coins_to(address: str, facts: TransactionFacts) -> tuple[Transfer, ...]:
+    """Return the transfers of native coin to this deposit address; those that an unmined transaction will make."""
+    is_mined = facts.block is not None
+    moved = facts.transfers if is_mined else facts.intended
+    is_usable = address != "" and facts.is_readable and (facts.succeeded or not is_mined)
+    return tuple(t for t in moved if is_usable and t.token == "" and t.recipient == address and t.amount > 0)
 
 
 def as_one_account(transfers: Sequence[Transfer], recipient: str, deposit_address: str) -> Sequence[Transfer]:

@@ -78,6 +78,8 @@ class Evidence:
     - `delivery`: the transaction is evaluated as a reported delivery.
     - `deposit_address` is the request's own, "" without one. What arrives there belongs to the request: references and
       proofs don't matter.
+    - `coin_address` is that of a request for native coin, if a transaction is evaluated: what arrives there is credited
+      by the address's balance, and not by the transaction. `deposit_address` is then empty.
     - `forwarders` are the deposit addresses of all requests that sent something in the transaction. What they sent
       counted when it arrived there, so it pays no request.
     """
@@ -101,6 +103,7 @@ class Evidence:
     routers: frozenset[str] = frozenset()
     delivery: Delivery | None = None
     deposit_address: str = ""
+    coin_address: str = ""
     forwarders: frozenset[str] = frozenset()
 
     def is_addressed(self, transfer: Transfer) -> bool:

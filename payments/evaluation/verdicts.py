@@ -10,7 +10,7 @@ from datetime import datetime
 
 from chains.amounts import display_amount
 from chains.client import Block, Head, TransactionFacts, Transfer
-from payments.evaluation.arrivals import arrived_transfers, as_one_account, came_out_of
+from payments.evaluation.arrivals import arrived_transfers, as_one_account, came_out_of, coins_to
 from payments.evaluation.binding import (
     AMBIGUOUS_QUOTES,
     AMBIGUOUS_SWAP,
@@ -40,6 +40,7 @@ NOT_OUR_SWAP = (
     "The transaction is not on the requested network, and it is not a swap that was offered for this request, so it "
     "can't be matched to this request."
 )
+_AT_ADDRESS = "In a block; waiting until the deposit address shows the coin."
 _UNREADABLE = (
     "The transaction is too large for this network's nodes to return, so it can't be verified at the moment."
 )
@@ -193,6 +194,9 @@ def evaluate(
     decided = _decide_with_acceptance(terms, facts, facts.block)
     confirmations, is_deep = depth(facts.block, head), finality.is_reached(facts, head)
     if isinstance(decided, Refused):
+        if coins := coins_to(terms.evidence.coin_address, facts):
+            bound = Bound(coins, BoundBy.ADDRESS)
+            return NotYet(_AT_ADDRESS, facts.block, confirmations, bound)
         return decided if is_deep else _likely(decided, facts.block, finality, confirmations)
     if not is_deep:
         return NotYet(_waiting(finality, confirmations), facts.block, confirmations, decided)
@@ -241,6 +245,8 @@ def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
         block = first_block(terms, Block(_UNMINED_NUMBER, "", terms.asked_at))
         promised = bind(terms.arrived(facts.intended, facts.sender), evidence, block)
         bound = promised if isinstance(promised, Bound) else None
+        if bound is None and (coins := coins_to(evidence.coin_address, facts)):
+            bound = Bound(coins, BoundBy.ADDRESS)
         if bound is None and evidence.names_ours and not evidence.names_others:
             bound = Bound((), BoundBy.PROVIDER)
     return NotYet("Seen by the network; not in a block yet.", bound=bound)

@@ -1,5 +1,6 @@
 """Store new payments."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -17,23 +18,25 @@ AWAITED = "Waiting for the other signers"
 def create_payment(
     request: PaymentRequest,
     chain: Chain,
-    transaction_hash: str,
+    transaction_hash: str | None,
     *,
     actor: str,
     seen_at: datetime | None = None,
     next_check_at: datetime | None = None,
     proposed_by: str = "",
+    looked_up: Mapping[str, Any] | None = None,
     **columns: Any,
 ) -> Payment:
     """Store a payment of the locked request with the lookup of its transaction, due now by default.
 
-    `proposed_by` is the account that executes it later: `transaction_hash` is then the proposal's id. A
-    simulated payment marks its request as simulated.
+    `proposed_by` is the account that executes it later: `transaction_hash` is then the proposal's id. Without a hash,
+    `looked_up` has the columns of its lookup. A simulated payment marks its request as simulated.
     """
     now = timezone.now()
-    due: dict[str, Any] = {"next_check_at": next_check_at or now}
+    due: dict[str, Any] = {"next_check_at": next_check_at or now, "transaction_hash": transaction_hash}
     if proposed_by:
-        due = {"proposal_id": transaction_hash, "proposal_account": proposed_by, "proposal_check_at": now}
+        due |= {"proposal_id": transaction_hash, "proposal_account": proposed_by, "proposal_check_at": now}
+        due["next_check_at"] = None
     payment = Payment.objects.create(
         request=request, chain=chain, transaction_hash=transaction_hash, **columns
     )
@@ -41,10 +44,9 @@ def create_payment(
         of_payment=payment,
         chain=chain,
         merchant_id=request.merchant_id,
-        transaction_hash=transaction_hash,
         is_simulated=payment.is_simulated,
         seen_at=seen_at,
-        **due,
+        **{**due, **(looked_up or {})},
     )
     note_creation(payment, actor=actor)
     if payment.is_simulated:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
+from payments.coins.recording import attach, difference_with
 from payments.models import ConsumedTransfer, FailureCode, Lookup, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
 from payments.requests.lifecycle import lock_request
@@ -27,7 +28,7 @@ from payments.submission.caps import (
 from payments.submission.proposals import add_account, may_add_account
 from payments.submission.sightings import Client, Sighting, proposing_account, sight
 from payments.submission.used_transactions import has_deposits, is_credited, needs_lookup, require_unused
-from payments.verification.columns import NO_PROPOSAL, UNKNOWN
+from payments.verification.columns import NO_PROPOSAL, UNKNOWN, block_columns
 from payments.verification.reopening import is_given_up, reopen
 from payments.verification.replacements import (
     continue_lookup,
@@ -70,7 +71,8 @@ def submit_hash(
     verification decides whether they pay.
 
     If the route's wallet may be a contract account and no node knows the hash, it is a proposal's id: the payment waits
-    for its execution (`payments.proposals`).
+    for its execution (`payments.proposals`). Native coin that was sent to the deposit address has a payment of its own,
+    which gets the transaction (`payments.coins`).
 
     `submitter` is a digest of the client; open payments are counted per submitter. The chain is read only if there is a
     route, a cap is reached, a payment may be sped up, or the transaction was partly credited, always outside a database
@@ -138,6 +140,8 @@ def submit_for_merchant(
                     existing, actor=actor, reason="submitted by the merchant", retries=existing.retries + 1
                 )
             return existing, False
+        if (attached := _attached(locked, sighting, actor)) is not None:
+            return attached, False
         require_unused(locked, chain, transaction_hash, sighting)
         continued = _continued(locked, chain, sighting, actor)
         if continued is not None:
@@ -172,8 +176,12 @@ def _store(
                     return added
             _reopen_by_submission(existing, actor, submitter)
             return existing, False
-        if sighting is None and needs_lookup(locked, chain, transaction_hash):
+        if sighting is None and (
+            needs_lookup(locked, chain, transaction_hash) or _has_coin_address(locked, chain)
+        ):
             raise _SightingNeeded(is_extra=True)
+        if (attached := _attached(locked, sighting, actor)) is not None:
+            return attached, False
         require_unused(locked, chain, transaction_hash, sighting)
         if sighting is None:
             is_beyond_caps = not has_room(locked, submitter)
@@ -250,6 +258,25 @@ def _verify_as_hash(payment: Payment, actor: str) -> bool:
     return True
 
 
+def _has_coin_address(request: PaymentRequest, chain: Chain) -> bool:
+    """Whether native coin that the request expects may have been sent to its deposit address."""
+    is_shown = request.deposit_address is not None and request.chain_id == chain.pk
+    return is_shown and request.token.contract_address == ""
+
+
+def _attached(request: PaymentRequest, sighting: Sighting | None, actor: str) -> Payment | None:
+    """Return the locked request's payment with the coin that the transaction sent to its deposit address.
+
+    The payment gets the transaction. None if the address does not show the coin yet, or for another transaction.
+    """
+    if sighting is None or sighting.facts is None or not sighting.is_at_address:
+        return None
+    payment = difference_with(request, sighting.facts)
+    if payment is not None:
+        attach(payment, sighting.facts, actor=actor)
+    return payment
+
+
 def _continued(
     request: PaymentRequest, chain: Chain, sighting: Sighting | None, actor: str
 ) -> Payment | None:
@@ -277,6 +304,15 @@ def _create(
 ) -> Payment:
     """Store a new payment of the locked request."""
     likely = FailureCode.TRANSACTION_TOO_OLD if sighting and sighting.is_older else ""
+    block = sighting.facts.block if sighting and sighting.facts and sighting.is_at_address else None
+    if block is not None:
+        # Once the address shows the coin, the payment is its arrival.
+        columns |= {
+            "is_in_flight": True,
+            "bound_by": Payment.BoundBy.ADDRESS,
+            "looked_up": block_columns(block),
+        }
+        likely = ""
     return create_payment(
         request,
         chain,

@@ -18,10 +18,11 @@ from payments.evaluation.verdicts import (
     evaluate_possible_swap_start,
     evaluate_swap_start,
 )
-from payments.models import FailureCode, Lookup, Quote
+from payments.models import FailureCode, Lookup, Payment, Quote
 from payments.verification.evidence import ChainCheck, EvaluationInput
 from payments.verification.outcomes import (
     UNKNOWN_FORM,
+    Attached,
     Completed,
     Failed,
     Followed,
@@ -97,6 +98,9 @@ def outcome_of(
                 return unanswered(lookup, error, check.now)
             return _missing(lookup, check, is_replaced, replacement)
         case NotYet():
+            is_at_address = verdict.bound is not None and verdict.bound.by == Payment.BoundBy.ADDRESS
+            if is_at_address and evaluation_input.difference is not None and facts is not None:
+                return Attached(lookup, facts)
             return waiting(lookup, verdict, facts, check, quote)
 
 

@@ -14,8 +14,11 @@ _LARGEST_NONCE = 2**63 - 1
 
 
 def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str, Any]:
-    """Return the payment's columns about its own transaction once a node has seen it."""
-    if facts is None:
+    """Return the payment's columns about its own transaction once a node has seen it.
+
+    A deposit address's balance has no sender.
+    """
+    if facts is None or not facts.sender:
         return {}
     is_storable = facts.nonce is not None and facts.nonce <= _LARGEST_NONCE
     return {
@@ -39,6 +42,8 @@ def sighting_columns(lookup: Lookup, facts: TransactionFacts | None, now: dateti
             "first_block_time": facts.block.time,
             "first_block_number": facts.block.number,
         }
+    if lookup.is_difference and facts.transfers:
+        columns["received"] = facts.transfers[0].gain
     return columns
 
 

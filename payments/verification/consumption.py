@@ -42,7 +42,7 @@ class Consumption:
         return [
             ConsumedTransfer(
                 chain_id=self.lookup.chain_id,
-                transaction_hash=self.lookup.transaction_hash,
+                transaction_hash=self.lookup.credit_key,
                 slot=transfer.slot,
                 account=transfer.account,
                 payment=self.payment or self.lookup.payment,
@@ -64,15 +64,17 @@ def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[st
         cursor.execute(_LOCK_IN_ORDER, [[_lock_key(lookup) for lookup, _ in wanted]])
     stored = ConsumedTransfer.objects.filter(
         chain__in={lookup.chain_id for lookup, _ in wanted},
-        transaction_hash__in={lookup.transaction_hash for lookup, _ in wanted},
+        transaction_hash__in={lookup.credit_key for lookup, _ in wanted},
     )
+    # A payment of native coin that a reorganisation reversed is no part of what its address received.
+    stored = stored.exclude(payment__reorged=True, payment__deposit_sequence__isnull=False)
     earlier: dict[tuple[int, str], list[tuple[str, str, int]]] = defaultdict(list)
     rows = stored.values_list("chain_id", "transaction_hash", "slot", "account", "amount")
     for chain_id, transaction_hash, slot, account, amount in rows:
         earlier[chain_id, transaction_hash].append((slot, account, amount))
     return {
         lookup.payment_id: Consumption(
-            lookup, _countable(transfers, earlier[lookup.chain_id, lookup.transaction_hash])
+            lookup, _countable(transfers, earlier[lookup.chain_id, lookup.credit_key])
         )
         for lookup, transfers in wanted
     }
@@ -111,4 +113,4 @@ def store_credits(consumptions: Sequence[Consumption]) -> None:
 
 
 def _lock_key(lookup: Lookup) -> str:
-    return f"consume {lookup.chain_id} {lookup.transaction_hash}"
+    return f"consume {lookup.chain_id} {lookup.credit_key}"

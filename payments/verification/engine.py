@@ -29,6 +29,7 @@ from config.api.log_context import log_context
 from config.due_work import leases
 from config.due_work.leases import Lease
 from config.tracing.recording import traced
+from payments.coins.lookups import look_up
 from payments.evaluation.verdicts import WRONG_CHAIN, Finality
 from payments.models import FailureCode, Lookup, Quote
 from payments.verification.attempts import SwapHandler, outcome_of
@@ -93,9 +94,11 @@ def verify_on_chain(
         lookups = _still_held(lookups, lease)
         if not lookups:
             return
-        hashes = sorted({lookup.transaction_hash for lookup in lookups})
-        snapshot = chain_client.look_up(
-            hashes, with_finality=finality.tag is not None, mentioning=pinned_contracts(chain)
+        snapshot = look_up(
+            chain_client,
+            lookups,
+            with_finality=finality.tag is not None,
+            mentioning=pinned_contracts(chain),
         )
         check = ChainCheck(lease.claim_id, snapshot, finality, now())
         held = _still_held(lookups, lease)

@@ -10,11 +10,12 @@ from django.utils import timezone
 
 from chains.client import Snapshot
 from chains.models import Chain, Token
+from payments.coins.recording import difference_with
 from payments.evaluation.binding import Evidence
 from payments.evaluation.named_quotes import NOTHING_NAMED, Naming, naming_for
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, Terms, all_references
-from payments.models import DepositAddress, Lookup, PayerProof, PaymentRequest, Quote
+from payments.models import DepositAddress, Lookup, PayerProof, Payment, PaymentRequest, Quote
 from payments.verification.afterwards import accepted_at, afterwards_of
 from payments.verification.quote_evidence import (
     deliveries_of,
@@ -41,11 +42,13 @@ class ChainCheck:
 class EvaluationInput:
     """The evidence and terms by which a lookup is evaluated.
 
-    `quote` is the request's quote that the transaction names, if it names exactly one.
+    `quote` is the request's quote that the transaction names, if it names exactly one. `difference` is the payment that
+    already has the native coin which the transaction sent to the request's deposit address.
     """
 
     terms: Terms
     quote: Quote | None = None
+    difference: Payment | None = None
 
 
 def collect_evidence(
@@ -83,6 +86,8 @@ def collect_evidence(
         if lookup.is_customers_own:
             named = naming_for(request.pk, namings.get(hash_, ()), rules=rules)
         quote = quotes[named.quote.pk] if named.quote else None
+        # Native coin that a transaction sent to the deposit address counts by the address's balance alone.
+        is_by_balance = tokens[request.token_id].contract_address == "" and not lookup.is_difference
         evidence = Evidence(
             reference=bytes(request.reference) if request.references else None,
             proofs=_competing_proofs(request, proofs, payers.get(hash_, frozenset())),
@@ -105,11 +110,14 @@ def collect_evidence(
             others_calls=named.others_calls,
             routers=frozenset().union(*(quote.contracts for quote in named.quotes)),
             delivery=deliveries.get(payment.pk),
-            deposit_address=request.deposit_address or "",
+            deposit_address="" if is_by_balance else request.deposit_address or "",
+            coin_address=(request.deposit_address or "") if is_by_balance else "",
             forwarders=forwarders.get(hash_, frozenset()),
         )
         terms = _terms(lookup, tokens[request.token_id], evidence, symbols)
-        inputs[payment.pk] = EvaluationInput(terms, quote)
+        facts = snapshot.transactions.get(hash_)
+        difference = difference_with(request, facts) if evidence.coin_address and facts else None
+        inputs[payment.pk] = EvaluationInput(terms, quote, difference)
     return inputs
 
 

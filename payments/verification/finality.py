@@ -23,6 +23,7 @@ from config.due_work import leases
 from config.due_work.leases import FREE
 from config.due_work.queue import Queue
 from config.tracing.recording import traced
+from payments.coins.lookups import look_up
 from payments.evaluation.verdicts import Finality
 from payments.models import FailureCode, Lookup, Payment, PaymentRequest, Swap
 from payments.requests import events
@@ -93,8 +94,7 @@ def _check_on_chain(
 ) -> None:
     if not lookups:
         return
-    hashes = sorted({lookup.transaction_hash for lookup in lookups})
-    snapshot = client.look_up(hashes, with_finality=True)
+    snapshot = look_up(client, lookups, with_finality=True)
     for lookup in lookups:
         payment = lookup.payment
         if lookup.transaction_hash in snapshot.contradicted:
@@ -167,7 +167,8 @@ def _check_completed(
         _check_reorged(lookup, facts, head, claim_id, now)
     elif not is_final(lookup, facts, head):
         waited = payment.completed_at is not None and now - payment.completed_at > LONGEST_WAIT
-        held.update(finality_check_at=None if waited else now + PAUSE, **FREE)
+        reading = _reading_columns(lookup, facts)
+        held.update(finality_check_at=None if waited else now + PAUSE, **reading, **FREE)
     elif facts is not None and facts.block is not None and _still_pays(lookup, facts):
         held.update(finality_check_at=None, finality_misses=0, **block_columns(facts.block), **FREE)
     elif lookup.finality_misses + 1 < CHECKS_BEFORE_ALERT:
@@ -186,7 +187,16 @@ def _check_reorged(
     if is_back and facts is not None and facts.block is not None:
         clear_reorged(payment, held, finality_check_at=now + PAUSE, **block_columns(facts.block))
         return
-    held.update(finality_check_at=next_check_of_reorged(payment, now), **FREE)
+    reading = _reading_columns(lookup, facts)
+    next_check = now + PAUSE if reading else next_check_of_reorged(payment, now)
+    held.update(finality_check_at=next_check, **reading, **FREE)
+
+
+def _reading_columns(lookup: Lookup, facts: TransactionFacts | None) -> dict[str, Any]:
+    """Return the columns of a balance that was read again, so that the next check finds its block deeper."""
+    if not lookup.is_difference or facts is None or not _still_pays(lookup, facts):
+        return {}
+    return {**block_columns(facts.block), "received": facts.transfers[0].gain}
 
 
 def next_check_of_reorged(payment: Payment, now: datetime) -> datetime | None:
@@ -211,11 +221,16 @@ def is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> bool
     height = facts.block.number if facts and facts.block else lookup.block_number or 0
     if facts is not None and facts.commitment is not None:
         return facts.commitment == "finalized"
+    return final_height(lookup.chain, head) >= height
+
+
+def final_height(chain: Chain, head: Head) -> int:
+    """Return the height of the last final block, negative if there is none; not for Solana."""
     if head.finalized is not None:
-        return head.finalized >= height
-    finality = Finality.parse(lookup.chain.confirmations, lookup.chain.confirmations_fallback)
+        return head.finalized
+    finality = Finality.parse(chain.confirmations, chain.confirmations_fallback)
     needed = finality.confirmations or finality.fallback or _DEFAULT_CONFIRMATIONS
-    return head.latest - height + 1 >= FINAL_DEPTH_FACTOR * needed
+    return head.latest + 1 - FINAL_DEPTH_FACTOR * needed
 
 
 def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: datetime | None = None) -> None:

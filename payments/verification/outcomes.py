@@ -128,7 +128,19 @@ class Unexecuted:
         return self.lookup.payment
 
 
-Outcome = Completed | Failed | Postponed | Followed | Unexecuted
+@dataclass(frozen=True)
+class Attached:
+    """The transaction sent native coin to the deposit address, and another payment has this coin."""
+
+    lookup: Lookup
+    facts: TransactionFacts
+
+    @property
+    def payment(self) -> Payment:
+        return self.lookup.payment
+
+
+Outcome = Completed | Failed | Postponed | Followed | Unexecuted | Attached
 
 
 def refused(lookup: Lookup, verdict: Refused, facts: TransactionFacts | None, now: datetime) -> Failed:

@@ -14,9 +14,11 @@ from django.db.models import Q, QuerySet
 
 from chains.client import ChainClient, ChainError, Snapshot, TransactionFacts
 from chains.models import Chain
+from config.due_work.leases import FREE
+from payments.coins.recording import attach, difference_with
 from payments.models import FailureCode, Lookup, Payment, PaymentRequest
 from payments.requests.transitions import move_payment, note
-from payments.verification.outcomes import Failed, failed_columns, failed_lookup
+from payments.verification.outcomes import DECIDED, Failed, failed_columns, failed_lookup
 from payments.verification.reopening import is_given_up, reopen
 
 # The maximum number of payments per check whose nonces are searched; the others wait for the next check.
@@ -24,6 +26,7 @@ MOST_SEARCHED = 20
 # After this many searches without a response, the rest wait for the next check.
 MOST_UNANSWERED = 3
 SPED_UP = "Sped up in the wallet; following the new transaction."
+_SEEN_AT_ADDRESS = "What the transaction sent to the deposit address is credited as {}."
 _REPLACED = "The wallet sent another transaction in its place."
 
 
@@ -183,6 +186,25 @@ def follow(
         add_replaced(same, payment)
         if is_given_up(same):
             reopen(same, actor="verification", reason=f"took the place of {payment.transaction_hash}")
+
+
+def join_difference(
+    payment: Payment, request: PaymentRequest, facts: TransactionFacts, now: datetime
+) -> None:
+    """Fail the locked payment without an event: its coin came to the deposit address, and another payment has it.
+
+    That one gets the transaction.
+    """
+    difference = difference_with(request, facts)
+    if difference is None:
+        Lookup.objects.filter(of_payment=payment).update(next_check_at=now, **FREE)
+        return
+    code = FailureCode.TRANSACTION_ALREADY_USED
+    failed = Failed(payment, code, _SEEN_AT_ADDRESS.format(difference.pk), columns={"transaction_hash": None})
+    columns = failed_columns(failed, now)
+    if move_payment(payment, Payment.Status.FAILED, actor="verification", reason=code.value, **columns):
+        Lookup.objects.filter(of_payment=payment).update(**DECIDED)
+        attach(difference, facts, actor="verification")
 
 
 def follow_submitted(payment: Payment, transaction_hash: str, now: datetime, *, actor: str) -> None:

@@ -40,6 +40,7 @@ from payments.verification.leasing import lock_held
 from payments.verification.outcomes import (
     DECIDED,
     UNUSABLE,
+    Attached,
     Completed,
     Failed,
     Followed,
@@ -56,7 +57,7 @@ from payments.verification.outcomes import (
     unanswered,
 )
 from payments.verification.reopening import search_again
-from payments.verification.replacements import follow
+from payments.verification.replacements import follow, join_difference
 from webhooks.events import NewEvent, record_events
 
 logger = logging.getLogger(__name__)
@@ -115,6 +116,8 @@ def store(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> se
                 follow(copy.copy(each.payment), request, each.replacement, now)
             elif isinstance(each, Unexecuted):
                 search_again(copy.copy(each.payment), now)
+            elif isinstance(each, Attached):
+                join_difference(copy.copy(each.payment), requests[each.payment.request_id], each.facts, now)
         _postpone([each for each in rows if isinstance(each, Postponed)], locked)
         new = announced(events.get(each.payment.pk) for each in rows)
         if new:

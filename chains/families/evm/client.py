@@ -29,7 +29,6 @@ from chains.client import (
     TransactionFacts,
     Watch,
 )
-from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.facts.proposals import Proposal, ProposalSearch
 from chains.facts.searches import Arrivals, LoggedWords
 from chains.families.evm import abilities, balances, feeds, signatures, tokens
@@ -37,7 +36,7 @@ from chains.families.evm.building import fees
 from chains.families.evm.building import transactions as building
 from chains.families.evm.building.simulation import Simulator
 from chains.families.evm.calls import encode_transfer
-from chains.families.evm.deposits import coins, gas, holdings, rehearsal
+from chains.families.evm.deposits.reader import DepositReader
 from chains.families.evm.nonces import NonceLookup, transaction_counts
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import data_bytes, quantity
@@ -59,7 +58,7 @@ _UNLIMITED = 2**256 - 1
 _NO_RULES = fees.FeeRules()
 
 
-class EvmClient:
+class EvmClient(DepositReader):
     """A client of one EVM chain. `ChainClient` documents the methods."""
 
     def __init__(
@@ -293,22 +292,6 @@ class EvmClient:
 
     def contract_code(self, address: str) -> bytes:
         return bytes(self._web3.eth.get_code(to_checksum_address(address), "latest"))
-
-    def deposit_problem(
-        self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool = False
-    ) -> DepositProblem | None:
-        check = partial(rehearsal.problem, deposit=deposit, recipient=recipient, token=token, amount=amount)
-        return quorum.query_until_agreed(self._rpc, partial(check, is_confirmed=is_confirmed))
-
-    def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-        return holdings.holdings(self._rpc, places)
-
-    def estimated_gas(self, calls: Sequence[EvmCall]) -> list[int | None]:
-        return gas.estimated_gas(self._rpc, calls)
-
-    def coins_received(self, addresses: Sequence[str], *, since_block: int, at_block: int) -> CoinsReceived:
-        query = partial(coins.coins_received, addresses=addresses, since_block=since_block, at_block=at_block)
-        return quorum.query_until_agreed(self._rpc, query)
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from chains.client import (
     Action,
+    Block,
     ChainError,
     Discovery,
     EvmCall,
@@ -212,7 +213,17 @@ class SolanaClient:
         """Return nothing: the chain has no deposit addresses."""
         return {}
 
-    def coins_received(self, addresses: Sequence[str], *, since_block: int, at_block: int) -> CoinsReceived:  # noqa: ARG002 - the interface
+    def coins_received(
+        self,
+        addresses: Sequence[str],  # noqa: ARG002 - the interface
+        *,
+        since_block: int,  # noqa: ARG002
+        at_block: int,  # noqa: ARG002
+        stable_block: int = -1,  # noqa: ARG002
+    ) -> CoinsReceived:
+        raise ChainError("this chain has no deposit addresses", permanent=True)
+
+    def blocks(self, heights: Collection[int]) -> dict[int, Block]:  # noqa: ARG002 - the interface
         raise ChainError("this chain has no deposit addresses", permanent=True)
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:

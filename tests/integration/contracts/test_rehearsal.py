@@ -43,6 +43,15 @@ def test_usual_token_is_swept_to_a_usual_recipient(
     assert rehearse(getattr(local_chain, token), amount=amount) is None
 
 
+def test_native_coin_is_rehearsed_without_a_token(rehearse: Rehearse, world: DepositWorld) -> None:
+    assert rehearse("", amount=10**30) is None
+    rejecting = new_address()
+    world.chain.rpc("anvil_setCode", rejecting, "0x" + DELEGATED)  # delegated to an account without code
+    assert rehearse("", rejecting) is None
+    world.chain.rpc("anvil_setCode", rejecting, "0x60006000fd")
+    assert rehearse("", rejecting) is DepositProblem.RECIPIENT_IS_CONTRACT
+
+
 def test_rehearsal_leaves_no_trace_on_the_chain(
     rehearse: Rehearse, world: DepositWorld, local_chain: LocalChain
 ) -> None:

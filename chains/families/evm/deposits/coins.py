@@ -4,72 +4,132 @@ Native coin leaves no log when it arrives, also if a contract or a validator sen
 logs what it sends away (`Swept`), and has no other way out. Received is therefore its balance at a block, plus what it
 logged up to this block.
 
-The block's hash pins the balances (EIP-1898). Logs can't be pinned for a range of blocks, so the node is asked again
+A call with a state override reads very many balances at once: `eth_call` runs code at an unused address. The block's
+hash pins it (EIP-1898). Logs can't be pinned for a range of blocks, so the node is asked again
 afterwards whether the block is still on its chain.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from chains.client import Block, ChainError
 from chains.facts.deposits import CoinsReceived
+from chains.families.evm.calls import address_word
 from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity, to_hex
 from chains.families.evm.search.log_queries import check, log_call, logs
-from chains.rpc.json_rpc import Call, JsonRpc, result_of
+from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, result_of
 
 SWEPT: Final = to_hex(keccak(text="Swept(uint256)"))
+READER: Final = to_checksum_address(keccak(text="quittance: balances of deposit addresses")[-20:])
+"""The unused address at which a node runs the code that reads many balances."""
+
+# Return the balance of the account in each word of the input: for (i = 0; i != calldatasize; i += 32)
+# mstore(i, balance(calldataload(i))); return(0, i).
+_READING_CODE = "0x60005b8036146014578035318152602001600256" + "5b6000f3"
+# 3,000 gas each; nodes allow 10 million and more in a call.
+_AT_ONCE = 1000
 _WORD = 32
 
 
 def coins_received(
-    node: JsonRpc, addresses: Sequence[str], *, since_block: int, at_block: int
+    node: JsonRpc, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
 ) -> CoinsReceived:
     """Return what each address had received up to the block of this height, from one node.
 
-    What was swept before `since_block` is missing. Raises ChainError if the node lacks the block or its state, or if
-    the block was reorganised meanwhile.
+    What was swept before `since_block` is missing; the sweeps up to `stable_block` are returned as well. Raises
+    ChainError if the node lacks the block or its state, or if the block was reorganised meanwhile.
     """
     block = _block(node, at_block)
     pinned = {"blockHash": block.hash, "requireCanonical": True}
-    calls: list[Call] = [("eth_getBalance", [each, pinned]) for each in addresses]
-    # Parsed outside the batch: a node without old state is healthy.
-    results = node.batch(calls, list) if calls else []
-    balances = [quantity(result_of(result)) for result in results]
-    swept = _swept(node, addresses, since_block, at_block)
+    balances = _balances(node, addresses, pinned)
+    swept, stable = _swept(node, addresses, since_block, at_block, stable_block)
     if _block(node, at_block) != block:
         raise ChainError(f"block {at_block} was reorganised while it was read")
     received = {each: balance + swept[each] for each, balance in zip(addresses, balances, strict=True)}
-    return CoinsReceived(block, received)
+    return CoinsReceived(block, received, dict(stable))
+
+
+def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -> list[int]:
+    """Return the balances in one round trip, or in batches if the node can't run code that no account has.
+
+    Raises ChainError.
+    """
+    parts = [addresses[start : start + _AT_ONCE] for start in range(0, len(addresses), _AT_ONCE)]
+    override = {READER: {"code": _READING_CODE}}
+    calls: list[Call] = [
+        ("eth_call", [{"to": READER, "data": to_hex(b"".join(map(address_word, part)))}, pinned, override])
+        for part in parts
+    ]
+    # Parsed outside the batch: a node without old state is healthy.
+    results = node.batch(calls, list) if calls else []
+    read = [_words(result) for result in results]
+    if [len(words) for words in read] == [len(part) for part in parts]:
+        return [balance for words in read for balance in words]
+    calls = [("eth_getBalance", [each, pinned]) for each in addresses]
+    return [quantity(result_of(result)) for result in node.batch(calls, list)]
+
+
+def _words(result: Any) -> list[int]:
+    """Return the words of the call's result; none if the node rejects the call or ignores the code."""
+    if isinstance(result, RpcFault):
+        return []
+    data = data_bytes(result_of(result))
+    return [int.from_bytes(data[start : start + _WORD]) for start in range(0, len(data), _WORD)]
+
+
+def blocks(node: JsonRpc, heights: Collection[int]) -> dict[int, Block]:
+    """Return the blocks of these heights that the node has. Raises ChainError."""
+    wanted = sorted(heights)
+    calls: list[Call] = [("eth_getBlockByNumber", [hex(height), False]) for height in wanted]
+    results = [result_of(result) for result in node.batch(calls, list)] if calls else []
+    found = zip(wanted, results, strict=True)
+    return {height: _read_block(result, height) for height, result in found if result is not None}
 
 
 def _block(node: JsonRpc, height: int) -> Block:
-    (result,) = node.batch([("eth_getBlockByNumber", [hex(height), False])], list)
-    header = json_object(result_of(result))
+    found = blocks(node, [height])
+    if height not in found:
+        raise ChainError(f"the node does not have block {height}")
+    return found[height]
+
+
+def _read_block(result: Any, height: int) -> Block:
+    header = json_object(result)
     if quantity(header.get("number")) != height:
         raise ChainError("the node returned another block")
     time = datetime.fromtimestamp(quantity(header.get("timestamp")), UTC)
     return Block(height, hash32(header.get("hash")), time)
 
 
-def _swept(node: JsonRpc, addresses: Sequence[str], first: int, last: int) -> Counter[str]:
-    """Return what the forwarders at these addresses logged as swept, from `first` to `last`. Raises ChainError."""
+def _swept(
+    node: JsonRpc, addresses: Sequence[str], first: int, last: int, stable: int
+) -> tuple[Counter[str], Counter[str]]:
+    """Return what the forwarders at these addresses logged as swept from `first` to `last`, and up to `stable`.
+
+    Raises ChainError.
+    """
     swept: Counter[str] = Counter()
+    stable_part: Counter[str] = Counter()
     size = node.log_limits.recipients.size
     for start in range(0, len(addresses), size):
         some = addresses[start : start + size]
         for entry, until in _logs(node, some, first, last):
             log = json_object(entry)
-            if not first <= quantity(log.get("blockNumber")) <= until:
+            block = quantity(log.get("blockNumber"))
+            if not first <= block <= until:
                 raise ChainError("the node's response has logs of other blocks")
             forwarder, amount = address(log.get("address")), data_bytes(log.get("data"))
             if forwarder not in some or len(amount) != _WORD:
                 raise ChainError("the node's response has logs of other contracts")
             swept[forwarder] += int.from_bytes(amount)
-    return swept
+            if block <= stable:
+                stable_part[forwarder] += int.from_bytes(amount)
+    return swept, stable_part
 
 
 def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Iterator[tuple[Any, int]]:

@@ -54,31 +54,34 @@ def problem(
 ) -> DepositProblem | None:
     """Return why the node can't show that the deposit address forwards the token and the coin; None if it does.
 
-    The recipient may be a contract if `is_confirmed`.
+    The recipient may be a contract if `is_confirmed`, but not for the native coin.
 
     Raises ChainError if the node fails.
     """
-    amount = min(amount, _LARGEST_AMOUNT)
+    # The native coin is rehearsed with any token. Without a token, none is sent.
+    amount = min(amount, _LARGEST_AMOUNT) if token else 0
     calls: list[Call] = [
         ("eth_getCode", [recipient, "latest"]),
         ("eth_getCode", [deposit.factory, "finalized"]),
-        ("eth_createAccessList", [_balance_of(token, STAGE), "latest"]),
     ]
-    recipient_code, factory_code, access_list = node.batch(calls, list)
-    if _has_code(recipient_code) and not is_confirmed:
+    if token:
+        calls.append(("eth_createAccessList", [_balance_of(token, STAGE), "latest"]))
+    recipient_code, factory_code, *access_lists = node.batch(calls, list)
+    # A balance does not show whether a contract lent the coin, or sent back what was swept.
+    if _has_code(recipient_code) and not (is_confirmed and token):
         return DepositProblem.RECIPIENT_IS_CONTRACT
-    if _is_rejected(factory_code) or _is_rejected(access_list):
+    if any(map(_is_rejected, [factory_code, *access_lists])):
         return DepositProblem.UNSUPPORTED
     if data_bytes(factory_code) != FACTORY.code:
         return DepositProblem.FACTORY_MISSING
-    funded = _funded(node, token, 2 * amount, _places(access_list))
+    funded = _funded(node, token, 2 * amount, _places(access_lists[0])) if token else {}
     if funded is None:
         return DepositProblem.UNSUPPORTED
     stage = {"code": _CODE, "balance": hex(_COINS)}
     arguments = [
         *map(account_bytes, (deposit.factory, deposit.address, recipient)),
         data_bytes(deposit.salt),
-        account_bytes(token),
+        account_bytes(token) if token else bytes(20),
         amount,
         GAS_PER_SWEEP,
     ]

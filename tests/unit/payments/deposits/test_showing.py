@@ -123,7 +123,6 @@ def test_request_that_is_paid_in_full_gets_no_address(
         (lambda r: Merchant.objects.update(deposit_addresses=False), "has not switched on"),
         (lambda r: PaymentRequest.objects.update(references=False), "references are switched off"),
         (lambda r: PaymentRequest.objects.update(is_refund=True), "Refunds have no"),
-        (lambda r: Token.objects.filter(pk=r.token_id).update(contract_address=""), "yet"),
         (lambda r: Token.objects.filter(pk=r.token_id).update(tags=["rebasing"]), "tagged rebasing"),
         (lambda r: Token.objects.filter(pk=r.token_id).update(tags=["x", "fee_on_transfer"]), "tagged fee"),
         (lambda r: Token.objects.filter(pk=r.token_id).update(is_active=False), "not accepted"),

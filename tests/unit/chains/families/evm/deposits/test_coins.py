@@ -30,12 +30,16 @@ def swept(block: int, forwarder: str, amount: int) -> dict[str, Any]:
 
 @dataclass
 class Node:
-    """A node whose block 100 has this hash, balances and sweeps; it returns the logs of `widest` blocks at once."""
+    """A node whose block 100 has this hash, balances and sweeps; it returns the logs of `widest` blocks at once.
+
+    It ignores state overrides without `overrides`, and rejects them if that is None.
+    """
 
     hashes: list[str] = field(default_factory=lambda: [HASH])
     balances: dict[str, Any] = field(default_factory=lambda: {FIRST: "0x5", SECOND: "0x0"})
     sweeps: Sequence[dict[str, Any]] = ()
     widest: int = 1000
+    overrides: bool | None = True
     log_limits: LogLimits = field(default_factory=LogLimits)
     calls: list[Call] = field(default_factory=list)
 
@@ -51,6 +55,8 @@ class Node:
             return {"number": arguments[0], "hash": hash_, "timestamp": "0x10"} if hash_ else None
         if method == "eth_getBalance":
             return self.balances[arguments[0]]
+        if method == "eth_call":
+            return self._read_by_code(arguments[0]["data"])
         filters = arguments[0]
         first, last = int(filters["fromBlock"], 16), int(filters["toBlock"], 16)
         if last - first >= self.widest:
@@ -61,6 +67,14 @@ class Node:
             for each in self.sweeps
             if first <= int(each["blockNumber"], 16) <= last and each["address"] in wanted
         ]
+
+    def _read_by_code(self, data: str) -> Any:
+        if not self.overrides:
+            return RpcFault(-32602, "too many arguments") if self.overrides is None else "0x"
+        read = [data[at : at + 64] for at in range(2, len(data), 64)]
+        balances = [self.balances[to_checksum_address("0x" + word[24:])] for word in read]
+        faults = [each for each in balances if isinstance(each, RpcFault)]
+        return faults[0] if faults else "0x" + "".join(f"{int(each, 16):064x}" for each in balances)
 
 
 def received(node: Node, *, since: int = 1) -> dict[str, int]:
@@ -79,9 +93,12 @@ def test_sweeps_outside_the_range_do_not_count() -> None:
 
 
 def test_balances_are_pinned_to_the_hash_of_the_block() -> None:
+    pinned = {"blockHash": HASH, "requireCanonical": True}
     node = Node()
     received(node)
-    pinned = {"blockHash": HASH, "requireCanonical": True}
+    assert [arguments[1] for method, arguments in node.calls if method == "eth_call"] == [pinned]
+    node = Node(overrides=None)
+    received(node)
     asked = [arguments for method, arguments in node.calls if method == "eth_getBalance"]
     assert asked == [[FIRST, pinned], [SECOND, pinned]]
 
@@ -123,6 +140,27 @@ class Nodes:
 
     def seconds_until_ready(self) -> float:
         return 1.0
+
+
+@pytest.mark.parametrize("overrides", [True, False, None])
+def test_node_without_state_overrides_reads_each_balance(overrides: bool | None) -> None:
+    node = Node(balances={FIRST: "0x7", SECOND: "0x3"}, overrides=overrides)
+    assert received(node) == {FIRST: 7, SECOND: 3}
+    methods = [method for method, _ in node.calls]
+    assert methods.count("eth_call") == 1
+    assert methods.count("eth_getBalance") == (0 if overrides else 2)
+
+
+def test_ten_thousand_balances_are_read_in_one_round_trip() -> None:
+    addresses = [to_checksum_address(f"0x{number:040x}") for number in range(2**100, 2**100 + 10_000)]
+    node = Node(balances=dict.fromkeys(addresses, "0x1"))
+    asked: Any = node
+    read = coins_received(asked, addresses, since_block=1, at_block=100)
+    assert sum(read.amounts.values()) == 10_000
+    assert [method for method, _ in node.calls].count("eth_call") == 10
+    assert (
+        len(node.calls) <= 10 + 20 + 2
+    )  # the calls in one batch, the queries of sweeps, the block before and after
 
 
 def agreed(*nodes: Node) -> CoinsReceived:

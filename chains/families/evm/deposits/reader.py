@@ -1,0 +1,43 @@
+"""The part of the client that reads deposit addresses. `ChainClient` documents the methods."""
+
+from collections.abc import Collection, Sequence
+from functools import partial
+
+from chains.client import Block, EvmCall
+from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
+from chains.families.evm.deposits import coins, gas, holdings, rehearsal
+from chains.rpc import quorum
+from chains.rpc.json_rpc import JsonRpc
+
+
+class DepositReader:
+    """Reads deposit addresses from the nodes of `_rpc`."""
+
+    _rpc: JsonRpc
+
+    def deposit_problem(
+        self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool = False
+    ) -> DepositProblem | None:
+        check = partial(rehearsal.problem, deposit=deposit, recipient=recipient, token=token, amount=amount)
+        return quorum.query_until_agreed(self._rpc, partial(check, is_confirmed=is_confirmed))
+
+    def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        return holdings.holdings(self._rpc, places)
+
+    def estimated_gas(self, calls: Sequence[EvmCall]) -> list[int | None]:
+        return gas.estimated_gas(self._rpc, calls)
+
+    def coins_received(
+        self, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
+    ) -> CoinsReceived:
+        query = partial(
+            coins.coins_received,
+            addresses=addresses,
+            since_block=since_block,
+            at_block=at_block,
+            stable_block=stable_block,
+        )
+        return quorum.query_until_agreed(self._rpc, query)
+
+    def blocks(self, heights: Collection[int]) -> dict[int, Block]:
+        return quorum.query_items(self._rpc, heights, coins.blocks)

@@ -1,0 +1,134 @@
+"""Look up what payments are about: transactions by hash, and native coin at deposit addresses by balance.
+
+A balance was read at a block. Later it is enough that this block is still on the chain: then the address had received
+this much. If a reorganisation removed the block, the balance is read again at the head.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from chains.client import Block, ChainClient, ChainError, Head, Snapshot, TransactionFacts, Transfer
+from payments.coins.sums import accounted_beside
+from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
+from payments.models import DepositAddress, DiscoveryCursor, Lookup, Payment
+
+NATIVE = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an address had received in all by this block, in base units."""
+
+    block: Block
+    received: int
+
+
+def look_up(
+    client: ChainClient,
+    lookups: Sequence[Lookup],
+    *,
+    with_finality: bool,
+    mentioning: Collection[str] = (),
+) -> Snapshot:
+    """Return the head, and the facts of these lookups by their hashes. Raises ChainError."""
+    differences = [each for each in lookups if each.is_difference]
+    hashes = sorted({each.transaction_hash for each in lookups} - {d.transaction_hash for d in differences})
+    snapshot = client.look_up(hashes, with_finality=with_finality, mentioning=mentioning)
+    if not differences:
+        return snapshot
+    # Read after the head: the depth of a block counts only while the block is on the chain.
+    facts, unclear = _facts_of(client, differences, snapshot.head)
+    return replace(
+        snapshot,
+        transactions={**snapshot.transactions, **facts},
+        contradicted=snapshot.contradicted | unclear,
+    )
+
+
+def since_blocks(client: ChainClient, rows: Collection[DepositAddress]) -> dict[UUID, int]:
+    """Return for each address the block from which its sweeps are not stored yet, by the request's id.
+
+    Read the rows before: sweeps that are stored meanwhile then count not at all, instead of twice. Raises ChainError.
+    """
+    chains = {row.chain_id for row in rows}
+    cursors = dict(DiscoveryCursor.objects.filter(pk__in=chains).values_list("pk", "coins_next_block"))
+    blocks: dict[UUID, int] = {}
+    for row in rows:
+        block = cursors.get(row.chain_id) if row.next_block is None else row.next_block
+        blocks[row.pk] = client.block_at(row.shown_at - CLOCK_ALLOWANCE) if block is None else block
+    return blocks
+
+
+def facts_of_reading(lookup: Lookup, reading: Reading, before: int) -> TransactionFacts | None:
+    """Return the reading as the facts of a transaction that moved the payment's amount; None if nothing is left of it.
+
+    `before` is what the request's other payments account for. All credits of the address together are at most what it
+    received, as those of an account on Solana are at most its gain.
+    """
+    left = reading.received - before
+    amount = left if lookup.payment.amount is None else min(left, lookup.payment.amount)
+    if amount <= 0:
+        return None
+    address, _, sequence = lookup.transaction_hash.partition(":")
+    moved = Transfer(sequence, NATIVE, "", address, amount, account=address, gain=reading.received)
+    return TransactionFacts(lookup.transaction_hash, "", None, reading.block, True, (moved,))
+
+
+def _facts_of(
+    client: ChainClient, lookups: Sequence[Lookup], head: Head
+) -> tuple[dict[str, TransactionFacts | None], set[str]]:
+    """Return the facts by hash, and the hashes whose state is not known at the moment."""
+    heights = {each.block_number for each in lookups if each.block_number is not None}
+    blocks = client.blocks(heights)
+    readings: dict[str, Reading | None] = {}
+    removed: list[Lookup] = []
+    for each in lookups:
+        block = blocks.get(each.block_number) if each.block_number is not None else None
+        if each.block_number is None or (block is not None and block.hash != each.block_hash):
+            removed.append(each)
+        elif block is not None:
+            readings[each.transaction_hash] = Reading(block, each.received or 0)
+    readings |= _read_again(client, removed, head)
+    others = _payments_of({each.payment.request_id for each in lookups})
+    facts: dict[str, TransactionFacts | None] = {}
+    unclear: set[str] = set()
+    for each in lookups:
+        reading = readings.get(each.transaction_hash)
+        if reading is None:
+            unclear.add(each.transaction_hash)
+            facts[each.transaction_hash] = None
+            continue
+        before = accounted_beside(each.payment, others[each.payment.request_id])
+        facts[each.transaction_hash] = facts_of_reading(each, reading, before)
+    return facts, unclear
+
+
+def _read_again(client: ChainClient, lookups: Sequence[Lookup], head: Head) -> Mapping[str, Reading | None]:
+    """Return a reading at the head for each lookup; those that no node could read now are missing."""
+    rows = DepositAddress.objects.in_bulk({each.payment.request_id for each in lookups})
+    since = since_blocks(client, rows.values())
+    groups: dict[int, list[Lookup]] = defaultdict(list)
+    for each in lookups:
+        if each.payment.request_id in rows:
+            groups[since[each.payment.request_id]].append(each)
+    readings: dict[str, Reading | None] = {}
+    for first, group in groups.items():
+        addresses = sorted({rows[each.payment.request_id].address for each in group})
+        try:
+            read = client.coins_received(addresses, since_block=first, at_block=head.latest)
+        except ChainError:
+            continue
+        for each in group:
+            row = rows[each.payment.request_id]
+            readings[each.transaction_hash] = Reading(read.block, row.swept + read.amounts[row.address])
+    return readings
+
+
+def _payments_of(request_ids: Collection[UUID]) -> Mapping[UUID, Sequence[Payment]]:
+    found: dict[UUID, list[Payment]] = defaultdict(list)
+    rows = Payment.objects.filter(request__in=request_ids, deposit_sequence__isnull=False)
+    for payment in rows.select_related("lookup"):
+        found[payment.request_id].append(payment)
+    return found

@@ -1,0 +1,278 @@
+"""Find the native coin that arrives at deposit addresses, by their balances.
+
+It leaves no log. With each pass, the balances of all addresses of a chain are read at one block, many in each batch. If
+an address received more than its request's payments account for, the first block that shows it is searched for, and the
+difference becomes a payment: verification decides whether it counts.
+
+Small arrivals, and those beyond 30 payments of a request, wait until the block that showed them is final. They are
+credited together, at most once an hour.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+
+from chains.client import ChainClient, ChainError, Head
+from chains.facts.deposits import CoinsReceived
+from chains.models import Chain
+from payments.coins.lookups import NATIVE, Reading, since_blocks
+from payments.coins.recording import record_reading
+from payments.coins.sums import accounted
+from payments.discovery.deposits import MAX_FOUND_PAYMENTS, SMALLEST_PART, found_payments
+from payments.discovery.grouping import next_group
+from payments.discovery.plan import Position
+from payments.discovery.starts import start_of
+from payments.models import DepositAddress, DiscoveryCursor, Payment
+from payments.verification.finality import final_height
+
+IS_NATIVE = Q(request__token__contract_address=NATIVE)
+MAX_STEPS = 5
+"""How many arrivals of an address in different blocks are found apart in one pass. The rest is one payment."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """How many payments were found, and what was swept up to the final block, by the request's id."""
+
+    payments: int
+    swept: Mapping[UUID, int]
+    head: Head
+    final: int
+
+
+@dataclass(frozen=True)
+class _Range:
+    """The first block that showed more than `before` is after `low`, and at most the block of `seen`."""
+
+    row: DepositAddress
+    before: int
+    low: int
+    seen: Reading
+
+
+def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: datetime) -> int:
+    """Read the balances at the head; return how many payments were found.
+
+    The cursor moves only under the chain's lease. Raises ChainError.
+    """
+    each_block = DepositAddress.objects.filter(IS_NATIVE, chain=chain, next_block__isnull=True)
+    if not each_block.exists() or not client.search_limits().by_block:
+        return 0
+    head = client.look_up([], with_finality=True).head
+    # The sweeps that are stored with a row are never later than the cursor that is read afterwards.
+    rows = list(with_amounts(each_block))
+    if not rows:
+        return 0
+    cursor = DiscoveryCursor.objects.get(chain=chain)
+    position = Position(cursor.coins_next_block, cursor.coins_searched_at)
+    block_time = timedelta(milliseconds=max(chain.block_time_ms, 1))
+    oldest = min(row.shown_at for row in rows)
+    since = start_of(position, oldest, client, head=head.latest, block_time=block_time, now=now)
+    found = find(chain, client, rows, head=head, since=since, read_until=cursor.coins_read_block, now=now)
+    with transaction.atomic():
+        moved = {
+            "coins_next_block": max(found.final + 1, since),
+            "coins_searched_at": now,
+            "coins_read_block": head.latest,
+        }
+        # An address that left the search meanwhile has its own position.
+        if DiscoveryCursor.objects.filter(chain=chain, claim_id=claim_id).update(**moved):
+            for pk, amount in found.swept.items():
+                DepositAddress.objects.filter(pk=pk, next_block__isnull=True).update(
+                    swept=F("swept") + amount
+                )
+    return found.payments
+
+
+def with_amounts(rows: QuerySet[DepositAddress]) -> QuerySet[DepositAddress]:
+    """Return the rows with what the search needs, because there may be very many."""
+    columns = ("address", "chain", "shown_at", "next_block", "swept", "grouped_at", "request__amount")
+    waiting = ("waiting_block", "waiting_hash", "waiting_received")
+    return rows.select_related("request").only(*columns, *waiting).order_by("pk")
+
+
+def find(
+    chain: Chain,
+    client: ChainClient,
+    rows: Sequence[DepositAddress],
+    *,
+    head: Head,
+    since: int,
+    read_until: int | None,
+    now: datetime,
+) -> Found:
+    """Record what these addresses received up to the head. Raises ChainError.
+
+    Sweeps before the block `since` are stored with the rows. `read_until` is the block of the last reading.
+    """
+    final = min(final_height(chain, head), head.latest)
+    read = client.coins_received(
+        [row.address for row in rows], since_block=since, at_block=head.latest, stable_block=final
+    )
+    readings = {row.pk: Reading(read.block, row.swept + read.amounts[row.address]) for row in rows}
+    sums = _accounted([pk for pk, reading in readings.items() if reading.received])
+    low = max(since - 1, -1 if read_until is None else read_until)
+    ranges = [
+        _Range(row, max(sums.get(row.pk, 0), row.waiting_received or 0), low, readings[row.pk])
+        for row in rows
+        if readings[row.pk].received > max(sums.get(row.pk, 0), row.waiting_received or 0)
+    ]
+    count = _record(ranges, _seen(client, ranges, since), sums)
+    count += _record_waiting(client, [row for row in rows if row.waiting_block is not None], final, now)
+    return Found(count, _by_request(rows, read), head, final)
+
+
+def own_search(
+    chain: Chain, client: ChainClient, rows: Collection[DepositAddress], *, now: datetime
+) -> dict[UUID, Found]:
+    """Record what these addresses received up to the head, each since its own position.
+
+    Raises ChainError.
+    """
+    head = client.look_up([], with_finality=True).head
+    groups: dict[int, list[DepositAddress]] = defaultdict(list)
+    since = since_blocks(client, rows)
+    for row in rows:
+        groups[since[row.pk]].append(row)
+    results: dict[UUID, Found] = {}
+    for first, group in groups.items():
+        found = find(chain, client, group, head=head, since=first, read_until=None, now=now)
+        results |= dict.fromkeys((row.pk for row in group), found)
+    return results
+
+
+def _by_request(rows: Iterable[DepositAddress], read: CoinsReceived) -> dict[UUID, int]:
+    return {row.pk: read.swept[row.address] for row in rows if row.address in read.swept}
+
+
+def _accounted(request_ids: Collection[UUID]) -> dict[UUID, int]:
+    """Return what the payments of each request account for."""
+    payments: dict[UUID, list[Payment]] = defaultdict(list)
+    rows = Payment.objects.filter(request__in=request_ids, deposit_sequence__isnull=False)
+    for payment in rows.select_related("lookup"):
+        payments[payment.request_id].append(payment)
+    return {pk: accounted(each) for pk, each in payments.items()}
+
+
+def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, list[Reading]]:
+    """Return the readings of the first blocks that showed each arrival, as far as nodes have the state of these blocks.
+
+    The last one is always that of the head, or of an earlier block that showed as much.
+    """
+    steps: dict[UUID, list[Reading]] = defaultdict(list)
+    left = list(ranges)
+    for step in range(MAX_STEPS):
+        is_last = step == MAX_STEPS - 1
+        first = {each.row.pk: each.seen for each in left} if is_last else _first_blocks(client, left, since)
+        further: list[_Range] = []
+        for each in left:
+            reading = first[each.row.pk]
+            steps[each.row.pk].append(reading)
+            if reading.received < each.seen.received:
+                further.append(_Range(each.row, reading.received, reading.block.number, each.seen))
+        left = further
+    return steps
+
+
+def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, Reading]:
+    """Return the reading of the first block that showed more than before, by bisection; many addresses share a call."""
+    places = {each.row.pk: each for each in ranges}
+    while True:
+        middles: dict[int, list[_Range]] = defaultdict(list)
+        for each in places.values():
+            if each.seen.block.number - each.low > 1:
+                middles[(each.low + each.seen.block.number) // 2].append(each)
+        if not middles:
+            return {pk: each.seen for pk, each in places.items()}
+        for height, group in middles.items():
+            try:
+                read = client.coins_received(
+                    [each.row.address for each in group], since_block=since, at_block=height
+                )
+            except ChainError:
+                # The state is gone, so a later block has to do.
+                places |= {each.row.pk: _Range(each.row, each.before, height, each.seen) for each in group}
+                continue
+            for each in group:
+                received = each.row.swept + read.amounts[each.row.address]
+                is_shown = received > each.before
+                places[each.row.pk] = (
+                    _Range(each.row, each.before, each.low, Reading(read.block, received))
+                    if is_shown
+                    else _Range(each.row, each.before, height, each.seen)
+                )
+
+
+def _record(
+    ranges: Sequence[_Range], seen: Mapping[UUID, Sequence[Reading]], sums: Mapping[UUID, int]
+) -> int:
+    """Record the arrivals, or let small and frequent ones wait; return how many payments there were."""
+    counts = found_payments(seen.keys())
+    count = 0
+    for each in ranges:
+        row, known = each.row, sums.get(each.row.pk, 0)
+        waits: Reading | None = None
+        for reading in seen[row.pk]:
+            is_small = (reading.received - known) * SMALLEST_PART < row.request.amount
+            if is_small or counts[row.pk] >= MAX_FOUND_PAYMENTS:
+                waits = reading
+                continue
+            waits = None
+            known = reading.received
+            if record_reading(row.pk, reading):
+                counts[row.pk] += 1
+                count += 1
+        _let_wait(row, waits, is_recorded=known > sums.get(row.pk, 0))
+    return count
+
+
+def _let_wait(row: DepositAddress, reading: Reading | None, *, is_recorded: bool) -> None:
+    """Store what waits; nothing if a payment was recorded, because it has what waited before."""
+    if reading is None and not is_recorded:
+        return
+    if reading is not None and row.waiting_block is not None and not is_recorded:
+        return
+    columns = _waiting(reading)
+    DepositAddress.objects.filter(pk=row.pk).update(**columns)
+    for name, value in columns.items():
+        setattr(row, name, value)
+
+
+def _waiting(reading: Reading | None) -> dict[str, object]:
+    if reading is None:
+        return {"waiting_block": None, "waiting_hash": "", "waiting_received": None}
+    block = reading.block
+    return {
+        "waiting_block": block.number,
+        "waiting_hash": block.hash,
+        "waiting_received": reading.received,
+    }
+
+
+def _record_waiting(client: ChainClient, rows: Collection[DepositAddress], final: int, now: datetime) -> int:
+    """Record what waited until its block was final, and forget what a reorganisation removed."""
+    due = [
+        row
+        for row in rows
+        if row.waiting_block is not None
+        and row.waiting_block <= final
+        and next_group(row.grouped_at, now) <= now
+    ]
+    blocks = client.blocks({row.waiting_block for row in due if row.waiting_block is not None}) if due else {}
+    count = 0
+    for row in due:
+        block = blocks.get(row.waiting_block or 0)
+        if block is None:
+            continue
+        is_there = block.hash == row.waiting_hash
+        columns = _waiting(None)
+        if is_there and record_reading(row.pk, Reading(block, row.waiting_received or 0)):
+            columns["grouped_at"] = now
+            count += 1
+        DepositAddress.objects.filter(pk=row.pk).update(**columns)
+    return count
