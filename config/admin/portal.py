@@ -308,6 +308,7 @@ _SECTIONS = {
         ("Payment links", "link", "payments.paymentlink"),
         ("Payments", "payments", "payments.payment"),
         ("Refunds", "undo", "payments.refund"),
+        ("Deposit addresses", "move_to_inbox", "payments.depositaddress"),
         ("Credited transfers", "task_alt", "payments.consumedtransfer"),
         ("Status changes", "history", "payments.transition"),
     ],

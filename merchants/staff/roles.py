@@ -41,9 +41,10 @@ def _right(label: str, permissions: str, *roles: str) -> Right:
 
 RIGHTS = (
     _right(
-        "See payment requests, payment links, payments, refunds, the webhook endpoint, events and deliveries",
+        "See payment requests, payment links, payments, refunds, deposit addresses, the webhook endpoint, events and "
+        "deliveries",
         "merchants.view_merchant payments.view_paymentrequest payments.view_paymentlink payments.view_payment "
-        "payments.view_refund "
+        "payments.view_refund payments.view_depositaddress "
         "payments.view_consumedtransfer payments.view_transition webhooks.view_endpoint webhooks.view_event "
         "webhooks.view_delivery chains.view_token",
         Role.SUPPORT,
@@ -69,6 +70,12 @@ RIGHTS = (
     _right(
         "Create and cancel refunds, and change their address",
         "payments.refund_paymentrequest payments.cancel_refund",
+        Role.OWNER,
+        Role.FINANCE,
+    ),
+    _right(
+        "Get the transactions that sweep deposit addresses",
+        "payments.sweep_depositaddress",
         Role.OWNER,
         Role.FINANCE,
     ),

@@ -55,12 +55,13 @@ class SweepPlan:
     @property
     def calls(self) -> tuple[EvmCall, ...]:
         """The calls that sweep everything."""
-        return self.calls_for([sweep for each in self.waiting for sweep in each.sweeps])
+        sweeps = [sweep for each in self.waiting for sweep in each.sweeps]
+        return tuple(call for call, _ in self.batches(sweeps))
 
-    def calls_for(self, sweeps: Sequence[Sweep]) -> tuple[EvmCall, ...]:
-        """Return the calls that make these sweeps, MAX_SWEEPS in each but the last."""
-        starts = range(0, len(sweeps), MAX_SWEEPS)
-        return tuple(self.contracts.sweep(sweeps[start : start + MAX_SWEEPS]) for start in starts)
+    def batches(self, sweeps: Sequence[Sweep]) -> list[tuple[EvmCall, int]]:
+        """Return the calls that make these sweeps, with the number of sweeps in each."""
+        parts = [sweeps[start : start + MAX_SWEEPS] for start in range(0, len(sweeps), MAX_SWEEPS)]
+        return [(self.contracts.sweep(part), len(part)) for part in parts]
 
 
 def addresses_of(merchant: Merchant) -> QuerySet[DepositAddress]:

@@ -15,6 +15,7 @@ from merchants.staff.roles import MEMBER_ROLES, OPERATOR, Role, assign_role
 from payments.links.services import NewLink, create_link
 from payments.models import ConsumedTransfer, Payment, PaymentLink, PaymentRequest, Refund, Transition
 from payments.requests.creation import NewRequest, create_request
+from tests.support.payments.deposits import give_address
 from tests.support.payments.rows import new_payment
 from webhooks.models import Delivery, Endpoint, Event
 
@@ -80,6 +81,7 @@ def furnish(name: str, coin: Token, digit: str) -> Estate:
         chain=coin.chain, transaction_hash="0x" + digit * 64, slot="7", payment=payment, amount=5
     )
     link = create_link(merchant, NewLink(f"link of {name}", coin, "0x" + digit * 40, amount=5), actor="test")
+    give_address(request, int(digit, 16))
     refund = Refund.objects.create(merchant=merchant, request=request, amount=5)
     endpoint = Endpoint.objects.create(
         merchant=merchant, url=f"https://{digit}.example/hook", secret_encrypted=b"sealed"
@@ -113,7 +115,7 @@ def furnish(name: str, coin: Token, digit: str) -> Estate:
     rows += [staff.membership, invitation, entry]
     return Estate(
         merchant=merchant,
-        owned={type(row): row for row in (*rows, refund, link, endpoint, event, delivery)},  # type: ignore[misc]
+        owned={type(row): row for row in (*rows, refund, request.deposit, link, endpoint, event, delivery)},  # type: ignore[misc]
         staff=staff,
     )
 

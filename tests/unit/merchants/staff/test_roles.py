@@ -41,6 +41,7 @@ MODELS: dict[str, tuple[set[str], set[str]]] = {
     "payments_paymentlink": (READERS, FINANCIAL),
     "payments_payment": (READERS, set()),
     "payments_refund": (READERS, set()),
+    "payments_depositaddress": (READERS, set()),
     "payments_consumedtransfer": (READERS, set()),
     "payments_transition": (READERS, set()),
     "webhooks_endpoint": (READERS, TECHNICAL),
