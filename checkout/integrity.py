@@ -28,10 +28,14 @@ def served_bytes(name: str) -> bytes:
     return _read(_served(name, _second()))
 
 
-def import_map() -> dict[str, dict[str, str]]:
+def import_map(*, has_deposits: bool = False) -> dict[str, dict[str, str]]:
     """Return an import map with the digest of each part that the page's script may load later."""
-    left_out = _NOT_IMPORTED if settings.WALLETCONNECT_PROJECT_ID else (*_NOT_IMPORTED, "walletconnect.js")
-    names = [name for name in _parts(_second()) if name not in left_out]
+    is_loaded = {
+        "walletconnect.js": bool(settings.WALLETCONNECT_PROJECT_ID),
+        "deposit.js": has_deposits,
+        **dict.fromkeys(_NOT_IMPORTED, False),
+    }
+    names = [name for name in _parts(_second()) if is_loaded.get(name, True)]
     return {"integrity": {static(f"checkout/{name}"): integrity(f"checkout/{name}") for name in names}}
 
 

@@ -32,6 +32,7 @@ _OF_A_REFUND = "refund."
 # English pages show the server's own sentences instead, which come with each response.
 _NOT_IN_ENGLISH = ("refusal.", "detail.")
 _NOT_WITHOUT_WALLETCONNECT = "walletconnect."
+_NOT_WITHOUT_DEPOSITS = ("deposit.", "refusal.deposit_address_unavailable")
 # Isolate the direction of inserted values (Unicode FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE).
 _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
 _FROM_RIGHT_TO_LEFT = re.compile(
@@ -47,7 +48,7 @@ _LONG_HASH = re.compile(r"\b(0x[0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})\b", re.IGNO
 _FRENCH_SPACES = ((re.compile(" (?=[;!?])"), "\u202f"), (re.compile(" (?=[:»])|(?<=«) "), "\u00a0"))
 
 # Codes whose server messages address developers, not customers.
-_FOR_PROGRAMS = ("rate_limited",)
+_FOR_PROGRAMS = ("rate_limited", "deposit_address_unavailable")
 
 Message = str | dict[str, str]
 
@@ -70,13 +71,17 @@ class Language:
     def direction(self) -> str:
         return self.locale.text_direction
 
-    @property
-    def script_messages(self) -> dict[str, Message]:
-        is_offered = bool(settings.WALLETCONNECT_PROJECT_ID)
-        excluded = _NOT_FOR_THE_SCRIPT if is_offered else (*_NOT_FOR_THE_SCRIPT, _NOT_WITHOUT_WALLETCONNECT)
+    def script_messages(self, *, has_deposits: bool = False) -> dict[str, Message]:
+        """Return the messages that the page's script needs; `has_deposits`: those about deposit addresses, too."""
+        excluded: tuple[str, ...] = _NOT_FOR_THE_SCRIPT
+        if not settings.WALLETCONNECT_PROJECT_ID:
+            excluded = (*excluded, _NOT_WITHOUT_WALLETCONNECT)
+        needed = {f"refusal.{code}" for code in _FOR_PROGRAMS}
+        if not has_deposits:
+            excluded = (*excluded, *_NOT_WITHOUT_DEPOSITS)
+            needed -= {*_NOT_WITHOUT_DEPOSITS}
         if self.tag == ENGLISH:
             excluded = (*excluded, *_NOT_IN_ENGLISH)
-        needed = {f"refusal.{code}" for code in _FOR_PROGRAMS}
         return {
             key: text for key, text in self.messages.items() if key in needed or not key.startswith(excluded)
         }

@@ -3,6 +3,7 @@ from django.urls import path
 from checkout.api.refund_building import RefundBuildViewSet
 from checkout.api.views import CheckoutViewSet
 from checkout.api.wallet_views import WalletViewSet
+from checkout.deposits.form import request_address
 from checkout.links.page import link_logo, link_page
 from checkout.pages.by_hand import by_hand_page, submit_by_hand
 from checkout.pages.by_hand_proof import (
@@ -70,6 +71,7 @@ urlpatterns = [
     path("l/<str:code>/logo", link_logo, name="link-logo"),
     path("logos/<int:chain_id>/<str:address>", token_logo, name="token-logo"),
     path("pay/<str:shortcode>/logo", logo, name="logo"),
+    path("pay/<str:shortcode>/by-address", request_address, name="by-address"),
     path("pay/<str:shortcode>/by-hand", by_hand_page, name="by-hand"),
     path("pay/<str:shortcode>/by-hand/sent", never_refused(submit_by_hand), name="by-hand-sent"),
     path("pay/<str:shortcode>/by-hand/proof", request_proof, name="by-hand-ask"),

@@ -21,6 +21,7 @@ from config.api.errors import ApiError, ErrorCode
 from config.api.limits.client_address import client_digest
 from config.api.limits.public_limits import count_expensive
 from config.api.methods import only_read
+from payments.deposits.showing import is_offered
 from payments.models import PaymentRequest
 from payments.submission.hashes import submit_hash
 
@@ -157,8 +158,12 @@ def _may_query(request: HttpRequest, payment_request: PaymentRequest) -> bool:
 
 
 def by_hand_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[str, Any]:
-    """Return the page's context, with the wallet link only if it doesn't bind the transfer."""
+    """Return the page's context, with the wallet link only if it doesn't bind the transfer.
+
+    A deposit address replaces manual transfers, unless it was unavailable (`?manual`).
+    """
     context = page_context(request, payment_request)
-    if not context["is_payable"] or binds(payment_request):
-        return {**context, "is_by_hand": False}
+    by_address = is_offered(payment_request) and "manual" not in request.GET
+    if not context["is_payable"] or binds(payment_request) or by_address:
+        return {**context, "is_by_hand": False, "by_address": by_address}
     return {**context, **link_context(payment_request), "is_by_hand": True}

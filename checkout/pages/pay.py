@@ -1,6 +1,8 @@
 """The payment page, in every state of its request, readable without scripts."""
 
 import json
+from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -20,9 +22,15 @@ from checkout.pages.context import (
 from checkout.pages.qr import qr_code
 from checkout.pages.refund_lines import refund_lines
 from checkout.wallets.walletconnect import offer
+from config.api.errors import ApiError, ErrorCode
 from config.api.methods import only_read
+from merchants.languages import closest_language
 from payments.api.links import payment_url
+from payments.deposits.showing import is_offered, shown_address
 from payments.models import Payment, PaymentRequest
+
+BY_ADDRESS = {"by": "address"}
+"""The query of the page that shows the deposit address."""
 
 
 @only_read
@@ -32,13 +40,21 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         payment_request = find_request(shortcode)
     except Http404:
         return missing(request)
+    return show_pay(request, payment_request)
+
+
+def show_pay(
+    request: HttpRequest, payment_request: PaymentRequest, error: ApiError | None = None
+) -> HttpResponse:
+    """Return the page; after an `error` of the deposit address with its message and status."""
     context = {**page_context(request, payment_request), "qr_svg": qr_code(payment_url(payment_request))}
     if context["is_payable"] and binds(payment_request):
         context |= link_context(payment_request)
+    context |= _deposit_context(request, payment_request, error, context)
     # Without scripts, the page refreshes itself while a payment may arrive, unless the customer has stopped
     # that.
     is_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])
-    awaits = is_open or "link" in context
+    awaits = is_open or "link" in context or context["is_by_address"]
     walletconnect = offer(payment_request)
     context |= {
         "awaits": awaits,
@@ -53,7 +69,41 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     origins = [walletconnect.relay_origin] if walletconnect else []
     if settings.EVENTS_URL:
         origins.append(settings.EVENTS_URL)
-    return shown(request, payment_request, "checkout/pay.html", context, connects_to=origins)
+    return shown(request, payment_request, "checkout/pay.html", context, error=error, connects_to=origins)
+
+
+def _deposit_context(
+    request: HttpRequest, payment_request: PaymentRequest, error: ApiError | None, page: dict[str, Any]
+) -> dict[str, Any]:
+    """Return whether the page offers the deposit address, and the address if the customer chose this way.
+
+    While a payment is in progress the way is hidden: the script shows it if the payment is only a part.
+    """
+    is_payable = page["is_payable"]
+    may_be_payable = is_payable or page["state"] == "processing"
+    is_unavailable = error is not None and error.problems[0].code == ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE
+    address = shown_address(payment_request)
+    is_chosen = request.GET.get("by") == BY_ADDRESS["by"] and address is not None
+    has_deposits = is_offered(payment_request)
+    return {
+        "has_deposits": has_deposits,
+        "offers_address": has_deposits and may_be_payable and not is_unavailable,
+        "is_by_address": is_chosen and is_payable,
+        "address_qr": qr_code(address) if address and is_chosen and is_payable else None,
+        "address_problem": error and error.problems[0],
+        **_queries(request, BY_ADDRESS if is_chosen else {}),
+    }
+
+
+def _queries(request: HttpRequest, way: dict[str, str]) -> dict[str, str]:
+    """Return the queries of the links to this page, with and without a refresh, and to manual transfers."""
+    tag = closest_language(request.GET.get("lang", ""))
+    kept = urlencode({**way, **({"lang": tag} if tag else {})})
+    return {
+        "renewal_query": f"?{kept}" if kept else "",
+        "still_query": f"?still&{kept}" if kept else "?still",
+        "manual_query": f"?manual&lang={tag}" if tag else "?manual",
+    }
 
 
 def events_url(payment_request: PaymentRequest) -> str:

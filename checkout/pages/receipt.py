@@ -107,6 +107,7 @@ def _line(payment: Payment, language: Language) -> dict[str, Any]:
         "explorer": explorer,
         "explorer_qr": explorer and qr_code(explorer),
         "reference": _reference(request) if payment.bound_by == Payment.BoundBy.REFERENCE else "",
+        "deposit_address": _deposit_address(payment),
         "check": _check(request),
     }
 
@@ -155,6 +156,11 @@ def _network_fee(payment: Payment, amounts: _Amounts) -> str:
 
 def _explorer(payment: Payment) -> str | None:
     return delivery_explorer_url(payment) or (None if delivery_of(payment) else payment.explorer_url)
+
+
+def _deposit_address(payment: Payment) -> str:
+    is_there = payment.bound_by == Payment.BoundBy.ADDRESS
+    return (payment.request.deposit_address or "") if is_there else ""
 
 
 def _reference(request: PaymentRequest) -> str:

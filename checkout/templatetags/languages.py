@@ -68,13 +68,14 @@ def language_links(context: Context) -> list[dict[str, Any]]:
 
 
 @register.simple_tag(takes_context=True)
-def script_messages(context: Context) -> SafeString:
-    return _script_messages(_language(context), settings.WALLETCONNECT_PROJECT_ID)
+def script_messages(context: Context, has_deposits: bool = False) -> SafeString:
+    return _script_messages(_language(context), settings.WALLETCONNECT_PROJECT_ID, has_deposits)
 
 
 @lru_cache(maxsize=64)
-def _script_messages(current: Language, _project_id: str) -> SafeString:
-    return json_script(current.script_messages, "messages-data", encoder=_Letters)
+def _script_messages(current: Language, _project_id: str, has_deposits: bool) -> SafeString:
+    messages = current.script_messages(has_deposits=has_deposits)
+    return json_script(messages, "messages-data", encoder=_Letters)
 
 
 @register.simple_tag(takes_context=True)

@@ -26,6 +26,9 @@ export const copy = {
   copied: say("copied"),
   unsupportedChain: (chain: string) => say("unsupportedChain", { chain }),
 
+  depositLate: (merchant: string) => say("deposit.late", { merchant }),
+  depositReceived: say("deposit.received"),
+
   back: say("back"),
   useAnotherWallet: say("useAnotherWallet"),
   tryAgain: say("tryAgain"),

@@ -96,12 +96,14 @@ class CheckoutPage {
       isStillDue: () => this.isStillDue(),
       siblingOf: (wallet) => this.wallets.siblingOf(wallet),
       offersSwaps: checkout.pay_with?.is_routed ?? false,
+      depositScript: this.root.dataset.deposit ?? "",
       events: {
         changed: () => this.render(),
         connected: (wallet) => this.recent.connected(wallet),
         chose: (choice) => this.recent.chose(choice),
         promptOpened: () => this.outbox.promptOpened(),
         promptAnswered: (prompt) => this.outbox.promptAnswered(prompt),
+        choseAddress: () => this.recent.choseAddress(),
         sent: (transaction, by) => this.sent(transaction, by),
         requestChanged: () => this.poll.now(),
       },
@@ -157,7 +159,9 @@ class CheckoutPage {
       this.render();
     });
     this.wasInFlight = this.isInFlight();
-    if (this.isPayable() && !this.wasInFlight && !this.outbox.promptWasLeftOpen) this.wallets.awaitFormer();
+    const isByAddress = this.recent.wasByAddress || this.root.dataset.screen === "deposit";
+    if (isByAddress && this.isPayable() && this.checkout.deposit_address) void this.flow.depositWay.choose();
+    else if (this.isPayable() && !this.wasInFlight && !this.outbox.promptWasLeftOpen) this.wallets.awaitFormer();
     const offer = offerOf(this.root);
     const changed = (): void => this.render();
     const remote: Remote | null = offer && ((...given) => walletConnect(offer, this.checkout.merchant.name, changed, ...given));
@@ -248,8 +252,18 @@ class CheckoutPage {
     else this.panel.announce(text);
   }
 
+  private allUnderWay(): Payment[] {
+    return this.checkout.payments.filter((payment) => progress.isUnderWay(payment, this.outbox.own));
+  }
+
   private underWay(): Payment | null {
-    return outcomes.latest(this.checkout.payments.filter((payment) => progress.isUnderWay(payment, this.outbox.own)));
+    return outcomes.latest(this.allUnderWay());
+  }
+
+  /** Whether the customer can send more to the deposit address while a part is under way. */
+  private get awaitsRest(): boolean {
+    const { step } = this.flow;
+    return step.at === "deposit" && this.isPayable() && step.part.leftToSend(this.checkout, this.allUnderWay()) !== null;
   }
 
   private awaited(): OwnTransaction | null {
@@ -295,7 +309,7 @@ class CheckoutPage {
     const stay = (): void => this.leaving.stay();
     if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, this.leaving, stay);
     const open = this.underWay();
-    if (open) return processingScreen(open, following);
+    if (open && !this.awaitsRest) return processingScreen(open, following);
     const awaited = this.awaited();
     if (awaited) return this.waiting(awaited, following);
     const warning = this.warning();
@@ -331,6 +345,7 @@ class CheckoutPage {
       isWalletBlocked: this.isWalletBlocked,
       promptWasLeftOpen: this.outbox.promptWasLeftOpen,
       warning: warningElement,
+      underWay: this.allUnderWay(),
       flow: this.flow,
     });
   }

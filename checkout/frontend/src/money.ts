@@ -18,7 +18,8 @@ export function plain(amount: Amount): string {
   return inDigits(exact(amount));
 }
 
-function exact(amount: Amount): string {
+/** The same with a decimal point in every language, as wallets expect it. */
+export function exact(amount: Amount): string {
   const [whole = "0", fraction = ""] = amount.formatted.split(".");
   return joined(whole, fraction, Math.min(2, amount.decimals));
 }

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Response, Route, ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
 from chains.models import Token
+from merchants.models import Merchant
 from tests.browsing import DESKTOP, PHONE
 from tests.conftest import Api
 from tests.support.accessibility.page_rules import assert_accessible
@@ -16,7 +17,7 @@ from tests.support.embedding.wallets import announce
 
 MAX_BYTES = 55_000
 # With the part that Solana's wallets need, which is loaded after the first paint.
-MAX_BYTES_ON_SOLANA = 58_000
+MAX_BYTES_ON_SOLANA = 59_000
 SOLANA_RECIPIENT = "11111111111111111111111111111112"
 
 
@@ -100,6 +101,16 @@ def test_page_keeps_its_place_once_wallets_are_looked_for(
         assert 0 <= after - before <= limit_px
     finally:
         context.close()
+
+
+def test_page_that_offers_an_address_keeps_to_the_budget(
+    live_server: LiveServer, browser: Browser, checkout: Callable[..., dict[str, Any]]
+) -> None:
+    Merchant.objects.update(deposit_addresses=True)
+    loaded = _loaded(browser, f"{live_server.url}/pay/{checkout()['shortcode']}", "Other Wallet")
+    # The screen of the address is loaded when the customer chooses it.
+    assert loaded.keys() <= {"the page", "checkout.js", "icon.svg"}
+    assert sum(loaded.values()) <= MAX_BYTES, loaded
 
 
 @pytest.mark.usefixtures("solana")

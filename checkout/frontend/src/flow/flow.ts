@@ -1,6 +1,7 @@
 /** From choosing a wallet to the review of a payment: a state machine with one state per screen. */
 
 import { copy } from "../copy";
+import { DepositWay } from "../deposit/entry";
 import { ApiError } from "../server/api";
 import type { Route } from "../server/types";
 import { refusalOf } from "../wallets/refusals";
@@ -30,6 +31,7 @@ export class Flow implements Stage {
   /** Seconds until the next request to a busy server; null if none is scheduled. */
   waitsFor: number | null = null;
   readonly routeCache: RouteCache;
+  readonly depositWay: DepositWay;
   private readonly paying: Paying;
   private readonly openPrompts: Record<PromptKind, number> = { payment: 0, other: 0 };
   private turn = 0;
@@ -42,6 +44,7 @@ export class Flow implements Stage {
   constructor(readonly means: Means) {
     this.routeCache = new RouteCache(means.api, means.checkout, means.now);
     this.paying = new Paying(this, means);
+    this.depositWay = new DepositWay(this, means);
   }
 
   /** Whether the wallet has yet to answer a prompt, also after the customer has left its screen. */

@@ -16,6 +16,8 @@ export interface FlowEvents {
   connected(wallet: Wallet | null): void;
   /** The customer chose another token than the requested one; null for the requested one, or if nothing is chosen. */
   chose(choice: Choice | null): void;
+  /** The deposit address is shown. */
+  choseAddress(): void;
   /** Return the prompt's id. */
   promptOpened(): number;
   promptAnswered(prompt: number): void;
@@ -37,6 +39,8 @@ export interface Means {
   events: FlowEvents;
   /** Whether this deployment offers payments with other tokens. */
   offersSwaps: boolean;
+  /** The URL of the script that shows the deposit address; empty if the request can't have one. */
+  depositScript: string;
   /** The same wallet on the other chain family, if it has been detected. */
   siblingOf: (wallet: Wallet) => Wallet | null;
 }

@@ -1,5 +1,6 @@
 /** The states from choosing a wallet to a sent transaction, and the transitions between them. */
 
+import type { DepositPart } from "../deposit/part";
 import type { Route } from "../server/types";
 import type { Signed, Wallet } from "../wallets/wallet";
 import type { Option } from "./balances";
@@ -33,6 +34,8 @@ export interface Plan {
 
 export type Step =
   | { at: "choose"; notice?: Notice }
+  | { at: "preparing" }
+  | { at: "deposit"; address: string; part: DepositPart }
   | { at: "connecting"; wallet: Wallet }
   | ({ at: "looking" } & Connected)
   | ({ at: "tokens"; notice?: Notice } & Connected)
@@ -50,7 +53,9 @@ export type At = Step["at"];
 
 /** "choose" can be reached from every state: the customer can go back at any time. */
 export const NEXT: Readonly<Record<At, readonly At[]>> = {
-  choose: ["connecting", "looking"],
+  choose: ["connecting", "looking", "preparing"],
+  preparing: ["deposit"],
+  deposit: [],
   connecting: ["looking"],
   looking: ["looking", "tokens", "quoting"],
   tokens: ["tokens", "looking", "quoting", "connecting"],

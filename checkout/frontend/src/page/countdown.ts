@@ -54,8 +54,10 @@ export class Countdown {
     this.drawBeside();
   }
 
-  /** Show the last minutes beside the button that pays, which the panel may have just drawn. */
+  /** Show the time beside the deposit address, and its last minutes beside the button that pays: the panel may have just drawn them. */
   drawBeside(): void {
+    const deposit = document.querySelector(".deposit__time");
+    if (deposit) deposit.textContent = this.output.textContent;
     const beside = document.querySelector(".pay-bar__time");
     if (beside) beside.textContent = this.last;
   }

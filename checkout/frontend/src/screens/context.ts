@@ -2,7 +2,7 @@
 
 import type { Chains } from "../chains";
 import type { Flow } from "../flow/flow";
-import type { Checkout } from "../server/types";
+import type { Checkout, Payment } from "../server/types";
 import type { Wallet } from "../wallets/wallet";
 
 export interface PayContext {
@@ -19,5 +19,7 @@ export interface PayContext {
   promptWasLeftOpen: boolean;
   /** The warning about a submitted payment that is not on its way, shown beside the ways to pay. */
   warning: HTMLElement | null;
+  /** The payments under way, which don't cover what is left. */
+  underWay: readonly Payment[];
   flow: Flow;
 }

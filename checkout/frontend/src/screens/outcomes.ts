@@ -259,6 +259,7 @@ export function expiredScreen(checkout: Checkout, warning: HTMLElement | null = 
       part ? noticeBox({ tone: "info", text: part }) : null,
       warning,
       paragraph(part ? copy.sendNothing : copy.expiredHelp(merchant.name)),
+      checkout.deposit_address ? paragraph(copy.depositLate(merchant.name)) : null,
       supportLine(checkout),
       waysOut(checkout, refund, back),
     ],

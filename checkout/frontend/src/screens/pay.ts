@@ -21,6 +21,10 @@ export function payScreen(step: Step, context: PayContext): Screen {
   switch (step.at) {
     case "choose":
       return chooseScreen(step.notice, context);
+    case "preparing":
+      return waitScreen("preparing", copy.quoting, copy.quotingHelp, () => flow.back(), busyHint(flow));
+    case "deposit":
+      return step.part.depositScreen(step.address, checkout, context.underWay, () => flow.back());
     case "connecting": {
       const { name } = step.wallet;
       const own = step.wallet.screen?.(() => flow.restart());

@@ -122,11 +122,11 @@ function slowText(payment: Payment, chains: Chains): string {
 export function transactionBoxes(payment: Payment, chains: Chains, amount = ""): Child[] {
   const { destination_transaction_hash: delivered, provider_url: providerUrl } = payment;
   const isTwo = isCrossing(payment) || Boolean(delivered && delivered !== payment.transaction_hash);
-  const name = isTwo ? copy.transactionOn(chains.name(payment.chain_id)) : copy.transaction;
+  const own = payment.transaction_hash === null ? copy.depositReceived : copy.transaction;
+  const name = isTwo ? copy.transactionOn(chains.name(payment.chain_id)) : own;
   const label = [name, amount].filter(Boolean).join(" · ");
   const linkText = isTwo && webUrl(providerUrl ?? null) ? copy.followAt(providerName(payment.provider)) : null;
   const link = linkText && externalLink(providerUrl ?? null, linkText, "provider-link");
-  if (payment.transaction_hash === null) return [];
   const first = transactionBox(label, payment.transaction_hash, payment.explorer_url, link);
   if (!isTwo || !delivered) return [first];
   const url = payment.destination_explorer_url ?? chains.transactionUrl(payment.destination_chain_id, delivered);
@@ -215,12 +215,13 @@ function isDelivered({ destination_transaction_hash: delivered }: Payment): bool
   return Boolean(delivered);
 }
 
-function transactionBox(label: string, hash: string, url: string | null, more: Child = null): HTMLElement {
+/** `hash`: null for native coin that arrived at the deposit address in an unknown transaction. */
+function transactionBox(label: string, hash: string | null, url: string | null, more: Child = null): HTMLElement {
   return el(
     "div",
     { class: "transaction" },
     el("span", { class: "transaction__label" }, label),
-    el("code", { class: "address" }, hash),
+    hash !== null && el("code", { class: "address" }, hash),
     webUrl(url) !== null && externalLink(url, copy.viewOnExplorer),
     more,
   );

@@ -110,6 +110,11 @@ export class Api {
     await post(`${this.request}/payer-proof`, { route_id: routeId, wallet_address: walletAddress, signature });
   }
 
+  async showDepositAddress(): Promise<string> {
+    const { address } = await this.ask<{ address: string }>(`${this.request}/deposit-address`, {});
+    return address;
+  }
+
   submit(sent: SentTransaction): Promise<Payment> {
     return post(`${this.request}/payments`, sent);
   }

@@ -107,6 +107,8 @@ export interface Checkout {
   is_test: boolean;
   /** Whether the requested token and its chain are active; missing in responses of earlier releases. */
   is_available?: boolean;
+  /** Null until it is requested, and while it may not be shown. */
+  deposit_address?: string | null;
   /** Whether this deployment offers payments with other tokens. */
   pay_with?: { is_routed: boolean };
   is_final: boolean;

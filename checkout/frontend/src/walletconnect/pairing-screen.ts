@@ -4,7 +4,7 @@ import { button, el, initial } from "../dom";
 import type { Screen } from "../screens/panel";
 import { actions, noticeBox, paragraph, screen, smallPrint, spinner } from "../screens/parts";
 import { pairingLink, type App } from "./apps";
-import { codeOf } from "./code";
+import { codeOf } from "../code";
 import type { Pairing } from "./pairing";
 import { words } from "./words";
 

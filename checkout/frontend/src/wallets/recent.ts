@@ -45,6 +45,16 @@ export class RecentWallets {
     if (now) keep(sessionStorageOrNull(), this.here, { ...now, choice });
   }
 
+  /** Store that the customer pays by the deposit address, until a wallet is connected. */
+  choseAddress(): void {
+    keep(sessionStorageOrNull(), this.here, { byAddress: true });
+  }
+
+  /** Whether the customer was paying by the deposit address in this tab, before the reload. */
+  get wasByAddress(): boolean {
+    return (read(sessionStorageOrNull(), this.here) as { byAddress?: unknown } | null)?.byAddress === true;
+  }
+
   /** The wallet that was connected for this payment in this tab, before the reload. */
   get connectedHere(): Here | null {
     const stored = read(sessionStorageOrNull(), this.here);

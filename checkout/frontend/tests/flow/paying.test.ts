@@ -43,10 +43,12 @@ async function reviewing(
     isStillDue,
     siblingOf: () => null,
     offersSwaps: false,
+    depositScript: "",
     events: {
       changed: () => undefined,
       connected: () => undefined,
       chose: () => undefined,
+      choseAddress: () => undefined,
       promptOpened: () => 1,
       promptAnswered: () => undefined,
       sent,

@@ -6,7 +6,7 @@ import type { Screen } from "../../src/screens/panel";
 import { paymentWarning } from "../../src/screens/payment-warning";
 import type { WarningKind } from "../../src/server/progress";
 import type { Payment } from "../../src/server/types";
-import { chains, checkout, HASH, payment, swap, usdc } from "../fixtures";
+import { chains, checkout, HASH, payment, RECIPIENT, swap, usdc } from "../fixtures";
 
 const MERCHANT = { name: "Alice", support_url: null, support_email: "help@shop.example" };
 const request = checkout({ merchant: MERCHANT });
@@ -261,4 +261,13 @@ test("transfer on another network or of a refund is not signed for", () => {
   document.body.append(refund);
   expect(outcomes.provePage(payment(UNBOUND), request)).toBeNull();
   refund.remove();
+});
+
+test.each([
+  ["shown", RECIPIENT, true],
+  ["never shown", null, false],
+])("expired page whose deposit address was %s says what happens to a transfer: %s", (_, deposit_address, expected) => {
+  const panel = document.createElement("div");
+  panel.append(...outcomes.expiredScreen(checkout({ status: "expired", deposit_address })).nodes);
+  expect(panel.textContent?.includes(withoutMarks(copy.depositLate("Alice's Bakery")))).toBe(expected);
 });

@@ -31,10 +31,10 @@ test.each<[string, Payment, string]>([
   expect(shown(processingScreen(current, following())).current).toContain(step);
 });
 
-test("native coin without a hash shows no transaction", () => {
+test("native coin without a hash shows where it arrived and no link", () => {
   const { text, links } = shown(processingScreen(payment({ transaction_hash: null, explorer_url: null, confirmations: 2 }), following()));
   expect(text).toContain(copy.stepConfirmations(2, 12));
-  expect(text).not.toContain(copy.transaction);
+  expect(text).toContain(copy.depositReceived);
   expect(links).toEqual([]);
 });
 

@@ -21,6 +21,6 @@ def test_the_words_of_a_refund_replace_those_of_a_payment(tag: str) -> None:
 
 
 def test_the_pages_script_gets_the_words_of_its_page_alone() -> None:
-    usual, own = language("en").script_messages, language("en", is_for_refund=True).script_messages
+    usual, own = language("en").script_messages(), language("en", is_for_refund=True).script_messages()
     assert usual.keys() == own.keys()
     assert (usual["pay"], own["pay"]) == ("Pay {amount}", "Refund {amount}")

@@ -29,7 +29,7 @@ def test_page_without_a_project_id_names_no_walletconnect(public: Api, checkout:
     response = public.get(f"/pay/{checkout()['shortcode']}")
     assert b"walletconnect" not in response.content.lower()
     assert "; connect-src 'self'; " in response["Content-Security-Policy"]
-    assert not [tag for tag in LANGUAGES if "walletconnect" in str(language(tag).script_messages).lower()]
+    assert not [tag for tag in LANGUAGES if "walletconnect" in str(language(tag).script_messages()).lower()]
 
 
 @pytest.mark.usefixtures("walletconnect")

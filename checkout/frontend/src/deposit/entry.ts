@@ -1,0 +1,36 @@
+/** Paying by the deposit address. What it needs is loaded when the customer chooses this way. */
+
+import { copy } from "../copy";
+import { bad } from "../flow/notices";
+import type { Means, Stage } from "../flow/stage";
+
+type Part = typeof import("./main");
+
+export class DepositWay {
+  private address: string | null = null;
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly means: Means,
+  ) {
+    document.getElementById("by-address")?.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.choose();
+    });
+  }
+
+  /** Show the request's deposit address. */
+  async choose(): Promise<void> {
+    const { stage, means } = this;
+    const current = stage.begin();
+    stage.go({ at: "preparing" });
+    // The server provides the file name, which may contain a digest.
+    const part = await (import(means.depositScript) as Promise<Part>).catch(() => null);
+    if (!current()) return;
+    if (!part) return stage.restart(bad(copy.notices.pageIncomplete));
+    this.address ??= await part.requestAddress(stage, means, current);
+    if (!this.address || !current()) return;
+    stage.go({ at: "deposit", address: this.address, part });
+    means.events.choseAddress();
+  }
+}

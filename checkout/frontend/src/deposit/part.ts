@@ -1,0 +1,10 @@
+/** The part of the lazily loaded script that the page's screens use. */
+
+import type { Screen } from "../screens/panel";
+import type { Amount, Checkout, Payment } from "../server/types";
+
+export interface DepositPart {
+  leftToSend(checkout: Checkout, underWay: readonly Payment[]): Amount | null;
+  /** `underWay`: payments that don't cover what is left to pay. */
+  depositScreen(address: string, checkout: Checkout, underWay: readonly Payment[], back: () => void): Screen;
+}
