@@ -70,8 +70,7 @@ class Transfer:
     - `references`: the 16-byte references of the call or top-level instruction that made this transfer.
     - `made_by`: the account that itself made the transfer. It signed the transaction and called the token directly, or
       a complete trace shows its call, or (Solana) it is the authority of a top-level instruction. Empty if a contract
-      or
-      program moved the tokens on its behalf.
+      or program moved the tokens on its behalf.
     - `claimable`: how much of `amount` a reference or a proof can claim, at most the amount in that call or
       instruction; None means all of it.
     - `within`: the places, among the transaction's `mentions`, of the calls that enclose this transfer.
