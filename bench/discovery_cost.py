@@ -2,11 +2,11 @@
 
 `make bench`, or `python -m demo.services python -m bench.discovery_cost [TOKENS]`.
 
-The tokens are real contracts on a local chain, some of them held by the wallet. The client was in use before:
-periodic queries of heads and chain ids are not counted. A proxy before each node counts the HTTP requests. The floor
-is measured in the same run: the client's own requests, sent again as bare JSON-RPC on one kept connection, with the
-responses parsed and discarded. For comparison, it measures the fastest possible response (one `eth_getBalance`), and
-a client that queries each token by itself, in batches of 100.
+The tokens are real contracts on a local chain, some of them held by the wallet. The client was used before the
+measurement, so that its periodic queries of heads and chain ids are not counted. A proxy before each node counts the
+HTTP requests. The floor is measured in the same run: the client's own requests, sent again as bare JSON-RPC on one
+kept connection, with the responses parsed and discarded. For comparison, it measures the fastest possible response
+(one `eth_getBalance`), and a client that queries each token by itself, in batches of 100.
 """
 
 import os

@@ -68,9 +68,9 @@ class Transfer:
     The remaining fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 
     - `references`: the 16-byte references of the call or top-level instruction that made this transfer.
-    - `made_by`: the account that itself made the transfer: it signed the transaction and called the token directly, a
-      complete trace shows its call, or (Solana) it is the authority of a top-level instruction. Empty if a contract or
-      program moved the tokens on its behalf.
+    - `made_by`: the account that itself made the transfer. It signed the transaction and called the token directly, or
+      a complete trace shows its call, or (Solana) it is the authority of a top-level instruction. Empty if a contract
+      or program moved the tokens on its behalf.
     - `claimable`: how much of `amount` a reference or a proof can claim, at most the amount in that call or
       instruction; None means all of it.
     - `within`: the places, among the transaction's `mentions`, of the calls that enclose this transfer.

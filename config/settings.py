@@ -142,8 +142,8 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
-# Celery would kill the process of each running task, and with it the threads that verify payments and send webhooks. A
-# task that ran to its end is sent again; all can run twice.
+# Celery would kill the process of each running task, and with it the threads that verify payments and send webhooks.
+# The broker sends the task again, even if it ended; all tasks can run twice.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = env.WORKER_CONCURRENCY

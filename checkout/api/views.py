@@ -302,7 +302,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             "recipient. What is sent there from any wallet or exchange, in the requested token on the "
             "requested chain, counts for this request and needs no reference. The address is watched from "
             "the first call on. Later calls return the same address, also after the request ended.\n\n"
-            "Before an address is shown, nodes simulate that what arrives reaches the recipient. It is "
+            "Before an address is shown, nodes simulate a payment to it and its way to the recipient. It is "
             "unavailable for native coin, for recipients that are contracts, and for tokens that take fees "
             "or change balances."
         ),

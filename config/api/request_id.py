@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 _current: ContextVar[str] = ContextVar("request_id", default="-")
 _SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-# Checkouts poll: in the trace of a payment request, reads would hide the changes.
+# Checkouts poll. In the trace of a payment request, their many reads would hide the changes.
 _READING = frozenset(("GET", "HEAD", "OPTIONS"))
 
 

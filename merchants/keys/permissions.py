@@ -9,7 +9,7 @@ from config.api.errors import ApiError, ErrorCode
 from merchants.models import ApiKey, Permission
 
 if TYPE_CHECKING:
-    # Type-only: the framework's views read the setting that names this module.
+    # Imported for types only: the framework's views read the setting that names this module.
     from rest_framework.views import APIView
 
 

@@ -123,7 +123,7 @@ def look_again(
     client: Callable[[Chain], ChainClient] = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Look at a batch of the addresses that are due on this chain; return how many there were."""
+    """Search again for a batch of the addresses that are due on this chain; return how many there were."""
     at = now()
     lease = LOOKS.claim(at, BATCH, chain_id)
     if not lease.keys:

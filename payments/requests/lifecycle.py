@@ -90,9 +90,9 @@ def is_held(request: PaymentRequest, now: datetime) -> bool:
     """Whether an open payment keeps `request` from expiring or being cancelled.
 
     A mined and bound transaction holds it until it is decided; a swap that its provider knows, for at most 24 hours.
-    A transaction that a node has seen and that its own bytes bind holds it for 15 minutes in total. A hash that no
-    node has seen holds it for 2 minutes in total, until nodes know a transaction that was just sent. A proposal, which
-    other signers may execute at any time, does not hold it.
+    An unmined transaction holds it for 15 minutes in total, if a node has seen it and its own bytes bind it. A hash
+    that no node has seen holds it for 2 minutes in total, until nodes know a transaction that was just sent. A
+    proposal, which other signers may execute at any time, does not hold it.
     """
     payments = list(request.payments.select_related("lookup"))
     open_payments = [payment for payment in payments if payment.is_open]

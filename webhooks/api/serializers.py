@@ -103,7 +103,7 @@ class EndpointChangeSerializer(StrictSerializer):
         allow_null=True,
         default=False,
         help_text=(
-            "Whether to create a new secret. The previous secret signs too for 24 hours, as another `v1=`."
+            "Whether to create a new secret. The previous secret also signs for 24 hours, as another `v1=`."
         ),
     )
 

@@ -55,7 +55,7 @@ MEANINGS = {
     ErrorCode.REFUND_NOT_READY: "The refund has no address or a final one, or it is completed or cancelled.",
     ErrorCode.REFUND_NOT_CANCELLABLE: "A transaction of the refund is in progress, or the refund is completed.",
     ErrorCode.PAYMENT_REQUEST_ACTIVE: "The payment request is still active. Cancel it before you refund it.",
-    ErrorCode.PAYMENT_REFUNDED: "Without the refunded amount, the request is not paid in full.",
+    ErrorCode.PAYMENT_REFUNDED: "Refunds keep the request from being paid in full.",
     ErrorCode.WEBHOOK_NOT_CONFIGURED: "No webhook URL is set.",
     ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE: "The request has no deposit address; the message says why.",
     ErrorCode.LINK_INACTIVE: "The payment link is inactive, has expired, or has reached its number of payments.",
@@ -143,7 +143,7 @@ def _error(type_: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
     }
     inner = {
         "type": "object",
-        "description": "The error. If there are `details`, it is the first of them.",
+        "description": "The error: the first of the `details`, if there are any.",
         "properties": fields,
         "required": [*fields],
     }

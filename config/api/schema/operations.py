@@ -1,8 +1,7 @@
 """Generate the OpenAPI document (3.1), so that views declare only their own parts.
 
 `operation` describes a view's operation, `described` the object of a response's struct or a body's serializer, and
-`doc` or `help_text` a field. Credentials, permissions, common errors and headers are derived from
-the view.
+`doc` or `help_text` a field. Credentials, permissions, common errors and headers are derived from the view.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Search the logs of a few contracts for words, such as the ids of swaps in the logs of a provider's router.
 
-Such contracts may be busy, so a range of blocks can have more logs than a node returns: the range is halved as in
-`log_queries`, but the size that works is not remembered, because it says nothing about the node's other queries.
+Such contracts may be busy, so a range of blocks can have more logs than a node returns. The range is then halved as in
+`log_queries`. The size that works is not remembered, because it says nothing about the node's other queries.
 """
 
 import logging

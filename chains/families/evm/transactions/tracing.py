@@ -2,8 +2,8 @@
 
 - If no node supports traces, the transaction is evaluated from other evidence.
 - If a node fails, the transaction is looked up again later.
-- A trace that exists but can't be read is a separate result: the sender controls a trace's size, and must not choose
-  the rules with it. From then on, such a trace is queried on its own, so that it doesn't delay others.
+- A trace that exists but can't be read is a separate result: the sender controls a trace's size, and must not be able
+  to choose the rules by it. From then on, such a trace is queried on its own, so that it doesn't delay others.
 """
 
 import threading

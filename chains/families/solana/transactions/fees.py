@@ -22,7 +22,7 @@ _TRANSFER_FEE_CONFIG = 1
 _CONFIG_BYTES = 108
 _OLDER_AT = 72
 _RATE_BYTES = 18
-# Extensions of fixed length come before a mint's metadata, and fit into this many bytes together.
+# A mint's extensions of fixed length come before its metadata. Together, they fit into this many bytes.
 _MINT_BYTES = 2_048
 _MAX_ACCOUNTS = 100
 _KEPT_SECONDS = 60.0

@@ -62,7 +62,8 @@ export class Paying {
     }
   }
 
-  /** Check again that this payment is due, by the server and by this browser's other tabs; false after showing why not. */
+  /** Ask the server and this browser's other tabs again whether this payment is due. If not, show why and return
+   * false. */
   private async isDue({ wallet, account, option, route, routes }: Reviewed, current: () => boolean): Promise<boolean> {
     const { flow } = this;
     const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };

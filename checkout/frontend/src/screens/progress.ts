@@ -110,7 +110,7 @@ export function processingScreen(payment: Payment, following: Following): Screen
   );
 }
 
-/** What is slow, and that the money is safe. */
+/** The text that says what is slow, and that the money is safe. */
 function slowText(payment: Payment, chains: Chains): string {
   const [from, to] = [chains.name(payment.chain_id), chains.name(payment.destination_chain_id)];
   if (payment.confirmations === 0 && !payment.provider_status) return copy.slow.unseen(from);

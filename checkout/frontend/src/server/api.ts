@@ -68,7 +68,7 @@ export class Api {
     return body;
   }
 
-  /** The request's current state, whole in any case. */
+  /** The request's current state, even if it has not changed. */
   async wholeCheckout(): Promise<Checkout> {
     return answer<Checkout>(await send(this.request, {}));
   }
