@@ -5,18 +5,15 @@ but only once its block is final, so that no reorganisation has to be followed f
 hash of the last transaction; each transfer is consumed under its own.
 """
 
-import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
 
-from chains.amounts import display_amount
-from chains.client import Block, ChainClient, Snapshot
+from chains.client import ChainClient, Snapshot, TransactionFacts
 from chains.health import finality_still_since
 from chains.models import Chain
 from payments.evaluation.verdicts import Finality, Paid, Refused, evaluate
@@ -28,17 +25,14 @@ from payments.models import (
     PaymentRequest,
     WaitingArrival,
 )
-from payments.requests import crediting, events
 from payments.requests.lifecycle import lock_request
 from payments.requests.new_payments import create_payment
-from payments.requests.transitions import move_payment, move_request
-from payments.verification.columns import block_columns
-from payments.verification.consumption import plan_credits, store_credits
+from payments.requests.transitions import move_payment
+from payments.verification.consumption import plan_credits
 from payments.verification.evidence import collect_evidence
 from payments.verification.finality import is_final
-from payments.verification.outcomes import DECIDED
-
-logger = logging.getLogger(__name__)
+from payments.verification.outcomes import Completed
+from payments.verification.storing import store_together
 
 PERIOD = timedelta(hours=1)
 PAUSE = timedelta(minutes=1)
@@ -55,10 +49,7 @@ class _Arrival:
 
     lookup: Lookup
     verdict: Paid
-
-    @property
-    def block(self) -> Block:
-        return self.verdict.block
+    facts: TransactionFacts
 
 
 def wait(chain: Chain, arrivals: Collection[tuple[UUID, str]]) -> None:
@@ -117,7 +108,10 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
     request = PaymentRequest.objects.select_related("merchant", "token", "chain").get(pk=request_id)
     snapshot = client.look_up(sorted(row.transaction_hash for row in rows), with_finality=True)
     lookups = [_lookup(request, row) for row in rows]
-    paid, refused = _evaluate(chain, lookups, snapshot, now)
+    finality = Finality.parse(
+        chain.confirmations, chain.confirmations_fallback, finality_still_since(chain, now)
+    )
+    paid, refused = _evaluate(chain, lookups, snapshot, finality)
     with transaction.atomic():
         locked = lock_request(request_id)
         shown = DepositAddress.objects.get(pk=request_id)
@@ -140,7 +134,7 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
         unknown = {hash_ for hash_, facts in snapshot.transactions.items() if facts is None}
         forgotten = unknown - snapshot.contradicted
         rest.filter(created_at__lt=now - FORGOTTEN_AFTER, transaction_hash__in=forgotten).delete()
-        is_credited = _credit(locked, chain, counted, now)
+        is_credited = _credit(locked, chain, counted, finality, now)
         # The request's other arrivals wait for its next group, including those that came meanwhile.
         left = WaitingArrival.objects.filter(request=locked)
         left.filter(due_at__lte=now).update(due_at=now + (PERIOD if is_credited else PAUSE))
@@ -159,11 +153,9 @@ def _lookup(request: PaymentRequest, row: WaitingArrival) -> Lookup:
 
 
 def _evaluate(
-    chain: Chain, lookups: Sequence[Lookup], snapshot: Snapshot, now: datetime
+    chain: Chain, lookups: Sequence[Lookup], snapshot: Snapshot, finality: Finality
 ) -> tuple[list[_Arrival], set[str]]:
     """Return the final transactions that pay the request, in the order of the chain, and those that pay nothing."""
-    still_since = finality_still_since(chain, now)
-    finality = Finality.parse(chain.confirmations, chain.confirmations_fallback, still_since)
     inputs = collect_evidence(lookups, chain, snapshot, {})
     paid: list[_Arrival] = []
     refused: set[str] = set()
@@ -174,62 +166,28 @@ def _evaluate(
             continue
         verdict = evaluate(inputs[lookup.payment.pk].terms, chain.pk, facts, snapshot.head, finality)
         if isinstance(verdict, Paid) and verdict.bound.by == Payment.BoundBy.ADDRESS:
-            paid.append(_Arrival(lookup, verdict))
+            paid.append(_Arrival(lookup, verdict, facts))
         elif isinstance(verdict, Refused | Paid):
             refused.add(hash_)
-    return sorted(paid, key=lambda each: (each.block.number, each.lookup.transaction_hash)), refused
+    return sorted(paid, key=lambda each: (each.verdict.block.number, each.lookup.transaction_hash)), refused
 
 
-def _credit(request: PaymentRequest, chain: Chain, arrivals: Sequence[_Arrival], now: datetime) -> bool:
+def _credit(
+    request: PaymentRequest, chain: Chain, arrivals: Sequence[_Arrival], finality: Finality, now: datetime
+) -> bool:
     """Credit the locked request with what these transactions transferred and no payment was credited with."""
     plan = plan_credits([(each.lookup, each.verdict.bound.transfers) for each in arrivals])
     counted = [each for each in arrivals if plan[each.lookup.payment.pk].received]
     if not counted:
         return False
-    received = sum(plan[each.lookup.payment.pk].received for each in counted)
-    last = counted[-1]
+    *others, last = counted
     payment = create_payment(
         request, chain, last.lookup.transaction_hash, actor=_ACTOR, seen_at=now, submitted_publicly=False
     )
     payment.request = request
     move_payment(payment, Payment.Status.PROCESSING, actor=_ACTOR)
-    columns: dict[str, Any] = {
-        "amount": received,
-        "amount_received": received,
-        "token": request.token,
-        "bound_by": Payment.BoundBy.ADDRESS,
-        # Any of the transactions may pay other requests too.
-        "carries_others": True,
-        "after_price": crediting.is_after_price(request, payment, last.block.time),
-        "completed_at": now,
-        "value_due_at": now if request.token.price_as else None,
-        "status_detail": _detail(request, received, len(counted)),
-    }
-    move_payment(payment, Payment.Status.COMPLETED, actor="verification", **columns)
-    store_credits([replace(plan[each.lookup.payment.pk], payment=payment) for each in counted])
-    Lookup.objects.filter(of_payment=payment).update(
-        **DECIDED,
-        **block_columns(last.block),
-        first_block_number=last.block.number,
-        first_block_time=last.block.time,
-        confirmations=last.verdict.confirmations,
-    )
-    payment.lookup.refresh_from_db()
-    event_type = crediting.credit(request, payment)
-    credited = crediting.credit_columns(request, event_type, now)
-    if crediting.completes(request, event_type):
-        credited |= crediting.completion_columns(request, last.block.time, now)
-        move_request(
-            request, PaymentRequest.Status.COMPLETED, actor="verification", reason=payment.pk, **credited
-        )
-    else:
-        PaymentRequest.objects.filter(pk=request.pk).update(**credited)
-    events.record_credit(event_type, request, payment)
+    own = replace(plan[last.lookup.payment.pk], lookup=payment.lookup)
+    credit = replace(own, beside=tuple(plan[each.lookup.payment.pk] for each in others))
+    store_together(Completed(payment.lookup, last.verdict, last.facts, finality), credit, request, now)
     DepositAddress.objects.filter(pk=request.pk).update(grouped_at=now)
     return True
-
-
-def _detail(request: PaymentRequest, received: int, count: int) -> str:
-    amount = display_amount(received, request.token.decimals)
-    kind = "transaction" if count == 1 else "transactions"
-    return f"Verified on the chain; {amount} {request.token.symbol} of {count} {kind} are credited together."

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from django.db import connection
 
 from chains.client import Transfer
-from payments.models import ConsumedTransfer, Lookup, Payment
+from payments.models import ConsumedTransfer, Lookup
 
 _ROWS_AT_ONCE = 2000
 # Locks are taken in the order of their numbers, so that transactions that credit several payments never deadlock.
@@ -26,29 +26,34 @@ _LOCK_IN_ORDER = """
 class Consumption:
     """The transfers with which the payment of a lookup will be credited, each with the amount that counts.
 
-    If several transactions are credited together, `payment` is their common payment, which is credited instead.
+    `beside` are those of other transactions that are credited with the same payment.
     """
 
     lookup: Lookup
     transfers: tuple[Transfer, ...]
-    payment: Payment | None = None
+    beside: tuple["Consumption", ...] = ()
 
     @property
     def received(self) -> int:
         """Their sum in base units."""
-        return sum(transfer.amount for transfer in self.transfers)
+        return sum(transfer.amount for part in self.parts for transfer in part.transfers)
+
+    @property
+    def parts(self) -> tuple["Consumption", ...]:
+        return (self, *self.beside)
 
     def rows(self) -> list[ConsumedTransfer]:
         return [
             ConsumedTransfer(
-                chain_id=self.lookup.chain_id,
-                transaction_hash=self.lookup.credit_key,
+                chain_id=part.lookup.chain_id,
+                transaction_hash=part.lookup.credit_key,
                 slot=transfer.slot,
                 account=transfer.account,
-                payment=self.payment or self.lookup.payment,
+                payment=self.lookup.payment,
                 amount=transfer.amount,
             )
-            for transfer in self.transfers
+            for part in self.parts
+            for transfer in part.transfers
         ]
 
 

@@ -125,6 +125,12 @@ def store(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> se
     return set(locked.next_checks)
 
 
+def store_together(completed: Completed, credit: Consumption, request: PaymentRequest, now: datetime) -> None:
+    """Store the outcome of a payment of the locked request that is credited with several transactions."""
+    events = _complete([completed], {completed.payment.pk: credit}, _Locked({request.pk: request}, {}, now))
+    record_events(announced(events.values()))
+
+
 @dataclass(frozen=True)
 class _Locked:
     """The locked requests, and the stored next checks of the locked payments that the claim still holds."""
@@ -357,6 +363,8 @@ def _carries_others(completed: Completed, consumption: Consumption, tokens: set[
 
     These need no reference: a payer's proof or the merchant may bind them.
     """
+    if consumption.beside:
+        return True
     if completed.facts is None:
         return False
     credited = {transfer.slot for transfer in consumption.transfers}
