@@ -18,7 +18,8 @@ OVERDUE_SECONDS = (60.0, 600.0)
 _MAX_SECRETS = 200
 _MAX_TRIED = 3
 _SECONDS = 10.0
-# Days of partitions ahead, as negative numbers: beat creates them 60 days ahead.
+# A warning below 30 days of partitions ahead, and a failure below the least. The numbers are negative because
+# `by_limits` reports values above a limit. Beat creates partitions 60 days ahead.
 _AHEAD_DAYS = (-30.0, -partitions.LEAST_AHEAD.total_seconds() / 86_400)
 
 

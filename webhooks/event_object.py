@@ -128,7 +128,9 @@ class EventObject(Answer, kw_only=True):
             "payment, the same as `transaction_hash`. Null until known."
         ),
     ]
-    amount_details: Annotated[AmountObject, doc("The same amount as `amount`, with strings.")]
+    amount_details: Annotated[
+        AmountObject, doc("`amount` as an object whose `raw` and `formatted` are strings.")
+    ]
     request_amount: Annotated[AmountObject, doc("The requested amount.")]
     amount_paid: Annotated[
         AmountObject,

@@ -121,7 +121,7 @@ class RouteStep(Answer, kw_only=True):
     type: Annotated[
         str,
         doc(
-            "`approve`: the wallet allows the router to spend the token, unless it already has. `swap`, "
+            "`approve`: the wallet allows the router to spend the token, if it has not allowed it before. `swap`, "
             "`bridge`: the wallet sends the transaction, and the tool executes it. `transfer`: the "
             "merchant receives the money."
         ),

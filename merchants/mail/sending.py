@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 KEPT = timedelta(hours=24)
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=1)
-# Small, because each e-mail can take the mail server's whole timeout, and a lease is renewed for only a minute.
+# A batch has to end within the minute for which its lease is renewed, and each e-mail can take up to EMAIL_TIMEOUT.
 _BATCH = 5
 MAILS = Queue(model=Mail, due="next_attempt_at", owner="merchant_id")
 

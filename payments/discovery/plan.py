@@ -38,7 +38,7 @@ class Place:
     is_alone: bool = False
 
     def shares(self, limits: SearchLimits) -> bool:
-        """Whether one search fits all of the merchant's watches with room for others."""
+        """Whether one search has room for all of the merchant's watches and for other merchants."""
         return not self.is_alone and self.position.after is None and self.watches < limits.watches
 
 

@@ -36,7 +36,7 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Taken:
-    """The transfers of one transaction that payments were credited with, as (slot, account, amount)."""
+    """The transfers of one transaction that are already credited to payments, each as (slot, account, amount)."""
 
     credits: tuple[tuple[str, str, int], ...] = ()
 

@@ -41,7 +41,7 @@ def lent_before(
     only until that call ends. Transfers on Solana are skipped: there the account's gain is the limit.
     """
     kept = {transfer.slot: transfer.amount for transfer in arrived}
-    brought: dict[str, int] = {}  # the remaining amount, by call
+    brought: dict[str, int] = {}  # what each call brought and the recipient has not sent on
     passing: set[str] = set()
     lent: set[str] = set()
     owed = 0

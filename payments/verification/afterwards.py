@@ -1,4 +1,4 @@
-"""Read the proofs that senders gave after a transfer, for a batch of lookups, with the limits of such proofs."""
+"""Read the proofs that senders gave after a transfer, and what limits them: credits, solvers and acceptances."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set

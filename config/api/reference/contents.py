@@ -255,7 +255,7 @@ def _name(reference: Mapping[str, str]) -> str:
 
 
 def _split(webhook: Mapping[str, Any]) -> tuple[str, str]:
-    """Return when the event is sent, and the shared text on verifying events."""
+    """Split a webhook's description into the occasion of the event and the shared text on verifying events."""
     occasion, _, verification = webhook["description"].partition("\n\n")
     return occasion, verification
 

@@ -127,8 +127,8 @@ def by_execution(execution: Execution, sender: str, transfers: Mapping[int, Tran
     """Return the claims of the calls that one account executed, if its code makes exactly these calls.
 
     All calls must go to one token, as `transfer`, `transferFrom` or `approve`. The token's logs within the execution
-    must match those transfers one for one and in order. Then only the code of the account and of the token ran. So no
-    swap, pool, paymaster or module can have written a log in place of a transfer that returned false.
+    must match those transfers one for one and in order. If they do, only the account's and the token's
+    code ran. So no swap, pool, paymaster or module can have written a log in place of a transfer that returned false.
 
     The maker is proved only if the account signed the transaction itself.
     """
