@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from chains.client import Block, ChainClient, ChainError, Head, Snapshot, TransactionFacts, Transfer
-from payments.coins.sums import accounted_beside
+from payments.coins.sums import accounted_beside, parts_of
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
-from payments.models import DepositAddress, DiscoveryCursor, Lookup, Payment
+from payments.models import DepositAddress, DiscoveryCursor, Lookup
 
 NATIVE = ""
 
@@ -91,7 +91,7 @@ def _facts_of(
         elif block is not None:
             readings[each.transaction_hash] = Reading(block, each.received or 0)
     readings |= _read_again(client, removed, head)
-    others = _payments_of({each.payment.request_id for each in lookups})
+    others = parts_of({each.payment.request_id for each in lookups})
     facts: dict[str, TransactionFacts | None] = {}
     unclear: set[str] = set()
     for each in lookups:
@@ -100,7 +100,7 @@ def _facts_of(
             unclear.add(each.transaction_hash)
             facts[each.transaction_hash] = None
             continue
-        before = accounted_beside(each.payment, others[each.payment.request_id])
+        before = accounted_beside(each.payment, others.get(each.payment.request_id, ()))
         facts[each.transaction_hash] = facts_of_reading(each, reading, before)
     return facts, unclear
 
@@ -124,11 +124,3 @@ def _read_again(client: ChainClient, lookups: Sequence[Lookup], head: Head) -> M
             row = rows[each.payment.request_id]
             readings[each.transaction_hash] = Reading(read.block, row.swept + read.amounts[row.address])
     return readings
-
-
-def _payments_of(request_ids: Collection[UUID]) -> Mapping[UUID, Sequence[Payment]]:
-    found: dict[UUID, list[Payment]] = defaultdict(list)
-    rows = Payment.objects.filter(request__in=request_ids, deposit_sequence__isnull=False)
-    for payment in rows.select_related("lookup"):
-        found[payment.request_id].append(payment)
-    return found

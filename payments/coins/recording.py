@@ -1,18 +1,18 @@
 """Store a payment for native coin that is new at a deposit address."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from chains.client import TransactionFacts
 from config.due_work.leases import FREE
 from config.due_work.listening import Channel, notify
 from payments.coins.lookups import Reading
-from payments.coins.sums import accounted, is_unread
+from payments.coins.sums import Part, accounted, parts_of
 from payments.evaluation.arrivals import coins_to
 from payments.models import Lookup, Payment, PaymentRequest
 from payments.requests.lifecycle import lock_request
@@ -21,6 +21,7 @@ from payments.requests.transitions import note
 
 FOUND = "Found on the network at its deposit address."
 _ACTOR = "discovery"
+_MAX_FACTOR = 10
 
 
 def differences_of(request: PaymentRequest) -> QuerySet[Payment]:
@@ -36,12 +37,11 @@ def record_reading(request_id: UUID, reading: Reading) -> bool:
     """
     with transaction.atomic():
         request = lock_request(request_id)
-        payments = list(differences_of(request))
-        amount = reading.received - accounted(payments)
-        if amount <= 0 or _expects(payments, amount):
+        parts = parts_of([request_id]).get(request_id, ())
+        amount = reading.received - accounted(parts)
+        if amount <= 0 or _expects(request, parts, amount):
             return False
-        sequence = 1 + max((each.deposit_sequence or 0 for each in payments), default=0)
-        _store(request, payments, reading, amount, sequence)
+        _store(request, parts, reading, amount)
     return True
 
 
@@ -57,7 +57,13 @@ def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment
 
 
 def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
-    """Give the payment of the locked request this transaction, unless another one is known already."""
+    """Give the payment of the locked request this transaction, unless another one is known already.
+
+    Anyone can send very little in the same block, so the transaction must have sent a tenth of the amount.
+    """
+    sent = sum(transfer.amount for transfer in coins_to(payment.lookup.credit_key, facts))
+    if sent * _MAX_FACTOR < (payment.amount or 0):
+        return
     columns = {"transaction_hash": facts.hash, "from_address": facts.sender, "network_fee": facts.network_fee}
     unknown = Payment.objects.filter(pk=payment.pk, transaction_hash__isnull=True)
     if unknown.update(**columns):
@@ -66,23 +72,21 @@ def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
         note(payment, f"sent by {facts.hash}", actor=actor)
 
 
-def _expects(payments: Sequence[Payment], amount: int) -> bool:
+def _expects(request: PaymentRequest, parts: Sequence[Part], amount: int) -> bool:
     """Whether an earlier payment is to be checked instead, because a reorganisation removed its coin."""
     now = timezone.now()
-    unread = [each for each in payments if is_unread(each)]
+    unread = [part.payment_id for part in parts if part.is_unread]
     if unread:
         Lookup.objects.filter(of_payment__in=unread).update(next_check_at=now)
-        notify(Channel.PAYMENTS, str(unread[0].chain_id))
+        notify(Channel.PAYMENTS, str(request.chain_id))
         return True
-    reversed_ones = [each for each in payments if each.reorged and (each.amount_received or 0) <= amount]
+    reversed_ones = [part.payment_id for part in parts if part.reorged and (part.received or 0) <= amount]
     Lookup.objects.filter(of_payment__in=reversed_ones).update(finality_check_at=now)
     return bool(reversed_ones)
 
 
-def _store(
-    request: PaymentRequest, payments: Sequence[Payment], reading: Reading, amount: int, sequence: int
-) -> None:
-    block = reading.block
+def _store(request: PaymentRequest, parts: Sequence[Part], reading: Reading, amount: int) -> None:
+    block, sequence = reading.block, 1 + max((part.sequence for part in parts), default=0)
     columns: dict[str, Any] = {
         "deposit_sequence": sequence,
         "amount": amount,
@@ -98,7 +102,7 @@ def _store(
         "block_time": block.time,
         "received": reading.received,
     }
-    submitted = _submitted(request, payments, block.number)
+    submitted = _submitted(request, parts, block.number, amount)
     if submitted is None:
         first = {"first_block_number": block.number, "first_block_time": block.time}
         create_payment(
@@ -121,17 +125,24 @@ def _store(
     notify(Channel.PAYMENTS, str(submitted.chain_id))
 
 
-def _submitted(request: PaymentRequest, payments: Sequence[Payment], height: int) -> Payment | None:
-    """Return the open payment of the first transaction up to this block that sent new coin to the address."""
-    known = max((each.lookup.block_number or 0 for each in payments), default=0)
-    waiting = Payment.objects.filter(
-        request=request,
-        chain=request.chain_id,
+def submitted_to(request_ids: Collection[UUID]) -> QuerySet[Payment]:
+    """Return the open payments of mined transactions that sent native coin to these requests' addresses."""
+    return Payment.objects.filter(
+        request__in=request_ids,
+        chain=F("request__chain"),
         status__in=Payment.OPEN,
         deposit_sequence__isnull=True,
         bound_by=Payment.BoundBy.ADDRESS,
         is_in_flight=True,
+    )
+
+
+def _submitted(request: PaymentRequest, parts: Sequence[Part], height: int, amount: int) -> Payment | None:
+    """Return the open payment of the first transaction up to this block that sent a tenth of the new coin or more."""
+    known = max((part.block or 0 for part in parts), default=0)
+    waiting = submitted_to([request.pk]).filter(
         lookup__block_number__gt=known,
         lookup__block_number__lte=height,
+        amount__gte=-(-amount // _MAX_FACTOR),
     )
     return waiting.order_by("lookup__block_number", "created_at").first()

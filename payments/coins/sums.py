@@ -1,41 +1,74 @@
-"""Sum the native coin that a request's payments by address account for. Pure functions.
+"""Sum the native coin that a request's payments by address account for.
 
 What the address received in all, less this sum, is new. A payment that a reorganisation reversed accounts for nothing,
 and neither does an open one whose block was reorganised away.
 """
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+from uuid import UUID
 
 from payments.models import Payment
 
 
-def accounted(payments: Iterable[Payment]) -> int:
-    """Return how much received coin these payments account for, in base units."""
-    return sum(map(_amount, payments))
+class Part(NamedTuple):
+    """A payment of native coin at a deposit address. `block` is the one that shows it, null if there is none now."""
+
+    request_id: UUID
+    payment_id: str
+    sequence: int
+    status: str
+    reorged: bool
+    received: int | None
+    amount: int | None
+    block: int | None
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the payment is open, and waits until its coin is seen in another block."""
+        return self.status in Payment.OPEN and self.block is None
+
+    @property
+    def accounted(self) -> int:
+        """How much of the received coin the payment accounts for, in base units."""
+        if self.status == Payment.Status.COMPLETED:
+            return 0 if self.reorged else self.received or 0
+        return 0 if self.status not in Payment.OPEN or self.is_unread else self.amount or 0
 
 
-def accounted_beside(payment: Payment, payments: Iterable[Payment]) -> int:
+_COLUMNS = (
+    "request_id",
+    "pk",
+    "deposit_sequence",
+    "status",
+    "reorged",
+    "amount_received",
+    "amount",
+    "lookup__block_number",
+)
+
+
+def parts_of(request_ids: Collection[UUID]) -> Mapping[UUID, Sequence[Part]]:
+    """Return the payments of native coin of each request. Tuples, because there may be very many."""
+    found: dict[UUID, list[Part]] = defaultdict(list)
+    rows = Payment.objects.filter(request__in=request_ids, deposit_sequence__isnull=False).order_by()
+    for row in rows.values_list(*_COLUMNS):
+        part = Part(*row)
+        found[part.request_id].append(part)
+    return found
+
+
+def accounted(parts: Iterable[Part]) -> int:
+    """Return how much received coin these payments account for."""
+    return sum(part.accounted for part in parts)
+
+
+def accounted_beside(payment: Payment, parts: Iterable[Part]) -> int:
     """Return how much of the received coin came before `payment`: what the request's earlier payments account for.
 
     After a reorganisation reversed the payment, all others come first.
     """
-    return accounted(
-        each
-        for each in payments
-        if each.pk != payment.pk and (payment.reorged or _sequence(each) < _sequence(payment))
-    )
-
-
-def is_unread(payment: Payment) -> bool:
-    """Whether the payment is open, and waits until its coin is seen in another block."""
-    return payment.is_open and payment.lookup.block_number is None
-
-
-def _amount(payment: Payment) -> int:
-    if payment.status == Payment.Status.COMPLETED:
-        return 0 if payment.reorged else payment.amount_received or 0
-    return 0 if not payment.is_open or is_unread(payment) else payment.amount or 0
-
-
-def _sequence(payment: Payment) -> int:
-    return payment.deposit_sequence or 0
+    sequence = payment.deposit_sequence or 0
+    others = (part for part in parts if part.payment_id != payment.pk)
+    return accounted(part for part in others if payment.reorged or part.sequence < sequence)

@@ -21,13 +21,13 @@ from chains.client import ChainClient, ChainError, Head
 from chains.facts.deposits import CoinsReceived
 from chains.models import Chain
 from payments.coins.lookups import NATIVE, Reading, since_blocks
-from payments.coins.recording import record_reading
-from payments.coins.sums import accounted
+from payments.coins.recording import record_reading, submitted_to
+from payments.coins.sums import accounted, parts_of
 from payments.discovery.deposits import MAX_FOUND_PAYMENTS, SMALLEST_PART, found_payments
 from payments.discovery.grouping import next_group
 from payments.discovery.plan import Position
 from payments.discovery.starts import start_of
-from payments.models import DepositAddress, DiscoveryCursor, Payment
+from payments.models import DepositAddress, DiscoveryCursor
 from payments.verification.finality import final_height
 
 IS_NATIVE = Q(request__token__contract_address=NATIVE)
@@ -115,7 +115,8 @@ def find(
         [row.address for row in rows], since_block=since, at_block=head.latest, stable_block=final
     )
     readings = {row.pk: Reading(read.block, row.swept + read.amounts[row.address]) for row in rows}
-    sums = _accounted([pk for pk, reading in readings.items() if reading.received])
+    parts = parts_of([pk for pk, reading in readings.items() if reading.received])
+    sums = {pk: accounted(each) for pk, each in parts.items()}
     low = max(since - 1, -1 if read_until is None else read_until)
     ranges = [
         _Range(row, max(sums.get(row.pk, 0), row.waiting_received or 0), low, readings[row.pk])
@@ -148,15 +149,6 @@ def own_search(
 
 def _by_request(rows: Iterable[DepositAddress], read: CoinsReceived) -> dict[UUID, int]:
     return {row.pk: read.swept[row.address] for row in rows if row.address in read.swept}
-
-
-def _accounted(request_ids: Collection[UUID]) -> dict[UUID, int]:
-    """Return what the payments of each request account for."""
-    payments: dict[UUID, list[Payment]] = defaultdict(list)
-    rows = Payment.objects.filter(request__in=request_ids, deposit_sequence__isnull=False)
-    for payment in rows.select_related("lookup"):
-        payments[payment.request_id].append(payment)
-    return {pk: accounted(each) for pk, each in payments.items()}
 
 
 def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, list[Reading]]:
@@ -213,13 +205,16 @@ def _record(
 ) -> int:
     """Record the arrivals, or let small and frequent ones wait; return how many payments there were."""
     counts = found_payments(seen.keys())
+    # What was submitted is a payment of its own, however small. Until then it holds its request.
+    submitted = set(submitted_to(seen.keys()).values_list("request_id", flat=True)) if seen else set()
     count = 0
     for each in ranges:
         row, known = each.row, sums.get(each.row.pk, 0)
         waits: Reading | None = None
         for reading in seen[row.pk]:
             is_small = (reading.received - known) * SMALLEST_PART < row.request.amount
-            if is_small or counts[row.pk] >= MAX_FOUND_PAYMENTS:
+            is_frequent = counts[row.pk] >= MAX_FOUND_PAYMENTS
+            if row.pk not in submitted and (is_small or is_frequent):
                 waits = reading
                 continue
             waits = None

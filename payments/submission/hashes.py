@@ -269,7 +269,7 @@ def _attached(request: PaymentRequest, sighting: Sighting | None, actor: str) ->
 
     The payment gets the transaction. None if the address does not show the coin yet, or for another transaction.
     """
-    if sighting is None or sighting.facts is None or not sighting.is_at_address:
+    if sighting is None or sighting.facts is None or not sighting.coins:
         return None
     payment = difference_with(request, sighting.facts)
     if payment is not None:
@@ -304,10 +304,11 @@ def _create(
 ) -> Payment:
     """Store a new payment of the locked request."""
     likely = FailureCode.TRANSACTION_TOO_OLD if sighting and sighting.is_older else ""
-    block = sighting.facts.block if sighting and sighting.facts and sighting.is_at_address else None
+    block = sighting.facts.block if sighting and sighting.facts and sighting.coins else None
     if block is not None:
         # Once the address shows the coin, the payment is its arrival.
         columns |= {
+            "amount": sighting.coins if sighting else None,
             "is_in_flight": True,
             "bound_by": Payment.BoundBy.ADDRESS,
             "looked_up": block_columns(block),

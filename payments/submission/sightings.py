@@ -9,6 +9,7 @@ from datetime import datetime
 from chains.client import ChainClient, ChainError, TransactionFacts
 from chains.families import get_client
 from chains.models import Chain
+from payments.evaluation.arrivals import coins_to
 from payments.evaluation.binding import BoundBy
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.evaluation.verdicts import Finality, NotYet, Paid, SwapStarted
@@ -28,7 +29,7 @@ class Sighting:
 
     `is_bound`: the transaction is mined (at any depth) and bound to the request, or it is bound by its own bytes.
     `is_older`: it was mined before the request was created. `starts_swap`: it is mined, and starts a swap of the
-    request. `is_at_address`: it is mined, and sent native coin to the request's deposit address.
+    request. `coins`: it is mined, and sent this much native coin to the request's deposit address.
     """
 
     facts: TransactionFacts | None = None
@@ -36,7 +37,7 @@ class Sighting:
     is_bound: bool = False
     is_older: bool = False
     starts_swap: bool = False
-    is_at_address: bool = False
+    coins: int = 0
 
     @property
     def is_known(self) -> bool:
@@ -91,9 +92,11 @@ def sight(
     evaluation_input = collect_evidence([lookup], chain, snapshot, quotes_of({request.pk}, chain))[payment.pk]
     verdict = verdict_of(lookup, evaluation_input, ChainCheck(uuid.uuid4(), snapshot, finality, now))
     is_waiting_bound = isinstance(verdict, NotYet) and verdict.bound is not None and verdict.likely is None
-    coin_address = evaluation_input.terms.evidence.coin_address
-    is_by_address = (
+    is_at_address = (
         isinstance(verdict, NotYet) and verdict.bound is not None and verdict.bound.by == BoundBy.ADDRESS
+    )
+    coins = (
+        coins_to(evaluation_input.terms.evidence.coin_address, facts) if facts.block and is_at_address else ()
     )
     is_older = facts.block is not None and facts.block.time < request.created_at - CLOCK_ALLOWANCE
     return Sighting(
@@ -101,5 +104,5 @@ def sight(
         is_bound=isinstance(verdict, Paid | SwapStarted) or is_waiting_bound,
         is_older=is_older,
         starts_swap=isinstance(verdict, SwapStarted),
-        is_at_address=coin_address != "" and is_by_address and facts.block is not None,
+        coins=sum(transfer.amount for transfer in coins),
     )

@@ -215,3 +215,36 @@ def test_hash_of_another_requests_address_is_not_attached(
     payment.refresh_from_db()
     assert (payment.status, payment.failure_code) == ("failed", "wrong_recipient")
     assert request_.payments.get().transaction_hash is None
+
+
+def test_dust_in_the_same_block_is_not_named_as_the_transaction(
+    request_: PaymentRequest, nodes: CoinChain
+) -> None:
+    clock = Clock()
+    search(nodes, clock)
+    dust, hash_ = (nodes.pay(request_.deposit_address, amount) for amount in (ETHER // 100, ETHER))
+    for each in (dust, hash_):
+        nodes.facts[each] = replace(nodes.facts[each], block=nodes.block(nodes.height))
+    nodes.arrivals = [(nodes.height, to, amount) for _, to, amount in nodes.arrivals]
+    search(nodes, clock)
+    payment = Payment.objects.get()
+    assert submitted(request_, dust, nodes) == (payment, False)
+    payment.refresh_from_db()
+    assert payment.transaction_hash is None
+    submitted(request_, hash_, nodes)
+    payment.refresh_from_db()
+    assert payment.transaction_hash == hash_
+
+
+def test_small_transaction_that_is_submitted_does_not_wait(
+    request_: PaymentRequest, nodes: CoinChain
+) -> None:
+    """It would hold its request until the group's block is final."""
+    clock = Clock()
+    nodes.finalized = 0
+    hash_ = nodes.pay(request_.deposit_address, 1)
+    payment, _ = submitted(request_, hash_, nodes)
+    search(nodes, clock)
+    look(clock, nodes.of)
+    payment.refresh_from_db()
+    assert (payment.status, payment.amount_received, payment.deposit_sequence) == ("completed", 1, 1)
