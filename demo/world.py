@@ -28,6 +28,7 @@ from demo.aggregator import server as aggregator
 from demo.aggregator.places import HARBOUR_CHAIN_ID, local_places
 from demo.commands import Commands
 from demo.contracts.deploy import ChainRefusal, deploy_local_tokens
+from demo.factories import deploy_factories
 from demo.services import anvil, postgres, redis, surfnet
 from demo.services.process import LOCAL, REPOSITORY, Child, ServiceError, claim, is_free, spawn
 from demo.solana.ledger import LAMPORTS_PER_SOL, LedgerRefusal, fund
@@ -193,6 +194,8 @@ def _start_chain(running: list[Child], chain_id: int, port: int, name: str) -> s
         chain_id=chain_id,
         port=_port(name, port),
         block_time=BLOCK_SECONDS,
+        # Deposit addresses need a factory in a finalized block, which is then two blocks below the head.
+        slots_in_an_epoch=1,
         state=WORLD / name / "state.json",
         extra_args=["--quiet"],
     )
@@ -219,7 +222,7 @@ def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
     """Migrate and fill the database. Existing rows stay, unless it is a different database."""
     identity = database_identity(at.database)
     if memory.get("DATABASE") != identity:
-        memory.forget("ADMIN_CREATED", "MERCHANT_ID", "API_KEY", "EMBEDDED_AT", "BRANDED_AT")
+        memory.forget("ADMIN_CREATED", "MERCHANT_ID", "API_KEY", "EMBEDDED_AT", "BRANDED_AT", "DEPOSITS_AT")
         memory["DATABASE"] = identity
     with Commands(environment) as manage:
         _migrate_and_fill(memory, at, manage)
@@ -254,6 +257,11 @@ def _migrate_and_fill(memory: Memory, at: Addresses, manage: Commands) -> None:
         with step("Registering the shop, which may show the checkout in its own page"):
             manage("set_merchant", memory["MERCHANT_ID"], "--embed-origin", at.shop)
             memory["EMBEDDED_AT"] = at.shop
+    if memory.get("DEPOSITS_AT") != memory["MERCHANT_ID"]:
+        with step("Switching on deposit addresses"):
+            manage("set_merchant", memory["MERCHANT_ID"], "--deposit-addresses", "on")
+            memory["DEPOSITS_AT"] = memory["MERCHANT_ID"]
+    deploy_factories(manage, {anvil.CHAIN_ID: at.chain, HARBOUR_CHAIN_ID: at.harbour})
 
 
 def _make_admin(memory: Memory, manage: Commands) -> None:
@@ -351,6 +359,10 @@ def _tell(memory: Memory, at: Addresses) -> None:
         (
             "Rates",
             f"{at.rates}/switches  (Coinbase's and Kraken's last trades, and price feeds on the first chain)",
+        ),
+        (
+            "Exchange",
+            ".venv/bin/python -m demo.exchange ADDRESS AMOUNT TOKEN  (pays a deposit address from a hot wallet)",
         ),
         ("Documentation", "README.md and docs/"),
         ("manage.py", f"(. {_short(SETTINGS)}; .venv/bin/python manage.py help)"),

@@ -8,7 +8,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Browser, Locator, Page, Request, expect
 
-from chains.models import Chain
+from chains.models import Chain, Token
+from demo.exchange import withdraw
 from merchants.models import Merchant
 from payments.models import DiscoveryCursor, Payment, PaymentRequest
 from tests.browser.conftest import TOUCHED, Create
@@ -187,6 +188,28 @@ def test_extra_money_is_shown_with_the_way_to_get_it_back(
     confirm(local_chain, find(clock), clock)
     expect(panel.get_by_role("heading", name="Paid more than requested")).to_be_visible()
     expect(panel).to_contain_text("2.00 USDC more than requested")
+
+
+def test_native_coin_by_internal_call_completes_without_a_hash(
+    page: Page, panel: Locator, create: Create, ether: Token, local_chain: LocalChain
+) -> None:
+    clock = Clock()
+    order = create(token_id=ether.pk, amount="0.25")
+    address = choose(page, order)
+    expect(page.locator(AMOUNT)).to_have_text("0.25")
+    for amount in ("0.1", "0.15"):
+        withdraw(local_chain.url, address, amount, "ETH")
+        payment = find(clock)
+        if amount == "0.1":
+            expect(panel).to_contain_text("0.15 ETH is still missing. Send it to the same address.")
+        confirm(local_chain, payment, clock)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible()
+    panel.get_by_text("Transaction details").click()
+    expect(panel).to_contain_text("Received at the payment’s address · 0.15 ETH")
+    assert_accessible(page)
+    page.goto(f"{order['payment_url']}/receipt")
+    expect(page.get_by_text(address, exact=True)).to_have_count(2)
+    expect(page.locator("main")).not_to_contain_text("None")
 
 
 def test_late_transfer_is_shown_on_an_expired_page(
