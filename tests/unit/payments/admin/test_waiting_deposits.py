@@ -143,13 +143,13 @@ def test_addresses_are_read_page_by_page(
     node.held = {(shown(each), usdc): 1_000_000 * number for number, each in enumerate(requests, 1)}
     client = member(Role.OWNER, requests[0].merchant)
     first, second = text(client), text(client, "?page=2")
-    assert "Addresses 1 to 2 of 3" in first
+    assert "has 3 addresses on Local Chain. This page shows 1 to 2" in first
     assert "<strong>5 USDC</strong>" in first
     assert "Older addresses" in first
     assert "<strong>1 USDC</strong>" in second
     assert "Newer addresses" in second
     for odd in ("?page=9", "?page=x", "?chain=x", "?merchant=x"):
-        assert "Addresses 1 to 2 of 3" in text(client, odd)
+        assert "This page shows 1 to 2" in text(client, odd)
 
 
 def test_address_of_older_contracts_is_named(request_for: Make, node: Node) -> None:
