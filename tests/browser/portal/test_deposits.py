@@ -20,11 +20,10 @@ from payments.models import PaymentRequest
 from tests.browser.portal.conftest import fits
 from tests.pictures import picture
 from tests.support.payments.deposits import give_address
+from tests.support.payments.sweeps import Node, rows, shown
 from tests.support.portal.payment_rows import RECIPIENT, Make
 from tests.support.portal.staff import Staff
 from tests.support.wallets.stub import NAME, StubWallet, error
-from tests.unit.payments.admin.test_waiting_deposits import Node
-from tests.unit.payments.deposits.test_sweeping import rows, shown
 
 HASH = "0x" + "cd" * 32
 

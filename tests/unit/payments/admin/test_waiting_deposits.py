@@ -1,7 +1,7 @@
 """The portal's page of what waits at deposit addresses: amounts, what is unknown, and who gets the transactions."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from html import unescape
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chains.client import ChainError, EvmCall
+from chains.client import ChainError
 from chains.models import Token
 from config.admin.portal import change_url
 from merchants.models import Merchant
@@ -17,23 +17,11 @@ from merchants.staff.roles import Role, assign_role
 from payments.admin.deposits import pages
 from payments.admin.deposits.contents import contents_of
 from payments.models import DepositAddress, PaymentRequest
-from tests.unit.payments.deposits.test_sweeping import Holdings, row, rows, shown
+from tests.support.payments.sweeps import Node, row, rows, shown
 
 pytestmark = pytest.mark.django_db
 Make = Callable[..., PaymentRequest]
 PAGE = "/admin/payments/depositaddress/"
-
-
-class Node(Holdings):
-    """A chain that also estimates gas: 100,000 for each call, or nothing."""
-
-    gas_error: ChainError | None = None
-    estimate: int | None = 100_000
-
-    def estimated_gas(self, calls: Sequence[EvmCall]) -> list[int | None]:
-        if self.gas_error:
-            raise self.gas_error
-        return [self.estimate for _ in calls]
 
 
 @pytest.fixture
