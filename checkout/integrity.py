@@ -16,7 +16,7 @@ from django.templatetags.static import static
 
 _BUILT = Path(__file__).parent / "static" / "checkout"
 # Loaded by a tag with its own digest, or by shops.
-_NOT_IMPORTED = ("checkout.js", "proof.js", "quittance.js", "sheet.js")
+_NOT_IMPORTED = ("checkout.js", "proof.js", "quittance.js", "sheet.js", "sweep.js")
 
 
 def integrity(name: str) -> str:

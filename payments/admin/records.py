@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 from chains.amounts import display_amount, format_amount
 from chains.models import Chain, Token
 from config.admin import portal
-from config.admin.cells import NOTHING, clipped, exact, outside
+from config.admin.cells import NOTHING, clipped, copyable, exact, outside
 from payments.models import Payment, PaymentRequest, delivery_of
 
 REQUEST_COLOURS = {"active": "info", "completed": "success", "expired": "warning", "cancelled": "danger"}
@@ -65,6 +65,14 @@ def price_facts(order: PaymentRequest) -> list[tuple[str, object]]:
         ("Price", f"{order.price['amount']} {order.price['currency']}"),
         ("Rate", f"{rate['value']} {rate['currency']} for 1 {rate['token']} ({observed})"),
     ]
+
+
+def deposit_facts(order: PaymentRequest) -> list[tuple[str, object]]:
+    """Return the request's deposit address, once it was shown."""
+    if order.deposit_address is None:
+        return []
+    link = address_link(order.chain, order.deposit_address)
+    return [("Deposit address", copyable(order.deposit_address, link))]
 
 
 def value_fact(payment: Payment) -> str:

@@ -24,6 +24,7 @@ from payments.admin.records import (
     REQUEST_COLOURS,
     address_link,
     amount_cell,
+    deposit_facts,
     in_token,
     payment_badges,
     price_facts,
@@ -178,7 +179,7 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
                 "Paid to",
                 copyable(order.recipient_address, address_link(order.chain, order.recipient_address)),
             ),
-            *_deposit(order),
+            *deposit_facts(order),
             ("Created", f"{exact(order.created_at)}, {ago(order.created_at)}"),
             (
                 "Expires" if order.status == "active" else "Expiry",
@@ -256,14 +257,6 @@ def _badges(order: PaymentRequest) -> str:
     if order.is_simulated:
         labels.append(portal.badge("test", {"test": "warning"}))
     return together(labels)
-
-
-def _deposit(order: PaymentRequest) -> list[tuple[str, object]]:
-    """Return the request's deposit address, once it was shown."""
-    if order.deposit_address is None:
-        return []
-    link = address_link(order.chain, order.deposit_address)
-    return [("Deposit address", copyable(order.deposit_address, link))]
 
 
 def _open_refund_links(order: PaymentRequest) -> list[tuple[str, object]]:

@@ -21,6 +21,9 @@ class CheckDeposits(Action):
     def is_offered(self, row: PaymentRequest) -> bool:
         return row.deposit_address is not None
 
+    def title(self, row: PaymentRequest) -> str:
+        return f"Check the deposit address of {row}"
+
     def explanation(self, row: PaymentRequest) -> str:
         return (
             f"Searches {row.chain} for all transfers of {row.token.symbol} to {row.deposit_address} since the request "

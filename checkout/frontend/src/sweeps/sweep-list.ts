@@ -86,7 +86,7 @@ export class SweepList {
       await new Promise((resolve) => setTimeout(resolve, CHECK_EVERY_MS));
       const succeeded = await wallet.outcome?.(hash).catch(() => null);
       if (succeeded === true) return this.finish(index, hash);
-      if (succeeded === false) return this.show(index, "Reverted: nothing was moved.", hash);
+      if (succeeded === false) return this.show(index, "Reverted: nothing was moved. Reload the page to try again.", hash);
     }
   }
 

@@ -8,6 +8,7 @@ from django.core.management import call_command
 
 from chains.models import Chain
 from merchants.models import Merchant
+from payments.admin.deposits.contents import contents_of
 from payments.models import ConsumedTransfer, DiscoveryCursor, Payment, PaymentRequest
 from tests.chain import LocalChain
 from tests.conftest import Api
@@ -118,3 +119,23 @@ def test_built_sweep_brings_the_money_to_the_recipient(
     assert world.coins(recipient) == 12
     call_command("build_sweep", *arguments)
     assert json.loads(capsys.readouterr().out) == []
+
+
+def test_page_lists_and_sweeps_what_was_requested_and_what_was_not(
+    public: Api, world: DepositWorld, request_: PaymentRequest, local_chain: LocalChain, ether: object
+) -> None:
+    address, usdc = show(public, request_), request_.token.contract_address
+    local_chain.transfer(usdc, address, 4_000_000)
+    world.pay(address, 12)
+    contents = contents_of(request_.merchant, request_.chain, slice(10))
+    [requested], [other] = contents.requested, contents.recoverable
+    assert (requested.amount, requested.addresses, other.token) == ("4 USDC", 1, ether)
+    for asset in (requested, other):
+        [transaction] = json.loads(asset.unsigned)
+        [estimate] = asset.transactions
+        # The estimate alone is enough gas: with less, the factory rejects the transaction.
+        gas = int(estimate.gas.replace(",", ""))
+        assert world.succeeded(transaction["to"], bytes.fromhex(transaction["data"][2:]), gas=gas)
+    recipient = request_.recipient_address
+    assert (world.balance(usdc, recipient), world.coins(recipient)) == (4_000_000, 12)
+    assert contents_of(request_.merchant, request_.chain, slice(10)).assets == []

@@ -48,6 +48,7 @@ def test_transfer_is_found_once_and_logged(
     assert str(shown.deposit_address) in admin_client.get(url(shown)).content.decode()
     assert not Payment.objects.exists()
     assert "1 new payment found." in press(admin_client, url(shown))
+    assert str(shown.deposit_address) in admin_client.get(change_url(Payment.objects.get())).content.decode()
     assert Payment.objects.get().transaction_hash == sent
     assert "0 new payments found." in press(admin_client, url(shown))
     assert log() == [

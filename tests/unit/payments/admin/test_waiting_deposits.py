@@ -1,7 +1,7 @@
 """The portal's page of what waits at deposit addresses: amounts, what is unknown, and who gets the transactions."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from html import unescape
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chains.client import ChainError, EvmCall
+from chains.client import ChainError
 from chains.models import Token
 from config.admin.portal import change_url
 from merchants.models import Merchant
@@ -17,23 +17,11 @@ from merchants.staff.roles import Role, assign_role
 from payments.admin.deposits import pages
 from payments.admin.deposits.contents import contents_of
 from payments.models import DepositAddress, PaymentRequest
-from tests.unit.payments.deposits.test_sweeping import Holdings, row, rows, shown
+from tests.support.payments.sweeps import Node, row, rows, shown
 
 pytestmark = pytest.mark.django_db
 Make = Callable[..., PaymentRequest]
 PAGE = "/admin/payments/depositaddress/"
-
-
-class Node(Holdings):
-    """A chain that also estimates gas: 100,000 for each call, or nothing."""
-
-    gas_error: ChainError | None = None
-    estimate: int | None = 100_000
-
-    def estimated_gas(self, calls: Sequence[EvmCall]) -> list[int | None]:
-        if self.gas_error:
-            raise self.gas_error
-        return [self.estimate for _ in calls]
 
 
 @pytest.fixture
@@ -143,13 +131,13 @@ def test_addresses_are_read_page_by_page(
     node.held = {(shown(each), usdc): 1_000_000 * number for number, each in enumerate(requests, 1)}
     client = member(Role.OWNER, requests[0].merchant)
     first, second = text(client), text(client, "?page=2")
-    assert "Addresses 1 to 2 of 3" in first
+    assert "has 3 addresses on Local Chain. This page shows 1 to 2" in first
     assert "<strong>5 USDC</strong>" in first
     assert "Older addresses" in first
     assert "<strong>1 USDC</strong>" in second
     assert "Newer addresses" in second
     for odd in ("?page=9", "?page=x", "?chain=x", "?merchant=x"):
-        assert "Addresses 1 to 2 of 3" in text(client, odd)
+        assert "This page shows 1 to 2" in text(client, odd)
 
 
 def test_address_of_older_contracts_is_named(request_for: Make, node: Node) -> None:

@@ -1,67 +1,23 @@
 """`manage.py build_sweep` sweeps what one merchant's addresses hold, each asset once, in batches."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from eth_abi.abi import decode
 
 from chains.client import ChainError
-from chains.families.evm.deposits.addresses import FACTORY, deposit_of
+from chains.families.evm.deposits.addresses import FACTORY
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.deposits.sweeping import MAX_SWEEPS, plan_sweeps
 from payments.management.commands import build_sweep
 from payments.models import DepositAddress, PaymentRequest
+from tests.support.payments.sweeps import Holdings, row, rows, shown
 
 pytestmark = pytest.mark.django_db
 Make = Callable[..., PaymentRequest]
-NATIVE = "0x" + "00" * 20
-
-
-@dataclass
-class Holdings:
-    """A chain on which addresses hold what a test sets."""
-
-    held: dict[tuple[str, str], int] = field(default_factory=dict)
-    error: ChainError | None = None
-    silent: frozenset[str] = frozenset()
-
-    def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-        if self.error:
-            raise self.error
-        return {place: self.held.get(place, 0) for place in places if place[1] not in self.silent}
-
-    def of(self, chain: object) -> Any:
-        return self
-
-
-def shown(request: PaymentRequest) -> str:
-    """Store the request's real deposit address; return it."""
-    deposit = deposit_of(request.recipient_address, request.pk)
-    DepositAddress.objects.create(
-        request=request,
-        chain=request.chain,
-        address=deposit.address,
-        recipient_address=request.recipient_address,
-        factory=deposit.factory,
-        init_code_hash=deposit.init_code_hash,
-    )
-    return deposit.address
-
-
-def rows(data: bytes) -> list[tuple[str, str, str]]:
-    """Return the (recipient, salt, token) of a call of the factory's `sweep`."""
-    sweeps, _ = decode(["(address,bytes32,address)[]", "uint256"], data[4:])
-    return [(recipient, "0x" + salt.hex(), token) for recipient, salt, token in sweeps]
-
-
-def row(request: PaymentRequest, token: str) -> tuple[str, str, str]:
-    deposit = deposit_of(request.recipient_address, request.pk)
-    return request.recipient_address.lower(), deposit.salt, (token or NATIVE).lower()
 
 
 def test_held_tokens_and_coins_are_each_swept_once(request_for: Make, ether: Token) -> None:
