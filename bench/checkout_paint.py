@@ -7,6 +7,11 @@ slows Chromium down: a CPU 4 times slower, and one network after the other: slow
 request, 1.44 Mbit/s down), and a weak one (400 ms, 400 kbit/s). Each load begins with an empty cache. The floor is
 measured in the same run, under the same throttling: a page of two lines, without style or script. The medians of all
 loads are printed, and their ratio.
+
+Two pages are measured: one pays on an EVM chain, the other on Solana, whose wallets need another part of the script
+after the first paint. Without a wallet, as here, the largest paint is the last one: the text that the script shows when
+it has waited for wallets. The amount is in the first response and painted first. The goal for the largest paint is the
+limit for "good" in Core Web Vitals.
 """
 
 import http.server
@@ -41,8 +46,9 @@ _SETTINGS = {
     "EMAIL_URL": "memorymail://",
     "LOG_LEVEL": "ERROR",
 }
+_MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
 LOADS = 7
-PROMISED_BYTES = 55_000
+PROMISED_BYTES = {"EVM": 55_000, "Solana": 58_000}
 _PHONE = {"width": 390, "height": 844}
 _SLOWER_CPU = 4
 _BARE = b"<!doctype html><html lang=en><meta name=viewport content='width=device-width'><title>Bare</title><h1>Pay</h1>"
@@ -50,6 +56,10 @@ _LARGEST_PAINT = """() => new Promise((resolve) => new PerformanceObserver((list
   const last = list.getEntries().at(-1);
   resolve([last.startTime, last.element ? last.element.outerHTML.slice(0, 80) : ""]);
 }).observe({ type: "largest-contentful-paint", buffered: true }))"""
+
+_FIRST_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
+# The script has looked for wallets.
+_SETTLED = "() => !document.querySelector('.skeleton__wallet')"
 
 
 @dataclass(frozen=True)
@@ -74,15 +84,16 @@ class Network:
 
 
 NETWORKS = (
-    Network("slow 4G", 562.5, 1474.56 * 1.024, 675 * 1.024, 1500),
+    Network("slow 4G", 562.5, 1474.56 * 1.024, 675 * 1.024, 2500),
     Network("400 kbit/s, 400 ms", 400, 400, 400, 2500),
 )
 
 
 @dataclass(frozen=True)
 class Load:
-    """One visit: the time and element of the largest paint, and the bytes sent over the network."""
+    """One visit: the times of the first and the largest paint, the largest element, and the bytes over the network."""
 
+    first_ms: float
     paint_ms: float
     element: str
     sizes: dict[str, int]
@@ -96,25 +107,31 @@ def main(loads: int) -> None:
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}", flush=True)
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with _product() as origin, _bare_page() as bare, sync_playwright() as started:
-        address = f"{origin}/pay/{_shortcode()}"
+        pages = {family: f"{origin}/pay/{shortcode}" for family, shortcode in _shortcodes().items()}
         browser = started.chromium.launch(executable_path=path, args=list(QUIET))
-        _visit(browser, address, NETWORKS[0])  # a customer never gets the server's first response
+        for address in pages.values():
+            _visit(browser, address, NETWORKS[0])  # a customer never gets the server's first response
         for network in NETWORKS:
-            pairs = [
-                (_visit(browser, bare, network), _visit(browser, address, network)) for _ in range(loads)
-            ]
-            _report(network, pairs)
+            for family, address in pages.items():
+                pairs = [
+                    (_visit(browser, bare, network), _visit(browser, address, network)) for _ in range(loads)
+                ]
+                _report(network, family, pairs)
         browser.close()
 
 
-def _report(network: Network, pairs: list[tuple[Load, Load]]) -> None:
+def _report(network: Network, family: str, pairs: list[tuple[Load, Load]]) -> None:
     floor, paint = (statistics.median(pair[place].paint_ms for pair in pairs) for place in (0, 1))
+    first = statistics.median(pair[1].first_ms for pair in pairs)
     last = pairs[-1][1]
-    size = sum(last.sizes.values())
-    print(f"{network.name}: largest paint {paint:.0f} ms, median of {len(pairs)}, of {last.element}")
+    size, promised = sum(last.sizes.values()), PROMISED_BYTES[family]
+    print(
+        f"{network.name}, {family}: largest paint {paint:.0f} ms, median of {len(pairs)}, of {last.element}"
+    )
     print(f"  promised: {network.promised_ms} ms; bare page: {floor:.0f} ms; ratio {paint / floor:.2f}")
-    print(f"  over the network: {size / 1000:.1f} kB (promised: {PROMISED_BYTES / 1000:.0f}), {last.sizes}")
-    if paint > network.promised_ms or size > PROMISED_BYTES:
+    print(f"  first paint, with the amount: {first:.0f} ms")
+    print(f"  over the network: {size / 1000:.1f} kB (promised: {promised / 1000:.0f}), {last.sizes}")
+    if paint > network.promised_ms or size > promised:
         print("  That is more than was promised.")
 
 
@@ -140,8 +157,10 @@ def _visit(browser: Any, address: str, network: Network) -> Load:
         devtools.send("Network.emulateNetworkConditions", network.conditions)
         devtools.send("Emulation.setCPUThrottlingRate", {"rate": _SLOWER_CPU})
         page.goto(address, wait_until="networkidle")
+        page.wait_for_function(_SETTLED)
+        first_ms = page.evaluate(_FIRST_PAINT)
         paint_ms, element = page.evaluate(_LARGEST_PAINT)
-        return Load(paint_ms, element, sizes)
+        return Load(first_ms, paint_ms, element, sizes)
     finally:
         context.close()
 
@@ -205,8 +224,8 @@ def _answers(origin: str) -> bool:
         return False
 
 
-def _shortcode() -> str:
-    """Return the shortcode of a payable request of a merchant with own colours."""
+def _shortcodes() -> dict[str, str]:
+    """Return payable requests of a merchant with own colours, by the family of their chain."""
     from chains.models import Chain, Token
     from merchants.models import Merchant
     from tests.support.payments.world import make_request
@@ -217,12 +236,25 @@ def _shortcode() -> str:
     usdc = Token.objects.create(
         chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address="0x" + "c1" * 20
     )
+    solana = Chain.objects.create(
+        id=900_000_000_001,
+        name="Solana",
+        chain_type="solana",
+        rpc_urls=["http://127.0.0.1:9"],
+        native_symbol="SOL",
+    )
+    mint = Token.objects.create(
+        chain=solana, symbol="USDC", name="USD Coin", decimals=6, contract_address=_MINT
+    )
     merchant = Merchant.objects.create(
         name="Harbour Roasters", accent_colour="#8a3b12", background_colour="#f6f1ea"
     )
-    return make_request(
-        merchant, usdc, "24.90", "0x" + "11" * 20, description="Night Ferry, 1 kg, whole beans"
-    ).shortcode
+    paid = {"EVM": (usdc, "0x" + "11" * 20), "Solana": (mint, "11111111111111111111111111111112")}
+    text = "Night Ferry, 1 kg, whole beans"
+    return {
+        family: make_request(merchant, token, "24.90", recipient, description=text).shortcode
+        for family, (token, recipient) in paid.items()
+    }
 
 
 if __name__ == "__main__":

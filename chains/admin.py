@@ -194,7 +194,7 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
     list_filter_sheet = True
     search_fields = ("symbol", "name", "contract_address")
     search_help_text = "Symbol, name or contract"
-    readonly_fields = ("id", "chain", "symbol", "decimals", "contract", "priced_as", "tags")
+    readonly_fields = ("id", "network", "symbol", "decimals", "contract", "priced_as", "tags")
     fields = ("name", "is_active", "trailing_data", *readonly_fields)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:

@@ -19,7 +19,7 @@ class ConsumedTransferAdmin(Records):
     list_select_related = ("chain", "payment__request__token")
     ordering = ("-id",)
     search_help_text = "Transaction hash or payment id"
-    fields = readonly_fields = ("transaction_hash", "place", "chain", "credited", "paid", "created")
+    fields = readonly_fields = ("transaction_hash", "place", "network", "credited", "paid", "created")
 
     def found(self, rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:
         return matching_transfers(rows, text)
@@ -33,6 +33,11 @@ class ConsumedTransferAdmin(Records):
     @admin.display(description="Part of the transaction")
     def place(self, transfer: ConsumedTransfer) -> str:
         return clipped(transfer.slot, first=16, last=6)
+
+    @admin.display(description="Chain")
+    def network(self, transfer: ConsumedTransfer) -> str:
+        """Return the name without a link: members can't open the chain's page."""
+        return str(transfer.chain)
 
     @admin.display(description="Credited")
     def credited(self, transfer: ConsumedTransfer) -> str:

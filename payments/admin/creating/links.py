@@ -141,6 +141,10 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
     search_help_text = "The beginning of the name, the link's id or its code"
     fields = readonly_fields = ("redirect_url", "metadata")
 
+    def get_fields(self, request: HttpRequest, obj: PaymentLink | None = None) -> Any:  # noqa: ARG002 - the admin interface
+        """Leave out what the link doesn't have."""
+        return [name for name in self.readonly_fields if getattr(obj, name, None)]
+
     def found(self, rows: QuerySet[PaymentLink], text: str) -> QuerySet[PaymentLink]:
         links = PaymentLink.objects
         named = links.filter(pk__in=rows.filter(name__istartswith=text).values("pk"))

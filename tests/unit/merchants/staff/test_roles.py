@@ -307,3 +307,18 @@ def test_docs_show_the_permission_table_of_the_code() -> None:
         lines.append(f"| {right.label} | yes | " + " | ".join(cells) + " |")
     page = (settings.BASE_DIR / "docs/team.md").read_text()
     assert re.sub(r" +", " ", "\n".join(lines)) in re.sub(r" +", " ", page)
+
+
+@pytest.mark.parametrize("role", [OWNER, VIEWER])
+def test_pages_link_only_to_pages_that_open_to_the_role(estate: Estate, role: str) -> None:
+    client = Client(raise_request_exception=False)
+    client.force_login(user_with(role, estate))
+    linked: dict[str, str] = {}
+    for name in NAMED:
+        page = client.get(address_of(name, estate))
+        if page.status_code == 200 and not page.streaming and not name.endswith("_export"):
+            for link in re.findall(r'href="(/admin/[^"?#]*)"', page.content.decode()):
+                linked.setdefault(link, name)
+    assert len(linked) > 20
+    for link, name in linked.items():
+        assert client.get(link).status_code in (200, 302), f"{name} links to {link}"
