@@ -12,7 +12,7 @@ from uuid import UUID
 from chains.client import Block, ChainClient, ChainError, Head, Snapshot, TransactionFacts, Transfer
 from payments.coins.sums import accounted_beside, parts_of
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
-from payments.models import DepositAddress, DiscoveryCursor, Lookup
+from payments.models import DepositAddress, DiscoveryCursor, Lookup, Payment
 
 NATIVE = ""
 
@@ -67,9 +67,11 @@ def facts_of_reading(lookup: Lookup, reading: Reading, before: int) -> Transacti
     `before` is what the request's other payments account for. All credits of the address together are at most what it
     received, as those of an account on Solana are at most its gain.
     """
-    left = reading.received - before
-    amount = left if lookup.payment.amount is None else min(left, lookup.payment.amount)
-    if amount <= 0:
+    payment, left = lookup.payment, reading.received - before
+    amount = left if payment.amount is None else min(left, payment.amount)
+    # A credited payment is there as a whole, or a reorganisation reversed it.
+    is_short = payment.status == Payment.Status.COMPLETED and left < (payment.amount_received or 0)
+    if amount <= 0 or is_short:
         return None
     address, _, sequence = lookup.transaction_hash.partition(":")
     moved = Transfer(sequence, NATIVE, "", address, amount, account=address, gain=reading.received)

@@ -420,3 +420,20 @@ def test_lost_lease_does_not_move_the_position(request_: PaymentRequest, nodes: 
     DiscoveryCursor.objects.create(chain=request_.chain)
     search_for_coins(request_.chain, nodes, claim_id=uuid4(), now=clock())
     assert (DepositAddress.objects.get().swept, DiscoveryCursor.objects.get().coins_next_block) == (0, None)
+
+
+def test_reversed_payments_of_which_a_part_is_left_are_reversed_whole(
+    request_: PaymentRequest, nodes: CoinChain
+) -> None:
+    clock = Clock()
+    nodes.pay(request_.deposit_address, ETHER // 2)
+    block = nodes.height
+    settle(nodes, clock)
+    nodes.reorganise(block)
+    nodes.pay(request_.deposit_address, ETHER // 5)
+    nodes.mine(DEPTH)
+    finish(nodes, clock)
+    assert Payment.objects.get().reorged
+    settle(nodes, clock)
+    request_.refresh_from_db()
+    assert request_.net == ETHER // 5
