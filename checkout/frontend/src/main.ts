@@ -197,6 +197,7 @@ class CheckoutPage {
     const before = this.checkout;
     this.checkout = next;
     this.clock.set(next.server_time);
+    if (before.deposit_address && !next.deposit_address) this.flow.depositWay.withdraw();
     byId("test-mark").hidden = !next.is_test;
     for (const payment of next.payments) {
       if (payment.status !== "failed" && payment.transaction_hash) this.outbox.settle(payment.transaction_hash);

@@ -9,8 +9,10 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Locator, Page, Request, expect
 
 from chains.models import Chain, Token
+from chains.switches import Feature
 from demo.exchange import withdraw
 from merchants.models import Merchant
+from merchants.switching import switch_off
 from payments.models import DiscoveryCursor, Payment, PaymentRequest
 from tests.browser.conftest import TOUCHED, Create
 from tests.browsing import DESKTOP, PHONE
@@ -178,6 +180,18 @@ def test_unavailable_address_leads_back_to_the_other_ways(page: Page, panel: Loc
     expect(page.get_by_role("button", name=WAY)).to_be_hidden()
     page.get_by_role("link", name="Send it yourself").click()
     expect(page.get_by_text("Manual transfers are not credited immediately.")).to_be_visible()
+
+
+def test_address_leaves_an_open_page_once_it_is_switched_off(
+    page: Page, panel: Locator, create: Create
+) -> None:
+    order = create()
+    details = f"**/api/public/payment-requests/{order['id']}"
+    with page.expect_response(details):
+        choose(page, order)
+    switch_off(Feature.DEPOSIT_ADDRESSES, reason="test", request=None)
+    expect(panel.get_by_test_id("notice")).to_have_text(UNAVAILABLE)
+    expect(page.locator(ADDRESS)).to_have_count(0)
 
 
 def test_extra_money_is_shown_with_the_way_to_get_it_back(

@@ -1,8 +1,9 @@
 /** Paying by the deposit address. What it needs is loaded when the customer chooses this way. */
 
 import { copy } from "../copy";
-import { bad } from "../flow/notices";
+import { bad, info } from "../flow/notices";
 import type { Means, Stage } from "../flow/stage";
+import { messageFor } from "../language";
 
 type Part = typeof import("./main");
 
@@ -32,5 +33,13 @@ export class DepositWay {
     if (!this.address || !current()) return;
     stage.go({ at: "deposit", address: this.address, part });
     means.events.choseAddress();
+    // From now on, the request's state has the address.
+    means.events.requestChanged();
+  }
+
+  /** The server doesn't show the address any more: the feature was switched off. Money on its way is still credited. */
+  withdraw(): void {
+    this.address = null;
+    if (this.stage.step.at === "deposit") this.stage.restart(info(messageFor("refusal", "deposit_address_unavailable", "")));
   }
 }

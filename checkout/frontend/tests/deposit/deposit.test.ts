@@ -133,6 +133,16 @@ test("unavailable address leads back and brings the page on manual transfers", a
   expect(choseAddress).not.toHaveBeenCalled();
 });
 
+test("address that is withdrawn is no longer shown, nor remembered", async () => {
+  const calls = respond(json({ address: ADDRESS }), refusal(503, "service_unavailable"));
+  const { flow } = flowOf(checkout());
+  await flow.depositWay.choose();
+  flow.depositWay.withdraw();
+  expect(flow.step).toMatchObject({ at: "choose", notice: { tone: "info" } });
+  await flow.depositWay.choose();
+  expect([flow.step.at, calls.mock.calls.length]).toEqual(["choose", 2]);
+});
+
 test("unreachable server leads back and leaves the way open", async () => {
   respond();
   const { flow } = flowOf(checkout());
