@@ -1,6 +1,7 @@
 """The portal on a phone: lists with two lines a row, and copy buttons for ids, hashes and addresses."""
 
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from django.contrib.auth.models import User
@@ -111,6 +112,26 @@ def test_page_titles_are_readable_on_a_phone(
         assert page.locator("h1 > *").locator("visible=true").count() == 1, path
         assert page.title().startswith(title)
         assert fits(page), path
+    assert not troubles
+
+
+def test_path_above_a_page_is_cut_in_its_last_part_only(
+    recorded: None, portal: str, page: Page, troubles: list[str]
+) -> None:
+    for model, above in (
+        ("payments/refund", "Refunds"),
+        ("payments/consumedtransfer", "Credited transfers"),
+        ("webhooks/endpoint", "Endpoints"),
+    ):
+        page.goto(f"{portal}{model}/")
+        link = page.locator('#result_list tbody a[href*="/change/"]').first.get_attribute("href")
+        page.goto(urljoin(page.url, link))
+        parent = page.locator("h1").get_by_text(above, exact=True)
+        assert parent.evaluate("part => part.scrollWidth <= part.clientWidth"), f"{above} is cut"
+        last = page.locator("h1 > *").last
+        box = last.bounding_box()
+        assert box is not None
+        assert box["width"] > 60, f"nothing is left of the title below {above}"
     assert not troubles
 
 
