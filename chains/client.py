@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
+from chains.facts.authorizations import AuthorizationClient
 from chains.facts.blocks import Block as Block
 from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.facts.nodes import NodeAbilities as NodeAbilities
@@ -76,6 +77,7 @@ class Transfer:
     - `within`: the places, among the transaction's `mentions`, of the calls that enclose this transfer.
     - `account`, `gain` (Solana): the token account that received it (the recipient itself for SOL), and that account's
       own gain in the whole transaction. All credits of one transaction to one account are at most its gain.
+    - `authorization`: the nonce of the authorization by which `sender` signed this transfer. Nothing else binds it.
     - `is_marked`: the call has exactly 16 bytes after its arguments (EVM), or the instruction a further read-only key
       (Solana). It was built for one order, of this service or of another system.
     """
@@ -92,6 +94,7 @@ class Transfer:
     account: str = ""
     gain: int | None = None
     is_marked: bool = False
+    authorization: bytes | None = None
 
     @property
     def claimable_amount(self) -> int:
@@ -244,6 +247,10 @@ class FeedAnswer:
 
 class ChainClient(Protocol):
     """A client of one chain. Every method except `health` raises ChainError if no node sends a usable response."""
+
+    @property
+    def authorizations(self) -> AuthorizationClient | None:
+        """Queries about transfers by signature; None if the chain has none."""
 
     def health(self) -> list[NodeHealth]:
         """Return the health of each node in the catalogue's order. Queries no node; returns hosts, never full URLs."""

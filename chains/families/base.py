@@ -7,9 +7,11 @@ the family itself, so a new family is a new folder next to `evm` and `solana`.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from chains.client import ChainClient, EvmCall
+from chains.facts.authorizations import TokenDomain, TransferAuthorization
 from chains.facts.deposits import Deposit as Deposit
 
 LONGEST_SIGNATURE = 10_000
@@ -107,6 +109,28 @@ class DepositContracts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Authorizations:
+    """How a payer's signature alone moves a token. Any account can send the transaction. Works offline.
+
+    - `kind` is the type in the catalogue.
+    - `nonce_of(reference, route ID)` binds an authorization to one route of a request.
+    - `typed_data(authorization)` is the content for the wallet to sign.
+    - `read_signature(text)` returns a key's signature in one form, and raises SignatureError;
+      `is_signed(authorization, signature)` is whether the payer's own key made it.
+    - `transfer_call(authorization, signature)` makes the transfer. Any account can send it.
+    - `domain_separator(domain)` is what the token's contract should return.
+    """
+
+    kind: str
+    nonce_of: Callable[[bytes, str], bytes]
+    typed_data: Callable[[TransferAuthorization], dict[str, Any]]
+    read_signature: Callable[[str], bytes]
+    is_signed: Callable[[TransferAuthorization, bytes], bool]
+    transfer_call: Callable[[TransferAuthorization, bytes], EvmCall]
+    domain_separator: Callable[[TokenDomain], bytes]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Wording:
     """The checkout's texts for this family, as keys of `checkout/messages`; the defaults suit any chain.
 
@@ -154,7 +178,8 @@ class Family:
     - `account_name` and `chain_reference(chain id, cluster name)` go into the sign-in message for a wallet (EIP-4361).
     - `actions` are the classes of `chains.client.Action` that its wallets sign. If empty, customers can only send
       manually.
-    - `deposits` is None if the family has no deposit addresses.
+    - `deposits` is None if the family has no deposit addresses, `authorizations` if a payer always sends the
+      transaction.
     - `links` is None if wallets support no such links. `call_rules` find a provider's ID in calls.
     - `native_alias` is the address routing providers use for the native coin; empty if there is none.
 
@@ -193,6 +218,7 @@ class Family:
     actions: tuple[type, ...] = ()
     links: WalletLinks | None = None
     deposits: DepositContracts | None = None
+    authorizations: Authorizations | None = None
     subscribe_heads: tuple[str, ...] = ()
     has_price_feeds: bool = False
     has_data_fees: bool = False
