@@ -115,7 +115,8 @@ class PaymentFields(Answer, kw_only=True):
         doc(
             "What binds the transaction to the request: `reference`, the payment reference in it; `payer`, "
             "a proof that its sender signed; `provider`, the routing provider's id in it; `address`, the "
-            "request's deposit address, which received it; `manual`, your acceptance. Null until known."
+            "request's deposit address, which received it; `authorization`, a transfer that the payer "
+            "signed and another account sent; `manual`, your acceptance. Null until known."
         ),
     ]
     sender_signed_at: Annotated[

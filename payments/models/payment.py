@@ -132,6 +132,7 @@ class Payment(models.Model):
         PAYER = "payer"
         PROVIDER = "provider"
         ADDRESS = "address"
+        AUTHORIZATION = "authorization"
         MANUAL = "manual"
 
     OPEN = (Status.PENDING, Status.PROCESSING)

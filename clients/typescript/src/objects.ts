@@ -139,7 +139,7 @@ export interface Payment {
   /** Null if the chain's finality decides. */
   confirmations_required: number | null;
   explorer_url: string | null;
-  bound_by: OpenEnum<"reference" | "payer" | "provider" | "address" | "manual"> | null;
+  bound_by: OpenEnum<"reference" | "payer" | "provider" | "address" | "authorization" | "manual"> | null;
   /** The time at which the sender signed for this request. In time, that binds the payment; later, you can accept it. */
   sender_signed_at: string | null;
   /** A reorganisation removed its block after completion. Review the payment manually. */
