@@ -22,6 +22,8 @@ from chains.facts.searches import Arrivals, LoggedWords
 from chains.facts.searches import Discovery as Discovery
 from chains.facts.searches import SearchLimits as SearchLimits
 from chains.facts.searches import Watch as Watch
+from chains.facts.tokens import FeedAnswer as FeedAnswer
+from chains.facts.tokens import TokenMetadata as TokenMetadata
 
 
 class ChainError(Exception):
@@ -222,27 +224,6 @@ class Spending:
     token: str
     amount: int
     extra_native: int = 0
-
-
-@dataclass(frozen=True)
-class TokenMetadata:
-    """A token's metadata as its contract or mint returns it; `symbol` is None on Solana.
-
-    `problem` is a sentence on why merchants can't request the token, or empty.
-    """
-
-    symbol: str | None
-    decimals: int
-    problem: str = ""
-
-
-@dataclass(frozen=True)
-class FeedAnswer:
-    """The latest round of a price feed: `answer` with `decimals`, at `updated_at` (Unix seconds); zeros if none."""
-
-    answer: int
-    decimals: int
-    updated_at: int
 
 
 class ChainClient(Protocol):

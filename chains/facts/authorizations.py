@@ -1,8 +1,9 @@
 """Transfers that a payer signs and that any account can send, and how they are read from a chain."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from enum import StrEnum
+from typing import Any, Protocol
 
 from chains.facts.blocks import Block
 
@@ -44,6 +45,26 @@ class AuthorizationStates:
     used: Mapping[tuple[str, str, bytes], bool]
 
 
+@dataclass(frozen=True)
+class SignedTransaction:
+    """A transaction that the gas account signed: its hash, its bytes in hex, and what was signed (without a nonce)."""
+
+    hash: str
+    raw: str
+    unsigned: dict[str, Any]
+
+
+class Sent(StrEnum):
+    """What a node said to a signed transaction."""
+
+    ACCEPTED = "accepted"
+    """It has it, now or before."""
+    USED_UP = "used_up"
+    """Another transaction with this nonce is mined."""
+    REJECTED = "rejected"
+    """It does not take it: the account lacks coin, or a waiting transaction with this nonce pays more."""
+
+
 class AuthorizationClient(Protocol):
     """Queries about authorizations on one chain. Every method raises ChainError if no node sends a usable response."""
 
@@ -55,3 +76,14 @@ class AuthorizationClient(Protocol):
 
         If nodes must agree, two have to, on the block and each state.
         """
+
+    def find_uses(
+        self, keys: Collection[tuple[str, str, bytes]], *, since_block: int, until_block: int
+    ) -> dict[tuple[str, str, bytes], str]:
+        """Return the hashes of the transactions that used or cancelled these authorizations, by one node's logs.
+
+        They are candidates, which `look_up` confirms.
+        """
+
+    def send(self, raw: str) -> Sent:
+        """Send a signed transaction (hex) to the nodes until one accepts it. Sending it again does no harm."""

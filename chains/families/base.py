@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from chains.client import ChainClient, EvmCall
-from chains.facts.authorizations import TokenDomain, TransferAuthorization
+from chains.facts.authorizations import SignedTransaction, TokenDomain, TransferAuthorization
 from chains.facts.deposits import Deposit as Deposit
 
 LONGEST_SIGNATURE = 10_000
@@ -119,6 +119,14 @@ class Authorizations:
       `is_signed(authorization, signature)` is whether the payer's own key made it.
     - `transfer_call(authorization, signature)` makes the transfer. Any account can send it.
     - `domain_separator(domain)` is what the token's contract should return.
+
+    The account that sends it, by its private key:
+
+    - `address_of(key)`, and `sign(unsigned transaction, nonce, key)`.
+    - `max_cost(unsigned transaction)` in base units of the coin.
+    - `raised(unsigned transaction, current one)` has fees with which nodes let it take the other's place.
+    - `capped(unsigned transaction, cost)` has fees with which it costs at most this much.
+    - `empty_call(address)` does nothing: it takes the place of a transaction that is no longer needed.
     """
 
     kind: str
@@ -128,6 +136,12 @@ class Authorizations:
     is_signed: Callable[[TransferAuthorization, bytes], bool]
     transfer_call: Callable[[TransferAuthorization, bytes], EvmCall]
     domain_separator: Callable[[TokenDomain], bytes]
+    address_of: Callable[[str], str]
+    sign: Callable[[dict[str, Any], int, str], SignedTransaction]
+    max_cost: Callable[[dict[str, Any]], int]
+    raised: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+    capped: Callable[[dict[str, Any], int], dict[str, Any]]
+    empty_call: Callable[[str], EvmCall]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from chains.families.base import (
     Wording,
 )
 from chains.families.evm import normalisation, signatures
-from chains.families.evm.authorizations import typed_data
+from chains.families.evm.authorizations import gas_account, typed_data
 from chains.families.evm.building.fees import FeeRules
 from chains.families.evm.client import EvmClient
 from chains.families.evm.deposits import addresses, shipped
@@ -74,6 +74,12 @@ FAMILY = Family(
         is_signed=typed_data.is_signed,
         transfer_call=typed_data.transfer_call,
         domain_separator=typed_data.domain_separator,
+        address_of=gas_account.address_of,
+        sign=gas_account.sign,
+        max_cost=gas_account.max_cost,
+        raised=gas_account.raised,
+        capped=gas_account.capped,
+        empty_call=gas_account.empty_call,
     ),
     subscribe_heads=("eth_subscribe", "newHeads"),
     has_price_feeds=True,

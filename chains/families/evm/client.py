@@ -32,7 +32,6 @@ from chains.client import (
 from chains.facts.proposals import Proposal, ProposalSearch
 from chains.facts.searches import Arrivals, LoggedWords
 from chains.families.evm import abilities, balances, feeds, signatures, tokens
-from chains.families.evm.authorizations.reading import AuthorizationReader
 from chains.families.evm.building import fees
 from chains.families.evm.building import transactions as building
 from chains.families.evm.building.simulation import Simulator
@@ -42,6 +41,7 @@ from chains.families.evm.nonces import NonceLookup, transaction_counts
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import data_bytes, quantity
 from chains.families.evm.search import contract_logs, discovery, proposals
+from chains.families.evm.search.authorizations import AuthorizationReader
 from chains.families.evm.search.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
 from chains.families.evm.transactions import accounts, facts, transfers
 from chains.families.evm.transactions.evidence import EvidenceReader, Evidences, Unproven

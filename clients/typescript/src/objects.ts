@@ -42,6 +42,8 @@ export type Outcome = OpenEnum<
   | "swap_completed"
   | "swap_partial"
   | "swap_failed"
+  | "authorization_expired"
+  | "authorization_used"
   | "bridge_refunded"
   | "refunded"
   | "refund_requires_address"
@@ -157,6 +159,8 @@ export interface Payment {
   failed_at: string | null;
   /** The sandbox made it: no money moved. */
   is_simulated: boolean;
+  /** The payer signed the transfer; the operator's account sends it and pays the fee. */
+  sponsored: boolean;
 }
 
 /** A page on which any number of customers can pay. Each gets a payment request. */

@@ -11,10 +11,11 @@ from eth_abi.abi import encode
 from eth_account.messages import SignableMessage, encode_typed_data
 from eth_keys.datatypes import Signature
 from eth_keys.exceptions import BadSignature
+from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 from eth_utils.exceptions import ValidationError
 
-from chains.client import EvmCall
+from chains.client import EvmCall, Transfer
 from chains.facts.authorizations import TokenDomain, TransferAuthorization
 from chains.families.base import SignatureError
 from chains.families.evm.abi import WORD, account_bytes, selector
@@ -144,6 +145,15 @@ def transfer_call(authorization: TransferAuthorization, signature: bytes) -> Evm
         signature[WORD : 2 * WORD],
     ]
     return EvmCall(authorization.domain.token, _SELECTOR + encode(_TYPES, arguments))
+
+
+def authorized_transfer(token: str, data: bytes) -> Transfer | None:
+    """Return the transfer that a call of the token requests by an authorization; None for another call."""
+    words = [data[at : at + WORD] for at in range(4, 4 + 6 * WORD, WORD)]
+    if data[:4] not in SELECTORS or len(words[-1]) < WORD or any(any(word[:12]) for word in words[:2]):
+        return None
+    payer, recipient = (to_checksum_address(word[12:]) for word in words[:2])
+    return Transfer("call", token, payer, recipient, int.from_bytes(words[2]), authorization=words[5])
 
 
 def _fields(types: dict[str, str]) -> list[dict[str, str]]:
