@@ -11,6 +11,7 @@ from django.db import transaction
 
 from chains.client import ChainClient
 from chains.currencies import is_currency
+from chains.facts.authorizations import TokenDomain
 from chains.families import AddressError, ChainError, clients_of_each_node, families, family_of
 from chains.lookup import LARGEST_ID
 from chains.models import Chain, Token
@@ -31,7 +32,9 @@ _TOKEN_FIELDS = {
     "tags",
     "trailing_data",
     "price_as",
+    "authorization",
 }
+_AUTHORIZATION_FIELDS = {"type", "name", "version"}
 _ENV_URL = re.compile(r"env:[A-Z][A-Z0-9_]*")
 _COIN = re.compile(r"[A-Z0-9]{2,16}")
 _PAIR = re.compile(r"[A-Z0-9]{2,16}/USD")
@@ -91,10 +94,11 @@ def store_catalogue(chains: list[dict[str, Any]]) -> tuple[int, int]:
 def verify_catalogue(chains: list[dict[str, Any]]) -> list[str]:
     """Compare the catalogue with every node of each active chain: chain ID, token decimals and symbols.
 
-    The factory of deposit addresses, if it is deployed, should have the shipped code.
-    A Solana mint has no symbol, so only its decimals are compared. Returns the names of the inactive chains, which are
-    skipped. Raises CatalogueError for a mismatch, a token that can't be offered, a node that doesn't respond, or an
-    active chain without nodes.
+    A token should verify signatures for the domain of its `authorization`. The factory of deposit addresses, if it is
+    deployed, should have the shipped code. A Solana mint has no symbol, so only its decimals are compared.
+
+    Returns the names of the inactive chains, which are skipped. Raises CatalogueError for a mismatch, a token that
+    can't be offered, a node that doesn't respond, or an active chain without nodes.
     """
     for entry in chains:
         if entry["is_active"]:
@@ -129,6 +133,23 @@ def _verify_node(entry: Mapping[str, Any], client: ChainClient, where: str) -> N
             if value is not None and token[name] != value:
                 address = token["contract_address"]
                 raise CatalogueError(f"{where}: {address} has {name} {value}, but the file has {token[name]}")
+    _verify_domains(entry, client, where)
+
+
+def _verify_domains(entry: Mapping[str, Any], client: ChainClient, where: str) -> None:
+    rules, reader = family_of(entry["chain_type"]).authorizations, client.authorizations
+    tokens = [token for token in entry["tokens"] if token["authorization"] is not None]
+    if rules is None or reader is None or not tokens:
+        return
+    separators = reader.domain_separators([token["contract_address"] for token in tokens])
+    for token, separator in zip(tokens, separators, strict=True):
+        address, named = token["contract_address"], token["authorization"]
+        domain = TokenDomain(entry["id"], address, named["name"], named["version"])
+        if separator != rules.domain_separator(domain):
+            raise CatalogueError(
+                f"{where}: {address} does not verify signatures for the name {named['name']} and the version "
+                f"{named['version']} in its authorization. Take both from the contract, or remove the authorization."
+            )
 
 
 def _verify_factory(chain_type: str, client: ChainClient, where: str) -> None:
@@ -202,6 +223,7 @@ def _checked_token(entry: Any, chain_type: str, chain: str) -> dict[str, Any]:
     ):
         raise CatalogueError(f"{where}: tags should be a list of words of at most {_LONGEST_WORD} characters")
     return {
+        "authorization": _authorization(entry.get("authorization"), chain_type, address, where),
         "symbol": _text(entry, "symbol", where, longest=32),
         "name": _text(entry, "name", where),
         "decimals": _whole(entry, "decimals", where, 0, _MAX_DECIMALS),
@@ -211,6 +233,20 @@ def _checked_token(entry: Any, chain_type: str, chain: str) -> dict[str, Any]:
         "trailing_data": _flag(entry, "trailing_data", where),
         "price_as": _price_as(entry, where),
     }
+
+
+def _authorization(value: Any, chain_type: str, address: str, where: str) -> dict[str, str] | None:
+    """Return how signatures move the token, or None if the file doesn't say."""
+    if value is None:
+        return None
+    rules, where = family_of(chain_type).authorizations, f"{where}, authorization"
+    if not isinstance(value, dict) or rules is None or not address:
+        raise CatalogueError(f"{where}: only tokens with EIP-3009 on EVM chains have one; it is an object")
+    _reject_unknown(value, _AUTHORIZATION_FIELDS, where)
+    if value.get("type") != rules.kind:
+        raise CatalogueError(f"{where}: type should be {rules.kind}")
+    names = {name: _text(value, name, where) for name in ("name", "version")}
+    return {"type": rules.kind, **names}
 
 
 def _reject_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:

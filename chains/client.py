@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
+from chains.facts.authorizations import AuthorizationClient
 from chains.facts.blocks import Block as Block
 from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.facts.nodes import NodeAbilities as NodeAbilities
@@ -21,6 +22,8 @@ from chains.facts.searches import Arrivals, LoggedWords
 from chains.facts.searches import Discovery as Discovery
 from chains.facts.searches import SearchLimits as SearchLimits
 from chains.facts.searches import Watch as Watch
+from chains.facts.tokens import FeedAnswer as FeedAnswer
+from chains.facts.tokens import TokenMetadata as TokenMetadata
 
 
 class ChainError(Exception):
@@ -76,6 +79,7 @@ class Transfer:
     - `within`: the places, among the transaction's `mentions`, of the calls that enclose this transfer.
     - `account`, `gain` (Solana): the token account that received it (the recipient itself for SOL), and that account's
       own gain in the whole transaction. All credits of one transaction to one account are at most its gain.
+    - `authorization`: the nonce of the authorization by which `sender` signed this transfer. Nothing else binds it.
     - `is_marked`: the call has exactly 16 bytes after its arguments (EVM), or the instruction a further read-only key
       (Solana). It was built for one order, of this service or of another system.
     """
@@ -92,6 +96,7 @@ class Transfer:
     account: str = ""
     gain: int | None = None
     is_marked: bool = False
+    authorization: bytes | None = None
 
     @property
     def claimable_amount(self) -> int:
@@ -221,29 +226,12 @@ class Spending:
     extra_native: int = 0
 
 
-@dataclass(frozen=True)
-class TokenMetadata:
-    """A token's metadata as its contract or mint returns it; `symbol` is None on Solana.
-
-    `problem` is a sentence on why merchants can't request the token, or empty.
-    """
-
-    symbol: str | None
-    decimals: int
-    problem: str = ""
-
-
-@dataclass(frozen=True)
-class FeedAnswer:
-    """The latest round of a price feed: `answer` with `decimals`, at `updated_at` (Unix seconds); zeros if none."""
-
-    answer: int
-    decimals: int
-    updated_at: int
-
-
 class ChainClient(Protocol):
     """A client of one chain. Every method except `health` raises ChainError if no node sends a usable response."""
+
+    @property
+    def authorizations(self) -> AuthorizationClient | None:
+        """Queries about transfers by signature; None if the chain has none."""
 
     def health(self) -> list[NodeHealth]:
         """Return the health of each node in the catalogue's order. Queries no node; returns hosts, never full URLs."""

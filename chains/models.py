@@ -5,6 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from chains import families
+from chains.facts.authorizations import TokenDomain
 
 
 class Chain(models.Model):
@@ -76,8 +77,9 @@ class Token(models.Model):
 
     EVM addresses are stored with their EIP-55 checksum, Solana mints in base58. `trailing_data` is false for a token
     whose contract rejects data after its arguments, so its transfers can't carry a reference. `price_as` is the coin
-    whose exchange rates it is priced at, such as USDC; empty for a token without a price. An inactive token tagged
-    LISTED was added from a routing provider, not from the catalogue.
+    whose exchange rates it is priced at, such as USDC; empty for a token without a price. `authorization` says how a
+    payer's signature alone moves it (`{"type", "name", "version"}`), null if only its holder can. An inactive token
+    tagged LISTED was added from a routing provider, not from the catalogue.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="tokens")
@@ -89,6 +91,7 @@ class Token(models.Model):
     tags = ArrayField(models.CharField(max_length=32), default=list, blank=True)
     trailing_data = models.BooleanField(default=True)
     price_as = models.CharField("priced as", max_length=16, blank=True, default="", db_default="")
+    authorization = models.JSONField(null=True, blank=True, editable=False)
 
     class Meta:
         ordering = ("id",)
@@ -105,6 +108,14 @@ class Token(models.Model):
     @property
     def is_native(self) -> bool:
         return self.contract_address == ""
+
+    @property
+    def authorization_domain(self) -> TokenDomain | None:
+        """What payers' signatures for this token are valid for; None if it accepts none."""
+        rules = self.authorization
+        if rules is None:
+            return None
+        return TokenDomain(self.chain_id, self.contract_address, rules["name"], rules["version"])
 
     @property
     def is_only_listed(self) -> bool:

@@ -46,6 +46,11 @@ urlpatterns = [
         name="deposit-address",
     ),
     path(
+        "api/public/payment-requests/<str:id>/authorizations",
+        checkout.as_view({"post": "authorize"}),
+        name="authorizations",
+    ),
+    path(
         "api/public/payment-requests/<str:id>/payer-proof",
         checkout.as_view({"post": "prove"}),
         name="payer-proof",

@@ -327,6 +327,10 @@ ROUTING_QUOTE_LIMITS = {
     for each in PROVIDERS
 }
 vars().update({name: env.parsed[name] for each in PROVIDERS for name in each.settings})
+# --- payments without a network fee: the gas accounts by chain family, and what they may spend each day ---------------
+SPONSOR_KEYS = {"evm": env.SPONSOR_EVM_KEY}
+SPONSOR_DAILY_BUDGET = env.SPONSOR_DAILY_BUDGET
+
 # --- exchange rates; each source is a file (payments/prices/sources) ------------------------------------------------
 RATE_SOURCES = env.RATE_SOURCES
 RATE_URLS = {each: str(env.parsed[url_setting(each)]) for each in SOURCES if each != FEEDS}

@@ -49,6 +49,18 @@ def wake_looks() -> int:
 
 
 @shared_task
+def wake_relays() -> int:
+    """Wake the sending of signed transfers by the gas accounts."""
+    return workers.RELAYING.nudge()
+
+
+@shared_task
+def wake_authorizations() -> int:
+    """Wake the checks of signed transfers on their chains."""
+    return workers.SETTLING.nudge()
+
+
+@shared_task
 def wake_values() -> int:
     """Wake the valuation of completed payments in their merchants' reporting currencies."""
     return workers.VALUATION.nudge()

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from celery.signals import worker_process_init, worker_process_shutdown
+from django.conf import settings
 from django.utils import timezone
 
 from config.due_work.listening import Channel, Listener
@@ -21,6 +22,8 @@ from payments.discovery.search import chains_to_search, search_chain
 from payments.prices.late_payments import LATE_MAILS, mail_merchants
 from payments.prices.values import VALUES, value_due
 from payments.proposals.search import PROPOSALS, search_due
+from payments.sponsoring.relaying import GAS_ACCOUNTS, relay_due
+from payments.sponsoring.settling import AUTHORIZATIONS, settle_due
 from payments.swaps import deliveries
 from payments.swaps.following import SWAPS, follow_provider
 from payments.verification.engine import verify_due
@@ -43,6 +46,8 @@ FINALIZATION: Runner[int] = Runner("finality", check_finality, lanes=lambda: FIN
 DISCOVERY: Runner[int] = Runner("discover", search_chain, lanes=lambda: chains_to_search(timezone.now()))
 PROPOSING: Runner[int] = Runner("propose", search_due, lanes=lambda: PROPOSALS.lanes(timezone.now()))
 LOOKING: Runner[int] = Runner("look", look_again, lanes=lambda: LOOKS.lanes(timezone.now()))
+RELAYING: Runner[int] = Runner("relay", relay_due, lanes=lambda: GAS_ACCOUNTS.lanes(timezone.now()))
+SETTLING: Runner[int] = Runner("settle", settle_due, lanes=lambda: AUTHORIZATIONS.lanes(timezone.now()))
 VALUATION: Runner[None] = Runner("value", lambda _: value_due(), lanes=lambda: VALUES.lanes(timezone.now()))
 LATE_MAILING: Runner[None] = Runner(
     "late-mail",
@@ -50,8 +55,8 @@ LATE_MAILING: Runner[None] = Runner(
     lanes=lambda: LATE_MAILS.lanes(timezone.now()),
 )
 RUNNERS: tuple[Runner[Any], ...] = (
-    VERIFICATION, FOLLOWING, FINALIZATION, DISCOVERY, PROPOSING, LOOKING, VALUATION, LATE_MAILING, MAILING,
-    DELIVERIES,
+    VERIFICATION, FOLLOWING, FINALIZATION, DISCOVERY, PROPOSING, LOOKING, RELAYING, SETTLING, VALUATION,
+    LATE_MAILING, MAILING, DELIVERIES,
 )  # fmt: skip
 
 _WATCHER = HeadWatcher()
@@ -59,6 +64,8 @@ _WATCHER = HeadWatcher()
 
 def _wake_verification(chain_id: str) -> None:
     VERIFICATION.wake(int(chain_id))
+    if any(settings.SPONSOR_KEYS.values()):
+        RELAYING.wake(int(chain_id))
     _WATCHER.wake()
 
 

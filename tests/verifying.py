@@ -13,6 +13,7 @@ from payments.discovery import search
 from payments.models import Lookup
 from payments.proposals import search as proposals
 from payments.providers.registry import get_provider
+from payments.sponsoring import relaying, settling
 from payments.swaps import deliveries, following
 from payments.verification import engine, finality, leasing
 from payments.verification.leasing import LOOKUPS
@@ -56,3 +57,15 @@ def search_proposals(*, client: Any = get_client, now: Clock = timezone.now) -> 
     """Search each chain for a batch of its due proposals; return how many there were."""
     chains = proposals.PROPOSALS.lanes(now())
     return sum(proposals.search_due(each, client=client, now=now) for each in chains)
+
+
+def relay_due(*, client: Any = get_client, now: Clock = timezone.now) -> int:
+    """Send what is due by the gas account of each chain; return how many accounts there were."""
+    chains = relaying.GAS_ACCOUNTS.lanes(now())
+    return sum(relaying.relay_due(each, client=client, now=now) for each in chains)
+
+
+def settle_due(*, client: Any = get_client, now: Clock = timezone.now) -> int:
+    """Check a batch of the signed transfers that are due on each chain; return how many there were."""
+    chains = settling.AUTHORIZATIONS.lanes(now())
+    return sum(settling.settle_due(each, client=client, now=now) for each in chains)

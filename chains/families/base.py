@@ -7,9 +7,11 @@ the family itself, so a new family is a new folder next to `evm` and `solana`.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from chains.client import ChainClient, EvmCall
+from chains.facts.authorizations import SignedTransaction, TokenDomain, TransferAuthorization
 from chains.facts.deposits import Deposit as Deposit
 
 LONGEST_SIGNATURE = 10_000
@@ -107,6 +109,42 @@ class DepositContracts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Authorizations:
+    """How a payer's signature alone moves a token. Any account can send the transaction. Works offline.
+
+    - `kind` is the type in the catalogue.
+    - `nonce_of(reference, route ID)` binds an authorization to one route of a request.
+    - `typed_data(authorization)` is the content for the wallet to sign.
+    - `read_signature(text)` returns a key's signature in one form, and raises SignatureError;
+      `is_signed(authorization, signature)` is whether the payer's own key made it.
+    - `transfer_call(authorization, signature)` makes the transfer. Any account can send it.
+    - `domain_separator(domain)` is what the token's contract should return.
+
+    The account that sends it, by its private key:
+
+    - `address_of(key)`, and `sign(unsigned transaction, nonce, key)`.
+    - `max_cost(unsigned transaction)` in base units of the coin.
+    - `raised(unsigned transaction, current one)` has fees with which nodes let it take the other's place.
+    - `capped(unsigned transaction, cost)` has fees with which it costs at most this much.
+    - `empty_call(address)` does nothing: it takes the place of a transaction that is no longer needed.
+    """
+
+    kind: str
+    nonce_of: Callable[[bytes, str], bytes]
+    typed_data: Callable[[TransferAuthorization], dict[str, Any]]
+    read_signature: Callable[[str], bytes]
+    is_signed: Callable[[TransferAuthorization, bytes], bool]
+    transfer_call: Callable[[TransferAuthorization, bytes], EvmCall]
+    domain_separator: Callable[[TokenDomain], bytes]
+    address_of: Callable[[str], str]
+    sign: Callable[[dict[str, Any], int, str], SignedTransaction]
+    max_cost: Callable[[dict[str, Any]], int]
+    raised: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+    capped: Callable[[dict[str, Any], int], dict[str, Any]]
+    empty_call: Callable[[str], EvmCall]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Wording:
     """The checkout's texts for this family, as keys of `checkout/messages`; the defaults suit any chain.
 
@@ -154,7 +192,8 @@ class Family:
     - `account_name` and `chain_reference(chain id, cluster name)` go into the sign-in message for a wallet (EIP-4361).
     - `actions` are the classes of `chains.client.Action` that its wallets sign. If empty, customers can only send
       manually.
-    - `deposits` is None if the family has no deposit addresses.
+    - `deposits` is None if the family has no deposit addresses, `authorizations` if a payer always sends the
+      transaction.
     - `links` is None if wallets support no such links. `call_rules` find a provider's ID in calls.
     - `native_alias` is the address routing providers use for the native coin; empty if there is none.
 
@@ -193,6 +232,7 @@ class Family:
     actions: tuple[type, ...] = ()
     links: WalletLinks | None = None
     deposits: DepositContracts | None = None
+    authorizations: Authorizations | None = None
     subscribe_heads: tuple[str, ...] = ()
     has_price_feeds: bool = False
     has_data_fees: bool = False

@@ -84,6 +84,7 @@ class PayerProofOrder(Answer, kw_only=True):
         "transaction": _TRANSACTION,
         "binding": "reference",
         "payer_proof": None,
+        "typed_data": None,
         "expires_at": EXPIRES,
     },
 )
@@ -97,21 +98,29 @@ class BuiltTransaction(Answer, kw_only=True):
     transaction: Annotated[
         Any,
         doc(
-            "The unsigned transaction.",
-            extra_json_schema={"oneOf": [_EVM_TRANSACTION, _SOLANA_TRANSACTION]},
+            "The unsigned transaction; null on a sponsored route.",
+            extra_json_schema={"oneOf": [_EVM_TRANSACTION, _SOLANA_TRANSACTION, {"type": "null"}]},
         ),
     ]
     binding: Annotated[
         str,
-        one_of("reference", "payer", "provider"),
+        one_of("reference", "payer", "provider", "authorization"),
         doc(
             "`reference`: the transaction contains the request's reference. `payer`: the wallet must also sign "
-            "`payer_proof`. `provider`: the transaction contains the routing provider's id of this route."
+            "`payer_proof`. `provider`: the transaction contains the routing provider's id of this route. "
+            "`authorization`: the wallet signs `typed_data`, and sends nothing."
         ),
     ]
     payer_proof: Annotated[
         PayerProofOrder | None,
         doc("The message that the wallet must sign; null if the transaction itself is bound."),
+    ]
+    typed_data: Annotated[
+        dict[str, Any] | None,
+        doc(
+            "On a sponsored route, the transfer for `eth_signTypedData_v4` (EIP-712, EIP-3009); null on other "
+            "routes. Send the signature to `authorizations`."
+        ),
     ]
     expires_at: Annotated[Time, doc("The time at which the route expires.")]
 
@@ -125,6 +134,7 @@ class BuiltTransaction(Answer, kw_only=True):
             transaction=built.transaction,
             binding=built.binding,
             payer_proof=PayerProofOrder(message=message, expires_at=expires_at) if message else None,
+            typed_data=built.typed_data,
             expires_at=expires_at,
         )
 

@@ -87,6 +87,7 @@ ROUTE: dict[str, Any] = {
     ],
     "provider": "lifi",
     "tags": ["recommended", "cheapest", "fastest"],
+    "sponsored": False,
     "warnings": [],
     "expires_at": EXPIRES,
 }

@@ -172,6 +172,13 @@ class RouteObject(Answer, kw_only=True):
     steps: Annotated[list[RouteStep], doc("The steps, in order.")]
     provider: Annotated[str | None, doc("The routing provider; null for a direct route.")]
     tags: Annotated[list[NonEmpty], doc("Any of `recommended`, `cheapest`, `fastest`.")]
+    sponsored: Annotated[
+        bool,
+        doc(
+            "Whether the operator pays the network fee: the customer signs `typed_data` and needs no coin for "
+            "gas. Send the signature to `authorizations`."
+        ),
+    ]
     warnings: Annotated[list[RouteWarning], doc("Warnings to show before the customer pays; usually empty.")]
     expires_at: Annotated[
         Time, doc("The time at which the route expires. After that, its transaction can't be built.")
@@ -218,6 +225,7 @@ def route_object(
         **parts,
         warnings=[RouteWarning(code=warning.code, message=warning.message) for warning in warnings],
         provider=route.provider or None,
+        sponsored=route.is_sponsored,
         expires_at=required_timestamp(route.expires_at),
     )
 
@@ -240,7 +248,7 @@ def _direct(route: Route, network_fee: int | None, deposit: int) -> dict[str, An
         "from_": RouteFrom(**side),
         "to": RouteTo(**side, amount_min=side["amount"]),
         "fees": [_deposit(route.chain, deposit)] if deposit else [],
-        "gas": _network_fee(route.chain, network_fee),
+        "gas": _network_fee(route.chain, 0 if route.is_sponsored else network_fee),
         "duration_seconds": round(block_seconds * (confirmations + 1)) if confirmations is not None else None,
         "steps": [_transfer(route)],
         "tags": ["recommended", "cheapest", "fastest"],

@@ -148,6 +148,22 @@ class SubmitPaymentSerializer(StrictSerializer):
 
 
 @described(
+    "SignedAuthorization",
+    "The wallet's signature of a sponsored route's `typed_data`.",
+    {"route_id": _ROUTE_ID, "signature": "0x" + "1b" * 65},
+)
+class AuthorizationSerializer(StrictSerializer):
+    """The body of POST …/authorizations: the signature of the transfer that the operator sends."""
+
+    route_id = TextField(max_length=64, help_text="The `id` of the sponsored route.")
+    signature = TextField(
+        max_length=10_000,
+        code=ErrorCode.SIGNATURE_INVALID,
+        help_text="The signature by the wallet's own key: 65 bytes in hex, or 64 (EIP-2098).",
+    )
+
+
+@described(
     "TransferSender",
     "The wallet that sent the payment's transfer.",
     {"wallet_address": _WALLET},

@@ -19,6 +19,7 @@ from checkout.api.network_fees import account_deposit, usual_fee
 from checkout.api.route_objects import NoRouteReason, Routes, route_object
 from checkout.api.route_warnings import route_warnings
 from checkout.api.serializers import (
+    AuthorizationSerializer,
     BuildTransactionSerializer,
     PayerProofSerializer,
     ProofMessageSerializer,
@@ -45,6 +46,7 @@ from payments.models import PaymentRequest
 from payments.models.route import PaymentType
 from payments.proofs.afterwards import offer_message, store_transfer_proof
 from payments.proofs.storing import store_proof
+from payments.routes.authorizing import accept_signature
 from payments.routes.routes import NoRoute, build_transaction, find_routes, require_binding
 from payments.submission.hashes import submit_hash
 
@@ -321,6 +323,46 @@ class CheckoutViewSet(viewsets.ViewSet):
             payment_request, before_check=lambda: count_expensive(request, payment_request.pk)
         )
         return Response(DepositAddressObject.of(deposit))
+
+    @operation(
+        "checkout.authorize_payment",
+        tag="Checkout",
+        summary="Submit a signed transfer",
+        description=(
+            "Submits the signature of a sponsored route's `typed_data`. The operator's account sends the transfer "
+            "and pays the network fee. The transfer is simulated and stored before it is sent. You can submit a "
+            "signature again: it returns the same payment. If the transfer was sent already, by any account, its "
+            "payment is found.\n\n"
+            "If the fee can't be paid for this customer, offer the other direct route."
+        ),
+        path=_REQUEST,
+        body=AuthorizationSerializer,
+        errors=[
+            ErrorCode.SIGNATURE_INVALID,
+            ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,
+            ErrorCode.PAYMENT_IN_PROGRESS,
+            ErrorCode.ROUTE_EXPIRED,
+            ErrorCode.SPONSORING_UNAVAILABLE,
+            ErrorCode.INSUFFICIENT_FUNDS,
+            ErrorCode.TRANSACTION_WOULD_FAIL,
+            ErrorCode.NODE_UNAVAILABLE,
+        ],
+        answers={
+            200: OpenApiResponse(PaymentObject, "The existing payment. `from_address` is null."),
+            201: OpenApiResponse(PaymentObject, "The new payment. `from_address` is null."),
+        },
+    )
+    def authorize(self, request: Request, id: str) -> Response:
+        payment_request = find_request(id)
+        body = validated(AuthorizationSerializer, request)
+        payment, is_new = accept_signature(
+            payment_request,
+            find_route(body["route_id"], of=payment_request),
+            body["signature"],
+            submitter=client_digest(request),
+            before_check=lambda: count_expensive(request, payment_request.pk),
+        )
+        return Response(submitted_payment(payment), status=201 if is_new else 200)
 
     @operation(
         "checkout.submit_payment",

@@ -18,7 +18,6 @@ from checkout.pages.refund_lines import refund_lines
 from config import mail
 from config.api.errors import ApiError
 from config.api.methods import only_read
-from payments.api.objects import delivery_explorer_url
 from payments.models import Payment, PaymentRequest, delivery_of
 
 
@@ -155,7 +154,7 @@ def _network_fee(payment: Payment, amounts: _Amounts) -> str:
 
 
 def _explorer(payment: Payment) -> str | None:
-    return delivery_explorer_url(payment) or (None if delivery_of(payment) else payment.explorer_url)
+    return payment.delivery_explorer_url or (None if delivery_of(payment) else payment.explorer_url)
 
 
 def _deposit_address(payment: Payment) -> str:

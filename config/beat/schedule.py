@@ -26,6 +26,12 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "wake discovery": {"task": "payments.tasks.wake_discovery", "schedule": 5.0, "options": {"expires": 10}},
     "wake proposals": {"task": "payments.tasks.wake_proposals", "schedule": 5.0, "options": {"expires": 10}},
     "wake looks": {"task": "payments.tasks.wake_looks", "schedule": 60.0, "options": {"expires": 50}},
+    "wake relays": {"task": "payments.tasks.wake_relays", "schedule": 2.0, "options": {"expires": 5}},
+    "wake authorizations": {
+        "task": "payments.tasks.wake_authorizations",
+        "schedule": 2.0,
+        "options": {"expires": 5},
+    },
     "expire requests": {
         "task": "payments.tasks.expire_requests",
         "schedule": 2.0,

@@ -94,6 +94,19 @@ class Environment:
     RATE_MAX_SPREAD = Setting(values.percent(50), "a percentage above 0 and up to 50, such as 1", default="1")
     RATE_MAX_AGE = whole(1, 3600, "seconds", default="120")
 
+    # --- payments without a network fee ---
+    SPONSOR_EVM_KEY = Setting(
+        values.private_key,
+        "the private key of an account of its own, 64 hexadecimal digits; or nothing",
+        default="",
+        is_secret=True,
+    )
+    SPONSOR_DAILY_BUDGET = Setting(
+        values.budgets,
+        "chain:amount,chain:amount with chain ids and amounts of native coin, such as 8453:0.05,137:20; or nothing",
+        default="",
+    )
+
     # --- WalletConnect ---
     WALLETCONNECT_PROJECT_ID = Setting(
         values.matching(r"[A-Za-z0-9_-]{0,64}"),

@@ -17,6 +17,8 @@ SHORTEST_KEY = 32
 # Django's threshold for a key that was not generated.
 _MIN_DIFFERENT_CHARACTERS = 5
 MAX_PROXIES = 16
+# The order of the curve secp256k1: a private key is below it.
+_ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141
 
 _RATE = re.compile(r"[1-9][0-9]{0,8}/(second|minute|hour)")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]{0,500}")
@@ -126,6 +128,31 @@ def fernet_keys(text: str) -> list[str]:
             # `from None`: a traceback must not show the key.
             raise Wrong(f"has a key (number {number}) that is not a Fernet key") from None
     return keys
+
+
+def private_key(text: str) -> str:
+    """Parse a private key of secp256k1 in hex; return it with 0x, or an empty text."""
+    digits = text.lower().removeprefix("0x")
+    if not text:
+        return ""
+    if not re.fullmatch(r"[0-9a-f]{64}", digits) or not 0 < int(digits, 16) < _ORDER:
+        raise Wrong("is not a private key in hex")
+    return "0x" + digits
+
+
+def budgets(text: str) -> dict[int, Decimal]:
+    """Parse `chain:amount,chain:amount` into amounts by chain id."""
+    amounts: dict[int, Decimal] = {}
+    for part in _parts(text) if text else ():
+        chain, _, amount = part.partition(":")
+        if not re.fullmatch(r"[1-9][0-9]{0,18}", chain) or not re.fullmatch(
+            r"[0-9]{1,9}(\.[0-9]{1,18})?", amount
+        ):
+            raise Wrong("is not chain:amount", part)
+        if int(chain) in amounts:
+            raise Wrong("names its chain twice", part)
+        amounts[int(chain)] = Decimal(amount)
+    return amounts
 
 
 def header_value(text: str) -> str:

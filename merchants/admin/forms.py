@@ -75,6 +75,7 @@ class MerchantForm(forms.ModelForm[Merchant]):
             "embed_origins": "Sites that may embed the checkout",
             "references": "Bind transactions with a reference",
             "deposit_addresses": "Show deposit addresses",
+            "sponsored_payments": "Allow payments without a network fee",
             "logo_url": "Logo URL",
             "support_url": "Support URL",
         }

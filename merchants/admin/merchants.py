@@ -101,7 +101,18 @@ class MerchantAdmin(
                 )
             },
         ),
-        ("Payments", {"fields": ("references", "deposit_addresses", "embed_origins", "reporting_currency")}),
+        (
+            "Payments",
+            {
+                "fields": (
+                    "references",
+                    "deposit_addresses",
+                    "sponsored_payments",
+                    "embed_origins",
+                    "reporting_currency",
+                )
+            },
+        ),
     )
 
     class Media:

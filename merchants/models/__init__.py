@@ -49,7 +49,8 @@ class Merchant(models.Model):
     """The owner of keys, payment requests and a webhook endpoint. Merchants never share data.
 
     `references` is the default for whether transactions carry a binding reference. `deposit_addresses`: its requests
-    may have deposit addresses. The other fields are the checkout's theme.
+    may have deposit addresses. `sponsored_payments`: the operator may pay the network fee for their payers. The other
+    fields are the checkout’s theme.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -70,6 +71,14 @@ class Merchant(models.Model):
             "On EVM chains, customers can send to an address of the payment request from any wallet or exchange. What "
             "arrives there can only be moved to the request’s recipient, by a transaction that you send: its network "
             "fee is yours, about twice that of a usual transfer for each address if you collect many at once."
+        ),
+    )
+    sponsored_payments = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text=(
+            "If the operator pays network fees, customers can sign a transfer of some tokens instead of sending "
+            "it, and need no coin for the fee."
         ),
     )
     embed_origins = ArrayField(models.CharField(max_length=255), default=list, blank=True)

@@ -102,6 +102,7 @@ _BOUND_BY = {
     "payer": "the payer's signature",
     "provider": "the routing provider's id",
     "address": "the request's deposit address",
+    "authorization": "the transfer that the payer signed",
     "manual": "manual acceptance by staff",
 }
 

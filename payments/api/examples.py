@@ -86,6 +86,7 @@ PAYMENT: dict[str, Any] = {
     "completed_at": "2026-11-21T10:06:52.620914Z",
     "failed_at": None,
     "is_simulated": False,
+    "sponsored": False,
 }
 
 PAYMENT_REQUEST: dict[str, Any] = {

@@ -115,7 +115,8 @@ class PaymentFields(Answer, kw_only=True):
         doc(
             "What binds the transaction to the request: `reference`, the payment reference in it; `payer`, "
             "a proof that its sender signed; `provider`, the routing provider's id in it; `address`, the "
-            "request's deposit address, which received it; `manual`, your acceptance. Null until known."
+            "request's deposit address, which received it; `authorization`, a transfer that the payer "
+            "signed and another account sent; `manual`, your acceptance. Null until known."
         ),
     ]
     sender_signed_at: Annotated[
@@ -159,6 +160,10 @@ class PaymentFields(Answer, kw_only=True):
     completed_at: Annotated[Time | None, doc("The time of the completion; null unless `completed`.")]
     failed_at: Annotated[Time | None, doc("The time of the failure; null unless `failed`.")]
     is_simulated: Annotated[bool, doc("Whether the sandbox simulated the payment. No money moved.")]
+    sponsored: Annotated[
+        bool,
+        doc("Whether the payer signed the transfer and the operator's account sends it and pays the fee."),
+    ]
 
     @classmethod
     def of(cls, payment: Payment, **own: Any) -> Self:
@@ -185,8 +190,8 @@ class PaymentFields(Answer, kw_only=True):
             confirmations_required=payment.lookup.confirmations_required,
             explorer_url=payment.explorer_url,
             destination_confirmations=delivery.confirmations if delivery and delivery.is_seen else None,
-            destination_confirmations_required=_delivery_confirmations_required(payment),
-            destination_explorer_url=delivery_explorer_url(payment),
+            destination_confirmations_required=payment.delivery_confirmations_required,
+            destination_explorer_url=payment.delivery_explorer_url,
             bound_by=payment.bound_by or None,
             sender_signed_at=timestamp(payment.sender_signed_at),
             reorged=payment.reorged,
@@ -202,6 +207,7 @@ class PaymentFields(Answer, kw_only=True):
             completed_at=timestamp(payment.completed_at),
             failed_at=timestamp(payment.failed_at),
             is_simulated=payment.is_simulated,
+            sponsored=payment.is_sponsored,
             **own,
         )
 
@@ -211,8 +217,8 @@ class PaymentObject(PaymentFields, kw_only=True):
     from_address: Annotated[
         str | None,
         doc(
-            "The transaction's sender, which can be a relayer; null until known, and always null in public "
-            "responses."
+            "The transaction's sender, which can be a relayer, or the account that authorized the transfer; "
+            "null until known, and always null in public responses."
         ),
     ]
     value: Annotated[
@@ -233,21 +239,6 @@ def payment_object(payment: Payment) -> PaymentObject:
 def submitted_payment(payment: Payment) -> PaymentObject:
     """Return the payment for its submitter. Anyone with the link can submit, so the payer is left out."""
     return PaymentObject.of(payment, from_address=None, value=None)
-
-
-def delivery_explorer_url(payment: Payment) -> str | None:
-    """Return the explorer's page for a separate, real delivery transaction."""
-    delivery = delivery_of(payment)
-    if delivery is None or payment.is_simulated:
-        return None
-    base = payment.request.chain.explorer_url.rstrip("/")
-    return f"{base}/tx/{delivery.transaction_hash}" if base else None
-
-
-def _delivery_confirmations_required(payment: Payment) -> int | None:
-    """Return the required depth of a separate delivery; None if the chain's finality decides."""
-    rule = payment.request.chain.confirmations
-    return int(rule) if delivery_of(payment) and rule.isdigit() else None
 
 
 class RequestFields(Answer, kw_only=True):

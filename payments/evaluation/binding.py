@@ -1,13 +1,13 @@
 """Decide which transfers belong to a request.
 
-A transfer is bound by the request's deposit address, its reference, a payer's proof, a routing provider's id, or the
-merchant's acceptance.
+A transfer is bound by the request's deposit address, the payer's authorization, its reference, a payer's proof, a
+routing provider's id, or the merchant's acceptance.
 A merchant's wallet is public and shared by its requests, so a transfer to it proves nothing by itself: what is not
 bound to a request is not credited to it. Pure functions. `payments.evaluation.deliveries` finds the delivery of a swap.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -82,6 +82,8 @@ class Evidence:
       by the address's balance, and not by the transaction. `deposit_address` is then empty.
     - `forwarders` are the deposit addresses of all requests that sent something in the transaction. What they sent
       counted when it arrived there, so it pays no request.
+    - `authorizations` are those that the transaction used, by payer and nonce, and whether they are for this request.
+      Such a transfer belongs to the request that the payer signed for: references and proofs don't matter.
     """
 
     reference: bytes | None
@@ -105,6 +107,17 @@ class Evidence:
     deposit_address: str = ""
     coin_address: str = ""
     forwarders: frozenset[str] = frozenset()
+    authorizations: Mapping[tuple[str, bytes], bool] = field(default_factory=dict)
+
+    def is_certain(self, transfer: Transfer) -> bool:
+        """Whether the transfer belongs to the request in any case: by its deposit address or by an authorization."""
+        return self.is_addressed(transfer) or self.is_authorized(transfer, ours=True)
+
+    def is_authorized(self, transfer: Transfer, *, ours: bool) -> bool:
+        """Whether the payer authorized the transfer for this request or, without `ours`, for another one."""
+        if transfer.authorization is None:
+            return False
+        return self.authorizations.get((transfer.sender, transfer.authorization)) is ours
 
     def is_addressed(self, transfer: Transfer) -> bool:
         """Whether the transfer went to the request's deposit address."""
@@ -168,12 +181,12 @@ class Evidence:
         return is_unlocated or bool(calls.intersection(transfer.within))
 
     def is_others(self, transfer: Transfer, block: Block) -> bool:
-        """Whether another request claims the transfer by its reference or by a proof.
+        """Whether another request claims the transfer by an authorization, its reference or a proof.
 
         A proof does not cover transfers of another request's swap (see `_may_be_others_swap`), so other requests'
         proofs do not cover the transfers of this request's swap.
         """
-        if self.foreign.intersection(transfer.references):
+        if self.is_authorized(transfer, ours=False) or self.foreign.intersection(transfer.references):
             return True
         is_whole_ours = not self.our_calls or transfer.gain is not None
         is_ours = self.names_ours and (is_whole_ours or bool(self.our_calls.intersection(transfer.within)))
@@ -252,22 +265,25 @@ _NOT_FROM_CONTRACT = Unbound(
 def bind(
     arrived: Sequence[Transfer], evidence: Evidence, block: Block, *, is_complete: bool = True
 ) -> Bound | Unbound:
-    """Return the transfers that belong to the request: by its deposit address, its reference, a proof or a quote.
+    """Return the transfers that belong to the request, by any binding.
 
     `block` is the first one in which our nodes saw the transaction. If the transaction could not be read completely,
     unbound money is not verifiable, because the binding may be in the missing part.
     """
-    addressed, others = partition(arrived, evidence.is_addressed)
-    return with_addressed(addressed, _bind(others, evidence, block, is_complete=is_complete))
+    certain, others = partition(arrived, evidence.is_certain)
+    return with_certain(certain, evidence, _bind(others, evidence, block, is_complete=is_complete))
 
 
-def with_addressed(addressed: Sequence[Transfer], others: "Bound | Unbound") -> "Bound | Unbound":
-    """Return what binds the other transfers, with those to the request's deposit address before them."""
-    if not addressed:
+def with_certain(
+    certain: Sequence[Transfer], evidence: Evidence, others: "Bound | Unbound"
+) -> "Bound | Unbound":
+    """Return what binds the other transfers, with those that belong to the request in any case before them."""
+    if not certain:
         return others
+    by = BoundBy.ADDRESS if any(map(evidence.is_addressed, certain)) else BoundBy.AUTHORIZATION
     if isinstance(others, Unbound):
-        return Bound(tuple(addressed), BoundBy.ADDRESS)
-    return Bound((*addressed, *others.transfers), BoundBy.ADDRESS, others.proved_at)
+        return Bound(tuple(certain), by)
+    return Bound((*certain, *others.transfers), by, others.proved_at)
 
 
 def _bind(
@@ -336,7 +352,7 @@ class Claims:
 def claims_in(arrived: Sequence[Transfer], evidence: Evidence, block: Block) -> Claims:
     """Return the arrived transfers that the request claims."""
     referenced, others = partition(
-        arrived, lambda t: evidence.reference is not None and evidence.reference in t.references
+        arrived, lambda t: t.authorization is None and evidence.reference in t.references
     )
     # Anyone can add a transfer with several references to the transaction: only that transfer is left out.
     clear = [t for t in referenced if evidence.is_accepted or not evidence.foreign.intersection(t.references)]

@@ -16,7 +16,7 @@ from payments.evaluation.binding import (
     limit_to_gains,
     partition,
     proved_at,
-    with_addressed,
+    with_certain,
 )
 from payments.models.payment import FailureCode
 
@@ -55,11 +55,11 @@ def find_delivery(
     Anyone can combine a customer's signed operation and a call that carries the id of a swap for the same request in
     one transaction. If that is the customer's own transaction, both are credited.
     """
-    addressed, arrived = partition(arrived, evidence.is_addressed)
+    certain, arrived = partition(arrived, evidence.is_certain)
     delivered = _delivered_or_claimed(arrived, evidence, delivery, block, is_complete=is_complete)
     # In another transaction than the customer's, they are a payment of their own.
-    own = [t for t in addressed if delivery.is_own and not delivery.taken.includes(t)]
-    return with_addressed(own, delivered)
+    own = [t for t in certain if delivery.is_own and not delivery.taken.includes(t)]
+    return with_certain(own, evidence, delivered)
 
 
 def _delivered_or_claimed(

@@ -355,7 +355,7 @@ def _exclude_own_money(
         bound = without
     if went_back(transfers, bound.transfers, terms.token, terms.recipient, payers):
         return replace(refused, message=RETURNED)
-    is_claimed = bound.by in (BoundBy.REFERENCE, BoundBy.PAYER, BoundBy.ADDRESS)
+    is_claimed = bound.by not in (BoundBy.PROVIDER, BoundBy.MANUAL)
     if is_claimed and was_exchanged(
         transfers, terms.token, terms.recipient, terms.known_tokens, facts.sender
     ):

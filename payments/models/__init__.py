@@ -7,16 +7,24 @@ from payments.models.lookup import Lookup, delivery_of
 from payments.models.payment import FailureCode, Payment
 from payments.models.proof import PayerProof, TransferProof
 from payments.models.quote import Quote
-from payments.models.rate import AcceptedRate
 from payments.models.records import ConsumedTransfer, Transition
 from payments.models.refund import Refund
 from payments.models.request import PaymentRequest
 from payments.models.route import Route
-from payments.models.statistics import DailyFigures, DailyValue, DailyVolume, FiguresProgress, LateValue
+from payments.models.sponsoring import Authorization, GasAccount, Relay, live_authorization
+from payments.models.statistics import (
+    AcceptedRate,
+    DailyFigures,
+    DailyValue,
+    DailyVolume,
+    FiguresProgress,
+    LateValue,
+)
 from payments.models.swap import Solver, Swap, swap_of
 
 __all__ = [
     "AcceptedRate",
+    "Authorization",
     "ConsumedTransfer",
     "DailyFigures",
     "DailyValue",
@@ -25,6 +33,7 @@ __all__ = [
     "DiscoveryCursor",
     "FailureCode",
     "FiguresProgress",
+    "GasAccount",
     "LateValue",
     "Lookup",
     "MerchantCursor",
@@ -35,6 +44,7 @@ __all__ = [
     "PaymentRequest",
     "Quote",
     "Refund",
+    "Relay",
     "Route",
     "Solver",
     "Swap",
@@ -42,5 +52,6 @@ __all__ = [
     "Transition",
     "WaitingArrival",
     "delivery_of",
+    "live_authorization",
     "swap_of",
 ]

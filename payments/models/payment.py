@@ -37,6 +37,8 @@ class FailureCode(models.TextChoices):
     SWAP_PARTIAL = "swap_partial"
     SWAP_REFUNDED = "swap_refunded"
     SWAP_FAILED = "swap_failed"
+    AUTHORIZATION_EXPIRED = "authorization_expired"
+    AUTHORIZATION_USED = "authorization_used"
 
 
 # Another check may reverse these failures: the transaction was missing, the nodes could not be read, or only a
@@ -109,6 +111,8 @@ class Payment(models.Model):
     - `after_price`: the payment was credited after the price of its request had expired, so that only the merchant's
       acceptance completes the request.
 
+    `is_sponsored`: the payer signed its transfer (`authorization`), and a gas account sends it.
+
     Its origin: `submitter` is a keyed digest of the client address, never the address itself. `accepted_by` is the
     actor who accepted an unbound transaction as payment, at `accepted_at`. `sender_signed_at` is the time at which
     the transaction's sender signed for the request afterwards. `is_simulated`: the sandbox created the payment, which
@@ -132,6 +136,7 @@ class Payment(models.Model):
         PAYER = "payer"
         PROVIDER = "provider"
         ADDRESS = "address"
+        AUTHORIZATION = "authorization"
         MANUAL = "manual"
 
     OPEN = (Status.PENDING, Status.PROCESSING)
@@ -159,6 +164,7 @@ class Payment(models.Model):
         db_index=False,
     )
     is_simulated = models.BooleanField(default=False, db_default=False, editable=False)
+    is_sponsored = models.BooleanField(default=False, db_default=False, editable=False)
 
     from_address = models.CharField(max_length=64, blank=True)
     nonce = models.BigIntegerField(null=True, blank=True)
@@ -311,6 +317,20 @@ class Payment(models.Model):
         is_difference = self.deposit_sequence is not None
         hash_ = self.transaction_hash if is_difference else self.lookup.transaction_hash
         return f"{base}/tx/{hash_}" if base and hash_ and hash_ != self.lookup.proposal_id else None
+
+    @property
+    def delivery_explorer_url(self) -> str | None:
+        """The explorer's page for a separate, real delivery transaction."""
+        delivery = getattr(getattr(self, "swap", None), "delivery", None)
+        base = "" if delivery is None or self.is_simulated else self.request.chain.explorer_url.rstrip("/")
+        return f"{base}/tx/{delivery.transaction_hash}" if delivery is not None and base else None
+
+    @property
+    def delivery_confirmations_required(self) -> int | None:
+        """The required depth of a separate delivery; None if the chain's finality decides."""
+        rule = self.request.chain.confirmations
+        has_delivery = getattr(getattr(self, "swap", None), "delivery", None) is not None
+        return int(rule) if has_delivery and rule.isdigit() else None
 
     @property
     def delivered_by(self) -> str | None:

@@ -27,7 +27,8 @@ class Route(models.Model):
     `amount` is the amount that leaves the wallet, in base units of `token`. `amount_due` is the amount that has to
     arrive, in base units of the requested token (null on a direct route, where both are equal). `provider` is empty
     on a direct route. On a swap route, `details` has the data shown to the customer (fees, gas, duration, tools,
-    tags), and `quotes` the transactions to sign.
+    tags), and `quotes` the transactions to sign. On a sponsored route the customer signs an `authorization`, and the
+    operator sends it.
     """
 
     id = models.CharField(max_length=27, primary_key=True, default=new_route_id, editable=False)
@@ -44,6 +45,7 @@ class Route(models.Model):
     expires_at = models.DateTimeField()
     built_at = models.DateTimeField(null=True, blank=True)
     proof_message = models.TextField(blank=True)
+    is_sponsored = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         constraints = (base_units_constraint("amount", "route"), base_units_constraint("amount_due", "route"))

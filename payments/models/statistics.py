@@ -109,3 +109,14 @@ class FiguresProgress(models.Model):
 
     def __str__(self) -> str:
         return f"{self.filled_from} to {self.seen_until}"
+
+
+class AcceptedRate(models.Model):
+    """The last accepted value of one unit of a coin or currency in USD, and the time of its acceptance."""
+
+    base = models.CharField(max_length=16, primary_key=True)
+    value = models.DecimalField(max_digits=60, decimal_places=30)
+    accepted_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.base}/USD {self.value.normalize():f}"

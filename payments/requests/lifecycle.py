@@ -16,6 +16,7 @@ from config.tracing.recording import traced
 from payments.models import Payment, PaymentRequest
 from payments.requests import events
 from payments.requests.transitions import move_request
+from payments.requests.unsent import drop_unsent
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +54,7 @@ def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
         if request.status != Status.ACTIVE:
             message = f"The payment request is {request.status}; only an active one can be cancelled."
             raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
+        drop_unsent(request, now)
         if is_held(request, now):
             message = "A payment for this request is in progress. Wait until it has completed or failed."
             raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)

@@ -16,8 +16,12 @@ class NoRoute:
 
 @dataclass(frozen=True)
 class Built:
-    """An unsigned transaction and its binding. With `payer`, the wallet also signs `proof_message`."""
+    """An unsigned transaction and its binding. With `payer`, the wallet also signs `proof_message`.
 
-    transaction: dict[str, Any] | str
+    With `authorization` there is no transaction: the wallet signs `typed_data`.
+    """
+
+    transaction: dict[str, Any] | str | None
     binding: Payment.BoundBy
     proof_message: str = ""
+    typed_data: dict[str, Any] | None = None

@@ -14,7 +14,9 @@ from payments.routes.refusals import expired, require_valid_recipient
 LIFETIME = timedelta(minutes=15)
 
 
-def offer_direct(request: PaymentRequest, wallet_address: str, now: datetime) -> Route:
+def offer_direct(
+    request: PaymentRequest, wallet_address: str, now: datetime, *, is_sponsored: bool = False
+) -> Route:
     return Route.objects.create(
         request=request,
         wallet_address=wallet_address,
@@ -23,6 +25,7 @@ def offer_direct(request: PaymentRequest, wallet_address: str, now: datetime) ->
         amount=request.amount_remaining,
         created_at=now,
         expires_at=min(now + LIFETIME, request.expires_at),
+        is_sponsored=is_sponsored,
     )
 
 

@@ -22,6 +22,7 @@ from payments.routes.refusals import (
     require_payable,
     require_switched_on,
 )
+from payments.routes.sponsored import build_sponsored, offer_sponsored
 from payments.routes.swaps import build_swap, offer_swaps
 
 __all__ = ["Built", "NoRoute", "build_transaction", "find_routes", "require_binding"]
@@ -39,8 +40,9 @@ def find_routes(
 ) -> list[Route] | NoRoute:
     """Return the routes from `token` in this wallet to exactly the remaining amount.
 
-    The requested token has one direct route. Other tokens need quotes of the routing providers, within the quota
-    share of the client `asked_by`. There are no routes while the requested token or its chain is inactive.
+    The requested token has one direct route, and another one if the operator pays the network fee. Other tokens need
+    quotes of the routing providers, within the quota share of the client `asked_by`. There are no routes while the
+    requested token or its chain is inactive.
 
     Raises ApiError if the request is not active, if an open payment covers the remaining amount (unless
     `allow_parallel`), if a required feature is switched off, or if no provider or node responds.
@@ -54,7 +56,8 @@ def find_routes(
     if not family.actions:
         return no_wallet(request, family.label)
     if token.pk == request.token_id:
-        return [offer_direct(request, wallet_address, now)]
+        sponsored = offer_sponsored(request, wallet_address, now)
+        return [offer_direct(request, wallet_address, now), *([sponsored] if sponsored else [])]
     if request.is_refund:  # A refund returns exactly the promised amount in the requested token.
         return no_provider(request)
     offered = offer_swaps(request, wallet_address=wallet_address, token=token, asked_by=asked_by)
@@ -65,6 +68,9 @@ def find_routes(
 def require_binding(route: Route, binding: str | None) -> None:
     if binding is not None and route.type == PaymentType.SWAP:
         message = "A provider's id binds the transaction of this route. Omit binding."
+        raise ApiError(ErrorCode.PARAMETER_INVALID, message, "binding")
+    if binding is not None and route.is_sponsored:
+        message = "The customer's signature binds this route. Omit binding."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "binding")
     if binding == "reference" and not can_carry_reference(route.request):
         message = "Transactions for this request can't carry a reference. Omit binding, or send payer."
@@ -100,6 +106,8 @@ def build_transaction(
     try:
         if route.type == PaymentType.SWAP:
             built = build_swap(route, client, asked_by=asked_by)
+        elif route.is_sponsored:
+            built = build_sponsored(route, client(route.chain), now)
         else:
             built = build_direct(route, binding, client(route.chain), now)
     except TransferRefused as refusal:

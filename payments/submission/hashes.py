@@ -16,6 +16,7 @@ from payments.models import ConsumedTransfer, FailureCode, Lookup, Payment, Paym
 from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
 from payments.requests.lifecycle import lock_request
 from payments.requests.new_payments import AWAITED, create_payment
+from payments.sponsoring.uses import may_use_authorization, payment_by_authorization
 from payments.submission.caps import MAX_OPEN_PAYMENTS as MAX_OPEN_PAYMENTS
 from payments.submission.caps import MAX_PUBLIC_PAYMENTS as MAX_PUBLIC_PAYMENTS
 from payments.submission.caps import (
@@ -176,6 +177,10 @@ def _store(
                     return added
             _reopen_by_submission(existing, actor, submitter)
             return existing, False
+        if sighting is None and may_use_authorization(locked):
+            raise _SightingNeeded(is_extra=False)
+        if sighting is not None and (signed := payment_by_authorization(locked, sighting.facts)) is not None:
+            return signed, False
         if sighting is None and (
             needs_lookup(locked, chain, transaction_hash) or _has_coin_address(locked, chain)
         ):

@@ -6,6 +6,7 @@ Swaps are handled by a `SwapHandler` that the caller passes in, so that a direct
 from typing import Protocol
 
 from chains.client import ChainError, TransactionFacts
+from payments.evaluation.authorized import being_sent, is_undecided
 from payments.evaluation.verdicts import (
     NotFound,
     NotYet,
@@ -18,7 +19,7 @@ from payments.evaluation.verdicts import (
     evaluate_possible_swap_start,
     evaluate_swap_start,
 )
-from payments.models import FailureCode, Lookup, Payment, Quote
+from payments.models import FailureCode, Lookup, Payment, Quote, live_authorization
 from payments.verification.evidence import ChainCheck, EvaluationInput
 from payments.verification.outcomes import (
     UNKNOWN_FORM,
@@ -80,7 +81,10 @@ def outcome_of(
     if lookup.is_delivery:
         return swaps.delivered(lookup, evaluation_input.terms, check)
     facts, quote = check.snapshot.transactions.get(lookup.transaction_hash), evaluation_input.quote
-    match verdict := verdict_of(lookup, evaluation_input, check):
+    verdict = verdict_of(lookup, evaluation_input, check)
+    if (authorization := live_authorization(lookup.payment)) is not None and is_undecided(verdict):
+        return waiting(lookup, being_sent(authorization), None, check)
+    match verdict:
         case SwapStarted():
             if quote is None:
                 raise ValueError("a transaction that starts a swap names its quote")

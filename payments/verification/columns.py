@@ -20,6 +20,9 @@ def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str
     """
     if facts is None or not facts.sender:
         return {}
+    if payment.bound_by == Payment.BoundBy.AUTHORIZATION:
+        # The payer is the sender of the money. `payments.sponsoring` follows the gas account's transactions.
+        return {"network_fee": facts.network_fee if facts.block else None}
     is_storable = facts.nonce is not None and facts.nonce <= _LARGEST_NONCE
     return {
         "from_address": facts.sender or payment.from_address,

@@ -15,7 +15,7 @@ from payments.evaluation.binding import Evidence
 from payments.evaluation.named_quotes import NOTHING_NAMED, Naming, naming_for
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, Terms, all_references
-from payments.models import DepositAddress, Lookup, PayerProof, Payment, PaymentRequest, Quote
+from payments.models import Authorization, DepositAddress, Lookup, PayerProof, Payment, PaymentRequest, Quote
 from payments.verification.afterwards import accepted_at, afterwards_of
 from payments.verification.quote_evidence import (
     deliveries_of,
@@ -76,6 +76,7 @@ def collect_evidence(
     quotes = {**quotes, **quotes_named_in(snapshot, chain)}
     namings = named_quotes_by_hash(snapshot, quotes.values(), chain)
     forwarders = _forwarders(lookups, chain, snapshot)
+    authorizations = _authorizations(snapshot, chain)
     rules = chain.family.call_rules
     inputs = {}
     for lookup in lookups:
@@ -113,6 +114,7 @@ def collect_evidence(
             deposit_address="" if is_by_balance else request.deposit_address or "",
             coin_address=(request.deposit_address or "") if is_by_balance else "",
             forwarders=forwarders.get(hash_, frozenset()),
+            authorizations={key: owner == request.pk for key, owner in authorizations.get(hash_, {}).items()},
         )
         terms = _terms(lookup, tokens[request.token_id], evidence, symbols)
         facts = snapshot.transactions.get(hash_)
@@ -196,6 +198,28 @@ def _forwarders(lookups: Sequence[Lookup], chain: Chain, snapshot: Snapshot) -> 
     shown = DepositAddress.objects.filter(chain=chain, address__in=possible)
     addresses = frozenset(shown.values_list("address", flat=True))
     return {hash_: addresses.intersection(of_hash) for hash_, of_hash in senders.items()}
+
+
+def _authorizations(snapshot: Snapshot, chain: Chain) -> dict[str, dict[tuple[str, bytes], uuid.UUID]]:
+    """Return the requests for which payers authorized the transfers of each transaction, by payer and nonce."""
+    used = {
+        hash_: {
+            (transfer.sender, transfer.authorization)
+            for transfer in (*facts.transfers, *facts.intended)
+            if transfer.authorization is not None
+        }
+        for hash_, facts in snapshot.transactions.items()
+        if facts is not None
+    }
+    nonces = {nonce for keys in used.values() for _, nonce in keys}
+    if not nonces:
+        return {}
+    rows = Authorization.objects.filter(chain=chain, nonce__in=nonces)
+    owners = {
+        (payer, bytes(nonce)): owner
+        for payer, nonce, owner in rows.values_list("payer", "nonce", "request_id")
+    }
+    return {hash_: {key: owners[key] for key in keys if key in owners} for hash_, keys in used.items()}
 
 
 ProofsByPlace = Mapping[tuple[str, int, str], Sequence[PayerProof]]

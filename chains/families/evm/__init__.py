@@ -2,6 +2,7 @@
 
 from chains.client import ChainClient, EvmCall
 from chains.families.base import (
+    Authorizations,
     CallRules,
     DepositContracts,
     Family,
@@ -11,6 +12,7 @@ from chains.families.base import (
     Wording,
 )
 from chains.families.evm import normalisation, signatures
+from chains.families.evm.authorizations import gas_account, typed_data
 from chains.families.evm.building.fees import FeeRules
 from chains.families.evm.client import EvmClient
 from chains.families.evm.deposits import addresses, shipped
@@ -63,6 +65,21 @@ FAMILY = Family(
         deployment=factory_deployment,
         deposit_of=addresses.deposit_of,
         sweep=sweep_call,
+    ),
+    authorizations=Authorizations(
+        kind=typed_data.KIND,
+        nonce_of=typed_data.nonce_of,
+        typed_data=typed_data.typed_data,
+        read_signature=typed_data.read_signature,
+        is_signed=typed_data.is_signed,
+        transfer_call=typed_data.transfer_call,
+        domain_separator=typed_data.domain_separator,
+        address_of=gas_account.address_of,
+        sign=gas_account.sign,
+        max_cost=gas_account.max_cost,
+        raised=gas_account.raised,
+        capped=gas_account.capped,
+        empty_call=gas_account.empty_call,
     ),
     subscribe_heads=("eth_subscribe", "newHeads"),
     has_price_feeds=True,

@@ -41,6 +41,7 @@ from chains.families.evm.nonces import NonceLookup, transaction_counts
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import data_bytes, quantity
 from chains.families.evm.search import contract_logs, discovery, proposals
+from chains.families.evm.search.authorizations import AuthorizationReader
 from chains.families.evm.search.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
 from chains.families.evm.transactions import accounts, facts, transfers
 from chains.families.evm.transactions.evidence import EvidenceReader, Evidences, Unproven
@@ -75,6 +76,7 @@ class EvmClient(DepositReader):
         identity = Identity(_CHAIN_ID, self._is_right_chain, (_HEAD, quantity))
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
         self._web3 = connect(self._rpc)
+        self.authorizations = AuthorizationReader(self._rpc)
         alone = Identity(_CHAIN_ID, self._is_right_chain)
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
         self._oversized = {url: OversizedReader(clock=clock) for url in urls}
@@ -253,7 +255,6 @@ class EvmClient(DepositReader):
         any(simulator.check(call, sender, spending) for simulator in islice(usable, _MAX_SIMULATIONS))
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
-        """Return the owner's balance of each token, from the first node that responds; see `balances`."""
         failure: ChainError | None = None
         for node in self._rpc.each():
             try:
@@ -270,8 +271,7 @@ class EvmClient(DepositReader):
         return self._rpc.batch([call], lambda results: tokens.word(results[0]))
 
     def account_deposit(self, token: str, recipient: str) -> int:  # noqa: ARG002 - the interface
-        """Return 0: every address can receive tokens."""
-        return 0
+        return 0  # every address can receive tokens
 
     def can_prove_internal_transfers(self) -> bool:
         """Return whether traces can prove an inner call's value; if two nodes must agree, two need traces."""

@@ -73,6 +73,8 @@ class SolanaClient:
     hash is not checked.
     """
 
+    authorizations = None
+
     def __init__(
         self,
         urls: Sequence[str],

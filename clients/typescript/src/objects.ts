@@ -42,6 +42,8 @@ export type Outcome = OpenEnum<
   | "swap_completed"
   | "swap_partial"
   | "swap_failed"
+  | "authorization_expired"
+  | "authorization_used"
   | "bridge_refunded"
   | "refunded"
   | "refund_requires_address"
@@ -139,7 +141,7 @@ export interface Payment {
   /** Null if the chain's finality decides. */
   confirmations_required: number | null;
   explorer_url: string | null;
-  bound_by: OpenEnum<"reference" | "payer" | "provider" | "address" | "manual"> | null;
+  bound_by: OpenEnum<"reference" | "payer" | "provider" | "address" | "authorization" | "manual"> | null;
   /** The time at which the sender signed for this request. In time, that binds the payment; later, you can accept it. */
   sender_signed_at: string | null;
   /** A reorganisation removed its block after completion. Review the payment manually. */
@@ -157,6 +159,8 @@ export interface Payment {
   failed_at: string | null;
   /** The sandbox made it: no money moved. */
   is_simulated: boolean;
+  /** The payer signed the transfer; the operator's account sends it and pays the fee. */
+  sponsored: boolean;
 }
 
 /** A page on which any number of customers can pay. Each gets a payment request. */

@@ -19,6 +19,7 @@ from merchants.web_addresses import parse_origin
 _SWITCHES = {
     "references": "references",
     "deposit_addresses": "deposit_addresses",
+    "sponsored_payments": "sponsored_payments",
     "order_number": "show_order_number",
 }
 _THEME = {
@@ -31,8 +32,8 @@ _THEME = {
 
 class Command(BaseCommand):
     help = (
-        "Change a merchant's settings: its theme, payment references, deposit addresses, the sites that can embed its "
-        "checkout, and its allowed recipients."
+        "Change a merchant's settings: its theme, payment references, deposit addresses, sponsored payments, the sites "
+        "that can embed its checkout, and its allowed recipients."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -42,6 +43,11 @@ class Command(BaseCommand):
             "--deposit-addresses",
             choices=("on", "off"),
             help="let customers send to an address of the payment request, on EVM chains",
+        )
+        parser.add_argument(
+            "--sponsored-payments",
+            choices=("on", "off"),
+            help="let customers sign a transfer for which the operator pays the network fee",
         )
         parser.add_argument(
             "--order-number",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from chains.models import Token
+from chains.models import Chain, Token
 from config.api.schema.views import described_as
 from demo.services.process import free_port
 from merchants.models import ApiKey, Merchant
@@ -20,6 +20,7 @@ from tests.integration.payments.test_payer_proof import sign
 from tests.support.api.served import prepare
 from tests.support.chains.deposits import DepositWorld
 from tests.support.payments.rows import change
+from tests.support.payments.sponsoring import SponsoringWorld
 from tests.unit.config.api.schema.test_openapi import responses_of
 from tests.verifying import verify_due
 from webhooks.dispatch.testing import example_object
@@ -98,6 +99,8 @@ def test_each_response_matches_its_description(
     ether: Token,
     order: Order,
     local_chain: LocalChain,
+    chain: Chain,
+    settings: Any,
 ) -> None:
     described = Described()
     there = prepare(api_key[1], merchant, usdc, order)
@@ -186,6 +189,11 @@ def test_each_response_matches_its_description(
     )["message"]
     given = {**question, "payment_id": unbound["id"], "signature": sign(local_chain, text)}
     described("checkout.prove_payer", public.post(f"{checked}/payer-proof", given))
+    sponsoring = SponsoringWorld.prepare(local_chain, chain, merchant, public, settings)
+    signed_for = sponsoring.request()
+    signed = sponsoring.signed(signed_for)
+    for _ in range(2):
+        described("checkout.authorize_payment", sponsoring.submit(signed_for, *signed, None))
     paid = described("payment_requests.retrieve", api.get(f"{many}/{plain['id']}"))
     assert (paid["status"], paid["payments"][0]["bound_by"]) == ("completed", "payer")
     assert described("checkout.retrieve", public.get(shown))["is_final"]

@@ -26,6 +26,7 @@ ROUTES = "/api/public/payment-requests/{}/routes"
 # Public calls by POST that cost nothing at nodes, and why.
 CHEAP = {
     "/api/public/payment-requests/<str:id>/payments": "writes a hash down; has its own caps",
+    "/api/public/payment-requests/<str:id>/authorizations": "counts itself, only if the signature is right",
     "/api/public/payment-requests/<str:id>/deposit-address": "counts itself, only if it queries nodes",
 }
 

@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError
 
 from chains.models import Chain, Token
+from demo.contracts.deploy import deploy_token
 from demo.services.process import free_port
 from tests.chain import LocalChain
 from tests.support.chains.catalogue_files import chain, load, token, write
@@ -69,6 +70,22 @@ def test_token_that_differs_on_chain_is_rejected(
 ) -> None:
     tokens = [token(**{"contract_address": local_chain.usdc, **different})]
     assert says in rejection(tmp_path, entry(local_chain, tokens))
+
+
+def test_authorization_must_name_the_domain_of_the_contract(tmp_path: Path, local_chain: LocalChain) -> None:
+    usdc = deploy_token(
+        local_chain.url, artifact="AuthorizedToken", name="USD Coin", symbol="USDC", decimals=6
+    )
+    rules = {"type": "eip3009", "name": "USD Coin", "version": "2"}
+    for different in ({"name": "USDC"}, {"version": "1"}):
+        wrong = token(contract_address=usdc, authorization={**rules, **different})
+        assert "does not verify signatures for" in rejection(tmp_path, entry(local_chain, [wrong]))
+    without = token(contract_address=local_chain.usdc, authorization=rules)
+    assert "does not verify signatures for" in rejection(tmp_path, entry(local_chain, [without]))
+    load(
+        write(tmp_path, [entry(local_chain, [token(contract_address=usdc, authorization=rules)])]), "--verify"
+    )
+    assert Token.objects.get().authorization == rules
 
 
 def test_node_of_another_chain_is_rejected(

@@ -176,3 +176,11 @@ def test_a_reporting_currency_that_is_none_changes_nothing(merchant: Merchant, c
         run("set_merchant", merchant.name, "--reporting-currency", code, "--references", "off")
     merchant.refresh_from_db()
     assert (merchant.reporting_currency, merchant.references) == ("USD", True)
+
+
+def test_set_merchant_switches_sponsored_payments_off(merchant: Merchant) -> None:
+    assert merchant.sponsored_payments
+    for value in ("off", "on"):
+        call_command("set_merchant", str(merchant.pk), "--sponsored-payments", value)
+        merchant.refresh_from_db()
+        assert merchant.sponsored_payments is (value == "on")

@@ -2,18 +2,27 @@
 
 A complete trace shows that call. Without a trace it is certain in two cases: the transaction itself is the call, or an
 account of known code made it. A transfer without a certain call is not bound.
+
+A transfer by the payer's authorization (EIP-3009) needs no call, and any account may have sent it: the token logs
+`AuthorizationUsed(payer, nonce)` beside it. Nothing else claims it, because the payer did not make the call.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from eth_utils.address import to_checksum_address
 
 from chains.client import Transfer
-from chains.families.evm.abi import APPROVE
+from chains.families.evm.abi import APPROVE, topic
+from chains.families.evm.authorizations.typed_data import SELECTORS
 from chains.families.evm.calls import TokenCall, token_call
+from chains.families.evm.quantities import address, data_bytes
 from chains.families.evm.transactions.signed_calls import Execution, Log, Way
 from chains.families.evm.transactions.trace import EmittedLog, Trace
 
+AUTHORIZATION_USED: Final = topic("AuthorizationUsed(address,bytes32)")
 _ZERO_ADDRESS = "0x" + "00" * 20
 
 
@@ -103,6 +112,38 @@ def emitted_in(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Tr
         for place, twin in zip(places, twins, strict=True)
         if place in transfers
     }
+
+
+def authorized(transfers: Mapping[int, Transfer], logs: Sequence[Log]) -> dict[int, bytes]:
+    """Return the nonces of the authorizations that made these transfers, by the places of the transfers' logs.
+
+    A use belongs to the payer's transfer directly after it, as in USDC, or else to the one directly before it.
+    """
+    nonces: dict[int, bytes] = {}
+    for place, log in enumerate(logs):
+        if len(log.topics) != 3 or log.topics[0] != AUTHORIZATION_USED or log.topics[1][:12] != bytes(12):
+            continue
+        maker = log.address, to_checksum_address(log.topics[1][12:])
+        for beside in (place + 1, place - 1):
+            transfer = transfers.get(beside)
+            if transfer is not None and (transfer.token, transfer.sender) == maker and beside not in nonces:
+                nonces[beside] = log.topics[2]
+                break
+    return nonces
+
+
+def is_direct_authorization(
+    transaction: Mapping[str, Any], transfers: Mapping[int, Transfer], logs: Sequence[Log]
+) -> bool:
+    """Whether the transaction is the call of a token that makes these transfers by authorization, and nothing else."""
+    if transaction.get("to") is None or data_bytes(transaction.get("input"))[:4] not in SELECTORS:
+        return False
+    token = address(transaction.get("to"))
+    return (
+        len(transfers) == 1
+        and authorized(transfers, logs).keys() == transfers.keys()
+        and all(log.address == token for log in logs)
+    )
 
 
 def by_own_call(

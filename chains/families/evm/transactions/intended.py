@@ -6,6 +6,7 @@ from eth_utils.crypto import keccak
 
 from chains.client import Transfer
 from chains.families.evm.abi import WORD
+from chains.families.evm.authorizations.typed_data import authorized_transfer
 from chains.families.evm.calls import reference_at, token_call
 from chains.families.evm.quantities import address, data_bytes, quantity
 
@@ -42,6 +43,8 @@ def intended(transaction: dict[str, Any]) -> tuple[Transfer, ...]:
                 made_by=sender if call.is_own else "",
             )
         )
+    if signed := authorized_transfer(recipient, data):
+        found.append(signed)
     return tuple(found)
 
 

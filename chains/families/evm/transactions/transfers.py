@@ -52,6 +52,7 @@ def transfers(
     """
     logs = logs_of(receipt)
     tokens = token_transfers(logs)
+    nonces = binding.authorized(tokens, logs)
     claims: dict[int, Claim] = {}
     if trace is not None:
         claims = binding.by_trace(tokens, logs, trace)
@@ -63,7 +64,12 @@ def transfers(
     else:
         claims = _untraced_claims(transaction, logs, tokens, evidence)
         within = {place: mentions.of_own_call(transfer.sender) for place, transfer in tokens.items()}
-    claimed = {place: claims[place].on(t) if place in claims else t for place, t in tokens.items()}
+    claimed = {
+        place: replace(t, authorization=nonces[place])
+        if place in nonces
+        else (claims[place].on(t) if place in claims else t)
+        for place, t in tokens.items()
+    }
     moved = (
         *(replace(transfer, within=within.get(place, ())) for place, transfer in claimed.items()),
         *_own_value(transaction, receipt, trace, evidence),
@@ -85,8 +91,8 @@ def token_transfers(logs: Sequence[Log]) -> dict[int, Transfer]:
 def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     """Return whether a successful transaction may have moved money in calls that only a trace shows.
 
-    It can't if it ran no code, or if it is a token's `transfer` whose single log shows everything. Malformed receipts
-    need no trace: parsing them fails later.
+    It can't if it ran no code, or if it is a token's transfer, of the caller or by authorization, whose logs show
+    everything. Malformed receipts need no trace: parsing them fails later.
     """
     try:
         is_plain = _ran_no_code(transaction, receipt) or _is_direct(transaction, receipt)
@@ -180,7 +186,7 @@ def _claiming(
 
 
 def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
-    """Return whether the transaction is a token's transfer with one log, from payer to payee, by that token.
+    """Return whether the transaction is a token's transfer, with one log of it, from payer to payee, by that token.
 
     If other tokens moved too, a hook or the token's code made calls that only a trace can show.
     """
@@ -190,8 +196,10 @@ def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     sender, data = address(transaction.get("from")), data_bytes(transaction.get("input"))
     call = token_call(sender, address(to), data)
     logs = logs_of(receipt)
-    if call is None or is_bundle(logs):
+    if is_bundle(logs):
         return False
+    if call is None:
+        return binding.is_direct_authorization(transaction, token_transfers(logs), logs)
     moved = [transfer for log in logs if (transfer := _token_transfer(log, ""))]
     reached = [transfer for transfer in moved if transfer.recipient == call.recipient]
     return (

@@ -48,6 +48,7 @@ CHAINS = [
     {"chain_type": "solana", "routers": {}, "tokens": [], "confirmations": "finalized", "confirmations_fallback": 32},
     {"chain_type": "solana", "routers": {}, "confirmations": "finalized"},
 ]  # fmt: skip
+EIP3009 = {"type": "eip3009", "name": "USD Coin", "version": "2"}
 TOKENS = [
     {"price_as": "usdc"}, {"price_as": "X" * 17}, {"price_as": 1}, {"price_as": "ETH/USD"}, {"price_as": "EUR"},
     {"symbol": ...}, {"symbol": ""}, {"symbol": "X" * 33}, {"symbol": "US\u202eDC"}, {"name": ...}, {"name": "x" * 101},
@@ -57,6 +58,10 @@ TOKENS = [
     {"contract_address": "0x" + "0" * 40}, {"contract_address": "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"},
     {"is_active": "yes"}, {"tags": None}, {"tags": [1]}, {"tags": ["x" * 33]}, {"trailing_data": "false"},
     {"address": USDC_ON_BASE}, {"is_actve": True},
+    {"authorization": "eip3009"}, {"authorization": {}}, {"authorization": {**EIP3009, "type": "eip2612"}},
+    {"authorization": {**EIP3009, "name": ""}}, {"authorization": {**EIP3009, "version": 2}},
+    {"authorization": {**EIP3009, "salt": "1"}}, {"authorization": {"type": "eip3009", "name": "USD Coin"}},
+    {"authorization": EIP3009, "contract_address": "", "symbol": "ETH"},
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
+from chains.facts.authorizations import TokenDomain
 from chains.families import node_urls, socket_urls
 from chains.models import Chain, Token
 from tests.conftest import Api
@@ -62,6 +63,30 @@ def test_price_feeds_and_what_prices_a_token_are_optional(tmp_path: Path) -> Non
     load(write(tmp_path, [chain(feeds=[feed], tokens=[token(price_as="USDC")])]))
     assert Chain.objects.get().feeds == [{**feed, "address": USDC_ON_BASE}]
     assert Token.objects.get(contract_address=USDC_ON_BASE).price_as == "USDC"
+
+
+def test_authorization_is_optional_and_names_its_domain(tmp_path: Path) -> None:
+    load(write(tmp_path, [chain()]))
+    assert [each.authorization_domain for each in Token.objects.all()] == [None, None]
+    rules = {"type": "eip3009", "name": "USD Coin", "version": "2"}
+    load(write(tmp_path, [chain(tokens=[token(authorization=rules)])]))
+    usdc = Token.objects.get(contract_address=USDC_ON_BASE)
+    assert usdc.authorization == rules
+    assert usdc.authorization_domain == TokenDomain(8453, USDC_ON_BASE, "USD Coin", "2")
+    load(write(tmp_path, [chain()]))
+    usdc.refresh_from_db()
+    assert usdc.authorization is None
+
+
+def test_authorization_on_solana_is_rejected(tmp_path: Path) -> None:
+    mint = token(
+        contract_address="EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
+        authorization={"type": "eip3009", "name": "USD Coin", "version": "2"},
+    )
+    solana = chain(chain_type="solana", confirmations="finalized", routers={}, tokens=[mint])
+    with pytest.raises(CommandError, match="only tokens with EIP-3009 on EVM chains"):
+        load(write(tmp_path, [solana]))
+    assert not Token.objects.exists()
 
 
 def test_the_same_file_again_changes_nothing(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from eth_utils.address import is_checksum_address
 from solders.pubkey import Pubkey
 
+from chains.families.evm.authorizations.typed_data import domain_separator
 from chains.models import Chain, Token
 from tests.conftest import Api
 from tests.support.chains.catalogue_files import everything, load
@@ -84,6 +85,35 @@ def test_only_what_is_active_is_on_offer(public: Api) -> None:
             "contract_address", flat=True
         )
         assert not set(hidden) & {token["contract_address"] for token in tokens}
+
+
+# What `DOMAIN_SEPARATOR()` of these contracts returns, as published by others who read it from the chains.
+SEPARATORS = {
+    "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48": "06c37168a7db5138defc7866392bb87a741f9b3d104deb5094588ce041cae335",
+    "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913": "02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f",
+    "0xaf88d065e77c8cC2239327C5EDb3A432268e5831": "08d11903f8419e68b1b8721bcbe2e9fc68569122a77ef18c216f10b3b5112c78",
+    "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85": "26d9c34bb1a1c312f69c53b2d93b8be20faafba63af2438c6811713c9b1f933f",
+    "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359": "caa2ce1a5703ccbe253a34eb3166df60a705c561b44b192061e28f2a985be2ca",
+    "0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E": "bbea200329a938bc3438984a49cb0732e66d66d7bd59c127abacc1710e77f7b3",
+    "0x1aBaEA1f7C830bD89Acc67eC4af516284b1bC33c": "99f188f447f0c6eaf68589359cd2ead8c2faaaaee984ab926fdb734d0040073b",
+    "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42": "ec4dcbded0afd42599589b79220899bbe000bb5ea66d6f1bc176e78d094203bb",
+    "0xC891EB4cbdEFf6e073e859e987815Ed1505c2ACD": "094e957ad84a5711a2d13ea2ddcfe3947fe1704472f07bf8a49718f55a65f4b1",
+    "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238": "b90e5057db141a932946e64d09ccb7ffc9b00bd79fec26f698d29af0c83320a6",
+    "0x036CbD53842c5426634e7929541eC2318f3dCF7e": "71f17a3b2ff373b803d70a5a07c046c1a2bc8e89c09ef722fcb047abe94c9818",
+    "0x5425890298aed601595a70AB815c96711a31Bc65": "fe9fa105a0e9629446730e544caa6b8d05d8d4fc93451750dc50e2ddd6d374b3",
+}
+
+
+@pytest.mark.django_db
+def test_authorizations_have_the_domain_of_their_contracts() -> None:
+    for path in FILES:
+        load(path)
+    separators = {
+        each.contract_address: domain_separator(each.authorization_domain).hex()
+        for each in Token.objects.all()
+        if each.authorization_domain
+    }
+    assert separators == SEPARATORS
 
 
 def test_nothing_bridged_can_be_chosen_by_mistake() -> None:

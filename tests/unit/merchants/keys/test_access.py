@@ -61,6 +61,7 @@ ROWS = [
     Row(NO_KEY, "GET", f"{CHECKOUT}/events", 404, "resource_missing"),
     Row(NO_KEY, "POST", f"{CHECKOUT}/routes", 400, "parameter_missing"),
     Row(NO_KEY, "POST", f"{CHECKOUT}/deposit-address", 409, "deposit_address_unavailable"),
+    Row(NO_KEY, "POST", f"{CHECKOUT}/authorizations", 400, "parameter_missing"),
     Row(NO_KEY, "POST", f"{CHECKOUT}/payments", 400, "parameter_missing"),
     Row(NO_KEY, "POST", f"{CHECKOUT}/payer-proof", 400, "parameter_missing"),
     Row(NO_KEY, "POST", f"{CHECKOUT}/payments/{{unbound}}/proof-message", 400, "parameter_missing"),

@@ -1,0 +1,158 @@
+"""Read from a node how tokens verify authorizations, and which of them were used.
+
+A token's `authorizationState` is true once the authorization was used or cancelled.
+"""
+
+import logging
+import re
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+
+from chains.client import Block, ChainError
+from chains.facts.authorizations import AuthorizationStates, Sent
+from chains.families.evm.abi import WORD, selector, topic
+from chains.families.evm.calls import address_word
+from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity, to_hex
+from chains.families.evm.search.log_queries import check, log_call, logs
+from chains.families.evm.tokens import word
+from chains.rpc import quorum
+from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure, is_temporary, result_of
+
+logger = logging.getLogger(__name__)
+
+_SEPARATOR: Final = to_hex(selector("DOMAIN_SEPARATOR()"))
+_KNOWN = re.compile(r"already (known|imported|exists|in)|known transaction|alreadyknown", re.IGNORECASE)
+_USED_UP = re.compile(r"nonce (is )?too low|nonce_too_low|oldnonce|old nonce", re.IGNORECASE)
+# A cancelled authorization counts as used.
+_ENDS: Final = [
+    to_hex(topic(f"{event}(address,bytes32)")) for event in ("AuthorizationUsed", "AuthorizationCanceled")
+]
+_STATE: Final = selector("authorizationState(address,bytes32)")
+
+
+class AuthorizationReader:
+    """Authorizations on one EVM chain. `AuthorizationClient` documents the methods."""
+
+    def __init__(self, rpc: JsonRpc) -> None:
+        self._rpc = rpc
+
+    def domain_separators(self, tokens: Sequence[str]) -> list[bytes]:
+        calls: list[Call] = [("eth_call", [{"to": token, "data": _SEPARATOR}, "latest"]) for token in tokens]
+        # Parsed outside the batch: a contract that is not such a token is not the node's fault.
+        return [_separator(result) for result in self._rpc.batch(calls, list)] if calls else []
+
+    def states(self, keys: Sequence[tuple[str, str, bytes]], *, at_block: int) -> AuthorizationStates:
+        return quorum.query_until_agreed(self._rpc, partial(_states, keys=keys, at_block=at_block))
+
+    def find_uses(
+        self, keys: Collection[tuple[str, str, bytes]], *, since_block: int, until_block: int
+    ) -> dict[tuple[str, str, bytes], str]:
+        failure: ChainError | None = None
+        for node in self._rpc.each():
+            try:
+                return _uses(node, keys, since_block, until_block)
+            except ChainError as error:
+                failure = error
+        raise failure or ChainError("no node sent a usable response")
+
+    def send(self, raw: str) -> Sent:
+        failure: ChainError | None = None
+        rejected: Sent | None = None
+        for node in self._rpc.each():
+            try:
+                # Parsed outside the batch: a node that does not take the transaction is healthy.
+                (result,) = node.batch([("eth_sendRawTransaction", [raw])], list)
+                sent = _sent(result)
+            except ChainError as error:
+                failure = error
+                continue
+            if sent is Sent.ACCEPTED:
+                return sent
+            rejected = sent if rejected is not Sent.USED_UP else rejected
+            if isinstance(result, RpcFault):
+                logger.warning("a node did not take a transaction: %s", result.message)
+        if rejected is None:
+            raise failure or ChainError("no node sent a usable response")
+        return rejected
+
+
+def _uses(
+    node: JsonRpc, keys: Collection[tuple[str, str, bytes]], first: int, last: int
+) -> dict[tuple[str, str, bytes], str]:
+    """Search the blocks from `first` to `last` for the uses of these authorizations. Raises ChainError."""
+    topics: list[Any] = [_ENDS, None, sorted({to_hex(nonce) for _, _, nonce in keys})]
+    tokens = sorted({token for token, _, _ in keys})
+    found: dict[tuple[str, str, bytes], str] = {}
+    size, is_checked = node.log_limits.blocks.size, False
+    while keys and first <= last:
+        end = min(last, first + size - 1)
+        entries = logs(node, log_call(first, end, topics, tokens))
+        if entries is None:
+            if not is_checked:
+                check(node, first)
+                is_checked = True
+            if end == first:
+                raise ChainError(f"the node does not return the uses of authorizations in block {first}")
+            size = (end - first + 1) // 2
+            continue
+        for entry in entries:
+            log = json_object(entry)
+            words = [data_bytes(topic) for topic in log.get("topics") or ()]
+            if len(words) == len(topics) and len(words[1]) == WORD:
+                key = address(log.get("address")), address(to_hex(words[1][12:])), words[2]
+                if key in keys:
+                    found[key] = hash32(log.get("transactionHash"))
+        first = end + 1
+    return found
+
+
+def _sent(result: Any) -> Sent:
+    """Return what the node's result means. Nodes word it differently (geth, reth, Nethermind, Besu, anvil)."""
+    if not isinstance(result, RpcFault):
+        return Sent.ACCEPTED
+    if _KNOWN.search(result.message):
+        return Sent.ACCEPTED
+    if _USED_UP.search(result.message):
+        return Sent.USED_UP
+    if is_temporary(result):
+        raise ChainError(f"the node did not take the transaction: {result.message}")
+    return Sent.REJECTED
+
+
+def _separator(result: Any) -> bytes:
+    if isinstance(result, RpcFault) and is_execution_failure(result):
+        return b""
+    data = data_bytes(result_of(result))
+    return data if len(data) == WORD else b""
+
+
+def _states(node: JsonRpc, keys: Sequence[tuple[str, str, bytes]], *, at_block: int) -> AuthorizationStates:
+    """Return the states at the block of this height, from one node.
+
+    The block's hash pins the state (EIP-1898), so its time is that of the state. Raises ChainError if the node lacks
+    the block or its state.
+    """
+    (header,) = node.batch([("eth_getBlockByNumber", [hex(at_block), False])], list)
+    block = _block(header, at_block)
+    pinned = {"blockHash": block.hash, "requireCanonical": True}
+    calls: list[Call] = [
+        ("eth_call", [{"to": token, "data": to_hex(_STATE + address_word(payer) + nonce)}, pinned])
+        for token, payer, nonce in keys
+    ]
+    results = node.batch(calls, list) if calls else []
+    return AuthorizationStates(
+        block, {key: word(result) != 0 for key, result in zip(keys, results, strict=True)}
+    )
+
+
+def _block(header: Any, height: int) -> Block:
+    block = json_object(result_of(header))
+    if quantity(block.get("number")) != height:
+        raise ChainError("the node returned another block")
+    return Block(
+        height,
+        hash32(block.get("hash")),
+        datetime.fromtimestamp(quantity(block.get("timestamp")), UTC),
+    )

@@ -1,0 +1,185 @@
+"""Transfers that payers sign, and the transactions by which the operator's gas accounts send them."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from chains.facts.authorizations import TokenDomain, TransferAuthorization
+from chains.fields import BaseUnitsField, base_units_constraint
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models.payment import Payment
+from payments.models.request import PaymentRequest
+from payments.models.route import Route
+
+
+class Authorization(models.Model):
+    """The transfer that a payer can sign for one route, for a gas account to send.
+
+    A token uses each nonce of a payer once, so an authorization belongs to at most one payment. It is stored when its
+    typed data is built: anyone who gets the signature may send the transfer, and it counts all the same.
+
+    - `domain_name`, `domain_version`: the domain of the token's signatures. `valid_before` is in Unix seconds.
+    - `since_block`: the transfer can't be mined in an earlier block.
+    - `signature`, `signed_at`: stored before anything is sent; null until the payer's signature was accepted.
+    - `day`, `cost`: what the relay of a signed authorization takes from the budget of this day (UTC), in base units of
+      the native coin: the most that it can cost and, once it is certain, what it cost.
+    - `ended_at`: nothing more is sent: the payment is completed, or the authorization is dead.
+    - `next_check_at`: when the chain is queried for its use; null after the last check.
+    """
+
+    route = models.OneToOneField(
+        Route, on_delete=models.SET_NULL, null=True, related_name="authorization", editable=False
+    )
+    request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="authorizations")
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+", db_index=False)
+    payment = models.OneToOneField(
+        Payment, on_delete=models.PROTECT, null=True, blank=True, related_name="authorization"
+    )
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
+    token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+", db_index=False)
+    payer = models.CharField(max_length=64)
+    recipient = models.CharField(max_length=64)
+    amount = BaseUnitsField()
+    domain_name = models.CharField(max_length=100)
+    domain_version = models.CharField(max_length=100)
+    valid_before = models.BigIntegerField()
+    nonce = models.BinaryField(max_length=32)
+    since_block = models.BigIntegerField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    signature = models.BinaryField(max_length=65, null=True, blank=True)
+    signed_at = models.DateTimeField(null=True, blank=True)
+    day = models.DateField(null=True, blank=True)
+    cost = BaseUnitsField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    next_check_at = models.DateTimeField(null=True, blank=True)
+    claim_id = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("payer", "nonce", "token"), name="authorization_is_one_for_each_nonce"
+            ),
+            base_units_constraint("amount", "authorization"),
+            base_units_constraint("cost", "authorization"),
+        )
+        indexes = (
+            models.Index(fields=("nonce",), name="authorization_nonce"),
+            models.Index(
+                fields=("chain", "day", "merchant"),
+                condition=Q(day__isnull=False),
+                name="authorization_budget",
+            ),
+            models.Index(
+                fields=("next_check_at",),
+                condition=Q(next_check_at__isnull=False),
+                name="authorization_due",
+            ),
+            models.Index(
+                fields=("chain", "signed_at"),
+                condition=Q(signed_at__isnull=False, ended_at__isnull=True),
+                name="authorization_to_relay",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.payer} for {self.request_id}"
+
+    @property
+    def terms(self) -> TransferAuthorization:
+        """What the payer signs."""
+        token = self.token.contract_address
+        return TransferAuthorization(
+            domain=TokenDomain(self.chain_id, token, self.domain_name, self.domain_version),
+            payer=self.payer,
+            recipient=self.recipient,
+            amount=self.amount,
+            valid_before=self.valid_before,
+            nonce=bytes(self.nonce),
+        )
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the payer signed it and it may still move the money."""
+        return self.signed_at is not None and self.ended_at is None
+
+
+def live_authorization(payment: Payment) -> Authorization | None:
+    """Return the authorization that may still move the payment's money; None for any other payment."""
+    if payment.bound_by != Payment.BoundBy.AUTHORIZATION:
+        return None
+    authorization: Authorization | None = getattr(payment, "authorization", None)
+    return authorization if authorization is not None and authorization.is_live else None
+
+
+class GasAccount(models.Model):
+    """An account of the operator that pays the gas for others, on one chain.
+
+    One worker at a time leases the row and sends its transactions, in the order of their nonces. `next_nonce` is null
+    until the first one. `balance` is in base units of the native coin, as of `looked_at`. `next_look_at` is when the
+    row is due; null while nothing waits to be sent or mined.
+    """
+
+    chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="+", db_index=False)
+    address = models.CharField(max_length=64)
+    next_nonce = models.BigIntegerField(null=True, blank=True)
+    balance = BaseUnitsField(null=True, blank=True)
+    looked_at = models.DateTimeField(null=True, blank=True)
+    next_look_at = models.DateTimeField(null=True, blank=True)
+    claim_id = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("chain", "address"), name="gas_account_is_one_for_each_chain"),
+            base_units_constraint("balance", "gas_account"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.address} on {self.chain_id}"
+
+
+class Relay(models.Model):
+    """One nonce of a gas account, and the transactions that were signed for it. At most one of them is mined.
+
+    It is stored before anything is sent, so that another worker can send the same bytes. Without an `authorization` it
+    does nothing but use its nonce.
+
+    - `hashes`: those of all signed transactions, the current one last. `raw` are its bytes, `unsigned` its content.
+    - `signed_at`: when the current one was signed. `sent_at`: when it was sent last.
+    - `ended_at`: the nonce is used, as deep as the chain requires. `succeeded` and `fee` (in base units of the native
+      coin) are those of the mined transaction; null if it was sent by others with the account's key.
+    """
+
+    account = models.ForeignKey(GasAccount, on_delete=models.PROTECT, related_name="relays", db_index=False)
+    nonce = models.BigIntegerField()
+    authorization = models.ForeignKey(
+        Authorization, on_delete=models.PROTECT, null=True, blank=True, related_name="relays"
+    )
+    hashes = ArrayField(models.CharField(max_length=66))
+    raw = models.TextField()
+    unsigned = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    signed_at = models.DateTimeField(default=timezone.now)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    succeeded = models.BooleanField(null=True, blank=True)
+    fee = BaseUnitsField(null=True, blank=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("account", "nonce"), name="relay_is_one_for_each_nonce"),
+            base_units_constraint("fee", "relay"),
+        )
+        indexes = (
+            models.Index(
+                fields=("account", "nonce"), condition=Q(ended_at__isnull=True), name="relay_under_way"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.hashes[-1]

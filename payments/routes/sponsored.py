@@ -1,0 +1,89 @@
+"""Offer sponsored routes, and build what the customer signs for one."""
+
+from datetime import UTC, datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.client import ChainClient, Refusal, TransferRefused
+from config.api.errors import ApiError, ErrorCode
+from payments.models import Authorization, Payment, PaymentRequest, Route
+from payments.routes.answers import Built
+from payments.routes.direct import offer_direct
+from payments.routes.refusals import expired, require_valid_recipient
+from payments.sponsoring import budgets, terms
+
+# How soon the chain is queried for a signature that was given away, but not submitted here.
+FIRST_CHECK = timedelta(seconds=30)
+# A reorganisation can move a transaction that is sent later into an earlier block.
+SEARCHED_BEFORE = 64
+
+
+def offer_sponsored(request: PaymentRequest, wallet_address: str, now: datetime) -> Route | None:
+    """Return a route for which the operator pays the network fee; None if it can't be offered now.
+
+    The nodes are queried when the route is built.
+    """
+    if not terms.is_allowed(request) or request.expires_at - now < terms.LEFT_TO_BUILD:
+        return None
+    day = now.astimezone(UTC).date()
+    is_spent = budgets.spent_on(request.chain, day) >= terms.budget_of(request.chain)
+    if is_spent or budgets.is_barred(wallet_address, day):
+        return None
+    return offer_direct(request, wallet_address, now, is_sponsored=True)
+
+
+def build_sponsored(route: Route, client: ChainClient, now: datetime) -> Built:
+    """Return the typed data that the customer signs. It is the same for each call with one route.
+
+    Raises ApiError, TransferRefused and ChainError.
+    """
+    request = route.request
+    if route.amount != request.amount_remaining:
+        raise expired()
+    rules, domain = terms.rules_of(route.chain), route.token.authorization_domain
+    if not terms.is_allowed(request) or rules is None or domain is None:
+        raise unavailable()
+    require_valid_recipient(client, request)
+    if (existing := Authorization.objects.select_related("token").filter(route=route).first()) is None:
+        balance = client.balances(route.wallet_address, [domain.token]).get(domain.token, 0)
+        if balance < route.amount:
+            raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=route.amount - balance)
+        existing = _store(route, client.head(), now)
+    if terms.ends_at(existing.valid_before) - timezone.now() < terms.LEFT_TO_BUILD:
+        raise expired()
+    return Built(None, Payment.BoundBy.AUTHORIZATION, typed_data=rules.typed_data(existing.terms))
+
+
+def _store(route: Route, head: int, now: datetime) -> Authorization:
+    request, rules, domain = route.request, terms.rules_of(route.chain), route.token.authorization_domain
+    if rules is None or domain is None:
+        raise unavailable()
+    with transaction.atomic():
+        Route.objects.select_for_update(no_key=True).get(pk=route.pk)
+        authorization, _ = Authorization.objects.get_or_create(
+            route=route,
+            defaults={
+                "request": request,
+                "merchant": request.merchant,
+                "chain": route.chain,
+                "token": route.token,
+                "payer": route.wallet_address,
+                "recipient": request.recipient_address,
+                "amount": route.amount,
+                "domain_name": domain.name,
+                "domain_version": domain.version,
+                "valid_before": terms.valid_before(request, now),
+                "nonce": rules.nonce_of(bytes(request.reference), route.pk),
+                "since_block": max(head - SEARCHED_BEFORE, 0),
+                "next_check_at": now + FIRST_CHECK,
+            },
+        )
+        Route.objects.filter(pk=route.pk).update(built_at=now)
+    return authorization
+
+
+def unavailable(
+    message: str = "The network fee can't be paid for you at the moment. Pay with the other route.",
+) -> ApiError:
+    return ApiError(ErrorCode.SPONSORING_UNAVAILABLE, message)

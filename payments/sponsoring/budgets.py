@@ -1,0 +1,56 @@
+"""Reserve what relays may cost from the day's budget of a chain, under the lock of its gas account.
+
+The rows of the authorizations are the ledger: the sum of their costs of a day is what is spent and reserved. What a
+relay may cost at most is reserved before anything is stored; a dead authorization returns it.
+"""
+
+from datetime import date
+
+from django.db.models import Q, Sum
+
+from chains.models import Chain
+from payments.models import Authorization, GasAccount, PaymentRequest, Relay
+from payments.sponsoring.terms import FAILED_RELAYS, budget_of, has_room, key_of, rules_of
+
+
+def gas_account(chain: Chain) -> GasAccount | None:
+    """Return the operator's account on the chain; None without a key."""
+    rules, key = rules_of(chain), key_of(chain)
+    if rules is None or not key:
+        return None
+    account, _ = GasAccount.objects.get_or_create(chain=chain, address=rules.address_of(key))
+    return account
+
+
+def lock(account: GasAccount) -> None:
+    """Lock the account's row until the transaction ends. Reservations of a chain follow each other."""
+    GasAccount.objects.select_for_update(no_key=True).get(pk=account.pk)
+
+
+def may_reserve(request: PaymentRequest, cost: int, day: date, *, besides: int | None = None) -> bool:
+    """Whether a relay of this cost fits. The caller holds the lock of the gas account.
+
+    `besides` is the id of an authorization whose own reservation is replaced.
+    """
+    rows = Authorization.objects.filter(chain=request.chain_id, day=day)
+    if besides is not None:
+        rows = rows.exclude(pk=besides)
+    sums = rows.aggregate(
+        spent=Sum("cost"),
+        of_merchant=Sum("cost", filter=Q(merchant=request.merchant_id)),
+        of_request=Sum("cost", filter=Q(request=request.pk)),
+    )
+    known = {name: int(value or 0) for name, value in sums.items()}
+    return has_room(cost, budget=budget_of(request.chain), **known)
+
+
+def is_barred(payer: str, day: date) -> bool:
+    """Whether too many relays for this payer failed on the chain today."""
+    failed = Relay.objects.filter(authorization__payer=payer, authorization__day=day, succeeded=False)
+    return failed.count() >= FAILED_RELAYS
+
+
+def spent_on(chain: Chain, day: date) -> int:
+    """Return what is spent and reserved, in base units of the chain's coin."""
+    rows = Authorization.objects.filter(chain=chain, day=day)
+    return int(rows.aggregate(total=Sum("cost"))["total"] or 0)

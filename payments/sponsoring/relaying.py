@@ -1,0 +1,326 @@
+"""Send signed transfers by the operator's gas account of each chain.
+
+One worker at a time leases the account's row, so its nonces have no gap and no two transactions:
+
+1. The next nonce, the signed bytes and the payment's hash are stored in one transaction, under the lease.
+2. Only then the bytes are sent. After a crash, another worker sends the same bytes.
+3. A transaction that is not mined in time is signed again with higher fees, which are stored before it is sent. If its
+   authorization is dead meanwhile, an empty transaction takes its place.
+
+A transaction ends when one of those with its nonce is as deep as the chain requires.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from chains.client import ChainClient, ChainError, Head, Spending, TransferRefused
+from chains.facts.authorizations import Sent, SignedTransaction
+from chains.families import get_client
+from chains.models import Chain
+from config.api.log_context import log_context
+from config.due_work import leases
+from config.due_work.leases import FREE, Lease
+from config.due_work.queue import Queue
+from payments.evaluation.verdicts import Finality
+from payments.models import Authorization, GasAccount, Payment, Relay
+from payments.requests.lifecycle import lock_request
+from payments.sponsoring import budgets, terms
+from payments.sponsoring.uses import follow
+
+logger = logging.getLogger(__name__)
+
+Client = Callable[[Chain], ChainClient]
+
+PAUSE = timedelta(seconds=2)
+PAUSE_AFTER_FAILURE = timedelta(seconds=15)
+# Nodes accept only some waiting transactions of one account.
+MAX_WAITING = 16
+SENT_AGAIN_AFTER = timedelta(seconds=10)
+STUCK_AFTER = timedelta(seconds=30)
+STUCK_BLOCKS = 3
+
+GAS_ACCOUNTS = Queue(
+    model=GasAccount,
+    due="next_look_at",
+    owner="chain_id",
+    waiting="next_look_at IS NOT NULL",
+    lane="chain_id",
+)
+
+
+def relay_due(
+    chain_id: int, *, client: Client = get_client, now: Callable[[], datetime] = timezone.now
+) -> int:
+    """Send what is due on this chain; return how many accounts were due."""
+    lease = GAS_ACCOUNTS.claim(now(), 1, chain_id)
+    if not lease.keys:
+        return 0
+    chain = Chain.objects.get(pk=chain_id)
+    with leases.kept(lease), log_context(chain_id=chain_id):
+        account = GasAccount.objects.get(pk=lease.keys[0])
+        pause: timedelta | None = PAUSE_AFTER_FAILURE
+        columns: dict[str, Any] = {}
+        try:
+            work = _Pass(chain, account, lease, client(chain), now)
+            columns = work.run()
+            pause = PAUSE if work.is_waiting() else None
+        except ChainError as error:
+            logger.warning("nothing could be relayed on %s: %s", chain.name, error)
+        except _LeaseLost:
+            return 1
+        next_look = None if pause is None else now() + pause
+        with transaction.atomic():
+            held = GasAccount.objects.select_for_update(no_key=True).filter(
+                pk=account.pk, claim_id=lease.claim_id
+            )
+            if held.exists():
+                # What was stored meanwhile has made the account due again.
+                if next_look is None and _unsent(chain).exists():
+                    next_look = now()
+                GasAccount.objects.filter(pk=account.pk).update(**columns, next_look_at=next_look, **FREE)
+    return 1
+
+
+class _LeaseLost(Exception):
+    """Another worker may hold the account."""
+
+
+def _unsent(chain: Chain) -> QuerySet[Authorization]:
+    """Return the authorizations that wait for their first transaction."""
+    return Authorization.objects.filter(
+        chain=chain, signed_at__isnull=False, ended_at__isnull=True, relays__isnull=True
+    )
+
+
+class _Pass:
+    """One pass over an account's transactions and the authorizations that wait for one."""
+
+    def __init__(
+        self,
+        chain: Chain,
+        account: GasAccount,
+        lease: Lease,
+        client: ChainClient,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._chain = chain
+        self._account = account
+        self._lease = lease
+        self._client = client
+        self._now = now
+        rules, reader = terms.rules_of(chain), client.authorizations
+        if rules is None or reader is None:
+            raise ChainError(f"{chain.name} has no transfers by signature", permanent=True)
+        self._rules, self._reader = rules, reader
+        key = terms.key_of(chain)
+        self._key = key if key and rules.address_of(key) == account.address else ""
+
+    def run(self) -> dict[str, Any]:
+        """Do what is due; return the columns of the account to store. Raises ChainError."""
+        mined = self._client.transaction_counts([self._account.address])[self._account.address]
+        self._end_mined(mined)
+        balance = self._client.balances(self._account.address, [""]).get("")
+        under_way = list(self._under_way())
+        for relay in under_way:
+            if relay.nonce >= mined:
+                self._push(relay)
+        waiting = sum(relay.nonce >= mined for relay in under_way)
+        for authorization in _unsent(self._chain).order_by("signed_at")[: max(MAX_WAITING - waiting, 0)]:
+            self._relay(authorization, mined)
+        return {"balance": balance, "looked_at": self._now()}
+
+    def is_waiting(self) -> bool:
+        return self._under_way().exists() or _unsent(self._chain).exists()
+
+    def _under_way(self) -> QuerySet[Relay]:
+        rows = Relay.objects.filter(account=self._account, ended_at__isnull=True)
+        return rows.select_related("authorization__token", "authorization__payment").order_by("nonce")
+
+    # --- mined transactions -----------------------------------------------------------------------------------------
+
+    def _end_mined(self, mined: int) -> None:
+        """End the transactions whose nonces are used in blocks that are deep enough, with what they cost."""
+        used = [relay for relay in self._under_way() if relay.nonce < mined]
+        if not used:
+            return
+        finality = Finality.parse(self._chain.confirmations, self._chain.confirmations_fallback)
+        hashes = sorted({hash_ for relay in used for hash_ in relay.hashes})
+        snapshot = self._client.look_up(hashes, with_finality=finality.tag is not None)
+        for relay in used:
+            facts = [snapshot.transactions.get(hash_) for hash_ in relay.hashes]
+            done = next((each for each in facts if each is not None and each.block is not None), None)
+            if done is not None and finality.is_reached(done, snapshot.head):
+                self._end(relay, succeeded=done.succeeded, fee=done.network_fee)
+            elif done is None and not snapshot.contradicted.intersection(relay.hashes):
+                self._end_foreign(relay)
+
+    def _end(self, relay: Relay, *, succeeded: bool | None, fee: int | None) -> None:
+        with transaction.atomic():
+            self._require_lease()
+            Relay.objects.filter(pk=relay.pk).update(ended_at=self._now(), succeeded=succeeded, fee=fee)
+            if relay.authorization is not None:
+                settle_cost(relay.authorization)
+
+    def _end_foreign(self, relay: Relay) -> None:
+        """End a transaction whose nonce was used by one that is not ours, once it can't be mined any more."""
+        if relay.sent_at is None or self._now() - relay.signed_at > terms.LIFETIME:
+            logger.error("nonce %d of %s was used by others with its key", relay.nonce, self._account)
+            self._end(relay, succeeded=None, fee=None)
+
+    # --- waiting transactions ---------------------------------------------------------------------------------------
+
+    def _push(self, relay: Relay) -> None:
+        """Send the transaction again, with higher fees if it waits too long."""
+        now = self._now()
+        block_time = timedelta(milliseconds=self._chain.block_time_ms)
+        is_stuck = relay.sent_at is not None and now - relay.signed_at >= max(
+            STUCK_AFTER, STUCK_BLOCKS * block_time
+        )
+        if is_stuck and self._key:
+            relay = self._signed_again(relay)
+        if relay.sent_at is None or now - relay.sent_at >= SENT_AGAIN_AFTER:
+            self._send(relay)
+
+    def _signed_again(self, relay: Relay) -> Relay:
+        """Store the transaction with higher fees, or an empty one if its authorization is dead; return the relay."""
+        authorization = relay.authorization
+        is_dead = authorization is None or authorization.ended_at is not None
+        empty = self._client.prepare(
+            self._rules.empty_call(self._account.address),
+            sender=self._account.address,
+            spending=Spending("", 0),
+            simulate=False,
+        )
+        if not isinstance(empty, dict):
+            raise TypeError("a gas account's transaction is an object")
+        raised = self._rules.raised(
+            {**(empty if is_dead else relay.unsigned), **_fees(relay.unsigned)}, empty
+        )
+        signed = self._rules.sign(raised, relay.nonce, self._key)
+        if signed.hash in relay.hashes:
+            return relay
+        cost = self._rules.max_cost(raised)
+        with transaction.atomic():
+            if authorization is not None:
+                request = lock_request(authorization.request_id)
+                self._require_lease()
+                if not is_dead and authorization.day is not None:
+                    if not budgets.may_reserve(request, cost, authorization.day, besides=authorization.pk):
+                        return relay
+                    Authorization.objects.filter(pk=authorization.pk).update(cost=cost)
+            else:
+                self._require_lease()
+            relay.hashes = [*relay.hashes, signed.hash]
+            relay.raw, relay.unsigned, relay.signed_at, relay.sent_at = signed.raw, raised, self._now(), None
+            relay.save(update_fields=["hashes", "raw", "unsigned", "signed_at", "sent_at"])
+            if authorization is not None and not is_dead:
+                self._point_to(authorization, signed.hash)
+        return relay
+
+    def _send(self, relay: Relay) -> None:
+        if not self._lease.holds(self._account.pk):
+            raise _LeaseLost
+        sent = self._reader.send(relay.raw)
+        if sent is not Sent.REJECTED:
+            Relay.objects.filter(pk=relay.pk).update(sent_at=self._now())
+        else:
+            logger.warning("no node takes %s, nonce %d of %s", relay, relay.nonce, self._account)
+
+    # --- new transactions -------------------------------------------------------------------------------------------
+
+    def _relay(self, authorization: Authorization, mined: int) -> None:
+        """Store and send the first transaction of an authorization, unless it would fail now."""
+        if not self._key or terms.ends_at(authorization.valid_before) <= self._now():
+            return
+        if not self._lease.holds(self._account.pk):
+            raise _LeaseLost
+        call = self._rules.transfer_call(authorization.terms, bytes(authorization.signature or b""))
+        try:
+            unsigned = self._client.prepare(call, sender=self._account.address, spending=Spending("", 0))
+        except TransferRefused as refusal:
+            # The payer may have moved the money since, or the account lacks coin: it is tried again until it is dead.
+            logger.warning("authorization %d is not sent: %s", authorization.pk, refusal)
+            return
+        if not isinstance(unsigned, dict) or int(unsigned["gas"], 16) > terms.MAX_GAS:
+            return
+        relay = self._stored(authorization, unsigned, mined)
+        if relay is not None:
+            self._send(relay)
+
+    def _stored(self, authorization: Authorization, unsigned: dict[str, Any], mined: int) -> Relay | None:
+        """Store the transaction with the next nonce, unless its payment was decided or dropped meanwhile."""
+        with transaction.atomic():
+            request = lock_request(authorization.request_id)
+            self._require_lease()
+            rows = Authorization.objects.select_for_update(of=("self",), no_key=True)
+            stored = rows.filter(pk=authorization.pk, ended_at__isnull=True).first()
+            if stored is None or stored.day is None:
+                return None
+            reserved = stored.cost or 0
+            cost = max(self._rules.max_cost(unsigned), reserved)
+            if cost > reserved and not budgets.may_reserve(request, cost, stored.day, besides=stored.pk):
+                # What was stored is sent, for what was reserved.
+                unsigned, cost = self._rules.capped(unsigned, reserved), reserved
+            account = GasAccount.objects.get(pk=self._account.pk)
+            nonce = mined if account.next_nonce is None else max(account.next_nonce, mined)
+            signed: SignedTransaction = self._rules.sign(unsigned, nonce, self._key)
+            relay = Relay.objects.create(
+                account=account,
+                nonce=nonce,
+                authorization=stored,
+                hashes=[signed.hash],
+                raw=signed.raw,
+                unsigned=unsigned,
+                signed_at=self._now(),
+            )
+            GasAccount.objects.filter(pk=account.pk).update(next_nonce=nonce + 1)
+            Authorization.objects.filter(pk=stored.pk).update(cost=cost)
+            self._point_to(stored, signed.hash)
+        return relay
+
+    def _point_to(self, authorization: Authorization, transaction_hash: str) -> None:
+        """Let the payment follow the newest transaction, unless another one has used the authorization."""
+        payment = Payment.objects.select_related("lookup").get(pk=authorization.payment_id)
+        if payment.is_open and payment.lookup.block_number is None:
+            follow(payment, transaction_hash, self._now())
+
+    def _require_lease(self) -> None:
+        """Lock the account's row until the transaction ends. Raises _LeaseLost."""
+        held = GasAccount.objects.select_for_update(no_key=True).filter(
+            pk=self._account.pk, claim_id=self._lease.claim_id
+        )
+        if not (self._lease.holds(self._account.pk) and held.exists()):
+            raise _LeaseLost
+
+
+def settle_cost(authorization: Authorization) -> None:
+    """Write what the authorization cost, once nothing of it can be mined any more."""
+    relays = list(Relay.objects.filter(authorization=authorization))
+    if all(relay.ended_at is not None for relay in relays):
+        spent = sum(relay.fee or 0 for relay in relays)
+        row = Authorization.objects.filter(pk=authorization.pk)
+        if relays or row.filter(ended_at__isnull=False).exists():
+            row.update(cost=spent)
+
+
+def _fees(unsigned: dict[str, Any]) -> dict[str, Any]:
+    names = ("gasPrice", "maxFeePerGas", "maxPriorityFeePerGas")
+    return {name: unsigned[name] for name in names if name in unsigned}
+
+
+def deep_enough(head: Head, finality: Finality) -> int | None:
+    """Return the height of the newest block that is as deep as the chain requires; None if there is none."""
+    if finality.confirmations is not None:
+        return max(head.latest - finality.confirmations + 1, 0)
+    return head.tagged(finality.tag or "finalized")
+
+
+def accounts_of(chains: Sequence[Chain]) -> list[GasAccount]:
+    """Return the accounts of these chains, for their balances and what waits."""
+    return list(GasAccount.objects.filter(chain__in=chains).select_related("chain"))

@@ -1,0 +1,174 @@
+"""Find out on the chain how the authorizations ended that payers were given to sign.
+
+One that was used is found by the token's log, whether or not anything was submitted here. One that can't be used any
+more is dead: two nodes say so of one block that is as deep as the chain requires and whose own time is past the end of
+the signature. Our clock decides nothing.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.client import ChainClient, ChainError
+from chains.facts.authorizations import AuthorizationStates
+from chains.families import get_client
+from chains.models import Chain
+from config.api.log_context import log_context
+from config.due_work import leases
+from config.due_work.leases import FREE, Lease
+from config.due_work.queue import Queue
+from payments.evaluation.verdicts import Finality
+from payments.models import Authorization, FailureCode, Lookup, Payment, PaymentRequest
+from payments.requests.events import record_failed
+from payments.requests.lifecycle import lock_request
+from payments.requests.transitions import move_payment
+from payments.sponsoring.relaying import deep_enough, settle_cost
+from payments.sponsoring.terms import ends_at
+from payments.sponsoring.uses import attach, find_uses
+from payments.verification.outcomes import Failed, failed_columns, failed_lookup
+
+logger = logging.getLogger(__name__)
+
+Client = Callable[[Chain], ChainClient]
+
+BATCH = 200
+PAUSE = timedelta(seconds=3)
+PAUSE_UNSIGNED = timedelta(seconds=30)
+PAUSE_DEAD = timedelta(hours=1)
+PAUSE_AFTER_FAILURE = timedelta(seconds=15)
+CHECKED_FOR = timedelta(days=1)
+EXPIRED = "The signed transfer was not sent in time, so it can't be sent any more. Nothing was paid."
+USED = "The signed transfer was cancelled, or used for something else. Nothing was paid."
+
+AUTHORIZATIONS = Queue(
+    model=Authorization,
+    due="next_check_at",
+    owner="merchant_id",
+    waiting="next_check_at IS NOT NULL",
+    lane="chain_id",
+)
+
+
+def settle_due(
+    chain_id: int, *, client: Client = get_client, now: Callable[[], datetime] = timezone.now
+) -> int:
+    """Check a batch of the authorizations that are due on this chain; return how many there were."""
+    lease = AUTHORIZATIONS.claim(now(), BATCH, chain_id)
+    if not lease.keys:
+        return 0
+    chain = Chain.objects.get(pk=chain_id)
+    with leases.kept(lease), log_context(chain_id=chain_id):
+        rows = Authorization.objects.filter(pk__in=lease.keys).select_related("token", "chain", "payment")
+        authorizations = list(rows.order_by("pk"))
+        try:
+            ended = _settle(chain, client(chain), authorizations, lease, now)
+            pauses = {each.pk: _pause(each) for each in authorizations if each.pk not in ended}
+        except ChainError as error:
+            logger.warning("authorizations on %s could not be checked: %s", chain.name, error)
+            pauses = {each.pk: PAUSE_AFTER_FAILURE for each in authorizations}
+        for pk, pause in pauses.items():
+            held = Authorization.objects.filter(pk=pk, claim_id=lease.claim_id)
+            held.update(next_check_at=now() + pause, **FREE)
+    return len(authorizations)
+
+
+def _pause(authorization: Authorization) -> timedelta:
+    return PAUSE_UNSIGNED if authorization.signed_at is None else PAUSE
+
+
+def _settle(
+    chain: Chain,
+    client: ChainClient,
+    authorizations: Sequence[Authorization],
+    lease: Lease,
+    now: Callable[[], datetime],
+) -> set[int]:
+    """Connect the used ones with their transactions, and end the dead ones; return the ids of those that ended."""
+    reader = client.authorizations
+    if reader is None:
+        return set()
+    ended = {each.pk for each in authorizations if _is_completed(each) and _end(each, None, lease, now())}
+    left = [each for each in authorizations if each.pk not in ended]
+    if not left:
+        return ended
+    finality = Finality.parse(chain.confirmations, chain.confirmations_fallback)
+    head = client.look_up([], with_finality=finality.tag is not None).head
+    keys = [each.terms.key for each in left]
+    newest = reader.states(keys, at_block=head.latest)
+    used = [each for each in left if newest.used[each.terms.key]]
+    found = find_uses(client, used, until_block=head.latest)
+    for each in used:
+        hash_, pays = found.get(each.pk, ("", False))
+        if pays:
+            attach(each, hash_, now(), actor="discovery")
+    height = deep_enough(head, finality)
+    if height is None:
+        return ended
+    deep = reader.states(keys, at_block=height)
+    for each in left:
+        fate = _fate(each, deep, found)
+        if fate is not None and _end(each, fate.code, lease, now()):
+            ended.add(each.pk)
+    return ended
+
+
+def _is_completed(authorization: Authorization) -> bool:
+    payment = authorization.payment
+    return payment is not None and payment.status == Payment.Status.COMPLETED
+
+
+@dataclass(frozen=True)
+class _Fate:
+    """How an authorization ended. Without a `code`, the transaction that used it decides its payment."""
+
+    code: FailureCode | None
+
+
+def _fate(
+    authorization: Authorization, deep: AuthorizationStates, found: Mapping[int, tuple[str, bool]]
+) -> _Fate | None:
+    """Return how the authorization ended, for certain; None while it can still be used, or its use is not found yet."""
+    if deep.used[authorization.terms.key]:
+        if (use := found.get(authorization.pk)) is None:
+            return None
+        return _Fate(None if use[1] else FailureCode.AUTHORIZATION_USED)
+    is_over = deep.block.time >= ends_at(authorization.valid_before)
+    return _Fate(FailureCode.AUTHORIZATION_EXPIRED) if is_over else None
+
+
+def _end(authorization: Authorization, code: FailureCode | None, lease: Lease, now: datetime) -> bool:
+    """End the authorization and, with a code, its open payment. Return False if the lease was lost."""
+    with transaction.atomic():
+        request = lock_request(authorization.request_id)
+        rows = Authorization.objects.select_for_update(of=("self",), no_key=True)
+        stored = rows.filter(pk=authorization.pk, claim_id=lease.claim_id).first()
+        if stored is None:
+            return False
+        if code is not None and stored.payment is not None:
+            fail(stored.payment, request, code, now)
+        # Only a reorganisation deeper than the required depth can bring a dead one back.
+        may_return = code == FailureCode.AUTHORIZATION_EXPIRED and now < stored.created_at + CHECKED_FOR
+        Authorization.objects.filter(pk=stored.pk).update(
+            ended_at=stored.ended_at or now, next_check_at=now + PAUSE_DEAD if may_return else None, **FREE
+        )
+        settle_cost(stored)
+    return True
+
+
+def fail(
+    payment: Payment, request: PaymentRequest, code: FailureCode, now: datetime, message: str = ""
+) -> None:
+    """Fail the open payment of the locked request, whose authorization is dead."""
+    if not payment.is_open:
+        return
+    text = message or (EXPIRED if code == FailureCode.AUTHORIZATION_EXPIRED else USED)
+    failed = Failed(payment, code, text)
+    # Write the lookup first: workers lock the two in this order.
+    Lookup.objects.filter(of_payment=payment).update(**failed_lookup(failed, now))
+    columns = failed_columns(failed, now)
+    if move_payment(payment, Payment.Status.FAILED, actor="sponsoring", reason=code.value, **columns):
+        record_failed(request, payment)

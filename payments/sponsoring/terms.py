@@ -1,0 +1,71 @@
+"""When the operator pays the network fee for a payer, and for how much. Pure, apart from the settings."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from django.conf import settings
+
+from chains.families.base import Authorizations
+from chains.models import Chain
+from payments.models import PaymentRequest
+
+LIFETIME = timedelta(minutes=15)
+"""The longest time for which a signature is valid."""
+LEFT_TO_BUILD = timedelta(seconds=120)
+LEFT_TO_SEND = timedelta(seconds=45)
+MAX_GAS = 200_000
+MERCHANTS_SHARE = 2
+REQUESTS_SHARE = 100
+FAILED_RELAYS = 2
+
+
+def rules_of(chain: Chain) -> Authorizations | None:
+    """Return how signatures move tokens on the chain; None if they don't."""
+    return chain.family.authorizations if chain.is_installed else None
+
+
+def key_of(chain: Chain) -> str:
+    """Return the private key of the operator's account on the chain; empty without one."""
+    return settings.SPONSOR_KEYS.get(chain.chain_type, "")
+
+
+def budget_of(chain: Chain) -> int:
+    """Return what may be spent on the chain in a day, in base units of its coin."""
+    amount = settings.SPONSOR_DAILY_BUDGET.get(chain.pk, Decimal(0))
+    return int(amount.scaleb(chain.family.native_decimals))
+
+
+def is_allowed(request: PaymentRequest) -> bool:
+    """Whether the settings, the merchant and the catalogue allow a sponsored payment of this request."""
+    token, chain = request.token, request.chain
+    return (
+        rules_of(chain) is not None
+        and token.authorization is not None
+        and key_of(chain) != ""
+        and budget_of(chain) > 0
+        and request.merchant.sponsored_payments
+        and request.references
+        and not request.is_refund
+    )
+
+
+def valid_before(request: PaymentRequest, now: datetime) -> int:
+    """Return the end of a signature that is built now, in Unix seconds."""
+    return int(min(now + LIFETIME, request.expires_at).timestamp())
+
+
+def ends_at(valid_before_seconds: int) -> datetime:
+    return datetime.fromtimestamp(valid_before_seconds, UTC)
+
+
+def has_room(cost: int, *, budget: int, spent: int, of_merchant: int, of_request: int) -> bool:
+    """Whether a relay of this cost fits the day's budget and its shares. All amounts are in base units of the coin.
+
+    No merchant gets more than half, and no request more than a hundredth, of what the others leave.
+    """
+    left = budget - spent
+    return (
+        cost <= left
+        and (of_merchant + cost) * MERCHANTS_SHARE <= left + of_merchant
+        and (of_request + cost) * REQUESTS_SHARE <= left + of_request
+    )

@@ -1,0 +1,171 @@
+"""Connect a payer's authorization with the transaction that used it, with any sender.
+
+One authorization has at most one payment, and each transaction that moved its money belongs to this payment.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from chains.client import ChainClient, TransactionFacts
+from config.due_work.leases import FREE
+from config.due_work.listening import Channel, notify
+from payments.models import Authorization, FailureCode, Lookup, Payment, PaymentRequest
+from payments.requests.lifecycle import lock_request
+from payments.requests.new_payments import create_payment
+from payments.requests.transitions import move_payment, note
+from payments.verification.outcomes import Failed, failed_columns, failed_lookup
+from payments.verification.reopening import reopen
+from payments.verification.replacements import continuing_columns
+
+FOUND = "Found on the network by the payer's authorization."
+_DEAD = (FailureCode.AUTHORIZATION_EXPIRED, FailureCode.AUTHORIZATION_USED)
+_SAME = "Another payment has the transaction that used this authorization."
+
+
+def find_uses(
+    client: ChainClient, authorizations: Sequence[Authorization], *, until_block: int
+) -> dict[int, tuple[str, bool]]:
+    """Return the transaction that used each authorization, and whether it pays, by the authorization's id.
+
+    Two nodes agree on it if nodes must agree. Raises ChainError.
+    """
+    reader = client.authorizations
+    if reader is None or not authorizations:
+        return {}
+    by_key = {each.terms.key: each for each in authorizations}
+    since = min(each.since_block for each in authorizations)
+    hashes = reader.find_uses(by_key.keys(), since_block=since, until_block=until_block)
+    if not hashes:
+        return {}
+    snapshot = client.look_up(sorted(set(hashes.values())), with_finality=False)
+    found = {}
+    for key, hash_ in hashes.items():
+        facts = snapshot.transactions.get(hash_)
+        if facts is not None and facts.block is not None:
+            found[by_key[key].pk] = (hash_, moves(by_key[key], facts))
+    return found
+
+
+def moves(authorization: Authorization, facts: TransactionFacts) -> bool:
+    """Whether the mined transaction moved the authorization's money to the request's recipient."""
+    token, payer, nonce = authorization.terms.key
+    return facts.succeeded and any(
+        (t.token, t.sender, t.authorization) == (token, payer, nonce)
+        and t.recipient == authorization.recipient
+        for t in facts.transfers
+    )
+
+
+def attach(
+    authorization: Authorization, transaction_hash: str, now: datetime, *, actor: str
+) -> tuple[Payment, bool]:
+    """Let the authorization's payment follow this transaction, which moved its money; return it, and whether it is new.
+
+    Without a payment, one is created. If another payment of the request has the transaction, it takes over.
+    """
+    with transaction.atomic():
+        request = lock_request(authorization.request_id)
+        stored = Authorization.objects.select_for_update(of=("self",), no_key=True).get(pk=authorization.pk)
+        payment = stored.payment
+        own = Payment.objects.filter(request=request, chain=stored.chain_id)
+        named = Q(transaction_hash=transaction_hash) | Q(replaced_hashes__contains=[transaction_hash])
+        same = own.filter(named).exclude(pk=payment.pk if payment else None).first()
+        if payment is None:
+            is_new = same is None
+            payment = same or create_payment(
+                request,
+                stored.chain,
+                transaction_hash,
+                actor=actor,
+                seen_at=now,
+                submitted_publicly=False,
+                route=stored.route,
+                from_address=stored.payer,
+                bound_by=Payment.BoundBy.AUTHORIZATION,
+                token=stored.token,
+                amount=stored.amount,
+                status_detail=FOUND,
+            )
+            if Authorization.objects.filter(payment=payment).exists():
+                return payment, False
+            Authorization.objects.filter(pk=stored.pk).update(payment=payment)
+            return payment, is_new
+        if payment.status == Payment.Status.COMPLETED:
+            return payment, False
+        if payment.transaction_hash == transaction_hash:
+            _reopen(payment)
+            return payment, False
+        if same is not None:
+            _absorb(payment, same, now)
+            return same, False
+        _follow(payment, transaction_hash, now)
+        return payment, False
+
+
+def may_use_authorization(request: PaymentRequest) -> bool:
+    """Whether a signed transfer of the request has a payment, which a submitted hash may belong to."""
+    return Authorization.objects.filter(request=request, payment__isnull=False).exists()
+
+
+def payment_by_authorization(request: PaymentRequest, facts: TransactionFacts | None) -> Payment | None:
+    """Return the payment of the locked request whose authorization moved money in this transaction, if there is one."""
+    if facts is None or facts.block is None:
+        return None
+    rows = Authorization.objects.filter(request=request, payment__isnull=False)
+    for authorization in rows.select_related("token", "chain"):
+        if moves(authorization, facts):
+            payment, _ = attach(authorization, facts.hash, timezone.now(), actor="checkout")
+            return payment
+    return None
+
+
+def follow(payment: Payment, transaction_hash: str, now: datetime) -> None:
+    """Look up this transaction for the open payment of the locked request from now on."""
+    columns = continuing_columns(payment, transaction_hash)
+    columns["replaced_hashes"] = [each for each in columns["replaced_hashes"] if each]
+    # Write the lookup first: workers lock the two in this order.
+    Lookup.objects.filter(of_payment=payment).update(
+        transaction_hash=transaction_hash,
+        first_block_time=None,
+        first_block_number=None,
+        next_check_at=now,
+        **FREE,
+    )
+    Payment.objects.filter(pk=payment.pk).update(**columns)
+    notify(Channel.PAYMENTS, str(payment.chain_id))
+
+
+def _follow(payment: Payment, transaction_hash: str, now: datetime) -> None:
+    follow(payment, transaction_hash, now)
+    note(payment, f"{transaction_hash} used the authorization", actor="sponsoring")
+    payment.refresh_from_db()
+    _reopen(payment)
+
+
+def _reopen(payment: Payment) -> None:
+    """Verify a payment again that failed because its authorization seemed dead."""
+    if payment.status == Payment.Status.FAILED and payment.failure_code in _DEAD:
+        reopen(payment, actor="sponsoring", reason="the authorization was used after all")
+
+
+def _absorb(payment: Payment, same: Payment, now: datetime) -> None:
+    """End the authorization's payment without an event: the other one has its transaction."""
+    failed = Failed(payment, FailureCode.AUTHORIZATION_USED, _SAME)
+    if payment.is_open:
+        move_payment(
+            payment,
+            Payment.Status.FAILED,
+            actor="sponsoring",
+            reason=f"its transaction is that of {same.pk}",
+            **failed_columns(failed, now),
+        )
+        Lookup.objects.filter(of_payment=payment).update(**failed_lookup(failed, now))
+    hashes = [*same.replaced_hashes, *payment.replaced_hashes, payment.own_hash]
+    kept = [each for each in dict.fromkeys(hashes) if each and each != same.transaction_hash]
+    Payment.objects.filter(pk=same.pk).update(replaced_hashes=kept)
+    if not Authorization.objects.filter(payment=same).exists():
+        Authorization.objects.filter(payment=payment).update(payment=same)

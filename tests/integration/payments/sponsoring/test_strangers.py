@@ -1,0 +1,200 @@
+"""A signature is worth the same in anyone's hands: the payment is its request's, and nobody else's."""
+
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+from eth_account import Account
+
+from chains.families.evm.abi import selector
+from demo.contracts import deploy
+from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
+from tests.support.payments.sponsoring import SponsoringWorld
+from tests.support.payments.world import make_request
+
+
+def completed(world: SponsoringWorld, request: PaymentRequest) -> None:
+    request.refresh_from_db()
+    assert (request.status, request.amount_paid) == ("completed", request.amount)
+    assert ConsumedTransfer.objects.filter(payment__request=request).count() == 1
+
+
+def test_front_run_before_the_relay_pays_the_same_request(world: SponsoringWorld) -> None:
+    request = world.request()
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    sent = world.broadcast(route, signature)
+    world.work_until_decided(payment)
+    assert (payment.status, payment.transaction_hash, payment.is_sponsored) == ("completed", sent, True)
+    assert not Relay.objects.exists()
+    completed(world, request)
+    world.work()
+    assert Authorization.objects.get().cost == 0
+
+
+def test_front_run_of_a_sent_relay_pays_once(own_world: SponsoringWorld) -> None:
+    """The stranger pays more for its transaction, so that ours reverts after it in the same block."""
+    world, chain = own_world, own_world.chain
+    request = world.request()
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    chain.rpc("evm_setAutomine", False)
+    world.work()
+    ours = Relay.objects.get().hashes[0]
+    call = world.call_of(Authorization.objects.get(), signature)
+    stranger = {
+        "chainId": chain.chain_id, "to": call.to, "value": 0, "data": "0x" + call.data.hex(), "gas": 200_000,
+        "maxFeePerGas": 10**12, "maxPriorityFeePerGas": 10**11,
+    }  # fmt: skip
+    theirs = chain.send(stranger)
+    chain.mine()
+    chain.rpc("evm_setAutomine", True)
+    world.work_until_decided(payment)
+    assert (payment.status, payment.transaction_hash, payment.replaced_hashes) == (
+        "completed",
+        theirs,
+        [ours],
+    )
+    completed(world, request)
+    world.work()
+    relay = Relay.objects.get()
+    assert (relay.succeeded, Authorization.objects.get().cost) == (False, relay.fee)
+    for hash_ in (ours, theirs):
+        body = {"transaction_hash": hash_, "chain_id": world.row.pk}
+        answer = world.post(f"payment-requests/{request.pk}/payments", body, 200)
+        assert answer["id"] == payment.pk
+
+
+def test_thiefs_reference_behind_the_call_claims_nothing(world: SponsoringWorld) -> None:
+    """The thief has an order at the same shop, and sends the victim's signature with its own reference."""
+    request = world.request()
+    thiefs = make_request(world.merchant, world.token, "10", request.recipient_address)
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    sent = world.broadcast(route, signature, tail=bytes(thiefs.reference))
+    body = {"transaction_hash": sent, "chain_id": world.row.pk}
+    claimed = Payment.objects.get(pk=world.post(f"payment-requests/{thiefs.pk}/payments", body, 201)["id"])
+    world.work_until_decided(claimed)
+    assert (claimed.status, claimed.failure_code) == ("failed", "transaction_not_bound")
+    world.work_until_decided(payment)
+    completed(world, request)
+    thiefs.refresh_from_db()
+    assert thiefs.amount_paid == 0
+
+
+def test_signature_inside_another_call_pays_its_own_request(world: SponsoringWorld) -> None:
+    request = world.request()
+    thiefs = make_request(world.merchant, world.token, "10", request.recipient_address)
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    call = world.call_of(Authorization.objects.get(), signature)
+    batch = deploy.deploy_contract(world.chain.url, "OpenBatch")
+    inner = (call.to, 0, call.data + bytes(thiefs.reference))
+    calls = encode(["(address,uint256,bytes)[]"], [[inner]])
+    data = selector("executeBatch((address,uint256,bytes)[])") + calls + bytes(thiefs.reference)
+    sent = deploy.send(world.chain.url, world.chain.payer_key, to=batch, data=data)["transactionHash"]
+    world.work_until_decided(payment)
+    assert (payment.status, payment.transaction_hash) == ("completed", sent)
+    completed(world, request)
+
+
+def test_signature_used_before_it_is_submitted_is_found(world: SponsoringWorld) -> None:
+    request = world.request()
+    route, signature = world.signed(request)
+    sent = world.broadcast(route, signature)
+    answer = world.submit(request, route, signature, 201)
+    assert (answer["transaction_hash"], answer["sponsored"]) == (sent, False)
+    world.work_until_decided(Payment.objects.get(pk=answer["id"]))
+    completed(world, request)
+    assert not Relay.objects.exists()
+
+
+def test_broadcast_is_found_without_a_submission(world: SponsoringWorld) -> None:
+    request = world.request()
+    sent = world.broadcast(*world.signed(request))
+    world.clock.forward(seconds=30)
+    world.work()
+    payment = world.work_until_decided(Payment.objects.get())
+    assert (payment.transaction_hash, payment.bound_by, payment.status) == (
+        sent,
+        "authorization",
+        "completed",
+    )
+    completed(world, request)
+
+
+def test_submitted_hash_of_the_broadcast_is_the_signed_payment(world: SponsoringWorld) -> None:
+    request = world.request()
+    route, signature = world.signed(request)
+    payment_id = world.submit(request, route, signature)["id"]
+    sent = world.broadcast(route, signature)
+    body = {"transaction_hash": sent, "chain_id": world.row.pk}
+    assert world.post(f"payment-requests/{request.pk}/payments", body, 200)["id"] == payment_id
+    world.work_until_decided(Payment.objects.get())
+    completed(world, request)
+
+
+def test_cancelled_authorization_ends_the_payment(world: SponsoringWorld) -> None:
+    request = world.request()
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    cancel(world, Authorization.objects.get())
+    world.work_until_decided(payment)
+    assert (payment.status, payment.failure_code) == ("failed", "authorization_used")
+    assert (Authorization.objects.get().cost, Relay.objects.count()) == (0, 0)
+    request.refresh_from_db()
+    assert request.status == "active"
+
+
+def test_payer_can_not_use_one_signature_for_two_requests(world: SponsoringWorld) -> None:
+    first, second = world.request(), world.request()
+    signature = world.signed(first)[1]
+    route = world.signed(second)[0]
+    answer = world.submit(second, route, signature, None)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "signature_invalid")
+
+
+@pytest.mark.parametrize("sender", ["payer", "stranger"])
+def test_payer_can_prove_no_authorized_transfer(world: SponsoringWorld, sender: str) -> None:
+    """What was signed for one order can't be claimed for another one by the wallet's proof."""
+    request = world.request()
+    other = make_request(world.merchant, world.token, "10", request.recipient_address)
+    route, signature = world.signed(request)
+    if sender == "payer":
+        world.chain.rpc("anvil_setBalance", world.payer.address, hex(10**18))
+        call = world.call_of(Authorization.objects.get(), signature)
+        key = "0x" + bytes(world.payer.key).hex()
+        sent = deploy.send(world.chain.url, key, to=call.to, data=call.data)["transactionHash"]
+    else:
+        sent = world.broadcast(route, signature)
+    body = {"transaction_hash": sent, "chain_id": world.row.pk}
+    payment = world.post(f"payment-requests/{other.pk}/payments", body, 201)["id"]
+    path = f"payment-requests/{other.pk}/payments/{payment}/proof-message"
+    answer = world.post(path, {"wallet_address": world.payer.address}, None)
+    assert answer.status_code == 409
+
+
+def cancel(world: SponsoringWorld, authorization: Authorization) -> None:
+    """Cancel the authorization on the chain, as its payer."""
+    data: dict[str, Any] = {
+        "types": {
+            "EIP712Domain": [
+                {"name": "name", "type": "string"}, {"name": "version", "type": "string"},
+                {"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"},
+            ],
+            "CancelAuthorization": [
+                {"name": "authorizer", "type": "address"}, {"name": "nonce", "type": "bytes32"},
+            ],
+        },
+        "primaryType": "CancelAuthorization",
+        "domain": {
+            "name": "USD Coin", "version": "2", "chainId": world.row.pk,
+            "verifyingContract": world.token.contract_address,
+        },
+        "message": {"authorizer": world.payer.address, "nonce": "0x" + bytes(authorization.nonce).hex()},
+    }  # fmt: skip
+    signed = Account.sign_typed_data(world.payer.key, full_message=data).signature
+    types = ["address", "bytes32", "uint8", "bytes32", "bytes32"]
+    arguments = [world.payer.address, bytes(authorization.nonce), signed[64], signed[:32], signed[32:64]]
+    call = selector("cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)") + encode(types, arguments)
+    deploy.send(world.chain.url, world.chain.payer_key, to=world.token.contract_address, data=call)
