@@ -57,7 +57,13 @@ def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment
 
 
 def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
-    """Give the payment of the locked request this transaction, unless another one is known already."""
+    """Give the payment of the locked request this transaction if it sent all of the coin, and no other one is known.
+
+    A stranger's transaction that sent a part must not make the stranger the payer of the whole.
+    """
+    sent = sum(each.amount for each in coins_to(payment.request.deposit_address or "", facts))
+    if sent < (payment.amount or 0):
+        return
     columns = {"transaction_hash": facts.hash, "from_address": facts.sender, "network_fee": facts.network_fee}
     unknown = Payment.objects.filter(pk=payment.pk, transaction_hash__isnull=True)
     if unknown.update(**columns):
@@ -98,7 +104,7 @@ def _store(
         "block_time": block.time,
         "received": reading.received,
     }
-    submitted = _submitted(request, payments, block.number)
+    submitted = _submitted(request, payments, block.number, amount)
     if submitted is None:
         first = {"first_block_number": block.number, "first_block_time": block.time}
         create_payment(
@@ -121,8 +127,13 @@ def _store(
     notify(Channel.PAYMENTS, str(submitted.chain_id))
 
 
-def _submitted(request: PaymentRequest, payments: Sequence[Payment], height: int) -> Payment | None:
-    """Return the open payment of the first transaction up to this block that sent new coin to the address."""
+def _submitted(
+    request: PaymentRequest, payments: Sequence[Payment], height: int, amount: int
+) -> Payment | None:
+    """Return the open payment of the first transaction up to this block that sent this amount to the address.
+
+    Payments of transactions that sent a part of it are joined to the new payment when they are verified.
+    """
     known = max((each.lookup.block_number or 0 for each in payments), default=0)
     waiting = Payment.objects.filter(
         request=request,
@@ -133,5 +144,6 @@ def _submitted(request: PaymentRequest, payments: Sequence[Payment], height: int
         is_in_flight=True,
         lookup__block_number__gt=known,
         lookup__block_number__lte=height,
+        amount=amount,
     )
     return waiting.order_by("lookup__block_number", "created_at").first()

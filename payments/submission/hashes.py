@@ -12,6 +12,7 @@ from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
 from payments.coins.recording import attach, difference_with
+from payments.evaluation.arrivals import coins_to
 from payments.models import ConsumedTransfer, FailureCode, Lookup, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
 from payments.requests.lifecycle import lock_request
@@ -304,13 +305,14 @@ def _create(
 ) -> Payment:
     """Store a new payment of the locked request."""
     likely = FailureCode.TRANSACTION_TOO_OLD if sighting and sighting.is_older else ""
-    block = sighting.facts.block if sighting and sighting.facts and sighting.is_at_address else None
-    if block is not None:
+    facts = sighting.facts if sighting and sighting.is_at_address else None
+    if facts is not None and facts.block is not None:
         # Once the address shows the coin, the payment is its arrival.
         columns |= {
             "is_in_flight": True,
             "bound_by": Payment.BoundBy.ADDRESS,
-            "looked_up": block_columns(block),
+            "amount": sum(each.amount for each in coins_to(request.deposit_address or "", facts)),
+            "looked_up": block_columns(facts.block),
         }
         likely = ""
     return create_payment(

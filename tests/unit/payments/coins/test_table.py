@@ -146,7 +146,7 @@ def test_each_hash_of_one_block_is_answered_with_its_difference(
     assert payment.amount_received == 3 * ETHER // 4
     assert {submitted(request_, each, nodes) for each in hashes} == {(payment, False)}
     payment.refresh_from_db()
-    assert payment.transaction_hash == hashes[0]
+    assert (payment.transaction_hash, payment.from_address) == (None, "")
     assert ConsumedTransfer.objects.count() == 1
 
 
@@ -215,3 +215,28 @@ def test_hash_of_another_requests_address_is_not_attached(
     payment.refresh_from_db()
     assert (payment.status, payment.failure_code) == ("failed", "wrong_recipient")
     assert request_.payments.get().transaction_hash is None
+
+
+@pytest.mark.parametrize("is_submitted_first", [True, False])
+def test_strangers_dust_is_not_the_transaction_of_the_whole(
+    request_: PaymentRequest, nodes: CoinChain, is_submitted_first: bool
+) -> None:
+    clock = Clock()
+    search(nodes, clock)
+    dust = nodes.pay(request_.deposit_address, 1, sender="0xThief")
+    if is_submitted_first:
+        submitted(request_, dust, nodes)
+        look(clock, nodes.of)
+    nodes.pay(request_.deposit_address, ETHER)
+    nodes.arrivals = [(nodes.height, to, amount) for _, to, amount in nodes.arrivals]
+    search(nodes, clock)
+    for _ in range(3):
+        clock.forward(seconds=30)
+        look(clock, nodes.of)
+    found, _ = submitted(request_, dust, nodes)
+    found.refresh_from_db()
+    assert (found.status, found.amount_received) == ("completed", ETHER + 1)
+    assert (found.transaction_hash, found.from_address) == (None, "")
+    request_.refresh_from_db()
+    assert (request_.status, request_.amount_paid) == ("completed", ETHER + 1)
+    assert ConsumedTransfer.objects.count() == 1
