@@ -28,6 +28,10 @@ MAX_FOUND_PAYMENTS = 30
 SMALLEST_PART = 1000
 
 
+_Found = dict[tuple[UUID, str], int]
+"""The amount of each arrival, by the request's id and the transaction's hash."""
+
+
 class Shown(NamedTuple):
     """A shown address, and what is expected there: the token's contract and the request's amount in base units."""
 
@@ -90,17 +94,15 @@ def find(
         {each.address: each.token for each in addresses}, since_block=since, until_block=until
     )
     by_address = {each.address: each for each in addresses}
-    large: list[tuple[UUID, str]] = []
-    small: list[tuple[UUID, str]] = []
+    large: _Found = {}
+    small: _Found = {}
     for recipient, hash_, amount in arrivals.found:
         at = by_address[recipient]
-        (large if amount * SMALLEST_PART >= at.amount else small).append((at.request_id, hash_))
+        (large if amount * SMALLEST_PART >= at.amount else small)[at.request_id, hash_] = amount
     return _record(chain, client, large, small), arrivals.next_block
 
 
-def _record(
-    chain: Chain, client: ChainClient, large: Sequence[tuple[UUID, str]], small: Sequence[tuple[UUID, str]]
-) -> int:
+def _record(chain: Chain, client: ChainClient, large: _Found, small: _Found) -> int:
     """Record the new payments among these candidates, and let the others wait; return how many payments there were."""
     if not large and not small:
         return 0
@@ -110,8 +112,9 @@ def _record(
     fresh = [match for match in large if match not in existing]
     new = [match for match in fresh if counts[match[0]] < MAX_FOUND_PAYMENTS]
     waiting = {match for match in (*small, *fresh) if match not in existing} - {*new}
+    amounts = {**large, **small}
     if not new:
-        wait(chain, waiting)
+        wait(chain, {match: amounts[match] for match in waiting})
         return 0
     snapshot = client.look_up(sorted({hash_ for _, hash_ in new}), with_finality=False)
     rows = PaymentRequest.objects.select_related("token")
@@ -126,7 +129,7 @@ def _record(
             record_discovered(request, chain=chain, transaction_hash=hash_, found_by="its deposit address")
             counts[request_id] += 1
             count += 1
-    wait(chain, waiting)
+    wait(chain, {match: amounts[match] for match in waiting})
     return count
 
 

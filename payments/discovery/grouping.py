@@ -5,7 +5,7 @@ but only once its block is final, so that no reorganisation has to be followed f
 hash of the last transaction; each transfer is consumed under its own.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from chains.client import ChainClient, Snapshot, TransactionFacts
+from chains.fields import UINT256_MAX
 from chains.health import finality_still_since
 from chains.models import Chain
 from payments.evaluation.verdicts import Finality, Paid, Refused, evaluate
@@ -32,6 +33,7 @@ from payments.verification.consumption import plan_credits
 from payments.verification.evidence import collect_evidence
 from payments.verification.finality import is_final
 from payments.verification.outcomes import Completed
+from payments.verification.reopening import is_given_up, reopen
 from payments.verification.storing import store_together
 
 PERIOD = timedelta(hours=1)
@@ -52,8 +54,8 @@ class _Arrival:
     facts: TransactionFacts
 
 
-def wait(chain: Chain, arrivals: Collection[tuple[UUID, str]]) -> None:
-    """Let these transactions (request's id, hash) wait for the next group of their request."""
+def wait(chain: Chain, arrivals: Mapping[tuple[UUID, str], int]) -> None:
+    """Let these transactions (request's id, hash), with their amounts, wait for the next group of their request."""
     if not arrivals:
         return
     now = timezone.now()
@@ -64,9 +66,10 @@ def wait(chain: Chain, arrivals: Collection[tuple[UUID, str]]) -> None:
             request_id=request_id,
             chain=chain,
             transaction_hash=hash_,
+            amount=min(amount, UINT256_MAX),
             due_at=due.get(request_id, now),
         )
-        for request_id, hash_ in sorted(arrivals)
+        for (request_id, hash_), amount in sorted(arrivals.items())
     ]
     WaitingArrival.objects.bulk_create(rows, batch_size=1000, ignore_conflicts=True)
 
@@ -101,8 +104,8 @@ def credit_groups(chain: Chain, client: ChainClient, *, now: datetime) -> int:
 
 
 def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: datetime) -> bool:
-    due = WaitingArrival.objects.filter(request=request_id, chain=chain, due_at__lte=now).order_by("pk")
-    rows = list(due[:MAX_IN_A_GROUP])
+    due = WaitingArrival.objects.filter(request=request_id, chain=chain, due_at__lte=now)
+    rows = list(due.order_by("due_at", "-amount", "pk")[:MAX_IN_A_GROUP])
     if not rows:
         return False
     request = PaymentRequest.objects.select_related("merchant", "token", "chain").get(pk=request_id)
@@ -121,23 +124,27 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
         held = due.filter(pk__in=[row.pk for row in rows]).select_for_update()
         waiting = set(held.values_list("transaction_hash", flat=True))
         # A transaction with a payment of its own is credited with that.
-        own = Payment.objects.filter(request=locked, chain=chain, transaction_hash__in=waiting)
-        apart = set(own.values_list("transaction_hash", flat=True))
+        own = list(Payment.objects.filter(request=locked, chain=chain, transaction_hash__in=waiting))
+        apart = {each.transaction_hash for each in own}
+        for each in filter(is_given_up, own):
+            reopen(each, actor=_ACTOR, reason="found on the network")
         counted = [
             each
             for each in paid
             if each.lookup.transaction_hash in waiting and each.lookup.transaction_hash not in apart
         ]
-        ended = apart | refused | {each.lookup.transaction_hash for each in paid}
+        ended = {each for each in apart if each} | refused | {each.lookup.transaction_hash for each in paid}
         rest = WaitingArrival.objects.filter(pk__in=[row.pk for row in rows])
         rest.filter(transaction_hash__in=ended).delete()
         unknown = {hash_ for hash_, facts in snapshot.transactions.items() if facts is None}
         forgotten = unknown - snapshot.contradicted
         rest.filter(created_at__lt=now - FORGOTTEN_AFTER, transaction_hash__in=forgotten).delete()
         is_credited = _credit(locked, chain, counted, finality, now)
-        # The request's other arrivals wait for its next group, including those that came meanwhile.
-        left = WaitingArrival.objects.filter(request=locked)
-        left.filter(due_at__lte=now).update(due_at=now + (PERIOD if is_credited else PAUSE))
+        # The request's other arrivals wait for its next group, including those that came meanwhile. Without a group,
+        # those that were not looked at come next: a node may have invented the others.
+        if is_credited:
+            rest = WaitingArrival.objects.filter(request=locked, due_at__lte=now)
+        rest.update(due_at=now + (PERIOD if is_credited else PAUSE))
     return is_credited
 
 

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("payments", "0016_coins_at_deposit_addresses")]
+    dependencies = [("payments", "0017_amounts_of_waiting_arrivals")]
 
     operations = [
         migrations.AlterField(

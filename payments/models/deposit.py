@@ -73,12 +73,15 @@ class DepositAddress(models.Model):
 class WaitingArrival(models.Model):
     """A transaction that moved the token to a deposit address, and is credited together with others from `due_at` on.
 
-    The row is deleted once the transaction is credited, or final without paying the request.
+    Of those that are due at the same time, the largest `amount` comes first: otherwise dust could keep a real payment
+    waiting. One node reported the amount, so nothing else depends on it. The row is deleted once the transaction is
+    credited, or final without paying the request.
     """
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="+", db_index=False)
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
     transaction_hash = models.CharField(max_length=90)
+    amount = BaseUnitsField(default=0, db_default=0)
     due_at = models.DateTimeField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -87,6 +90,7 @@ class WaitingArrival(models.Model):
             models.UniqueConstraint(
                 fields=("request", "transaction_hash"), name="waiting_arrival_waits_once"
             ),
+            base_units_constraint("amount", "waiting_arrival"),
         )
         indexes = (models.Index(fields=("chain", "due_at"), name="waiting_arrival_due"),)
 

@@ -9,6 +9,7 @@ hash pins it (EIP-1898). Logs can't be pinned for a range of blocks, so the node
 afterwards whether the block is still on its chain.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
@@ -23,6 +24,8 @@ from chains.families.evm.calls import address_word
 from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity, to_hex
 from chains.families.evm.search.log_queries import check, log_call, logs
 from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, result_of
+
+logger = logging.getLogger(__name__)
 
 SWEPT: Final = to_hex(keccak(text="Swept(uint256)"))
 READER: Final = to_checksum_address(keccak(text="quittance: balances of deposit addresses")[-20:])
@@ -146,9 +149,26 @@ def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Ite
             if not is_checked:
                 check(node, first)
                 is_checked = True
-            if end == first:
-                raise ChainError(f"the node does not return the sweeps of block {first}")
-            size = (end - first + 1) // 2
-            continue
+            if end > first:
+                size = (end - first + 1) // 2
+                continue
+            entries = _logs_of_block(node, contracts, first)
         yield from ((entry, end) for entry in entries)
         first = end + 1
+
+
+def _logs_of_block(node: JsonRpc, contracts: Sequence[str], block: int) -> list[Any]:
+    """Return what the node returns of these contracts' `Swept` logs of a block, whose logs it rejected all at once.
+
+    Anyone can call one forwarder many thousand times in a block. That must not stop the search for the others. Its own
+    sweeps in this block then don't count as received: too little is safe.
+    """
+    if len(contracts) == 1:
+        logger.error("block %s: the node does not return the sweeps of %s", block, contracts[0])
+        return []
+    middle = len(contracts) // 2
+    found: list[Any] = []
+    for part in (contracts[:middle], contracts[middle:]):
+        entries = logs(node, log_call(block, block, [SWEPT], part))
+        found += _logs_of_block(node, part, block) if entries is None else entries
+    return found

@@ -248,3 +248,28 @@ def test_small_transaction_that_is_submitted_does_not_wait(
     look(clock, nodes.of)
     payment.refresh_from_db()
     assert (payment.status, payment.amount_received, payment.deposit_sequence) == ("completed", 1, 1)
+
+
+@pytest.mark.parametrize("is_submitted_first", [True, False])
+def test_strangers_dust_is_not_the_transaction_of_the_whole(
+    request_: PaymentRequest, nodes: CoinChain, is_submitted_first: bool
+) -> None:
+    clock = Clock()
+    search(nodes, clock)
+    dust = nodes.pay(request_.deposit_address, 1, sender="0xThief")
+    if is_submitted_first:
+        submitted(request_, dust, nodes)
+        look(clock, nodes.of)
+    nodes.pay(request_.deposit_address, ETHER)
+    nodes.arrivals = [(nodes.height, to, amount) for _, to, amount in nodes.arrivals]
+    search(nodes, clock)
+    for _ in range(3):
+        clock.forward(seconds=30)
+        look(clock, nodes.of)
+    found, _ = submitted(request_, dust, nodes)
+    found.refresh_from_db()
+    assert (found.status, found.amount_received) == ("completed", ETHER + 1)
+    assert (found.transaction_hash, found.from_address) == (None, "")
+    request_.refresh_from_db()
+    assert (request_.status, request_.amount_paid) == ("completed", ETHER + 1)
+    assert ConsumedTransfer.objects.count() == 1

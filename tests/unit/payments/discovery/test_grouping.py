@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from payments.discovery import grouping
 from payments.discovery.deposits import MAX_FOUND_PAYMENTS
 from payments.discovery.grouping import FORGOTTEN_AFTER, PAUSE, PERIOD
 from payments.models import ConsumedTransfer, DepositAddress, Payment, PaymentRequest, WaitingArrival
@@ -198,3 +199,47 @@ def test_group_waits_an_hour_after_the_last_one_whatever_is_due(
     grouped_at = DepositAddress.objects.get().grouped_at
     assert grouped_at is not None
     assert set(WaitingArrival.objects.values_list("due_at", flat=True)) == {grouped_at + PERIOD}
+
+
+def test_dust_keeps_no_large_arrival_waiting(
+    request_: PaymentRequest, nodes: KnownTransactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grouping, "MAX_IN_A_GROUP", 5)
+    clock = Clock()
+    send(request_, nodes, range(1, MAX_FOUND_PAYMENTS + 1), AMOUNT // 1000)
+    send(request_, nodes, range(100, 130), 1)
+    search(nodes, clock)
+    send(request_, nodes, range(200, 230), 1)
+    send(request_, nodes, range(300, 301), AMOUNT)
+    search(nodes, clock)
+    assert paid(request_) == 5
+    search(nodes, clock, seconds=PERIOD.total_seconds())
+    assert paid(request_) == 5 + AMOUNT + 4
+
+
+def test_invented_arrivals_keep_no_real_one_waiting(
+    request_: PaymentRequest, nodes: KnownTransactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grouping, "MAX_IN_A_GROUP", 5)
+    clock = Clock()
+    nodes.unconfirmed = set(send(request_, nodes, range(1, 13)))
+    send(request_, nodes, range(100, 101), 1)
+    for _ in range(3):
+        search(nodes, clock, seconds=PAUSE.total_seconds())
+    assert paid(request_) == 1
+
+
+def test_waiting_arrival_reopens_its_payment_that_was_not_found(
+    request_: PaymentRequest, nodes: KnownTransactions
+) -> None:
+    clock = Clock()
+    nodes.finalized = 0
+    [hash_] = send(request_, nodes, range(1, 2))
+    search(nodes, clock)
+    payment = submit(request_, hash_)
+    Payment.objects.filter(pk=payment.pk).update(status="failed", failure_code="transaction_not_found")
+    nodes.finalized = None
+    search(nodes, clock, seconds=PAUSE.total_seconds())
+    look(clock, nodes.of)
+    payment.refresh_from_db()
+    assert (payment.status, paid(request_), Payment.objects.count()) == ("completed", SMALL, 1)

@@ -32,6 +32,8 @@ def swept(block: int, forwarder: str, amount: int) -> dict[str, Any]:
 class Node:
     """A node whose block 100 has this hash, balances and sweeps; it returns the logs of `widest` blocks at once.
 
+    It rejects queries with more than `most` results.
+
     It ignores state overrides without `overrides`, and rejects them if that is None.
     """
 
@@ -39,6 +41,7 @@ class Node:
     balances: dict[str, Any] = field(default_factory=lambda: {FIRST: "0x5", SECOND: "0x0"})
     sweeps: Sequence[dict[str, Any]] = ()
     widest: int = 1000
+    most: int = 10_000
     overrides: bool | None = True
     log_limits: LogLimits = field(default_factory=LogLimits)
     calls: list[Call] = field(default_factory=list)
@@ -62,11 +65,12 @@ class Node:
         if last - first >= self.widest:
             return RpcFault(-32602, "the range is too wide")
         wanted = {each.lower() for each in filters.get("address", ())}
-        return [
+        found = [
             each
             for each in self.sweeps
             if first <= int(each["blockNumber"], 16) <= last and each["address"] in wanted
         ]
+        return found if len(found) <= self.most else RpcFault(-32005, "more than 10000 results")
 
     def _read_by_code(self, data: str) -> Any:
         if not self.overrides:
@@ -106,6 +110,12 @@ def test_balances_are_pinned_to_the_hash_of_the_block() -> None:
 def test_ranges_that_the_node_rejects_are_halved() -> None:
     node = Node(sweeps=[swept(block, FIRST, 1) for block in range(1, 101)], widest=10)
     assert received(node) == {FIRST: 105, SECOND: 0}
+
+
+def test_thousands_of_sweeps_in_a_block_hide_no_other_address() -> None:
+    spam = [swept(50, FIRST, 0)] * 20
+    node = Node(sweeps=[*spam, swept(50, SECOND, 3), swept(60, FIRST, 2)], most=10)
+    assert received(node) == {FIRST: 7, SECOND: 3}
 
 
 def test_block_reorganised_meanwhile_is_not_read() -> None:
