@@ -22,7 +22,7 @@ INSTALLED := .venv/installed
 
 # One payment per chain family, and one in a browser: `make test` runs them beside the unit tests.
 HAPPY_PATHS := \
-	tests/integration/payments/verification/test_paying_in_full.py::test_a_token_transfer_with_the_reference_completes_the_request \
+	tests/integration/payments/verification/test_paying_in_full.py::test_token_transfer_with_reference_completes_the_request \
 	tests/integration/solana/test_paying.py::test_usdc_payment_to_a_new_account_completes_the_request \
 	tests/browser/wallets/test_paying.py::test_declined_payment_can_be_made_at_the_next_try
 

@@ -10,7 +10,7 @@ from merchants.services import issue_key
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_flush_removes_rows_that_refer_to_each_other_and_keeps_permissions() -> None:
+def test_flush_removes_related_rows_but_keeps_permissions() -> None:
     issue_key(merchant=Merchant.objects.create(name="Shop"), permissions=["create_payments"], name="key")
     own = Permission.objects.count(), ContentType.objects.count()
     call_command("flush", verbosity=0, interactive=False)

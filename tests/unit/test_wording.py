@@ -59,7 +59,7 @@ def test_other_words_are_not(text: str) -> None:
     assert _found(text) == []
 
 
-def test_a_phrase_is_found_across_a_line_break_and_a_comment_mark() -> None:
+def test_phrase_is_found_across_line_breaks_and_comment_marks() -> None:
     text = "x = 1\n# what no node bears\n# out, for\n# want of it"
     assert {line for line, _ in _found(text)} == {2, 3}
 
@@ -85,7 +85,7 @@ def test_a_hit_names_its_place_and_what_to_write() -> None:
         ("checkout/static/checkout/checkout.js", False),
     ],
 )
-def test_lock_files_tests_builds_and_other_languages_are_not_read(path: str, read: bool) -> None:
+def test_check_skips_lock_files_tests_builds_and_translations(path: str, read: bool) -> None:
     assert is_read(path) is read
 
 

@@ -21,7 +21,7 @@ def _one_look_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_one_request_tells_of_a_thousand_tokens_however_many_nodes_there_are(
+def test_one_request_reads_1000_tokens_with_any_number_of_nodes(
     local_chain: LocalChain, tokens: list[str], count: int
 ) -> None:
     with nodes_before(local_chain, count) as nodes:

@@ -9,14 +9,14 @@ PAYMENTS = 40
 FAILOVER_PAYMENTS = 60
 
 
-def test_killing_workers_web_beat_postgresql_and_redis_loses_and_doubles_nothing(tmp_path: Path) -> None:
+def test_killing_each_process_loses_and_doubles_nothing(tmp_path: Path) -> None:
     result = run(PAYMENTS, SHORT, tmp_path, print)
     assert result.found == []
     assert result.completed_after is not None
     assert result.delivered_after is not None
 
 
-def test_failover_of_postgresql_and_redis_loses_and_doubles_nothing(tmp_path: Path) -> None:
+def test_database_and_redis_failover_loses_and_doubles_nothing(tmp_path: Path) -> None:
     result = run(FAILOVER_PAYMENTS, failover.SHORT, tmp_path, print, failover_seconds=3)
     assert result.found == []
     assert result.completed_after is not None

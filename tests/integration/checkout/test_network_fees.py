@@ -80,7 +80,7 @@ def test_deposit_of_a_new_token_account_is_a_fee_of_the_route(
     assert route_for(public, created(api, solana_usdc, recipient), local_ledger.payer)["fees"] == []
 
 
-def test_deposit_of_a_newer_tokens_account_depends_on_its_program(
+def test_account_deposit_of_newer_token_depends_on_program(
     solana: Chain, local_ledger: LocalLedger, mints: Mints
 ) -> None:
     newer = Token(chain=solana, contract_address=str(mints.newer), symbol="NEW", decimals=6)

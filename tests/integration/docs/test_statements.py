@@ -95,7 +95,7 @@ def test_the_limits_of_api_md_are_the_defaults() -> None:
     assert [row.replace(" a ", "/") for row in stated] == [declared()[name].default for name in names]
 
 
-def test_a_request_without_references_is_offered_a_route_that_asks_for_a_proof(
+def test_request_without_references_gets_route_with_payer_proof(
     api: Api, ask: Callable[..., Any], usdc: Token, local_chain: Any
 ) -> None:
     assert "has no reference, and the customer first signs a message" in _text("api.md")
@@ -111,7 +111,7 @@ def test_a_request_without_references_is_offered_a_route_that_asks_for_a_proof(
 # --- receiving-webhooks.md ---
 
 
-def test_each_former_secret_signs_and_at_most_as_many_as_the_page_says(merchant: Merchant) -> None:
+def test_former_secrets_sign_as_many_as_the_documented_maximum(merchant: Merchant) -> None:
     (most,) = re.findall(r"At most (\w+) former secrets", _text("receiving-webhooks.md"))
     with running_receiver() as receiver:
         configure(merchant, Change(url=receiver.url))
@@ -127,7 +127,7 @@ def test_each_former_secret_signs_and_at_most_as_many_as_the_page_says(merchant:
 # --- architecture.md ---
 
 
-def test_the_share_of_a_slow_receiver_is_the_one_that_the_page_states() -> None:
+def test_slow_receiver_share_matches_the_page() -> None:
     (row,) = [row[1] for row in table_rows(ARCHITECTURE) if row[0] == "a receiver is slow or down"]
     found = re.search(
         r"one merchant has (\w+) attempts in flight at most, (\w+) at a time once its endpoint fails or takes over "
@@ -182,7 +182,7 @@ def _logged(what: Callable[[], object]) -> set[str]:
 
 
 @pytest.mark.django_db
-def test_the_commands_that_the_page_names_are_in_the_security_log(
+def test_commands_named_on_page_are_in_the_security_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = _text("operating.md")
@@ -204,7 +204,7 @@ def test_the_commands_that_the_page_names_are_in_the_security_log(
         assert _logged(lambda c=command, a=arguments: call_command(c, *a)) == {"command line"}, command  # type: ignore[misc]
 
 
-def test_each_command_of_our_own_is_recorded_or_changes_nothing_of_merchants() -> None:
+def test_each_command_is_recorded_or_changes_no_merchant_data() -> None:
     ours = {
         name
         for name, where in get_commands().items()
@@ -233,7 +233,7 @@ def test_each_command_of_our_own_is_recorded_or_changes_nothing_of_merchants() -
 # --- README.md ---
 
 
-def test_the_threads_of_a_web_process_are_those_of_the_configuration() -> None:
+def test_documented_web_threads_match_the_configuration() -> None:
     (threads,) = re.findall(
         r"^threads = (\d+)", (REPOSITORY / "config" / "gunicorn.py").read_text(), re.MULTILINE
     )

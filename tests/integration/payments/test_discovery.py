@@ -130,7 +130,7 @@ def test_a_long_gap_is_searched_in_bounded_steps(
 
 
 @pytest.mark.usefixtures("each_kind", "from_here")
-def test_newer_requests_of_another_merchant_do_not_hide_a_payment(
+def test_other_merchants_newer_requests_do_not_hide_a_payment(
     request_for: Make, local_chain: LocalChain, chain: Chain, usdc: Token, other_merchant: Merchant
 ) -> None:
     request, clock = with_built_route(request_for()), Clock()
@@ -184,7 +184,7 @@ def test_after_idle_time_a_payment_is_found_in_the_first_pass(
     assert client.searches == 1
 
 
-def test_searches_on_solana_take_turns_where_more_is_watched_than_one_takes(
+def test_solana_searches_take_turns_if_watches_exceed_the_limit(
     merchant: Merchant,
     other_merchant: Merchant,
     solana: Chain,

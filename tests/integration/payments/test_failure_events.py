@@ -48,7 +48,7 @@ def test_a_merchants_retry_of_such_a_one_sends_no_other(request_for: Make, local
 
 
 @pytest.mark.parametrize("way", ["merchant", "discovery"])
-def test_what_the_merchant_or_the_service_added_sends_an_event_each_time(
+def test_merchant_or_service_submission_sends_event_each_time(
     request_for: Make, local_chain: LocalChain, way: str
 ) -> None:
     request, clock = request_for(), Clock()
@@ -82,7 +82,7 @@ def test_a_transaction_that_was_bound_sends_an_event_each_time(
     assert failures() == 3
 
 
-def test_what_the_service_found_is_verified_again_only_where_it_was_given_up(
+def test_discovered_payment_is_reverified_only_if_not_found(
     request_for: Make, local_chain: LocalChain
 ) -> None:
     request, clock = request_for(), Clock()

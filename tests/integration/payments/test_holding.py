@@ -64,7 +64,7 @@ def test_a_made_up_hash_takes_no_way_to_pay_away(
     assert b'data-state="active"' in page.content
 
 
-def test_a_hash_that_no_node_has_seen_holds_for_two_minutes_from_the_first(request_for: Make) -> None:
+def test_unseen_hashes_hold_for_two_minutes_from_the_first(request_for: Make) -> None:
     request = request_for(lifetime=timedelta(minutes=30))
     first = submit(request, UNKNOWN)
     now = timezone.now()
@@ -76,7 +76,7 @@ def test_a_hash_that_no_node_has_seen_holds_for_two_minutes_from_the_first(reque
 
 
 @pytest.mark.usefixtures("each_kind", "not_mining")
-def test_a_transaction_bound_by_its_own_bytes_holds_and_covers_for_fifteen_minutes(
+def test_self_bound_transaction_holds_and_covers_for_15_minutes(
     public: Api, request_for: Make, local_chain: LocalChain
 ) -> None:
     request, clock = request_for(lifetime=timedelta(minutes=1)), Clock()
@@ -97,7 +97,7 @@ def test_a_transaction_bound_by_its_own_bytes_holds_and_covers_for_fifteen_minut
 
 
 @pytest.mark.usefixtures("not_mining")
-def test_the_fifteen_minutes_count_from_the_first_and_end_with_the_time_to_pay(
+def test_hold_of_15_minutes_counts_from_first_bound_transaction(
     request_for: Make, local_chain: LocalChain
 ) -> None:
     request, clock = request_for(lifetime=timedelta(minutes=30)), Clock()

@@ -103,9 +103,7 @@ def test_what_paid_another_request_is_refused(api: Api, request_for: Make, local
     assert Payment.objects.count() == 1
 
 
-def test_another_merchants_request_and_a_key_without_permission_are_refused(
-    api: Api, public: Api, request_for: Make
-) -> None:
+def test_missing_request_and_call_without_key_are_rejected(api: Api, public: Api, request_for: Make) -> None:
     request = request_for()
     absent = api.post(f"/api/payment-requests/{uuid.UUID(int=0)}/payments", body(request, UNKNOWN))
     assert absent.status_code == 404

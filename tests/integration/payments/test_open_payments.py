@@ -56,7 +56,7 @@ def test_the_merchant_retries_and_accepts_however_many_are_open(request_for: Mak
     assert accept_payment(unbound, reason="She rang us.", actor="test").status == "pending"
 
 
-def test_a_known_hash_submitted_again_is_answered_and_stays_as_it_is(request_for: Make) -> None:
+def test_resubmitted_hash_stays_failed_while_the_cap_is_full(request_for: Make) -> None:
     request = request_for()
     payment = failed(request, 1, "transaction_not_found")
     fill(request)
@@ -75,7 +75,7 @@ def test_what_the_service_finds_by_itself_takes_nobodys_place(request_for: Make)
     submit(request, hash_of(2))
 
 
-def test_what_the_service_found_takes_a_place_once_a_client_has_it_reopened(request_for: Make) -> None:
+def test_discovered_payment_uses_a_place_once_client_reopens_it(request_for: Make) -> None:
     request = request_for()
     record_discovered(request, chain=request.chain, transaction_hash=hash_of(1))
     found = Payment.objects.get()
@@ -87,7 +87,7 @@ def test_what_the_service_found_takes_a_place_once_a_client_has_it_reopened(requ
 
 
 @pytest.mark.parametrize("code", ["transaction_not_bound", "not_verifiable"])
-def test_a_proof_reopens_what_nothing_bound_however_many_are_open(
+def test_proof_reopens_unbound_payments_despite_the_open_cap(
     public: Api, request_for: Make, local_chain: LocalChain, code: str
 ) -> None:
     request = request_for()
@@ -101,7 +101,7 @@ def test_a_proof_reopens_what_nothing_bound_however_many_are_open(
         assert (payment.status, payment.retries) == ("pending", 0)
 
 
-def test_without_a_proof_an_unbound_payment_is_not_reopened_by_its_hash(request_for: Make) -> None:
+def test_unbound_payment_without_proof_is_not_reopened_by_hash(request_for: Make) -> None:
     request = request_for()
     payment = failed(request, 1, "transaction_not_bound")
     assert submit(request, payment.transaction_hash).status == "failed"

@@ -68,7 +68,7 @@ def test_a_request_without_references_is_paid_by_a_proved_wallet(
     assert (payment.status, payment.bound_by) == (Payment.Status.COMPLETED, "payer")
 
 
-def test_a_proof_that_comes_later_reopens_the_payment_without_a_retry(
+def test_later_proof_reopens_the_payment_without_a_retry(
     public: Api, request_for: Make, local_chain: LocalChain
 ) -> None:
     request = request_for()
@@ -120,7 +120,7 @@ def test_proof_does_not_hold_a_request_for_what_others_sent(
     assert not is_held(request, timezone.now())
 
 
-def test_a_signature_of_another_key_or_of_another_message_is_refused(
+def test_signature_of_other_key_or_message_is_rejected(
     public: Api, request_for: Make, local_chain: LocalChain
 ) -> None:
     request, other = request_for(), request_for()
@@ -144,7 +144,7 @@ def test_a_signature_of_another_key_or_of_another_message_is_refused(
     assert not PayerProof.objects.exists()
 
 
-def test_the_same_proof_again_is_the_first_even_while_no_node_answers(
+def test_repeated_proof_returns_first_even_during_node_outage(
     public: Api, request_for: Make, local_chain: LocalChain
 ) -> None:
     wallet = Account.create().address  # a new one: other tests use this chain, and the code stays there
@@ -190,7 +190,7 @@ def verdict(request: PaymentRequest, transaction_hash: str) -> Payment:
     return payment
 
 
-def test_a_later_proof_of_the_same_wallet_takes_the_earlier_ones_place(
+def test_later_proof_of_same_wallet_replaces_the_earlier(
     public: Api, request_for: Make, local_chain: LocalChain
 ) -> None:
     first, second = request_for(), request_for()
@@ -201,7 +201,7 @@ def test_a_later_proof_of_the_same_wallet_takes_the_earlier_ones_place(
     assert verdict(second, sent).status == Payment.Status.COMPLETED
 
 
-def test_a_transfer_with_another_requests_reference_is_never_claimed_by_a_proof(
+def test_proof_claims_no_transfer_with_another_reference(
     public: Api, request_for: Make, paying: Callable[..., str], local_chain: LocalChain
 ) -> None:
     referenced, claiming = request_for(), request_for()

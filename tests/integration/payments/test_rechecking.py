@@ -60,9 +60,7 @@ def test_a_failure_that_can_not_change_stays(request_for: Make) -> None:
     assert Payment.objects.get().status == "failed"
 
 
-def test_a_completed_payment_is_asked_for_its_finality_again_and_no_money_moves(
-    request_for: Make, local_chain: LocalChain
-) -> None:
+def test_rechecking_completed_payment_changes_no_amounts(request_for: Make, local_chain: LocalChain) -> None:
     request = request_for()
     payment = look_until_decided(submit(request, pay(local_chain, request)), Clock())
     change(Payment.objects, finality_check_at=None, finality_misses=2)

@@ -83,7 +83,7 @@ def test_the_five_open_ones_count_for_each_client_alone(request_for: Make) -> No
     submit(request, hash_of(1))
 
 
-def test_five_hashes_that_no_node_knows_keep_out_no_transaction_that_one_knows(
+def test_five_unknown_hashes_do_not_block_a_known_transaction(
     request_for: Make, local_chain: LocalChain
 ) -> None:
     """Customers of one network share an address, and a made-up hash stays open for more than an hour."""
@@ -139,7 +139,7 @@ def old_transactions(chain: LocalChain, count: int) -> list[str]:
 
 
 @pytest.mark.usefixtures("each_kind")
-def test_by_each_kind_of_node_an_old_transaction_counts_toward_no_cap_and_keeps_no_native_payment_out(
+def test_old_transaction_counts_toward_no_cap_on_any_node_kind(
     public: Api, merchant: Merchant, ether: Token, local_chain: LocalChain
 ) -> None:
     """One more than the cap allows would be refused if the old one counted."""
@@ -150,7 +150,7 @@ def test_by_each_kind_of_node_an_old_transaction_counts_toward_no_cap_and_keeps_
     _pays_still(public, request, local_chain, clock)
 
 
-def test_thirty_old_transactions_keep_no_native_payment_of_the_customers_out(
+def test_thirty_old_transactions_do_not_block_native_payment(
     public: Api, merchant: Merchant, ether: Token, local_chain: LocalChain
 ) -> None:
     old = old_transactions(local_chain, MAX_PUBLIC_PAYMENTS)
@@ -194,7 +194,7 @@ def not_mining(local_chain: LocalChain) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("each_kind", "not_mining")
-def test_one_that_waits_and_is_bound_by_its_own_bytes_is_refused_by_no_cap(
+def test_pending_self_bound_transaction_is_exempt_from_caps(
     request_for: Make, local_chain: LocalChain
 ) -> None:
     request = request_for()
@@ -260,7 +260,7 @@ def test_an_unknown_hash_is_subject_to_the_five_alone(request_for: Make, local_c
     assert refusal(request, hash_of(2))[0] == "too_many_open_payments", "all open ones count against it"
 
 
-def test_one_older_than_the_request_is_stored_fails_and_counts_nowhere(
+def test_too_old_transaction_fails_and_counts_only_in_row_cap(
     request_for: Make, local_chain: LocalChain
 ) -> None:
     old, request = unbound(local_chain), request_for()

@@ -114,7 +114,7 @@ def catalogue(db: None) -> Mapping[int, Chain]:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(setting=st.sampled_from(SETTINGS), steps=STEPS)
-def test_each_unit_is_credited_once_and_to_the_request_that_it_was_meant_for(
+def test_each_unit_is_credited_once_to_its_intended_request(
     merchant: Merchant,
     other_merchant: Merchant,
     catalogue: Mapping[int, Chain],

@@ -133,7 +133,7 @@ def test_real_money_still_counts_after_a_simulated_payment(
     ]
 
 
-def test_simulated_payments_use_up_none_of_the_customers_submissions(
+def test_simulated_payments_use_no_customer_submissions(
     api: Api, public: Api, request_in: Callable[[str], PaymentRequest]
 ) -> None:
     request = request_in("active")

@@ -69,9 +69,7 @@ def test_a_delivery_that_is_none(paid: Paid, delivery: str, code: str) -> None:
         ("DONE/PARTIAL", "swap_partial"),
     ],
 )
-def test_what_is_said_against_the_truth_credits_nothing_until_it_is_mended(
-    paid: Paid, status: str, code: str
-) -> None:
+def test_false_provider_status_credits_nothing_and_fails(paid: Paid, status: str, code: str) -> None:
     payment = paid.pay()
     paid.settled()
     paid.world.aggregator.set(status=status)
@@ -97,7 +95,7 @@ def test_what_is_said_against_the_truth_credits_nothing_until_it_is_mended(
         "rate_limited",
     ],
 )
-def test_what_is_no_end_burns_no_retry_and_the_truth_completes_it(paid: Paid, status: str) -> None:
+def test_unfinished_status_uses_no_retry_until_the_true_one(paid: Paid, status: str) -> None:
     payment = paid.pay()
     paid.settled()
     paid.world.aggregator.set(status=status)
@@ -118,7 +116,7 @@ def test_a_provider_that_turns_to_and_fro(paid: Paid) -> None:
     assert paid.decide(payment).status == "completed"
 
 
-def test_how_much_is_said_to_have_come_of_an_honest_delivery_matters_little(paid: Paid) -> None:
+def test_wrong_reported_amount_of_single_delivery_is_ignored(paid: Paid) -> None:
     """Our own node sees what came, and there is one transfer alone that it can be."""
     payment = paid.pay()
     paid.settled()

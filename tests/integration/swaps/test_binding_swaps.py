@@ -30,9 +30,7 @@ def decided(scripted: Scripted, request: PaymentRequest, sent: str) -> Payment:
 
 
 @pytest.mark.parametrize("quoted", ["not at all", "and not built", "on another chain"])
-def test_on_another_chain_without_a_built_swap_it_is_the_wrong_chain_at_once_with_nobody_asked(
-    scripted: Scripted, quoted: str
-) -> None:
+def test_wrong_chain_without_built_swap_fails_without_queries(scripted: Scripted, quoted: str) -> None:
     request = scripted.request()
     bound_by = secrets.token_bytes(32)
     if quoted == "and not built":
@@ -48,9 +46,7 @@ def test_on_another_chain_without_a_built_swap_it_is_the_wrong_chain_at_once_wit
 
 
 @pytest.mark.parametrize("shape", ["another id", "not pinned", "half of the id", "in a plain transfer"])
-def test_what_names_none_of_the_requests_quotes_is_not_bound_and_says_so_of_a_swap(
-    scripted: Scripted, shape: str
-) -> None:
+def test_transaction_without_own_quote_is_unbound_with_swap_hint(scripted: Scripted, shape: str) -> None:
     request = scripted.request()
     bound_by = bytes(scripted.quote(request).bound_by)
     match shape:
@@ -80,7 +76,7 @@ def test_the_first_eight_bytes_after_the_selector_bind(scripted: Scripted) -> No
     assert (payment.quote, payment.bound_by) == (quote, "provider")
 
 
-def test_a_transaction_of_another_requests_quote_is_not_bound_and_stays_the_others(
+def test_transaction_with_anothers_quote_pays_only_that_request(
     scripted: Scripted,
 ) -> None:
     victim, thief = scripted.request(), scripted.request()
@@ -95,7 +91,7 @@ def test_a_transaction_of_another_requests_quote_is_not_bound_and_stays_the_othe
     assert thief.amount_paid == 0
 
 
-def test_a_transaction_that_names_the_quotes_of_two_requests_is_neithers(scripted: Scripted) -> None:
+def test_transaction_naming_quotes_of_two_requests_pays_neither(scripted: Scripted) -> None:
     requests = [scripted.request(), scripted.request()]
     quotes = [scripted.quote(request) for request in requests]
     sent = scripted.send_naming(*(bytes(quote.bound_by) for quote in quotes))
@@ -104,7 +100,7 @@ def test_a_transaction_that_names_the_quotes_of_two_requests_is_neithers(scripte
     assert not scripted.provider.asked
 
 
-def test_each_of_the_quotes_that_were_handed_out_for_a_route_binds(scripted: Scripted) -> None:
+def test_every_quote_issued_for_a_route_binds(scripted: Scripted) -> None:
     request = scripted.request("20")
     first, second = scripted.quote(request), scripted.quote(request)
     for quote in (first, second):
@@ -114,7 +110,7 @@ def test_each_of_the_quotes_that_were_handed_out_for_a_route_binds(scripted: Scr
     assert (request.status, request.amount_paid) == ("completed", 2 * ASKED)
 
 
-def test_a_quote_that_was_made_after_the_transaction_does_not_bind(scripted: Scripted) -> None:
+def test_quote_made_after_the_transaction_does_not_bind(scripted: Scripted) -> None:
     request = scripted.request()
     bound_by = secrets.token_bytes(32)
     sent = scripted.send_naming(bound_by)
@@ -122,7 +118,7 @@ def test_a_quote_that_was_made_after_the_transaction_does_not_bind(scripted: Scr
     assert_nothing_counted(decided(scripted, request, sent), "transaction_not_bound")
 
 
-def test_the_transaction_itself_may_not_be_older_than_the_request(scripted: Scripted) -> None:
+def test_transaction_older_than_request_fails_despite_its_quote(scripted: Scripted) -> None:
     request = scripted.request()
     quote = scripted.quote(request, created_at=timezone.now() - timedelta(hours=2))
     sent = scripted.send_naming(bytes(quote.bound_by))
@@ -175,7 +171,7 @@ def swapping(scripted: Scripted, batch: str) -> Pay:
     return run
 
 
-def test_what_its_own_transaction_brings_is_counted_and_nobody_asked(
+def test_own_transaction_transfers_count_without_provider_call(
     scripted: Scripted, here: Callable[..., PaymentRequest], swapping: Pay
 ) -> None:
     request = here("12")
@@ -188,7 +184,7 @@ def test_what_its_own_transaction_brings_is_counted_and_nobody_asked(
     assert ConsumedTransfer.objects.count() == 2
 
 
-def test_while_it_is_not_deep_enough_it_covers_what_its_quote_guarantees(
+def test_swap_below_depth_covers_its_guaranteed_amount(
     scripted: Scripted, here: Callable[..., PaymentRequest], swapping: Pay
 ) -> None:
     Chain.objects.filter(pk=scripted.world.first_row.pk).update(confirmations="2")
@@ -203,7 +199,7 @@ def test_while_it_is_not_deep_enough_it_covers_what_its_quote_guarantees(
     assert scripted.decide(payment).status == "completed"
 
 
-def test_a_transfer_in_it_that_carries_anothers_reference_is_the_others(
+def test_transfer_in_swap_with_anothers_reference_pays_that_one(
     scripted: Scripted, here: Callable[..., PaymentRequest], swapping: Pay
 ) -> None:
     request, other = here(), here()
@@ -254,7 +250,7 @@ def prove(request: PaymentRequest, account: str) -> None:
     )
 
 
-def test_a_proof_does_not_cover_what_carries_another_requests_quote(
+def test_proof_does_not_cover_call_with_another_requests_quote(
     scripted: Scripted, here: Callable[..., PaymentRequest], swapping: Pay, batch: str
 ) -> None:
     proved, swapped = here(), here()
@@ -264,7 +260,7 @@ def test_a_proof_does_not_cover_what_carries_another_requests_quote(
     assert decided(scripted, swapped, sent).bound_by == "provider"
 
 
-def test_a_stranger_who_relays_a_payment_beside_a_call_of_their_own_quote_does_not_deny_it(
+def test_relayer_naming_own_quote_does_not_deny_proved_payment(
     scripted: Scripted, here: Callable[..., PaymentRequest], batch: str
 ) -> None:
     chain = scripted.world.first
@@ -284,7 +280,7 @@ def test_a_stranger_who_relays_a_payment_beside_a_call_of_their_own_quote_does_n
     assert (payment.status, payment.bound_by, payment.amount_received) == ("completed", "payer", ASKED)
 
 
-def test_where_nothing_came_by_its_own_transaction_the_provider_may_have_delivered_by_another(
+def test_without_own_transfer_the_provider_may_deliver_elsewhere(
     scripted: Scripted, here: Callable[..., PaymentRequest], swapping: Pay
 ) -> None:
     request = here()
@@ -297,7 +293,7 @@ def test_where_nothing_came_by_its_own_transaction_the_provider_may_have_deliver
     assert ConsumedTransfer.objects.get().transaction_hash == by
 
 
-def test_where_the_provider_names_that_very_transaction_it_is_refused_at_once(
+def test_own_transaction_without_reported_delivery_fails_at_once(
     scripted: Scripted, here: Callable[..., PaymentRequest], swapping: Pay
 ) -> None:
     request = here()
@@ -309,7 +305,7 @@ def test_where_the_provider_names_that_very_transaction_it_is_refused_at_once(
     assert (payment.attempts, len(scripted.provider.asked)) == (0, 1)
 
 
-def test_an_unbound_transaction_on_the_requests_chain_can_be_accepted_as_ever(
+def test_unbound_transaction_on_the_same_chain_is_acceptable(
     scripted: Scripted, here: Callable[..., PaymentRequest], swapping: Pay
 ) -> None:
     request = here()

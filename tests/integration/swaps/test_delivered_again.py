@@ -41,7 +41,7 @@ def poll(scripted: Scripted) -> int:
 
 
 @pytest.mark.parametrize("amount", [ASKED, ASKED + 5], ids=["the same", "more"])
-def test_delivery_by_another_transaction_is_credited_in_its_place(scripted: Scripted, amount: int) -> None:
+def test_repeated_delivery_is_credited_in_place_of_the_first(scripted: Scripted, amount: int) -> None:
     payment, _ = gone(scripted)
     again = scripted.deliver(amount)
     scripted.world.second.mine(3)
@@ -61,7 +61,7 @@ def test_delivery_by_another_transaction_is_credited_in_its_place(scripted: Scri
     assert (payment.reorged, payment.swap.delivery.finality_check_at) == (False, None)
 
 
-def test_smaller_delivery_leaves_a_completed_request_to_the_merchant(scripted: Scripted) -> None:
+def test_smaller_repeated_delivery_needs_merchant_acceptance(scripted: Scripted) -> None:
     payment, _ = gone(scripted)
     request = payment.request
     again = scripted.deliver(ASKED - 1)
@@ -107,7 +107,7 @@ def test_delivery_that_is_not_deep_enough_is_polled_again(scripted: Scripted) ->
     assert not payment.reorged
 
 
-def test_delivery_that_paid_another_request_is_not_credited_again(scripted: Scripted) -> None:
+def test_delivery_crediting_another_request_counts_only_once(scripted: Scripted) -> None:
     payment, _ = gone(scripted)
     other = scripted.depart(scripted.request())
     by = scripted.deliver(ASKED)

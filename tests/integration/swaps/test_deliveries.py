@@ -182,9 +182,7 @@ def test_another_swaps_delivery(scripted: Scripted) -> None:
 
 
 @pytest.mark.parametrize("reported", [ASKED, ASKED // 2, None])
-def test_less_than_asked_completes_the_payment_and_leaves_the_request_partly_paid(
-    scripted: Scripted, reported: int | None
-) -> None:
+def test_smaller_delivery_completes_payment_but_not_request(scripted: Scripted, reported: int | None) -> None:
     request = scripted.request()
     payment = scripted.depart(request)
     scripted.provider.says(delivered(scripted.deliver(ASKED - 1), reported))
@@ -204,7 +202,7 @@ def test_more_than_asked_counts_as_it_came(scripted: Scripted) -> None:
     assert (request.status, request.amount_paid, request.amount_overpaid) == ("completed", ASKED + 7, 7)
 
 
-def test_of_several_amounts_to_the_recipient_the_reported_one_counts(scripted: Scripted) -> None:
+def test_reported_one_of_several_amounts_to_recipient_counts(scripted: Scripted) -> None:
     request = scripted.request()
     payment = scripted.depart(request)
     scripted.provider.says(delivered(scripted.deliver(ASKED // 2, ASKED, 3 * ASKED), ASKED))
@@ -214,7 +212,7 @@ def test_of_several_amounts_to_the_recipient_the_reported_one_counts(scripted: S
     assert request.amount_paid == ASKED
 
 
-def test_of_several_amounts_none_of_which_was_reported_none_counts(scripted: Scripted) -> None:
+def test_several_amounts_without_the_reported_one_count_nothing(scripted: Scripted) -> None:
     by = scripted.deliver(ASKED - 1, ASKED + 1)
     refuted(scripted, by, "transaction_ambiguous", "none is what the provider reports")
 
@@ -256,7 +254,7 @@ def test_native_coin_where_no_node_traces_is_not_counted(scripted: Scripted) -> 
     assert payment.retries_left == 3
 
 
-def test_a_delivery_waits_for_the_depth_of_its_own_chain_and_the_provider_is_left_in_peace(
+def test_delivery_waits_for_own_chain_depth_without_polling(
     scripted: Scripted,
 ) -> None:
     request = scripted.request()
@@ -275,7 +273,7 @@ def test_a_delivery_waits_for_the_depth_of_its_own_chain_and_the_provider_is_lef
     assert payment.lookup.block_number != payment.swap.delivery.block_number
 
 
-def test_a_delivery_that_is_reorganised_away_before_the_depth_is_asked_for_anew(scripted: Scripted) -> None:
+def test_delivery_reorged_before_the_depth_is_polled_again(scripted: Scripted) -> None:
     request, chain = scripted.request(), scripted.world.second
     Chain.objects.filter(pk=request.chain_id).update(confirmations="3")
     payment = scripted.depart(request)
@@ -294,7 +292,7 @@ def test_a_delivery_that_is_reorganised_away_before_the_depth_is_asked_for_anew(
     assert ConsumedTransfer.objects.get().transaction_hash == again
 
 
-def test_a_delivery_whose_block_vanishes_after_completion_is_flagged(scripted: Scripted) -> None:
+def test_delivery_reorged_after_completion_is_flagged(scripted: Scripted) -> None:
     chain = scripted.world.second
     payment = scripted.depart(scripted.request())
     by = scripted.deliver(ASKED)
@@ -324,7 +322,7 @@ def test_a_delivery_that_stands_at_finality_closes_the_matter(scripted: Scripted
     assert (payment.reorged, payment.swap.delivery.finality_check_at) == (False, None)
 
 
-def test_nodes_that_do_not_answer_about_the_delivery_burn_no_retry(scripted: Scripted) -> None:
+def test_unresponsive_nodes_of_the_delivery_use_no_retry(scripted: Scripted) -> None:
     request = scripted.request()
     payment = scripted.depart(request)
     scripted.provider.says(delivered(scripted.deliver(ASKED), ASKED))
@@ -337,7 +335,7 @@ def test_nodes_that_do_not_answer_about_the_delivery_burn_no_retry(scripted: Scr
     assert scripted.decide(payment).status == "completed"
 
 
-def test_a_delivery_submitted_as_a_payment_of_its_own_counts_once(scripted: Scripted) -> None:
+def test_delivery_also_submitted_as_payment_counts_once(scripted: Scripted) -> None:
     request = scripted.request()
     swap = scripted.depart(request)
     by = scripted.deliver(ASKED)
@@ -351,7 +349,7 @@ def test_a_delivery_submitted_as_a_payment_of_its_own_counts_once(scripted: Scri
     assert ConsumedTransfer.objects.get().payment == swap
 
 
-def test_a_delivery_that_was_credited_is_used_up_for_its_own_request_as_well(scripted: Scripted) -> None:
+def test_credited_delivery_can_not_pay_its_own_request_again(scripted: Scripted) -> None:
     request = scripted.request()
     swap = scripted.depart(request)
     by = scripted.deliver(ASKED)
@@ -363,7 +361,7 @@ def test_a_delivery_that_was_credited_is_used_up_for_its_own_request_as_well(scr
     assert Payment.objects.count() == 1
 
 
-def test_the_start_of_a_swap_is_taken_although_the_transaction_paid_another_request(
+def test_swap_start_is_accepted_if_its_transaction_paid_another(
     scripted: Scripted,
 ) -> None:
     """A bundler may put one customer's swap beside another's payment, which is credited first."""
@@ -379,7 +377,7 @@ def test_the_start_of_a_swap_is_taken_although_the_transaction_paid_another_requ
     assert refused.value.problems[0].code.value == "transaction_already_used"
 
 
-def test_a_delivery_that_the_merchant_accepted_before_is_not_counted_again(scripted: Scripted) -> None:
+def test_delivery_accepted_by_merchant_before_is_not_recounted(scripted: Scripted) -> None:
     request = scripted.request()
     swap = scripted.depart(request)
     by = scripted.deliver(ASKED)

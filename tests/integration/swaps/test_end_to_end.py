@@ -103,7 +103,7 @@ def test_a_token_that_has_to_be_reset_pays_on_another_chain(
     assert int(left, 16) == 0, "the approval was exact"
 
 
-def test_a_token_that_only_the_provider_lists_pays_for_native_coin(
+def test_token_listed_only_by_provider_pays_for_native_coin(
     new_customer: NewCustomer, swap_world: SwapWorld
 ) -> None:
     customer = new_customer(swap_world.token(swap_world.second_row, "ETH"), amount="0.004")

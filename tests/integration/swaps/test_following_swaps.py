@@ -26,7 +26,7 @@ def assert_untouched(payment: Payment) -> None:
     assert not Event.objects.exists()
 
 
-def test_a_mined_transaction_that_names_a_quote_is_the_swap_at_once(scripted: Scripted) -> None:
+def test_mined_transaction_naming_a_quote_starts_the_swap(scripted: Scripted) -> None:
     request = scripted.request()
     quote = scripted.quote(request)
     scripted.provider.says(under_way(raw="PENDING/WAIT_DESTINATION_TRANSACTION"))
@@ -115,7 +115,7 @@ def test_after_a_day_it_fails_and_can_be_retried(scripted: Scripted, state: Swap
     assert payment.retries_left == 3
 
 
-def test_a_provider_that_is_down_burns_no_retry_and_is_asked_again_within_five_minutes(
+def test_down_provider_uses_no_retry_and_polls_within_5_minutes(
     scripted: Scripted,
 ) -> None:
     payment = scripted.depart(scripted.request())
@@ -153,7 +153,7 @@ def test_a_provider_that_is_down_for_a_day_times_out(scripted: Scripted, trouble
         (SwapState.FAILED, "swap_failed", "reports that the swap failed"),
     ],
 )
-def test_an_end_by_the_providers_word_fails_at_once_says_what_to_do_and_can_be_retried(
+def test_final_provider_status_fails_with_advice_and_can_retry(
     scripted: Scripted, state: SwapState, code: str, words: str
 ) -> None:
     payment = scripted.depart(scripted.request())
@@ -166,7 +166,7 @@ def test_an_end_by_the_providers_word_fails_at_once_says_what_to_do_and_can_be_r
     assert not payment.is_in_flight
 
 
-def test_a_swap_that_was_said_to_be_refunded_and_was_delivered_counts_when_retried(
+def test_swap_reported_refunded_but_delivered_counts_on_retry(
     scripted: Scripted,
 ) -> None:
     request = scripted.request()
@@ -190,7 +190,7 @@ def test_done_and_then_pending_again_goes_on_where_it_was(scripted: Scripted) ->
     assert scripted.decide(payment).status == "completed"
 
 
-def test_a_source_that_was_reorganised_away_is_noticed_where_the_provider_knows_nothing(
+def test_reorged_source_is_detected_if_provider_knows_nothing(
     scripted: Scripted,
 ) -> None:
     chain = scripted.world.first
@@ -207,7 +207,7 @@ def test_a_source_that_was_reorganised_away_is_noticed_where_the_provider_knows_
     assert_nothing_counted(payment, payment.failure_code)
 
 
-def test_a_source_that_fails_on_the_chain_is_reverted_and_asks_nobody(scripted: Scripted) -> None:
+def test_failed_source_is_reverted_without_provider_call(scripted: Scripted) -> None:
     request = scripted.request()
     quote = scripted.quote(request)
     chain = scripted.world.first

@@ -91,7 +91,7 @@ def test_what_the_page_and_the_merchant_are_told_of_it(
 
 
 @pytest.mark.parametrize("symbol", ["DAI", "ETH"])
-def test_a_swap_on_one_chain_is_verified_from_its_own_transaction(
+def test_same_chain_swap_is_verified_from_its_own_transaction(
     new_customer: NewCustomer, swap_world: SwapWorld, symbol: str
 ) -> None:
     world = swap_world
@@ -108,7 +108,7 @@ def test_a_swap_on_one_chain_is_verified_from_its_own_transaction(
     assert ConsumedTransfer.objects.get().transaction_hash == sent
 
 
-def test_native_coin_that_a_swap_on_one_chain_delivers_is_proved_by_the_trace(
+def test_native_coin_of_same_chain_swap_is_proved_by_trace(
     new_customer: NewCustomer, swap_world: SwapWorld
 ) -> None:
     world = swap_world

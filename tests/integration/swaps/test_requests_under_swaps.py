@@ -43,7 +43,7 @@ def test_expiry_waits_for_it_and_comes_when_it_fails(scripted: Scripted) -> None
 
 
 @pytest.mark.parametrize("state", [SwapState.UNKNOWN, SwapState.AWAITING_SOURCE])
-def test_a_call_that_names_a_quote_and_pays_for_nothing_is_no_free_option(
+def test_call_naming_quote_without_payment_stops_holding_request(
     scripted: Scripted, state: SwapState
 ) -> None:
     request = scripted.request(lifetime=timedelta(minutes=1))
@@ -73,7 +73,7 @@ def test_nor_is_a_swap_that_was_delivered_to_the_one_who_paid(scripted: Scripted
     assert expire_due(scripted.clock()) == 1
 
 
-def test_a_swap_that_its_provider_knows_of_late_holds_its_request_again(scripted: Scripted) -> None:
+def test_swap_recognised_late_by_provider_holds_request_again(scripted: Scripted) -> None:
     request = scripted.request(lifetime=timedelta(minutes=1))
     scripted.provider.says(under_way(SwapState.UNKNOWN))
     payment = scripted.bridge(scripted.depart(request))
@@ -84,7 +84,7 @@ def test_a_swap_that_its_provider_knows_of_late_holds_its_request_again(scripted
     assert expire_due(scripted.clock()) == 0
 
 
-def test_a_delivery_that_waits_for_its_depth_holds_its_request_however_late_it_was_told(
+def test_late_reported_delivery_below_depth_holds_its_request(
     scripted: Scripted,
 ) -> None:
     request = scripted.request(lifetime=timedelta(minutes=1))
@@ -99,7 +99,7 @@ def test_a_delivery_that_waits_for_its_depth_holds_its_request_however_late_it_w
     assert expire_due(scripted.clock()) == 0
 
 
-def test_what_is_delivered_after_the_end_of_the_time_is_paid_late(scripted: Scripted) -> None:
+def test_delivery_after_the_expiry_is_paid_late(scripted: Scripted) -> None:
     request = scripted.request()
     payment = bridging(scripted, request)
     PaymentRequest.objects.filter(pk=request.pk).update(expires_at=timezone.now() - timedelta(minutes=5))
@@ -119,9 +119,7 @@ def test_cancelling_is_refused_while_it_goes_on(scripted: Scripted) -> None:
     assert cancel_request(request.pk, actor="test").status == "cancelled"
 
 
-def test_a_swap_that_would_cover_the_rest_keeps_another_payment_from_being_built(
-    scripted: Scripted, public: Api
-) -> None:
+def test_swap_covering_the_rest_blocks_building_another_payment(scripted: Scripted, public: Api) -> None:
     request = scripted.request()
     payment = bridging(scripted, request)
     later = timezone.now() + timedelta(hours=1)
@@ -164,7 +162,7 @@ def test_looking_now_asks_the_provider_now(scripted: Scripted) -> None:
     assert len(scripted.provider.asked) == asked + 1
 
 
-def test_looking_now_at_a_completed_one_asks_the_chain_of_its_delivery(scripted: Scripted) -> None:
+def test_checking_completed_swap_now_queries_its_delivery_chain(scripted: Scripted) -> None:
     payment = bridging(scripted, scripted.request())
     scripted.provider.says(delivered(scripted.deliver(ASKED), ASKED))
     scripted.decide(payment)
@@ -188,7 +186,7 @@ def test_it_can_be_retried_three_times_each_failure_told_anew(scripted: Scripted
     assert Event.objects.filter(type="payment.failed").count() == 4
 
 
-def test_submitting_the_hash_of_a_refunded_one_again_reopens_it_once(scripted: Scripted) -> None:
+def test_resubmitted_hash_of_refunded_swap_reopens_it_once(scripted: Scripted) -> None:
     request = scripted.request()
     payment = bridging(scripted, request)
     scripted.provider.says(SwapStatus(SwapState.REFUNDED, "DONE/REFUNDED"))
@@ -200,7 +198,7 @@ def test_submitting_the_hash_of_a_refunded_one_again_reopens_it_once(scripted: S
         scripted.decide(payment)
 
 
-def test_a_delivery_is_refused_as_anothers_payment_once_it_was_credited(scripted: Scripted) -> None:
+def test_credited_delivery_is_rejected_as_anothers_payment(scripted: Scripted) -> None:
     request, other = scripted.request(), scripted.request()
     payment = bridging(scripted, request)
     by = scripted.deliver(ASKED)

@@ -54,7 +54,7 @@ def test_many_workers_follow_one_swap_and_credit_it_once(scripted: Scripted) -> 
     assert Transition.objects.filter(payment=payment, to_status="completed").count() == 1
 
 
-def test_one_delivery_that_many_swaps_claim_at_the_same_moment_is_credited_once(scripted: Scripted) -> None:
+def test_delivery_claimed_by_many_swaps_at_once_counts_once(scripted: Scripted) -> None:
     by = scripted.deliver(ASKED)
     payments = [waits_for_provider(scripted) for _ in range(8)]
     scripted.provider.says(delivered(by, ASKED))
@@ -92,7 +92,7 @@ def test_a_worker_whose_lease_ran_out_writes_nothing(scripted: Scripted) -> None
     assert (delivery_hash(payment), payment.swap.polls, payment.attempts) == ("", 0, 0)
 
 
-def test_a_worker_that_died_is_followed_by_another_after_its_lease(scripted: Scripted) -> None:
+def test_swap_of_a_dead_worker_continues_after_its_lease(scripted: Scripted) -> None:
     payment = waits_for_provider(scripted)
 
     @dataclass
@@ -136,7 +136,7 @@ def test_a_silent_provider_is_not_asked_about_all_of_its_swaps(scripted: Scripte
     assert Payment.objects.filter(swap__attempts=0, is_in_flight=True, swap__lease_until=None).count() == 5
 
 
-def test_a_provider_that_there_is_no_more_is_one_that_does_not_answer(scripted: Scripted) -> None:
+def test_removed_provider_is_treated_as_unresponsive(scripted: Scripted) -> None:
     payment = waits_for_provider(scripted)
     change(Payment.objects, provider="gone")
     assert follow_swaps() == 1
@@ -158,7 +158,7 @@ class Hanging(Script):
         return under_way()
 
 
-def test_a_hanging_provider_holds_up_neither_direct_payments_nor_the_swaps_of_another(
+def test_hanging_provider_delays_no_direct_or_other_swap_payment(
     scripted: Scripted,
 ) -> None:
     scripted.world.first_row.routers = {"lifi": [PINNED], "relay": [PINNED]}

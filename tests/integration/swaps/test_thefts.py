@@ -29,7 +29,7 @@ ASKED = 10 * USDC_UNIT
 STRANGER = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
 
 
-def test_a_fill_of_the_thiefs_own_swap_takes_nothing_of_what_is_filled_with_it(scripted: Scripted) -> None:
+def test_thiefs_swap_fill_takes_nothing_from_victims_fill(scripted: Scripted) -> None:
     """The thief has the swap pay the thief, and fills it together with the victim's, for the same amount."""
     thief, victim = scripted.request(), scripted.request()
     stolen = scripted.depart(thief)
@@ -40,7 +40,7 @@ def test_a_fill_of_the_thiefs_own_swap_takes_nothing_of_what_is_filled_with_it(s
     assert scripted.decide(scripted.depart(victim)).status == "completed"
 
 
-def test_a_swap_to_a_worthless_token_is_not_paid_by_what_arrives_with_it(scripted: Scripted) -> None:
+def test_swap_to_worthless_token_takes_no_transfer_beside_it(scripted: Scripted) -> None:
     thief, victim = scripted.request(), scripted.request()
     stolen = scripted.depart(thief)
     by = scripted.deliver(ASKED)
@@ -88,7 +88,7 @@ def here(scripted: Scripted) -> PaymentRequest:
     return make_request(scripted.merchant, usdc, "10", scripted.world.first.recipient)
 
 
-def test_what_arrives_in_the_transaction_of_a_swap_on_one_chain_and_not_by_it_is_not_its(
+def test_transfer_beside_same_chain_swap_does_not_pay_for_it(
     scripted: Scripted, here: PaymentRequest
 ) -> None:
     quote = scripted.quote(here)
@@ -110,9 +110,7 @@ def test_not_even_if_the_swap_pays_the_merchant_something_else(
     assert scripted.decide(payment).bound_by == "manual"
 
 
-def test_what_came_outside_the_swaps_own_call_is_not_its_whatever_its_provider_reports(
-    scripted: Scripted, here: PaymentRequest
-) -> None:
+def test_transfer_outside_swap_call_fails_even_if_reported(scripted: Scripted, here: PaymentRequest) -> None:
     quote = scripted.quote(here)
     sent = named_together(scripted, bytes(quote.bound_by), here.recipient_address, ASKED, 7)
     payment = submit(here, sent, scripted.world.first_row)
@@ -137,7 +135,7 @@ def relayed(scripted: Scripted, to: str, *named: tuple[bytes, int]) -> str:
 
 
 @pytest.mark.parametrize("first", ["the customer's", "the relayer's"])
-def test_a_relayers_unit_by_a_newer_quote_of_the_request_takes_nothing_from_the_customers_swap(
+def test_relayers_newer_quote_takes_nothing_from_customers_swap(
     scripted: Scripted, here: PaymentRequest, first: str
 ) -> None:
     customers, relayers = (bytes(scripted.quote(here).bound_by) for _ in range(2))
@@ -153,9 +151,7 @@ def test_a_relayers_unit_by_a_newer_quote_of_the_request_takes_nothing_from_the_
     assert (here.status, here.amount_paid) == ("completed", ASKED + 1)
 
 
-def test_the_relayer_of_a_customers_swap_names_no_address_of_its_refund(
-    scripted: Scripted, here: PaymentRequest
-) -> None:
+def test_relayer_of_customers_swap_names_no_refund_address(scripted: Scripted, here: PaymentRequest) -> None:
     """The wallet of the newer quote is the relayer's own, which sent the transaction."""
     quotes = [bytes(scripted.quote(here).bound_by) for _ in range(2)]
     sent = relayed(scripted, here.recipient_address, (quotes[0], ASKED - 1), (quotes[1], 1))
@@ -181,9 +177,7 @@ def may_name_address(request: PaymentRequest) -> list[str]:
 
 
 @pytest.mark.parametrize("newer", ["beside it", "before it"])
-def test_a_swap_to_another_chain_relayed_with_a_newer_quote_of_the_request_waits_for_the_merchant(
-    scripted: Scripted, newer: str
-) -> None:
+def test_cross_chain_swap_with_two_own_quotes_is_ambiguous(scripted: Scripted, newer: str) -> None:
     """The provider would be asked for one of the two deliveries only."""
     request = scripted.request()
     ids = [bytes(scripted.quote(request).bound_by) for _ in range(2)]
@@ -194,7 +188,7 @@ def test_a_swap_to_another_chain_relayed_with_a_newer_quote_of_the_request_waits
     assert not scripted.provider.asked
 
 
-def test_the_reported_amount_that_is_anothers_leaves_nobody_elses_to_take() -> None:
+def test_reported_amount_of_referenced_transfer_is_ambiguous() -> None:
     """The thief's own delivery is put out of the way by the reference of another request of the thief's."""
     aside, block = bytes(range(16)), Block(1, "0x1", datetime(2026, 11, 21, tzinfo=UTC))
     tiny = Transfer("0", "", STRANGER, ROUTER, 1, (aside,))
@@ -210,7 +204,7 @@ def test_the_reported_amount_that_is_anothers_leaves_nobody_elses_to_take() -> N
     assert counted(ASKED) == Bound((victims,), Payment.BoundBy.PROVIDER)
 
 
-def test_a_relayer_that_fills_the_victims_swap_does_not_pay_with_that_by_its_proof(
+def test_relayers_proof_claims_no_fill_of_the_victims_swap(
     scripted: Scripted,
 ) -> None:
     """The bridge takes the fill from the relayer's wallet, and pays it back out of what the victim deposited."""

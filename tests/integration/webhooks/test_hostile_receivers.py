@@ -51,7 +51,7 @@ def receivers() -> Iterator[dict[str, int]]:
         running.kill()
 
 
-def test_each_attempt_ends_within_ten_and_a_half_seconds_with_flat_memory(
+def test_each_attempt_ends_within_10_5_seconds_with_flat_memory(
     receivers: dict[str, int],
 ) -> None:
     calls = [

@@ -98,7 +98,7 @@ def test_unknown_tag_is_late_since_the_first_check(chain: Chain, check: Check) -
     assert evaluate(chain, status, status.looked_at) is Health.NOT_FINALIZING
 
 
-def test_still_tag_is_reported_after_the_longest_pause_of_the_head(chain: Chain, check: Check) -> None:
+def test_still_tag_is_reported_after_longest_pause_of_head(chain: Chain, check: Check) -> None:
     pause = longest_pause(chain).total_seconds() / 60
     node = Node()
     check([node])

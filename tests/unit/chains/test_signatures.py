@@ -45,7 +45,7 @@ def test_the_last_byte_may_count_from_0_as_hardware_wallets_do() -> None:
     assert is_signed_by_key(SIGNER.address, TEXT, given)
 
 
-def test_a_contract_signed_only_what_it_says_so_of_and_a_failing_node_says_nothing() -> None:
+def test_contract_signs_by_magic_value_and_node_failure_raises() -> None:
     def echo(calls: Sequence[Call]) -> list[Any]:
         return [call["data"] if method == "eth_call" else "0x6001" for method, (call, *_) in calls]
 

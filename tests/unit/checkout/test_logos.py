@@ -37,7 +37,7 @@ def request_of_a_merchant_with_a_logo(merchant: Merchant, usdc: Token, host: Rec
 
 
 @pytest.mark.parametrize(("content", "kind"), [(PNG, "image/png"), (SVG, "image/svg+xml")])
-def test_once_fetched_it_is_shown_from_here_and_nothing_in_it_can_run(
+def test_fetched_logo_is_served_locally_with_scripts_disabled(
     client: Client,
     host: Receiver,
     request_of_a_merchant_with_a_logo: PaymentRequest,
@@ -74,7 +74,7 @@ def test_once_fetched_it_is_shown_from_here_and_nothing_in_it_can_run(
     ],
     ids=["missing", "a page", "elsewhere", "too large", "empty"],
 )
-def test_what_is_no_small_image_is_not_shown_and_not_asked_for_again_at_once(
+def test_invalid_or_large_logo_is_hidden_and_not_refetched(
     client: Client,
     merchant: Merchant,
     host: Receiver,

@@ -49,7 +49,7 @@ def test_what_is_no_colour_never_gets_into_the_style_sheet(text: str | None) -> 
     assert theme_css(text, text) == ""
 
 
-def test_the_grounds_and_the_theme_of_who_chose_nothing_are_those_of_the_style_sheet() -> None:
+def test_default_theme_and_backgrounds_match_the_style_sheet() -> None:
     light, dark = _themes(STYLES.read_text().replace("#fff;", "#ffffff;"))
     assert tuple(light[name] for name in ("surface", "sunken", "line")) == LIGHT_GROUNDS
     assert tuple(dark[name] for name in ("surface", "sunken", "line")) == DARK_GROUNDS

@@ -31,7 +31,7 @@ def test_it_is_ready_once_a_worker_has_worked(client: Client, db: None) -> None:
     assert after.json()["parts"] == {"database": True, "redis": True, "worker": True, "partitions": True}
 
 
-def test_it_tells_how_each_chain_does_and_stays_ready_while_one_is_down(client: Client, usdc: Token) -> None:
+def test_readiness_lists_chains_and_stays_ok_with_one_down(client: Client, usdc: Token) -> None:
     beat_heart()
     now = timezone.now()
     ChainStatus.objects.create(

@@ -67,7 +67,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
         "the-key-in-the-query",
     ],
 )
-def test_the_secrets_of_the_deployment_are_masked_wherever_they_are(known: None, secret: str) -> None:
+def test_deployment_secrets_are_masked_anywhere_in_a_line(known: None, secret: str) -> None:
     assert redact(f"before {secret} after") == "before [redacted] after"
 
 

@@ -55,7 +55,7 @@ def test_version_is_that_of_the_project_in_web_and_workers(client: Client) -> No
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/healthz"])
-def test_monitoring_calls_each_process_by_its_own_address_without_tls(settings: Settings, path: str) -> None:
+def test_monitoring_reaches_process_by_own_address_without_tls(settings: Settings, path: str) -> None:
     settings.BASE_URL, settings.ALLOWED_HOSTS = "https://pay.example.com", ["pay.example.com"]
     settings.SECURE_SSL_REDIRECT, settings.METRICS_TOKEN = True, "only-for-this-test"
     headers = {"Host": "10.1.2.3:8000", "Authorization": "Bearer only-for-this-test"}

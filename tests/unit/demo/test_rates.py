@@ -90,7 +90,7 @@ def test_a_source_can_be_broken_and_frozen(rates: Running, source: Any, fault: s
     assert seen(source, rates.url, "ETH") == {"ETH": Decimal(2500)}
 
 
-def test_a_price_moves_at_every_source_and_one_source_moves_alone(rates: Running) -> None:
+def test_price_changes_at_all_sources_or_at_one_alone(rates: Running) -> None:
     rates.market.set({"prices": {"ETH": "2400.50"}})
     rates.market.set({"kraken": "away"})
     assert seen(Coinbase, rates.url, "ETH") == {"ETH": Decimal("2400.5")}

@@ -103,7 +103,7 @@ def test_each_setting_that_is_named_exists() -> None:
     assert {name for name in named if name not in declared() and not NOT_OURS.fullmatch(name)} == set()
 
 
-def test_only_the_proxy_is_published_and_the_database_has_no_way_out() -> None:
+def test_only_proxy_is_published_and_database_stays_internal() -> None:
     published = {name for name, service in COMPOSE["services"].items() if "ports" in service}
     assert published == {"proxy"}
     assert COMPOSE["networks"]["inside"]["internal"] is True
@@ -170,7 +170,7 @@ def test_log_of_a_container_is_rotated(name: str) -> None:
     assert logging["options"] == {"max-size": "20m", "max-file": "5"}
 
 
-def test_doctor_sees_the_backups_where_they_are_made_and_can_not_change_them() -> None:
+def test_doctor_has_read_only_access_to_the_backup_folder() -> None:
     web, backup = COMPOSE["services"]["web"], COMPOSE["services"]["backup"]
     folder = web["environment"]["BACKUP_FOLDER"]
     assert folder == backup["environment"]["BACKUP_FOLDER"]

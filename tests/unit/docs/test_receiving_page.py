@@ -60,7 +60,7 @@ def test_a_delivery_has_the_headers_that_the_page_shows(merchant: Merchant) -> N
     assert received.headers.keys() >= fresh
 
 
-def test_the_body_on_the_page_is_that_of_the_file_and_has_all_fields() -> None:
+def test_page_body_matches_event_file_and_has_all_fields() -> None:
     (shown,) = samples(PAGE, "json")
     assert json.loads(shown) == EVENT
     assert EVENT["id"] == _headers()["Service-Event-Id"]
@@ -68,7 +68,7 @@ def test_the_body_on_the_page_is_that_of_the_file_and_has_all_fields() -> None:
     assert EVENT["data"]["object"].keys() == fields
 
 
-def test_the_signature_on_the_page_is_what_the_product_makes_of_the_file() -> None:
+def test_page_signature_matches_product_signature_of_file() -> None:
     (secret,) = re.findall(r"`(whsec_\w{32})`", TEXT)
     shown = _headers()["Service-Signature"]
     timestamp = int(shown.split(",")[0].removeprefix("t="))
@@ -143,7 +143,7 @@ def _sent(url: str, secret: str) -> str:
     return done.stdout.splitlines()[0]
 
 
-def test_the_django_handler_takes_what_is_signed_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_django_handler_accepts_only_the_signed_body(monkeypatch: pytest.MonkeyPatch) -> None:
     remembered: Remembered = []
     names = {"HttpRequest": HttpRequest, "HttpResponse": HttpResponse}
     decorators = {"csrf_exempt": csrf_exempt, "require_POST": require_POST}

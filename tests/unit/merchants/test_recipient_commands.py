@@ -59,7 +59,7 @@ def test_a_disallowed_address_is_off_the_list(merchant: Merchant) -> None:
     assert log()[-1] == ("recipient_disallowed", "command line", merchant.name, f"EVM {WALLET}")
 
 
-def test_disallowing_the_last_address_says_that_any_is_accepted_now(merchant: Merchant) -> None:
+def test_disallowing_last_address_warns_that_any_is_accepted(merchant: Merchant) -> None:
     run("set_merchant", merchant.name, "--allow-recipient", WALLET)
     assert "can pay any address" in run("set_merchant", merchant.name, "--disallow-recipient", WALLET)
     assert recipients() == []

@@ -34,7 +34,7 @@ def logged() -> list[tuple[str, str, str, str]]:
 
 
 @pytest.mark.parametrize("feature", Feature)
-def test_a_feature_is_switched_off_and_on_again_and_each_is_logged_once(feature: Feature) -> None:
+def test_switching_feature_off_and_on_is_logged_once_each(feature: Feature) -> None:
     assert is_on(feature)
     assert switch("off", feature, "--reason", "an incident") == f"{feature} is off (the feature {feature})."
     assert switch("off", feature) == f"{feature} was off already."
@@ -79,7 +79,7 @@ def test_what_does_not_exist_is_refused_and_changes_nothing(name: str) -> None:
     assert logged() == []
 
 
-def test_the_list_says_what_is_off_since_when_by_which_user_and_why() -> None:
+def test_list_shows_switch_with_time_user_and_reason() -> None:
     assert switch("list") == "Everything is on."
     switch("off", "swaps", "--reason", "LI.FI was attacked")
     text = switch("list")

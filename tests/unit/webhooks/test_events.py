@@ -31,7 +31,7 @@ def test_the_body_is_the_envelope_of_the_specification(merchant: Merchant, recor
     assert "für Zoë".encode() in body
 
 
-def test_created_is_when_it_was_made_and_grows_even_if_the_clock_does_not(record: Record) -> None:
+def test_created_is_current_time_and_grows_if_clock_goes_back(record: Record) -> None:
     began = datetime.now(UTC)
     first = record()
     assert timedelta(0) <= first.created - began < timedelta(seconds=5)
@@ -42,7 +42,7 @@ def test_created_is_when_it_was_made_and_grows_even_if_the_clock_does_not(record
     assert json.loads(bytes(third.body))["created"] == int(third.created.timestamp())
 
 
-def test_the_same_occurrence_makes_no_second_event_and_leaves_the_transaction_whole(
+def test_duplicate_event_is_skipped_without_transaction_error(
     merchant: Merchant, endpoint: Endpoint, record: Record
 ) -> None:
     record(dedupe_key="request 1")
@@ -81,13 +81,13 @@ def test_an_unknown_type_is_refused(merchant: Merchant) -> None:
         record_event(merchant=merchant, type="payment.refunded", dedupe_key="1", data={})
 
 
-def test_without_an_endpoint_there_is_an_event_and_nothing_to_deliver(record: Record) -> None:
+def test_event_without_endpoint_creates_no_delivery(record: Record) -> None:
     record()
     assert not Delivery.objects.exists()
 
 
 @pytest.mark.parametrize("change", [{"is_enabled": False}, {"url": None}])
-def test_an_endpoint_that_is_off_or_removed_gets_nothing_of_what_happens_meanwhile(
+def test_events_while_endpoint_is_off_or_removed_are_not_sent(
     merchant: Merchant, endpoint: Endpoint, record: Record, change: dict[str, object]
 ) -> None:
     configure(merchant, Change(**{"url": endpoint.url, **change}))  # type: ignore[arg-type]
@@ -108,9 +108,7 @@ def test_opt_in_types_go_only_to_endpoints_that_name_them(
     assert [delivery.type for delivery in Delivery.objects.all()] == ["payment.overpaid"]
 
 
-def test_a_requests_own_url_gets_the_default_types_and_a_secret_is_made(
-    merchant: Merchant, record: Record
-) -> None:
+def test_request_url_gets_default_event_types_and_a_new_secret(merchant: Merchant, record: Record) -> None:
     record(webhook_url="https://shop.example/own")
     record(webhook_url="https://shop.example/own", type="payment.overpaid")
     delivery = Delivery.objects.get()

@@ -55,7 +55,7 @@ def failed(api: Api, local_chain: LocalChain, refund: Refunding) -> dict[str, An
     return made
 
 
-def test_no_other_refund_takes_the_amount_between_building_and_sending(
+def test_amount_stays_reserved_between_building_and_sending(
     api: Api, local_chain: LocalChain, paid: PaymentRequest, failed: dict[str, Any]
 ) -> None:
     built = build(api, failed, local_chain)
@@ -69,7 +69,7 @@ def test_no_other_refund_takes_the_amount_between_building_and_sending(
     assert code(create(api, paid)) == (409, "refund_too_large")
 
 
-def test_a_transaction_that_is_reverted_frees_the_amount_for_another_refund(
+def test_reverted_transaction_frees_amount_for_another_refund(
     api: Api, local_chain: LocalChain, paid: PaymentRequest, failed: dict[str, Any]
 ) -> None:
     transaction = build(api, failed, local_chain).json()["transaction"]
@@ -118,7 +118,7 @@ def test_its_page_shows_nowhere_to_send_before_it_is_built(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_hundred_threads_that_create_and_build_reserve_no_more_than_was_paid(
+def test_concurrent_refunds_and_builds_never_exceed_the_payment(
     api_key: tuple[Any, str], local_chain: LocalChain, paid: PaymentRequest, failed: dict[str, Any]
 ) -> None:
     answers: list[tuple[str, int]] = []

@@ -170,7 +170,7 @@ def test_a_made_up_choice_leads_back_to_the_question(local_chain: LocalChain, re
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "0x" + "0" * 40, CUSTOMER.replace("bD", "Bd")])
-def test_an_address_that_can_not_be_paid_is_refused_beside_its_field(refund: Refund, address: str) -> None:
+def test_unpayable_address_is_rejected_beside_its_field(refund: Refund, address: str) -> None:
     answer = post(f"{path_of(refund)}/address", wallet_address=address)
     assert answer.status_code == 400
     assert "wallet-problem" in answer.content.decode()
@@ -194,7 +194,7 @@ def by_swap(paid: PaymentRequest, sender: str, wallet: str | None = None) -> Non
     payment.save(update_fields=("type", "bound_by", "from_address", "route"))
 
 
-def test_a_swap_of_several_wallets_is_signed_for_by_none_and_one_of_one_by_that_one(
+def test_swap_of_one_wallet_has_a_signer_and_of_several_none(
     api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refund
 ) -> None:
     by_swap(paid, local_chain.payer, local_chain.payer)
@@ -204,7 +204,7 @@ def test_a_swap_of_several_wallets_is_signed_for_by_none_and_one_of_one_by_that_
         payer_of(refund)
 
 
-def test_a_stranger_whose_coin_comes_beside_a_swap_of_an_unknown_wallet_names_no_address(
+def test_strangers_coin_beside_unknown_swap_names_no_address(
     api: Api, local_chain: LocalChain, paid: PaymentRequest
 ) -> None:
     """The same bundler brought the swap of a smart wallet, for which nobody can sign, and the stranger's coin."""
@@ -217,7 +217,7 @@ def test_a_stranger_whose_coin_comes_beside_a_swap_of_an_unknown_wallet_names_no
     no_wallet_signs(refund, local_chain.payer_key)
 
 
-def test_who_relays_a_proved_transfer_beside_a_swap_of_their_own_names_no_address(
+def test_relayer_with_own_swap_beside_proof_names_no_address(
     local_chain: LocalChain, paid: PaymentRequest, refund: Refund
 ) -> None:
     """It began as the relayer's swap, and counts as another wallet's payment since that wallet's proof came."""
@@ -226,9 +226,7 @@ def test_who_relays_a_proved_transfer_beside_a_swap_of_their_own_names_no_addres
     assert payer_of(refund).address == local_chain.payer
 
 
-def test_a_payment_of_which_the_chain_does_not_say_who_made_it_all_gives_no_wallet(
-    paid: PaymentRequest, refund: Refund
-) -> None:
+def test_payment_with_unknown_part_maker_has_no_signing_wallet(paid: PaymentRequest, refund: Refund) -> None:
     payment = paid.payments.get()
     ConsumedTransfer.objects.create(
         payment=payment,
@@ -282,7 +280,7 @@ def test_the_pages_let_nothing_foreign_run_or_frame_them(refund: Refund) -> None
         assert page["Cache-Control"] == "no-store"
 
 
-def test_a_contract_account_signs_by_its_owner_and_the_one_who_relayed_its_call_does_not(
+def test_contract_account_signs_by_owner_not_by_relayer(
     api: Api, order: Callable[..., dict[str, Any]], world: World, local_chain: LocalChain
 ) -> None:
     created = api.post("/api/payment-requests", order()).json()
@@ -305,7 +303,7 @@ def test_a_contract_account_signs_by_its_owner_and_the_one_who_relayed_its_call_
     assert (refund.recipient_address, refund.address_source) == (CUSTOMER, "customer")
 
 
-def test_a_stranger_whose_coin_the_same_relayer_brought_names_no_address(
+def test_strangers_coin_by_same_relayer_names_no_address(
     api: Api, order: Callable[..., dict[str, Any]], world: World, local_chain: LocalChain
 ) -> None:
     created = api.post("/api/payment-requests", order()).json()

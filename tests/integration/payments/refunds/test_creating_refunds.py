@@ -213,7 +213,7 @@ def test_another_merchants_refunds_do_not_exist(
     assert Refund.objects.get().cancelled_at is None
 
 
-def test_the_request_shows_its_refunds_and_lists_are_cut_by_pages(
+def test_request_shows_its_refunds_and_lists_are_paginated(
     api: Api, paid: PaymentRequest, refund: Refunding
 ) -> None:
     made = [refund(amount="1") for _ in range(3)]
@@ -227,7 +227,7 @@ def test_the_request_shows_its_refunds_and_lists_are_cut_by_pages(
     assert ([each["id"] for each in rest["data"]], rest["has_more"]) == (newest_first[2:], False)
 
 
-def test_what_carries_a_refund_is_no_payment_request_of_the_merchants(
+def test_refund_carrier_is_hidden_from_payment_request_api(
     api: Api, paid: PaymentRequest, refund: Refunding
 ) -> None:
     refund()

@@ -137,7 +137,7 @@ STEPS = st.lists(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(first=st.integers(1, 2 * ASKED), steps=STEPS)
-def test_what_went_back_is_never_more_than_was_paid_and_equal_to_the_chain(
+def test_refunded_amount_matches_chain_and_never_exceeds_paid(
     api: Api,
     merchant: Merchant,
     chain: Chain,

@@ -133,7 +133,7 @@ def test_a_transfer_without_the_reference_is_no_refund(
     assert now(api, made)["status"] == "completed"
 
 
-def test_a_failed_refund_frees_its_amount_and_is_not_built_without_it(
+def test_failed_refund_is_not_built_after_its_amount_is_taken(
     api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refunding
 ) -> None:
     made = refund()
@@ -145,7 +145,7 @@ def test_a_failed_refund_frees_its_amount_and_is_not_built_without_it(
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "refund_too_large")
 
 
-def test_the_page_of_a_failed_refund_offers_nothing_that_another_refund_has_taken(
+def test_failed_refund_page_offers_no_amount_of_another_refund(
     api: Api, public: Api, local_chain: LocalChain, usdc: Token, refund: Refunding
 ) -> None:
     """Its transaction would go out beside the other's: more than what was paid."""
@@ -166,7 +166,7 @@ def test_the_page_of_a_failed_refund_offers_nothing_that_another_refund_has_take
     assert public.get(f"/api/public/payment-requests/{carrier.id}").json()["is_available"] is False
 
 
-def test_a_refunds_transfer_is_no_payment_of_a_request_for_the_same_wallet(
+def test_refund_transfer_pays_no_request_for_the_same_wallet(
     api: Api, merchant: Merchant, usdc: Token, local_chain: LocalChain, refund: Refunding
 ) -> None:
     made = refund(amount="1")
@@ -208,7 +208,7 @@ def test_a_cancelled_refund_that_is_on_the_chain_is_completed(
     assert len(events("refund.completed")) == 1
 
 
-def test_a_refund_on_its_way_is_neither_cancelled_nor_built_again(
+def test_processing_refund_is_neither_cancelled_nor_rebuilt(
     api: Api, local_chain: LocalChain, chain: Chain, refund: Refunding
 ) -> None:
     Chain.objects.filter(pk=chain.pk).update(confirmations="20")
@@ -224,7 +224,7 @@ def test_a_refund_on_its_way_is_neither_cancelled_nor_built_again(
     assert Refund.objects.get().cancelled_at is None
 
 
-def test_a_made_up_hash_holds_a_cancellation_for_two_minutes_only(api: Api, refund: Refunding) -> None:
+def test_unknown_hash_delays_cancellation_for_two_minutes(api: Api, refund: Refunding) -> None:
     made = refund(amount="1")
     api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": "0x" + "ab" * 32})
     assert api.post(f"/api/refunds/{made['id']}/cancel").status_code == 409
@@ -246,7 +246,7 @@ def test_a_completed_refund_is_neither_cancelled_nor_built(
     assert (again.status_code, again.json()["error"]["code"]) == (409, "refund_not_ready")
 
 
-def test_a_refund_whose_block_vanished_goes_back_and_counts_again_when_it_is_mined(
+def test_reorged_refund_fails_and_completes_when_mined_again(
     api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refunding
 ) -> None:
     made = refund(amount="1")
@@ -310,7 +310,7 @@ def test_its_page_is_open_to_sign(public: Api, refund: Refunding) -> None:
 
 
 @pytest.mark.usefixtures("usdc")
-def test_a_customers_contract_makes_no_refund_fail_that_it_received(
+def test_recipient_contract_can_not_fail_a_received_refund(
     api: Api, local_chain: LocalChain, merchant: Merchant, ether: Token
 ) -> None:
     """It sends a token of its own when it is paid; the merchant would be asked to refund once more."""

@@ -17,7 +17,7 @@ from tests.support.payments.world import Clock, look, pay, submit
 from tests.verifying import claim_due, verify_on_chain
 
 
-def test_a_claimed_payment_is_left_alone_until_its_lease_runs_out(
+def test_leased_payment_is_not_verified_until_its_lease_expires(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain
 ) -> None:
     request, clock = request_for(), Clock()
@@ -57,7 +57,7 @@ def test_a_result_without_the_claim_is_dropped_whole(
     assert not ConsumedTransfer.objects.exists()
 
 
-def test_of_a_payment_whose_lease_was_lost_between_two_questions_nothing_more_is_asked_or_written(
+def test_payment_with_lost_lease_is_neither_queried_nor_changed(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain
 ) -> None:
     kept, lost = (submit(request, pay(local_chain, request)) for request in (request_for(), request_for()))

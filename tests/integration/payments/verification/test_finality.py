@@ -95,7 +95,7 @@ def test_reorged_ends_when_transaction_is_mined_again(completed: Payment, local_
     assert completed.lookup.finality_check_at is None
 
 
-def test_a_transaction_mined_again_in_another_block_is_still_paid(
+def test_transaction_mined_again_in_another_block_stays_paid(
     completed: Payment, local_chain: LocalChain
 ) -> None:
     clock, first_block = Clock(), completed.lookup.block_hash
@@ -110,7 +110,7 @@ def test_a_transaction_mined_again_in_another_block_is_still_paid(
     assert not Event.objects.filter(type="payment.reorged").exists()
 
 
-def test_one_payments_trouble_does_not_keep_the_others_from_finality(
+def test_error_on_one_payment_does_not_block_finality_of_others(
     request_for: Make, local_chain: LocalChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = [request_for() for _ in range(3)]

@@ -38,7 +38,7 @@ def close(request: PaymentRequest, **fields: Any) -> None:
     PaymentRequest.objects.filter(pk=request.pk).update(expires_at=past, expiry_check_at=past, **fields)
 
 
-def test_a_part_leaves_the_request_active_and_the_rest_completes_it(
+def test_part_leaves_request_active_and_the_rest_completes_it(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain
 ) -> None:
     request = request_for("10")
@@ -67,7 +67,7 @@ def test_too_much_completes_it_and_says_by_how_much(
     assert "0.50 USDC more than requested" in request.payments.get().status_detail
 
 
-def test_a_second_payment_of_a_completed_request_is_recorded_as_overpaid(
+def test_second_payment_of_completed_request_is_overpaid(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain
 ) -> None:
     request = request_for("10")
@@ -100,7 +100,7 @@ def test_a_part_after_expiry_is_kept_and_told(
     assert [event["request_status"] for event in told("payment.partially_paid")] == ["expired"]
 
 
-def test_a_cancelled_request_stays_cancelled_and_keeps_the_payment(
+def test_cancelled_request_stays_cancelled_and_credits_payment(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain
 ) -> None:
     request = request_for("10")
@@ -131,7 +131,7 @@ def end_price(request: PaymentRequest, at: datetime) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(120, Status.COMPLETED), (121, Status.EXPIRED)])
-def test_a_price_holds_until_two_minutes_after_its_end_by_the_time_of_the_block(
+def test_price_holds_two_minutes_past_its_end_by_block_time(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain, seconds: int, status: str
 ) -> None:
     request = request_for("10")
@@ -148,7 +148,7 @@ def test_a_price_holds_until_two_minutes_after_its_end_by_the_time_of_the_block(
     )
 
 
-def test_what_was_mined_in_time_completes_it_after_a_late_payment_was_seen_first(
+def test_payment_mined_in_time_completes_request_after_late_one(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain
 ) -> None:
     request = request_for("10")

@@ -10,7 +10,7 @@ from webhooks.models import Event
 Status = PaymentRequest.Status
 
 
-def test_a_token_transfer_with_the_reference_completes_the_request(
+def test_token_transfer_with_reference_completes_the_request(
     request_for: Callable[..., PaymentRequest], paying: Callable[..., str], local_chain: LocalChain
 ) -> None:
     request = request_for("10.5")
@@ -28,7 +28,7 @@ def test_a_token_transfer_with_the_reference_completes_the_request(
     assert payment.network_fee == int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
 
 
-def test_native_coin_with_the_reference_as_its_data_completes_the_request(
+def test_native_coin_with_reference_data_completes_the_request(
     request_for: Callable[..., PaymentRequest], paying: Callable[..., str], ether: object
 ) -> None:
     request = request_for("0.000000000000000001", token=ether)

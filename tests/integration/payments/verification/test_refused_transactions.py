@@ -166,7 +166,7 @@ def test_a_node_that_serves_another_chain_is_never_believed(
 
 
 @pytest.mark.parametrize("tail", [b"", b"\x80\x21" * 20])
-def test_bytes_that_wallets_append_after_the_reference_do_no_harm(
+def test_bytes_after_the_reference_do_not_prevent_payment(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain, tail: bytes
 ) -> None:
     request = request_for()

@@ -79,7 +79,7 @@ def test_in_the_pool_it_is_seen_but_not_in_flight(
     assert payment.status_detail == "Seen by the network; not in a block yet."
 
 
-def test_dead_nodes_use_no_retry_and_are_asked_again_within_five_minutes(
+def test_dead_nodes_use_no_retry_and_pause_at_most_5_minutes(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain, chain: Chain
 ) -> None:
     request, clock = request_for(), Clock()
@@ -95,7 +95,7 @@ def test_dead_nodes_use_no_retry_and_are_asked_again_within_five_minutes(
     assert check_now(payment, clock).status == Payment.Status.COMPLETED
 
 
-def test_after_a_day_without_an_answer_it_fails_and_may_be_retried(
+def test_payment_fails_retryable_after_a_day_without_response(
     request_for: Callable[..., PaymentRequest], chain: Chain
 ) -> None:
     request, clock = request_for(), Clock()
@@ -109,7 +109,7 @@ def test_after_a_day_without_an_answer_it_fails_and_may_be_retried(
     assert (payment.failure_code, payment.retries_left) == ("verification_timed_out", 3)
 
 
-def test_a_reorganisation_before_the_depth_sends_it_back_to_waiting(
+def test_reorganisation_before_the_depth_returns_it_to_waiting(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain, chain: Chain
 ) -> None:
     needs(chain, "3")

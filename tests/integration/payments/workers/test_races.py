@@ -47,7 +47,7 @@ def test_the_same_hash_submitted_at_once_is_one_payment(
     assert len({payment.pk for payment in payments}) == Payment.objects.count() == 1
 
 
-def test_no_more_than_five_payments_are_open_however_many_come_at_once(
+def test_concurrent_submissions_open_at_most_five_payments(
     request_for: Callable[..., PaymentRequest],
 ) -> None:
     request = request_for()

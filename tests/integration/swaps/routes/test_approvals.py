@@ -68,7 +68,7 @@ def test_the_approval_is_exact_and_to_the_pinned_router(
 
 
 @pytest.mark.parametrize("is_told", [True, False])
-def test_an_allowance_that_is_too_small_is_reset_first_whether_the_provider_says_so_or_not(
+def test_small_allowance_is_reset_regardless_of_provider_hint(
     customer: Customer, swap_world: SwapWorld, usdt: Token, is_told: bool
 ) -> None:
     swap_world.approve(swap_world.first, usdt.contract_address, 5)
@@ -92,7 +92,7 @@ def test_a_token_that_needs_no_reset_gets_one_approval(customer: Customer, swap_
     assert len(customer.approval(route)["transactions"]) == 1
 
 
-def test_a_provider_whose_spender_nobody_knows_gets_nothing_approved(
+def test_provider_with_unknown_spender_gets_no_approval(
     customer: Customer, swap_world: SwapWorld, usdt: Token
 ) -> None:
     swap_world.aggregator.set(quote="unknown_spender")

@@ -32,9 +32,7 @@ def age_quotes(seconds: int = 46) -> None:
     Quote.objects.update(created_at=timezone.now() - timedelta(seconds=seconds))
 
 
-def test_the_transaction_calls_the_pinned_router_and_carries_the_quotes_id(
-    customer: Customer, route: dict[str, Any]
-) -> None:
+def test_transaction_calls_pinned_router_with_the_quote_id(customer: Customer, route: dict[str, Any]) -> None:
     built = customer.built(route)
     quote = Quote.objects.get(route_id=route["id"])
     assert (built["binding"], built["payer_proof"], built["chain_type"]) == ("provider", None, "evm")
@@ -79,9 +77,7 @@ def test_an_aged_quote_is_asked_for_anew_and_both_bind(
     assert second.built_at is not None
 
 
-def test_a_price_that_moved_beyond_what_was_reviewed_is_not_built(
-    customer: Customer, route: dict[str, Any]
-) -> None:
+def test_price_above_the_reviewed_amount_is_not_built(customer: Customer, route: dict[str, Any]) -> None:
     age_quotes()
     Route.objects.filter(pk=route["id"]).update(amount=int(route["from"]["amount"]["raw"]) - 1)
     answer = customer.build(route)
@@ -111,15 +107,13 @@ def test_a_new_quote_is_judged_like_the_first(
     assert Quote.objects.get(route_id=route["id"]).built_at is None
 
 
-def test_an_aged_route_of_a_provider_that_there_is_no_more_has_expired(
-    customer: Customer, route: dict[str, Any]
-) -> None:
+def test_aged_route_of_a_removed_provider_has_expired(customer: Customer, route: dict[str, Any]) -> None:
     age_quotes()
     Route.objects.filter(pk=route["id"]).update(provider="gone")
     assert code(customer.build(route), 409) == "route_expired"
 
 
-def test_while_the_provider_is_down_an_aged_route_waits_and_a_fresh_one_is_built(
+def test_provider_outage_blocks_aged_routes_but_not_fresh_ones(
     customer: Customer, route: dict[str, Any], swap_world: SwapWorld
 ) -> None:
     swap_world.aggregator.set(quote="server_error")
@@ -130,7 +124,7 @@ def test_while_the_provider_is_down_an_aged_route_waits_and_a_fresh_one_is_built
     assert int(answer["Retry-After"]) > 0
 
 
-def test_a_request_that_is_paid_while_the_provider_is_asked_gets_no_transaction(
+def test_request_paid_during_the_build_gets_no_transaction(
     customer: Customer, route: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare = EvmClient.prepare

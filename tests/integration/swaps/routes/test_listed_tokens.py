@@ -29,9 +29,7 @@ def eurc() -> Token:
     return Token.objects.get(contract_address=EURC)
 
 
-def test_it_is_named_by_its_address_and_gets_a_row_with_its_first_route(
-    customer: Customer, swap_world: SwapWorld
-) -> None:
+def test_listed_token_gets_its_row_with_the_first_route(customer: Customer, swap_world: SwapWorld) -> None:
     for address in (EURC, EURC.lower()):
         route = customer.routes(address, swap_world.first_row)[0]
         assert route["from"]["token"]["symbol"] == "EURC"
@@ -111,7 +109,7 @@ def test_the_catalogue_may_take_it_over(
         )
 
 
-def test_what_was_switched_off_in_the_catalogue_is_not_taken_from_a_list(
+def test_token_off_in_the_catalogue_is_not_used_from_a_list(
     customer: Customer, swap_world: SwapWorld, public: Api
 ) -> None:
     dai = swap_world.token(swap_world.first_row, "DAI")

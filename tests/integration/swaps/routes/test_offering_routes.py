@@ -56,7 +56,7 @@ def dai_here(swap_world: SwapWorld) -> Token:
     return swap_world.token(swap_world.first_row, "DAI")
 
 
-def test_a_route_delivers_at_least_what_remains_and_says_what_it_takes(
+def test_route_delivers_the_remainder_and_lists_its_costs(
     new_customer: NewCustomer, usdc_there: Token, dai_here: Token
 ) -> None:
     customer = new_customer(usdc_there)
@@ -77,7 +77,7 @@ def test_a_route_delivers_at_least_what_remains_and_says_what_it_takes(
         assert route["duration_seconds"] > 0
 
 
-def test_the_cheapest_comes_first_and_the_fastest_beside_it_for_two_quotes(
+def test_cheapest_then_fastest_are_offered_for_two_quotes(
     new_customer: NewCustomer, usdc_there: Token, dai_here: Token, swap_world: SwapWorld
 ) -> None:
     cheapest, fastest = new_customer(usdc_there).routes(dai_here)
@@ -209,7 +209,7 @@ def test_no_way_is_an_answer_that_says_why_and_what_to_do(
 
 
 @pytest.mark.parametrize("switch", UNUSABLE)
-def test_while_no_provider_answers_the_direct_way_and_the_page_go_on(
+def test_provider_outage_leaves_direct_route_and_page_working(
     new_customer: NewCustomer,
     public: Api,
     usdc_there: Token,
@@ -250,7 +250,7 @@ def test_a_dead_aggregator_leaves_direct_payments(
     assert customer.built(direct)["binding"] == "reference"
 
 
-def test_a_deployment_without_providers_says_so_and_offers_the_requested_token(
+def test_without_providers_only_the_requested_token_is_offered(
     new_customer: NewCustomer, usdc_there: Token, dai_here: Token, settings: Any
 ) -> None:
     customer = new_customer(usdc_there)
@@ -286,7 +286,7 @@ def test_native_coin_that_nobody_could_prove_is_not_offered(
     assert quotes_asked(swap_world) == 0
 
 
-def test_a_wallet_of_another_family_is_refused_before_anybody_is_asked(
+def test_wallet_of_another_family_is_rejected_without_quotes(
     new_customer: NewCustomer, usdc_there: Token, dai_here: Token, swap_world: SwapWorld
 ) -> None:
     wallet = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"

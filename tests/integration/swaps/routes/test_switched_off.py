@@ -73,7 +73,7 @@ def test_nor_is_the_direct_way_offered(customer: Customer, wanted: Token, what: 
 
 @pytest.mark.parametrize("what", WAYS)
 @pytest.mark.parametrize("is_aged", [False, True])
-def test_a_swap_that_was_offered_before_is_not_built_and_its_quote_not_renewed(
+def test_route_offered_before_is_neither_built_nor_requoted(
     customer: Customer, wanted: Token, ether_here: Token, swap_world: SwapWorld, what: str, is_aged: bool
 ) -> None:
     route = customer.routes(ether_here)[0]

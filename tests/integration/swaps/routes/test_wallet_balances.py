@@ -45,9 +45,7 @@ def places(entries: list[dict[str, Any]]) -> list[tuple[int, str]]:
     return [(entry["chain_id"], entry["token"]["symbol"]) for entry in entries]
 
 
-def test_the_requested_token_comes_first_then_coins_and_stablecoins_by_value(
-    customer: Customer, swap_world: SwapWorld
-) -> None:
+def test_requested_token_comes_first_and_the_rest_by_value(customer: Customer, swap_world: SwapWorld) -> None:
     told = essential(customer)
     first, second = swap_world.first_row.pk, swap_world.second_row.pk
     assert told["unavailable"] == []
@@ -66,9 +64,7 @@ def test_the_requested_token_comes_first_then_coins_and_stablecoins_by_value(
     assert ether["usd"] == f"{Decimal(held) * 2500 / 10**18:.2f}"
 
 
-def test_other_tokens_that_are_no_stablecoins_are_left_to_discovery(
-    customer: Customer, swap_world: SwapWorld
-) -> None:
+def test_tokens_that_are_no_stablecoins_need_discovery(customer: Customer, swap_world: SwapWorld) -> None:
     Token.objects.filter(symbol="DAI").update(tags=[])
     assert "DAI" not in {symbol for _, symbol in places(essential(customer)["balances"])}
     assert EURC not in {each["token"]["contract_address"] for each in essential(customer)["balances"]}
@@ -95,9 +91,7 @@ def test_what_the_wallet_has_too_little_of_is_not_sufficient(
     ), "what remains counts"
 
 
-def test_without_prices_nothing_is_said_of_dollars_and_any_balance_may_do(
-    customer: Customer, settings: Any
-) -> None:
+def test_without_prices_usd_is_null_and_any_balance_suffices(customer: Customer, settings: Any) -> None:
     settings.ROUTING_PROVIDERS = []
     told = essential(customer)
     assert {each["usd"] for each in told["balances"]} == {None}
@@ -106,9 +100,7 @@ def test_without_prices_nothing_is_said_of_dollars_and_any_balance_may_do(
     assert {(each["usd"], each["price_usd"]) for each in found["tokens"]} == {(None, None)}
 
 
-def test_discovery_finds_catalogue_and_list_the_most_valuable_first(
-    customer: Customer, swap_world: SwapWorld
-) -> None:
+def test_discovery_lists_all_tokens_by_descending_value(customer: Customer, swap_world: SwapWorld) -> None:
     found = discover(customer.public, customer.wallet)
     assert found["unavailable"] == []
     on_first = [each for each in found["tokens"] if each["chain_id"] == swap_world.first_row.pk]

@@ -49,7 +49,7 @@ def test_second_order_is_proved_after_the_first_was_credited(
     assert [first.amount_received, second.amount_received] == [AMOUNT, AMOUNT]
 
 
-def test_second_order_proved_before_the_first_was_credited_counts(
+def test_order_proved_before_the_first_was_credited_counts(
     public: Api, two_orders: tuple[Safe, list[Payment]]
 ) -> None:
     safe, (first, second) = two_orders

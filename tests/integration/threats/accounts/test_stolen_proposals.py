@@ -79,7 +79,7 @@ def test_id_that_a_thief_submitted_as_a_hash_is_found(
     assert (payment.transaction_hash, payment.replaced_hashes) == (sent, [proposed.id])
 
 
-def test_hash_submitted_as_an_id_counts_while_nodes_return_no_logs(
+def test_hash_submitted_as_id_counts_while_logs_are_missing(
     world: World, ask: Ask, public: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thief turns a customer's hash, which our nodes don't know yet, into a proposal of an account of the thief's."""
@@ -142,7 +142,7 @@ def test_thiefs_event_of_a_stolen_id_hides_no_execution(
     assert sent in [each.transaction_hash for each in payments if each.status == "completed"]
 
 
-def test_account_that_built_the_payment_replaces_one_that_did_not(
+def test_account_that_built_the_payment_replaces_another(
     world: World, ask: Ask, public: Api, ether: Token
 ) -> None:
     request, clock = ask("0.01", ether), Clock()

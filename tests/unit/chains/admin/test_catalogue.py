@@ -20,9 +20,7 @@ def listed(db: None) -> Token:
     )
 
 
-def test_a_token_is_switched_off_and_keeps_its_decimals_and_contract(
-    admin_client: Client, listed: Token
-) -> None:
+def test_switching_off_a_token_keeps_its_decimals_and_contract(admin_client: Client, listed: Token) -> None:
     change = {
         "name": "USD Coin",
         "trailing_data": "on",

@@ -73,9 +73,7 @@ def test_chain_page_shows_since_when_the_tag_has_not_moved(admin_client: Client,
         assert part in page, part
 
 
-def test_what_no_worker_has_looked_at_is_unknown_and_never_called_working(
-    admin_client: Client, chain: Chain
-) -> None:
+def test_unchecked_nodes_are_unknown_and_never_working(admin_client: Client, chain: Chain) -> None:
     assert "unknown" in page_of(admin_client, "chains/chain")
     write_status(chain, [node("one.example", "answering", 1)], timezone.now() - timedelta(minutes=6))
     page = page_of(admin_client, "chains/chain", chain.pk)

@@ -74,7 +74,7 @@ def test_all_fraction_digits_are_written() -> None:
     ]
 
 
-def test_prices_have_two_fraction_digits_at_least_where_the_token_has_as_many() -> None:
+def test_prices_have_two_decimals_if_the_token_has_them() -> None:
     assert [price_text(raw, 6) for raw in (3_000_000, 10_500_000, 1, 0)] == [
         "3.00",
         "10.50",

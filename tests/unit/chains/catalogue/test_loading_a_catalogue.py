@@ -127,7 +127,7 @@ def test_what_a_file_does_not_name_stays_as_it_is(tmp_path: Path) -> None:
     assert Token.objects.count() == 4
 
 
-def test_addresses_are_stored_with_their_checksum_and_never_twice(tmp_path: Path) -> None:
+def test_address_in_other_case_is_stored_once_with_checksum(tmp_path: Path) -> None:
     load(write(tmp_path, [chain(tokens=[token(contract_address=USDC_ON_BASE.lower())])]))
     load(write(tmp_path, [chain(tokens=[token()])]))
     assert Token.objects.get().contract_address == USDC_ON_BASE
@@ -182,7 +182,7 @@ def test_switching_a_chain_off_hides_it_and_stops_new_requests(
     assert error["code"] == "chain_unknown"
 
 
-def test_a_node_address_is_read_from_the_environment_where_it_says_so(
+def test_node_url_with_env_prefix_is_read_from_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("BASE_RPC_URL", "https://node.example/secret")

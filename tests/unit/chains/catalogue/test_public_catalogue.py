@@ -50,7 +50,7 @@ def test_active_tokens_are_a_plain_array_of_exactly_five_fields(
     ]
 
 
-def test_an_empty_catalogue_and_a_chain_without_tokens_are_empty_arrays(public: Api, solana: Chain) -> None:
+def test_empty_catalogue_and_chain_without_tokens_return_arrays(public: Api, solana: Chain) -> None:
     assert public.get(f"{CHAINS}/{solana.id}/tokens").json() == []
     Chain.objects.all().delete()
     assert public.get(CHAINS).json() == []

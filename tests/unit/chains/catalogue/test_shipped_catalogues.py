@@ -122,7 +122,7 @@ def test_nothing_bridged_can_be_chosen_by_mistake() -> None:
     assert not any(token["is_active"] for token in bridged)
 
 
-def test_the_stablecoins_of_bnb_smart_chain_have_eighteen_decimals() -> None:
+def test_only_bnb_smart_chain_stablecoins_have_18_decimals() -> None:
     [bnb] = [chain for chain in MAINNET if chain["id"] == 56]
     decimals = {token["symbol"]: token["decimals"] for token in bnb["tokens"]}
     assert (decimals["USDC"], decimals["USDT"]) == (18, 18)

@@ -90,7 +90,7 @@ def test_any_message_is_a_hint_and_nothing_more(
     hints.get(timeout=20)
 
 
-def test_a_huge_message_ends_the_connection_and_the_next_one_is_made(
+def test_huge_message_closes_connection_and_it_reconnects(
     subscribed: Callable[..., tuple[Node, Queue[None]]],
 ) -> None:
     node, hints = subscribed(say("x" * 1_000_000))

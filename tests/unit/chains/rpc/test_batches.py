@@ -156,7 +156,7 @@ def test_a_rate_limit_is_the_nodes_and_raised(count: int) -> None:
     assert scripted.asked == [count]
 
 
-def test_what_is_not_found_in_time_to_be_too_large_is_left_to_be_read_alone(
+def test_batch_not_split_in_time_is_left_for_single_calls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Over a slow line every look would begin from the start again, and none would ever find it."""
@@ -173,13 +173,13 @@ def test_what_is_not_found_in_time_to_be_too_large_is_left_to_be_read_alone(
     assert set(whys(results).values()) == {UnreadReason.BESIDE_LARGE}, "which one it is, is not known"
 
 
-def test_a_plain_batch_is_halved_for_size_and_its_single_failure_raised() -> None:
+def test_non_isolating_batch_is_halved_and_raises_too_large() -> None:
     assert Scripted(by_size).ask(calls(150), isolating=False) == list(range(150))
     with pytest.raises(TooLarge):
         Scripted(by_size).ask(calls(150, oversized=3), isolating=False)
 
 
-def test_a_limit_that_proved_to_be_gone_leaves_no_longer_pause_for_the_next_one() -> None:
+def test_lifted_batch_limit_does_not_lengthen_the_next_pause() -> None:
     """Otherwise a passing fault now and then would end in hours of single calls."""
     refuses = True
     now = 0.0
@@ -209,7 +209,7 @@ def test_a_limit_that_proved_to_be_gone_leaves_no_longer_pause_for_the_next_one(
         "response: rate limit exceeded",
     ],
 )
-def test_a_node_that_is_out_of_time_or_quota_does_not_call_its_answer_too_large(message: str) -> None:
+def test_node_timeout_or_quota_error_is_not_too_large_response(message: str) -> None:
     scripted = Scripted(lambda part, _: [RpcFault(-32000, message) for _ in part])
     assert whys(scripted.ask(calls(2))) == {}
 

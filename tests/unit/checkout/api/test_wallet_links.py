@@ -102,7 +102,7 @@ def test_eip_681_names_token_network_recipient_and_units(merchant: Merchant, bas
     assert wallet_link(request) == expected
 
 
-def test_eip_681_for_native_coin_has_the_value_without_an_exponent(merchant: Merchant, base: Chain) -> None:
+def test_eip_681_native_coin_value_has_no_exponent(merchant: Merchant, base: Chain) -> None:
     ether = Token.objects.create(chain=base, symbol="ETH", name="Ether", decimals=18, contract_address="")
     request: Any = make_request(merchant, ether, "1000", WALLET)
     assert wallet_link(request) == f"ethereum:{WALLET}@8453?value={10**21}"

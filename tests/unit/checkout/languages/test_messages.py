@@ -169,7 +169,7 @@ def test_what_a_copy_button_is_called_has_the_word_that_it_shows(tag: str) -> No
         assert re.search(rf"(?<![^\W\d_a-zぁ-ヿ一-鿿가-힣]){shown}", str(messages[key]).lower()), key
 
 
-def test_addresses_and_texts_to_sign_in_templates_are_not_translated() -> None:
+def test_template_addresses_and_texts_to_sign_stay_untranslated() -> None:
     tags = [
         (path.name, tag)
         for path in sorted((REPOSITORY / "templates/checkout").rglob("*.html"))

@@ -151,7 +151,7 @@ def test_receipt_of_several_payers_names_none(public: Api, receipt: Receipt) -> 
     assert f"0x{1:040x}" not in text
 
 
-def test_receipt_of_native_coin_without_a_hash_names_no_transaction(public: Api, receipt: Receipt) -> None:
+def test_native_coin_receipt_without_hash_names_no_transaction(public: Api, receipt: Receipt) -> None:
     path = receipt(transaction_hash=None, bound_by="address", deposit_sequence=1)
     text = public.get(path).content.decode()
     assert "10.50 USDC" in text

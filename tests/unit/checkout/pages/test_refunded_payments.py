@@ -100,7 +100,7 @@ def test_refunded_part_leaves_nothing_to_ask_for(make: Make, status: str) -> Non
     assert "about your money" not in text
 
 
-def test_public_details_list_refunds_and_are_polled_while_one_is_open(paid: PaymentRequest) -> None:
+def test_public_details_list_refunds_and_poll_while_one_is_open(paid: PaymentRequest) -> None:
     path = f"/api/public/payment-requests/{paid.pk}"
     before = Client().get(path)
     assert before.json()["refunds"] == []
@@ -129,7 +129,7 @@ def test_customer_who_overpaid_can_ask_for_a_refund(paid: PaymentRequest) -> Non
     assert subject not in Client().get(address).content.decode()
 
 
-def test_refund_is_asked_for_at_the_shops_site_without_other_contact(paid: PaymentRequest) -> None:
+def test_refund_contact_falls_back_to_the_shop_site(paid: PaymentRequest) -> None:
     pay(paid, 3_000_000)
     ask = re.compile(r'<a class="button button--primary" href="([^"]*)" rel="noopener">Ask ')
     address = f"/pay/{paid.shortcode}"

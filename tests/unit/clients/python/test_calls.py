@@ -189,9 +189,7 @@ def test_id_that_would_change_the_path_is_rejected(client: quittance.Client, id:
         client.payment_requests.retrieve(id)
 
 
-def test_fields_that_this_version_does_not_know_are_kept_and_do_no_harm(
-    client: quittance.Client, terms: Terms
-) -> None:
+def test_unknown_fields_and_values_of_newer_api_are_kept(client: quittance.Client, terms: Terms) -> None:
     answer = client.payment_requests.create(**terms()).to_dict()
     newer = quittance.PaymentRequest.from_answer(
         {**answer, "colour": "blue", "status": "pondering", "token": {**answer["token"], "tags": ["new"]}}

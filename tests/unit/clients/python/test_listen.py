@@ -129,7 +129,7 @@ def test_events_wait_while_nobody_listens(settings: dict[str, str], happens: Hap
 
 
 @pytest.mark.parametrize(("status", "remark"), [(500, "tried again"), (302, "redirects"), (204, None)])
-def test_what_the_receiver_answered_is_shown_and_the_event_is_done_with(
+def test_receiver_status_is_shown_and_event_is_not_resent(
     settings: dict[str, str], receiver: Receiver, happens: Happening, status: int, remark: str | None
 ) -> None:
     receiver.answers = [answer(status, Location=receiver.url)]
@@ -143,7 +143,7 @@ def test_what_the_receiver_answered_is_shown_and_the_event_is_done_with(
     assert [each.headers["Service-Event-Id"] for each in receiver.received] == [first, second]
 
 
-def test_a_receiver_that_hangs_up_may_have_seen_the_event_and_gets_it_once(
+def test_receiver_that_closes_connection_gets_event_only_once(
     settings: dict[str, str], receiver: Receiver, happens: Happening
 ) -> None:
     receiver.answers = [lambda handler: handler.connection.close()]

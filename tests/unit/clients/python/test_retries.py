@@ -168,7 +168,7 @@ def test_many_threads_share_a_client_and_a_key(client: quittance.Client, terms: 
     assert PaymentRequest.objects.count() == 17
 
 
-def test_rotating_a_secret_is_not_repeated_when_its_answer_is_lost(
+def test_secret_rotation_is_not_retried_after_lost_response(
     through: quittance.Client, middleman: Middleman
 ) -> None:
     first = through.webhooks.update(url="https://shop.example.com/hook").secret
@@ -180,9 +180,7 @@ def test_rotating_a_secret_is_not_repeated_when_its_answer_is_lost(
     assert Endpoint.objects.get().previous_secret_encrypted  # still the first one: it was rotated once
 
 
-def test_rotating_a_secret_is_repeated_where_certainly_nothing_was_done(
-    through: quittance.Client, middleman: Middleman
-) -> None:
+def test_secret_rotation_is_retried_after_rate_limit(through: quittance.Client, middleman: Middleman) -> None:
     first = through.webhooks.update(url="https://shop.example.com/hook").secret
     middleman.faults = [RATE_LIMITED]
     assert through.webhooks.update(url="https://shop.example.com/hook", rotate_secret=True).secret != first

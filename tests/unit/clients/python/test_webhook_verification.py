@@ -154,7 +154,7 @@ def test_it_signs_as_the_service_does(body: bytes, secrets: list[str], timestamp
     assert sign(body, secrets, timestamp) == signing.sign(secrets, timestamp, body)
 
 
-def test_an_event_that_is_about_no_payment_is_an_event_all_the_same() -> None:
+def test_event_without_a_payment_is_verified_and_parsed() -> None:
     body = b'{"id": "evt_2", "type": "endpoint.disabled", "created": 1, "data": {"object": {"url": "https://x"}}}'
     event = verify(body, sign(body, SECRET, NOW), SECRET, now=NOW)
     assert (event.type, event.data.object.to_dict()) == ("endpoint.disabled", {"url": "https://x"})

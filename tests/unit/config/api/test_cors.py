@@ -31,7 +31,7 @@ KEYED = [
 
 
 @pytest.mark.parametrize("path", PUBLIC)
-def test_a_public_answer_may_be_read_by_any_origin_errors_included(public: Api, path: str) -> None:
+def test_public_response_allows_any_origin_even_for_errors(public: Api, path: str) -> None:
     response = public.get(path, **ORIGIN)
     assert response["Access-Control-Allow-Origin"] == "*"
     assert "X-Request-Id" in response["Access-Control-Expose-Headers"]

@@ -35,7 +35,7 @@ def test_bad_field_error_has_every_part_of_the_shape(api: Api, order: Order) -> 
     assert nothing_stored()
 
 
-def test_all_failed_fields_are_listed_in_the_order_of_the_documentation(api: Api, order: Order) -> None:
+def test_failed_fields_are_listed_in_documented_order(api: Api, order: Order) -> None:
     response = api.post(
         CREATE,
         order(

@@ -110,7 +110,7 @@ def test_a_chain_that_does_not_exist_is_named(key: str, things: dict[str, str]) 
     assert missing(call(key, "GET", "/api/public/chains/5/tokens")) == "No active chain has the id 5."
 
 
-def test_anothers_object_is_reported_like_one_that_does_not_exist(
+def test_other_merchants_object_is_reported_as_missing(
     key: str, things: dict[str, str], other_merchant: Merchant
 ) -> None:
     theirs = {name: str(value) for name, value in belongings(other_merchant).items()}

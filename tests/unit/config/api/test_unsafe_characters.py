@@ -11,7 +11,7 @@ from config.api.serializers import TextField, has_unsafe_characters, one_line
 BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
-def test_control_characters_surrogates_and_bidirectional_overrides_alone_are_unsafe() -> None:
+def test_only_controls_surrogates_and_bidi_overrides_are_unsafe() -> None:
     unsafe = {chr(code) for code in range(sys.maxunicode + 1) if has_unsafe_characters(chr(code))}
     controls = {
         chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in ("Cc", "Cs")

@@ -89,7 +89,7 @@ def test_at_most_so_many_are_kept(keeping: None, monkeypatch: pytest.MonkeyPatch
     assert counted.reads == 4
 
 
-def test_a_process_that_lost_its_connection_reads_each_time_until_it_listens_again(keeping: None) -> None:
+def test_lost_listener_connection_makes_each_read_uncached(keeping: None) -> None:
     counted = Counted()
     counted.cache.get("a")
     listener = process_cache._listener

@@ -135,7 +135,7 @@ def _somebody_waits() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def test_a_session_that_blocks_others_is_named_with_how_to_end_it(blocking: psycopg.Connection) -> None:
+def test_blocking_session_is_named_with_command_to_end_it(blocking: psycopg.Connection) -> None:
     (finding,) = (each for each in database.check_locks(locked_seconds=0) if each.level is Level.FAILED)
     pid = blocking.info.backend_pid
     assert finding.summary.startswith(f"session {pid} (a console) has blocked 1 others")

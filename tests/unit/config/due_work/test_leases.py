@@ -78,7 +78,7 @@ def test_stuck_payments_are_reclaimed_when_their_leases_end(payments: list[Payme
     }
 
 
-def test_a_row_that_another_claimer_has_locked_is_skipped_and_no_two_claims_overlap(
+def test_locked_row_is_skipped_and_claims_never_overlap(
     payments: list[Payment],
 ) -> None:
     with transaction.atomic():
@@ -117,7 +117,7 @@ def test_a_row_whose_work_is_over_is_renewed_no_more(payments: list[Payment], he
     heartbeat.release(lease)
 
 
-def test_a_row_that_is_being_written_holds_up_no_other_rows_renewal(
+def test_row_being_written_delays_no_other_lease_renewal(
     payments: list[Payment], heartbeat: Heartbeat
 ) -> None:
     lease, claimed = claim_due(timezone.now())
@@ -129,7 +129,7 @@ def test_a_row_that_is_being_written_holds_up_no_other_rows_renewal(
     heartbeat.release(lease)
 
 
-def test_without_the_database_a_lease_is_held_no_longer_than_it_lasts(
+def test_lease_ends_on_time_while_database_is_unreachable(
     payments: list[Payment], monkeypatch: pytest.MonkeyPatch, heartbeat: Heartbeat
 ) -> None:
     tries = []
@@ -150,9 +150,7 @@ def test_without_the_database_a_lease_is_held_no_longer_than_it_lasts(
 
 
 @pytest.mark.parametrize("minutes", [-10, 10])
-def test_a_worker_whose_clock_is_wrong_neither_takes_a_held_payment_nor_holds_one_longer(
-    payments: list[Payment], minutes: int
-) -> None:
+def test_wrong_worker_clock_neither_steals_nor_extends_a_lease(payments: list[Payment], minutes: int) -> None:
     clock = Clock()
     change(Payment.objects, next_check_at=clock() - timedelta(minutes=11))
     claim_due(clock())
@@ -175,7 +173,7 @@ def test_work_that_hangs_for_a_minute_is_renewed_no_more(
     assert lease.is_over
 
 
-def test_a_search_that_lost_its_lease_moves_no_cursor_and_leaves_the_other_workers_lease(
+def test_search_without_lease_keeps_cursor_and_new_lease(
     merchant: Merchant,
 ) -> None:
     clock, foreign = Clock(), uuid.uuid4()
@@ -203,7 +201,7 @@ def test_a_search_that_lost_its_lease_moves_no_cursor_and_leaves_the_other_worke
     assert MerchantCursor.objects.get().searched_at is not None
 
 
-def test_the_renewal_is_one_statement_that_finds_its_rows_by_their_keys(payments: list[Payment]) -> None:
+def test_renewal_finds_rows_by_key_without_sequential_scan(payments: list[Payment]) -> None:
     """So that it suits PgBouncer in transaction mode, and costs the same however many payments there are."""
     lease, claimed = claim_due(timezone.now())
     with connection.cursor() as cursor:
@@ -218,7 +216,7 @@ def test_the_renewal_is_one_statement_that_finds_its_rows_by_their_keys(payments
     assert "Seq Scan" not in plan
 
 
-def test_a_heartbeat_that_could_not_start_or_broke_begins_again_with_the_next_lease(
+def test_failed_heartbeat_restarts_with_the_next_lease(
     payments: list[Payment], monkeypatch: pytest.MonkeyPatch, heartbeat: Heartbeat
 ) -> None:
     def no_more_threads(self: threading.Thread) -> None:

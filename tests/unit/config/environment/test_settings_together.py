@@ -6,7 +6,7 @@ from config.environment.checking import check
 from tests.support.settings import RIGHT, faults_of
 
 
-def test_all_faults_are_reported_at_once_each_in_a_line_of_its_own() -> None:
+def test_all_faults_are_reported_together_one_per_line() -> None:
     lines = faults_of(
         SECRET_KEY="", LOG_LEVEL="LOUD\nX", PORT="x", BASE_RPC_URL="x", BASE_RPC_URL_2="https://x.example"
     )
@@ -58,7 +58,7 @@ def test_staging_may_do_without() -> None:
     )
 
 
-def test_providers_may_be_called_over_plain_http_where_that_is_allowed() -> None:
+def test_provider_url_may_be_http_if_http_is_allowed() -> None:
     assert faults_of(LIFI_API_URL="http://aggregator.example", ALLOW_HTTP_URLS="True") == []
 
 
@@ -80,7 +80,7 @@ def test_the_key_of_a_collector_crosses_no_network_unencrypted(
     )
 
 
-def test_the_key_of_a_collector_is_a_secret_without_its_scheme_too() -> None:
+def test_collector_key_is_a_secret_even_without_its_scheme() -> None:
     env = check(
         {**RIGHT, "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20a-key-of-a-collector,x=other"}
     )

@@ -132,7 +132,7 @@ def _is_alive(port: int) -> bool:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_starts_with_as_many_processes_as_it_should_have(tmp_path: Path) -> None:
+def test_worker_starts_the_configured_number_of_processes(tmp_path: Path) -> None:
     command = PROCFILE["worker"].split()
     log = tmp_path / "worker.log"
     worker = Process(log, *command, WORKER_CONCURRENCY="3", LOG_LEVEL="INFO")
@@ -170,7 +170,7 @@ def test_a_file_gives_what_the_environment_does_not_have(apart: dict[str, str], 
         (f"SECRET_KEY={SECRET}\xe9\n".encode("latin-1"), "is not UTF-8"),
     ],
 )
-def test_a_file_that_can_not_be_read_is_a_fault_and_quoted_nowhere(
+def test_unreadable_env_file_is_a_fault_that_quotes_nothing(
     apart: dict[str, str],
     tmp_path: Path,
     content: bytes,

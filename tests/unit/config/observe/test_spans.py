@@ -53,7 +53,7 @@ def trace_of(span: ReadableSpan) -> int:
     return span.context.trace_id
 
 
-def test_work_on_a_payment_request_is_in_its_trace_whichever_process_does_it(written: Written) -> None:
+def test_work_of_every_process_joins_payment_request_trace(written: Written) -> None:
     with request_id_from("from-the-shop"), log_context(), traced("POST create", "server"):
         with log_context(payment_request_id=ORDER), statement("SELECT 1 FROM payments_payment"):
             pass
@@ -96,7 +96,7 @@ def test_a_call_that_only_reads_has_a_trace_of_its_own(written: Written) -> None
     assert (first.attributes or {})["payment_request_id"] == ORDER
 
 
-def test_work_on_several_payments_is_linked_from_the_trace_of_each(written: Written) -> None:
+def test_work_on_several_payments_is_linked_in_each_trace(written: Written) -> None:
     with traced("verify payments", about=lambda: [PAYMENT, ANOTHER]), statement("SELECT 1"):
         pass
     spans = written.spans
@@ -162,7 +162,7 @@ def test_secrets_are_masked_wherever_they_are(written: Written, monkeypatch: pyt
         ("SELECT " + "x, " * 1000 + "y FROM a", "SELECT a", ("SELECT " + "x, " * 1000)[:1000]),
     ],
 )  # fmt: skip
-def test_a_statement_is_named_by_its_verb_and_table_and_shown_without_literals(
+def test_statement_span_has_verb_and_table_but_no_literals(
     statement_: str | sql.Composed, name: str, text: str
 ) -> None:
     assert described(statement_) == (name, text)
@@ -177,7 +177,7 @@ def test_an_error_marks_the_span_and_says_no_more_than_its_name(written: Written
 
 
 @pytest.mark.parametrize(("share", "few", "many"), [("0", 0, 0), ("0.5", 60, 140), ("1", 200, 200)])
-def test_a_share_of_the_payment_requests_is_traced_and_each_of_them_as_a_whole(
+def test_sampling_traces_whole_payment_requests_or_none(
     monkeypatch: pytest.MonkeyPatch, share: str, few: int, many: int
 ) -> None:
     monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")

@@ -56,7 +56,7 @@ REQUESTS = [
 
 
 @pytest.mark.parametrize(("raw", "content"), REQUESTS)
-def test_a_request_is_complete_with_its_last_byte_however_it_is_cut(
+def test_request_is_complete_at_last_byte_however_it_is_split(
     ends: tuple[socket.socket, socket.socket], raw: bytes, content: bytes
 ) -> None:
     chance = random.Random(raw)

@@ -100,7 +100,7 @@ def test_forty_slow_clients_leave_the_threads_to_others(
         assert is_healthy(service)
 
 
-def test_a_connection_is_kept_after_a_response_that_was_read_slowly(service: Service) -> None:
+def test_connection_is_kept_after_slowly_read_response(service: Service) -> None:
     port = int(service.url.rsplit(":", 1)[1])
     with closing(socket.socket()) as client:
         client.settimeout(30)
@@ -117,7 +117,7 @@ def test_a_connection_is_kept_after_a_response_that_was_read_slowly(service: Ser
         assert client.recv(4096).startswith(b"HTTP/1.1 200")
 
 
-def test_forty_clients_that_read_nothing_leave_the_threads_to_others(service: Service) -> None:
+def test_forty_clients_that_read_nothing_block_no_threads(service: Service) -> None:
     """Each response exceeds the kernel's buffers, over packets as small as those of the Internet."""
     port = int(service.url.rsplit(":", 1)[1])
     with ExitStack() as stack:
@@ -173,9 +173,7 @@ def test_idle_connection_does_not_delay_other_clients(service: Service, connect:
         assert statuses(read_to_end(connection)) == [200]
 
 
-def test_when_all_connections_are_taken_the_oldest_unfinished_ones_go(
-    service: Service, connect: Connect
-) -> None:
+def test_oldest_unfinished_connections_close_at_capacity(service: Service, connect: Connect) -> None:
     """More clients than the worker keeps connections for; none of them finishes its request."""
     slow = [connect(UNFINISHED["bodies"]) for _ in range(1050)]
     for _ in range(5):

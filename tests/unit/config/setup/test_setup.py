@@ -106,7 +106,7 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
         ([*FLAGS, "--set=METRICS_TOKEN='quoted'"], "METRICS_TOKEN"),
     ],
 )
-def test_what_is_missing_or_wrong_is_named_and_nothing_is_written(
+def test_missing_or_wrong_value_is_named_and_no_file_written(
     tmp_path: Path, runner: Runner, flags: list[str], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert set_up(tmp_path, runner, *flags) == 2
@@ -129,7 +129,7 @@ def test_the_environment_counts_as_given(
     assert values["BASE_RPC_URL_2"] == "https://other.example/key"
 
 
-def test_a_catalogue_is_found_from_the_folder_in_which_setup_is_called(
+def test_catalogue_path_is_relative_to_the_calling_folder(
     tmp_path: Path, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -175,7 +175,7 @@ def test_processes_to_start_are_those_of_the_procfile() -> None:
     assert set(command._PROCESSES) == processes - {"release"}
 
 
-def test_at_a_terminal_it_asks_for_what_is_missing_and_hides_passwords(
+def test_terminal_prompts_for_missing_values_and_hides_secrets(
     tmp_path: Path, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hidden = iter(["postgresql://quittance:secret@db.example/quittance", "redis://127.0.0.1:6379/0", ""])

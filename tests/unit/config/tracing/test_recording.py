@@ -46,7 +46,7 @@ def test_without_a_collector_no_process_imports_opentelemetry() -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment()).returncode == 0
 
 
-def test_a_piece_of_work_has_its_times_its_error_and_what_is_known_later(works: list[Work]) -> None:
+def test_work_records_times_error_type_and_later_details(works: list[Work]) -> None:
     def fail() -> None:
         with traced("first", "server"):
             describe({"http.route": "pay"}, name="GET pay")
@@ -120,7 +120,7 @@ def test_of_very_many_statements_the_rest_is_counted(works: list[Work]) -> None:
     assert (len(works[0].statements), works[0].statements_left_out) == (MAX_STATEMENTS, 5)
 
 
-def test_a_call_is_named_by_its_route_and_holds_no_part_of_its_address(
+def test_api_call_is_named_by_route_without_url_or_body(
     works: list[Work], client: Client, api_key: tuple[ApiKey, str], usdc: Token
 ) -> None:
     key = {"X-API-Key": api_key[1]}

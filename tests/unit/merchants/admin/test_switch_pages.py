@@ -17,7 +17,7 @@ def olga(db: None) -> Staff:
     return Staff("olga", "operator")
 
 
-def test_an_operator_switches_off_and_on_with_a_fresh_code_each_time(olga: Staff) -> None:
+def test_each_switch_change_requires_a_fresh_operator_code(olga: Staff) -> None:
     assert "Kill switches" in olga.client.get("/admin/").content.decode()
     answer = olga.client.post(OFF, {"name": "swaps", "reason": "an incident", "code": olga.code()})
     assert answer["Location"] == LIST
@@ -63,7 +63,7 @@ def test_no_other_role_switches(merchant: Merchant, role: str) -> None:
     assert not Switch.objects.exists()
 
 
-def test_a_switch_that_a_colleague_switched_on_meanwhile_is_no_error(olga: Staff) -> None:
+def test_switch_already_turned_on_redirects_without_error(olga: Staff) -> None:
     assert olga.client.get(ON)["Location"] == LIST
 
 

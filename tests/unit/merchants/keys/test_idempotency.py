@@ -89,7 +89,7 @@ def test_key_with_another_body_or_path_is_rejected(
     assert PaymentRequest.objects.get().status == "active"
 
 
-def test_keys_of_different_merchants_have_nothing_to_do_with_each_other(
+def test_same_key_of_two_merchants_creates_two_requests(
     api: Api, order: Order, other_merchant: Merchant
 ) -> None:
     stranger = Api(issue_key(merchant=other_merchant, permissions=["create_payments"])[1])

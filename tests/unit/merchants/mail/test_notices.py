@@ -131,7 +131,7 @@ def test_notice_has_one_click_headers_and_a_link(merchant: Merchant, owner: Staf
     assert (answer.status_code, chosen(owner)) == (200, None)
 
 
-def test_unsubscribe_link_changes_nothing_until_its_button_is_pressed(owner: Staff) -> None:
+def test_unsubscribe_link_needs_its_button_to_take_effect(owner: Staff) -> None:
     choose(owner, "sign_in", "attention")
     path, stranger = path_of(owner, "sign_in"), Client(enforce_csrf_checks=True)
     page = stranger.get(path)

@@ -51,7 +51,7 @@ def events() -> list[tuple[str, str]]:
     return list(AuditEntry.objects.order_by("id").values_list("what", "subject"))
 
 
-def test_the_sign_in_page_leads_to_a_link_that_sets_a_new_password_once(
+def test_reset_link_from_sign_in_page_sets_password_only_once(
     client: Client, olga: User, mails: "Queue[Any]"
 ) -> None:
     assert ASK in client.get("/admin/login/").content.decode()
@@ -68,7 +68,7 @@ def test_the_sign_in_page_leads_to_a_link_that_sets_a_new_password_once(
     assert link.split("/")[-2] not in str(list(AuditEntry.objects.values_list("detail", "subject")))
 
 
-def test_the_answer_is_the_same_without_an_account_and_only_staff_get_a_link(
+def test_reset_response_hides_accounts_and_mails_only_staff(
     client: Client, olga: User, mails: "Queue[Any]"
 ) -> None:
     User.objects.create_user("outsider", "outsider@example.com", PASSWORD)
@@ -122,7 +122,7 @@ def test_a_link_ends_open_sessions_and_leaves_the_second_factor(
     assert client.get("/admin/").status_code == 302
 
 
-def test_the_link_names_the_configured_address_whatever_host_was_asked(
+def test_reset_link_uses_configured_host_not_the_host_header(
     client: Client, olga: User, mails: "Queue[Any]", settings: Any
 ) -> None:
     settings.ALLOWED_HOSTS = ["*"]

@@ -107,7 +107,7 @@ def _later() -> Any:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_forty_tries_at_one_moment_no_more_than_five_get_through() -> None:
+def test_at_most_five_of_forty_concurrent_attempts_pass() -> None:
     allowed = at_once([lambda: throttle.may_try("olga", "192.0.2.1")] * 40)
     assert len(allowed) == 40
     assert allowed.count(True) <= 5
@@ -132,7 +132,7 @@ def test_without_redis_one_signs_in_is_limited_and_issues_keys(
     assert "Too many attempts" in answer.content.decode()
 
 
-def test_the_session_is_new_at_sign_in_and_its_cookie_is_for_the_portal_alone(
+def test_sign_in_starts_new_session_with_portal_only_cookie(
     client: Client, olga: User, settings: Any
 ) -> None:
     settings.SESSION_COOKIE_SECURE = True
@@ -186,7 +186,7 @@ def test_a_user_who_is_switched_off_is_out(client: Client, olga: User) -> None:
     assert not is_in(client)
 
 
-def test_what_happens_at_the_door_is_written_down_and_no_secret_is(client: Client, olga: User) -> None:
+def test_sign_in_events_are_logged_without_secrets(client: Client, olga: User) -> None:
     sign_in(client, password="a guess at it")
     sign_in(client, name="my password, typed too early", password="x")
     sign_in(client)

@@ -43,9 +43,7 @@ def events() -> list[str]:
     return [*AuditEntry.objects.order_by("id").values_list("what", flat=True)]
 
 
-def test_in_production_a_password_leads_to_the_set_up_and_no_further(
-    client: Client, olga: User, production: None
-) -> None:
+def test_password_alone_opens_only_two_factor_setup(client: Client, olga: User, production: None) -> None:
     assert sign_in(client, olga)["Location"] == SET_UP
     for pattern in site.get_urls():
         address = "/admin/" + re.sub(r"<[^>]+>", "1", str(pattern.pattern)).lstrip("^")
@@ -176,7 +174,7 @@ def test_wrong_codes_make_one_wait_longer_each_time(client: Client, olga: User) 
     assert events().count("code_failed") == 5
 
 
-def test_five_wrong_tries_are_the_last_for_a_while_whatever_is_typed(client: Client, olga: User) -> None:
+def test_five_wrong_codes_lock_out_even_a_valid_code(client: Client, olga: User) -> None:
     _, codes = enrolled(olga)
     sign_in(client, olga)
     for _ in range(5):
@@ -260,7 +258,7 @@ def test_new_recovery_codes_replace_the_old_ones(client: Client, olga: User) -> 
     assert two_factor.spend_recovery_code(olga, new[0]) is not None
 
 
-def test_setting_it_up_ends_the_sessions_that_had_only_a_password(olga: User) -> None:
+def test_two_factor_setup_ends_other_password_only_sessions(olga: User) -> None:
     mine, other = Client(), Client()
     for client in (mine, other):
         sign_in(client, olga)

@@ -237,7 +237,7 @@ def test_rejected_member_is_told_to_ask_an_owner(estate: Estate) -> None:
     assert "ask an owner of your team" in page.content.decode()
 
 
-def test_every_page_keeps_merchants_apart_or_is_known_to_show_none() -> None:
+def test_every_page_is_merchant_scoped_or_listed_as_unscoped() -> None:
     """A new page either has the base that scopes it, or is added here on purpose."""
     known = {"chains.chain", "chains.token", "chains.switch", "auth.user"}
     unscoped = {

@@ -80,7 +80,7 @@ def test_anothers_object_is_not_there(
 
 # Members see no list of merchants, and the page of deposit addresses has no rows: both have tests of their own.
 @pytest.mark.parametrize("model", [model for model in OWNED if model not in (Merchant, DepositAddress)])
-def test_lists_show_ones_own_rows_alone_whatever_is_searched_or_filtered(
+def test_lists_show_only_own_rows_in_any_search_or_filter(
     estates: tuple[Estate, Estate], mallory: Client, model: type[Model]
 ) -> None:
     alice, own = estates
@@ -128,7 +128,7 @@ def test_choices_offer_ones_own_rows_alone(
             assert_shows_nothing_of(alice, answer)
 
 
-def test_a_key_that_one_issues_is_ones_own_whatever_the_form_says(
+def test_issued_key_belongs_to_own_merchant_despite_form_data(
     estates: tuple[Estate, Estate], mallory: Client
 ) -> None:
     alice, own = estates

@@ -20,7 +20,7 @@ def at_noon(failed: Payment) -> PaymentRequest:
     return failed.request
 
 
-def test_dates_are_in_utc_until_a_user_chooses_a_zone_and_only_for_that_user(
+def test_dates_are_utc_except_for_users_who_choose_a_zone(
     admin_client: Client, staff: Staff, at_noon: PaymentRequest
 ) -> None:
     assert "1 Jul 2026, 12:00:00 UTC" in page_of(admin_client, "payments/paymentrequest", at_noon.pk)

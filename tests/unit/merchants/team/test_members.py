@@ -102,7 +102,7 @@ def test_operator_cannot_deactivate_the_only_owner_by_mistake(olga: Staff, admin
     assert not AuditEntry.objects.filter(what="user_changed").exists()
 
 
-def test_operator_can_deactivate_a_stolen_account_of_the_only_owner(olga: Staff, admin_client: Any) -> None:
+def test_operator_can_deactivate_account_of_the_only_owner(olga: Staff, admin_client: Any) -> None:
     page = f"/admin/auth/user/{olga.user.pk}/change/"
     assert 'name="leaves_no_owner"' in admin_client.get(page).content.decode()
     merchant_id = str(membership(olga.user).merchant_id)

@@ -127,9 +127,7 @@ def test_prices_and_values_come_as_exact_decimal_text(admin_client: Client, make
     assert [of_other[name] for name in names] == ["", "", "", "", ""]
 
 
-def test_the_file_has_the_rows_of_the_list_with_its_search_and_filters(
-    admin_client: Client, make: Make
-) -> None:
+def test_csv_has_rows_of_the_searched_and_filtered_list(admin_client: Client, make: Make) -> None:
     active, cancelled = make("order-1"), make("order-2")
     PaymentRequest.objects.filter(pk=cancelled.pk).update(status="cancelled")
     assert [row["id"] for row in rows(admin_client, REQUESTS)] == [str(cancelled.pk), str(active.pk)]

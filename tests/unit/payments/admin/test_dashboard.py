@@ -235,7 +235,7 @@ def test_simulated_payments_need_no_attention(admin_client: Client, token: Token
     }
 
 
-def test_the_period_is_chosen_from_three_and_anything_else_is_a_month(
+def test_period_is_7_30_or_90_days_and_otherwise_30_days(
     admin_client: Client, token: Token, merchant: Merchant
 ) -> None:
     for days in (0, 20, 60):
@@ -251,7 +251,7 @@ def test_the_period_is_chosen_from_three_and_anything_else_is_a_month(
     assert shown == {"7": ("1", 7), "30": ("2", 30), "90": ("3", 90), "100000": ("2", 30), "x": ("2", 30)}
 
 
-def test_an_empty_service_shows_the_first_steps_and_what_is_done_of_them(admin_client: Client) -> None:
+def test_empty_service_shows_first_steps_and_marks_done_ones(admin_client: Client) -> None:
     steps = opened(admin_client).context["first_steps"]
     assert [(step["title"], step["done"]) for step in steps] == [
         ("Load the catalogue", False),
@@ -361,7 +361,7 @@ def test_figures_are_written_as_people_read_them() -> None:
     ]
 
 
-def test_values_are_shown_by_currency_and_payments_without_one_are_said(
+def test_dashboard_sums_values_and_counts_payments_without_one(
     staff_of: Callable[[Merchant], Client], token: Token, merchant: Merchant
 ) -> None:
     for currency, amount in (("EUR", "1234567.80"), ("EUR", "0.05"), ("JPY", "1500"), (None, None)):

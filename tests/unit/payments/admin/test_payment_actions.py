@@ -112,9 +112,7 @@ def test_check_now_on_a_completed_payment_keeps_its_amount(admin_client: Client,
     assert (payment.status, payment.amount_received) == ("completed", 5)
 
 
-def test_an_unbound_payment_is_accepted_with_a_reason_and_not_without(
-    admin_client: Client, failed: Payment
-) -> None:
+def test_accepting_unbound_payment_requires_a_reason(admin_client: Client, failed: Payment) -> None:
     Payment.objects.update(failure_code="transaction_not_bound")
     url = action_url(failed, "accept")
     assert "Nothing links this transaction" in admin_client.get(url).content.decode()

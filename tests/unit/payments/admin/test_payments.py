@@ -58,7 +58,7 @@ def wanted(make: Make) -> Payment:
 
 
 @pytest.mark.parametrize("by", NAMES)
-def test_a_request_and_a_payment_are_found_by_whatever_names_them(wanted: Payment, by: str) -> None:
+def test_search_finds_request_and_payment_by_any_identifier(wanted: Payment, by: str) -> None:
     text = f" {NAMES[by](wanted)} "
     assert found(PaymentRequest, text) == {wanted.request_id}
     assert found(Payment, text) == {wanted.pk}
@@ -74,7 +74,7 @@ def test_the_list_shows_what_the_search_found(admin_client: Client, wanted: Paym
     assert change_url(other.payments.get()) not in page
 
 
-def test_a_solana_payment_is_found_by_its_signature_and_its_wallet(wanted: Payment) -> None:
+def test_search_finds_solana_payment_by_signature_and_wallet(wanted: Payment) -> None:
     signature, wallet = str(Signature(bytes(range(64)))), "4Nd1mYQKEm5aLGwkJJGzHjM6Tj2vWmJzqoVbBZbHhYkS"
     solana = Chain.objects.create(
         id=1151111081099710, name="Solana", chain_type="solana", native_symbol="SOL"
@@ -150,9 +150,7 @@ def test_request_page_leaves_out_what_is_empty(admin_client: Client, make: Make)
     assert "https://shop.example/thanks" in page
 
 
-def test_a_request_says_in_the_list_that_a_payment_of_it_was_undone(
-    admin_client: Client, failed: Payment
-) -> None:
+def test_request_list_and_page_show_a_reorged_payment(admin_client: Client, failed: Payment) -> None:
     assert ">reorged<" not in "".join(page_of(admin_client, "payments/paymentrequest").split())
     Payment.objects.update(status="completed", amount_received=1, reorged=True, completed_at=timezone.now())
     assert ">reorged<" in "".join(page_of(admin_client, "payments/paymentrequest").split())
@@ -374,9 +372,7 @@ def test_changes_are_found_by_order_number_and_transaction(make: Make) -> None:
     assert found(Transition, payment.transaction_hash.upper()) == everything
 
 
-def test_a_payments_page_shows_the_next_check_and_no_empty_fields(
-    admin_client: Client, failed: Payment
-) -> None:
+def test_payment_page_shows_next_check_but_no_empty_fields(admin_client: Client, failed: Payment) -> None:
     page = page_of(admin_client, "payments/payment", failed.pk)
     for word in ("Lease until", "Next check", "Bridge looks", "Block hash", "Delivery of a swap", "Bound by"):
         assert word not in page, word
@@ -397,9 +393,7 @@ def test_what_was_simulated_is_marked_as_a_test(admin_client: Client, failed: Pa
             assert marks[1] > marks[0], (model, pk)
 
 
-def test_a_request_shows_its_price_and_rate_and_a_payment_what_it_is_worth(
-    admin_client: Client, wanted: Payment
-) -> None:
+def test_request_page_shows_price_and_payment_page_its_value(admin_client: Client, wanted: Payment) -> None:
     request = wanted.request
     assert "<dt>Price</dt>" not in page_of(admin_client, "payments/paymentrequest", request.pk)
     request.price = {"currency": "EUR", "amount": "25.00"}

@@ -260,9 +260,7 @@ def test_refunds_are_filtered_by_their_status(admin_client: Client, paid: Paymen
     assert listed("cancelled") == [False, True]
 
 
-def test_what_carries_a_refund_is_in_no_list_of_requests_or_payments(
-    admin_client: Client, paid: PaymentRequest
-) -> None:
+def test_refund_carrier_is_in_no_request_or_payment_list(admin_client: Client, paid: PaymentRequest) -> None:
     refund_by_hand(admin_client, paid, amount="1", recipient_address=CUSTOMER)
     carrier = PaymentRequest.objects.get(is_refund=True)
     sent = fail(carrier, code="transaction_not_bound")

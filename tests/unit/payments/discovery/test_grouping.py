@@ -171,7 +171,7 @@ def test_groups_of_two_requests_are_two_payments(
     assert DepositAddress.objects.filter(grouped_at=None).count() == 0
 
 
-def test_payout_with_small_parts_can_be_submitted_for_another_request(
+def test_payout_with_grouped_part_can_pay_another_request(
     request_: PaymentRequest, request_for: Make, nodes: KnownTransactions
 ) -> None:
     other = request_for()

@@ -85,7 +85,7 @@ def request_opened_late(merchant: Merchant, chain: Chain, idle_chain: LocalChain
 
 
 @pytest.mark.parametrize("most", [1, 3])
-def test_a_payment_after_forty_thousand_idle_blocks_is_found_within_forty_five_seconds(
+def test_payment_after_40000_idle_blocks_is_found_in_45_seconds(
     request_opened_late: PaymentRequest, idle_chain: LocalChain, chain: Chain, node: FaultProxy, most: int
 ) -> None:
     node.break_with(free_plan(most, 10))

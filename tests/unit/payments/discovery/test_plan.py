@@ -38,7 +38,7 @@ def test_those_that_fit_beside_it_share_its_search() -> None:
     assert numbers(next_group(queue, LIMITS, 1)) == [1]
 
 
-def test_a_merchant_with_more_than_one_search_takes_is_searched_for_by_itself() -> None:
+def test_merchant_exceeding_one_search_is_searched_separately() -> None:
     in_pieces = replace(place(2), position=Position(100, EARLIER, until_block=120, after=LAST))
     assert numbers(next_group([place(1, 11), place(2)], LIMITS, None)) == [1]
     assert numbers(next_group([place(1), in_pieces, place(3, 11), place(4)], LIMITS, None)) == [1, 4]
@@ -51,7 +51,7 @@ def test_ranges_that_do_not_coincide_are_searched_apart() -> None:
     assert numbers(next_group(queue, replace(LIMITS, by_block=False), None)) == [1, 2, 3, 4]
 
 
-def test_a_whole_search_moves_the_cursor_to_the_blocks_that_may_still_change() -> None:
+def test_complete_search_moves_cursor_to_unsettled_blocks() -> None:
     after = advance(place(1), range_to(150), reach=151, last=None)
     assert after == replace(place(1), position=Position(131, NOW), start=151)
     assert is_finished(after, head=150)
@@ -63,12 +63,12 @@ def test_a_search_that_was_cut_short_moves_it_as_far_as_it_went() -> None:
     assert not is_finished(after, head=150)
 
 
-def test_a_search_that_was_cut_short_near_the_head_goes_on_in_this_pass_alone() -> None:
+def test_search_cut_short_near_head_moves_only_this_pass() -> None:
     after = advance(place(1), range_to(110), reach=105, last=None)
     assert after == replace(place(1), position=Position(100, EARLIER), start=105)
 
 
-def test_a_search_that_ended_before_the_merchants_own_range_gains_nothing() -> None:
+def test_search_ending_before_merchants_range_returns_none() -> None:
     assert advance(place(1), range_to(110), reach=100, last=None) is None
     assert advance(place(1), range_to(110), reach=90, last=None) is None
 
@@ -84,7 +84,7 @@ def test_a_cursor_never_goes_back() -> None:
     assert after == replace(place(1), position=Position(100, NOW), start=106)
 
 
-def test_the_cursor_stays_until_the_merchants_other_watches_were_searched_for() -> None:
+def test_cursor_waits_until_all_merchant_watches_are_searched() -> None:
     first = advance(place(1, 25), range_to(150), reach=151, last=LAST)
     assert first is not None
     assert (first.start, first.position) == (100, Position(100, EARLIER, 150, LAST, 150, NOW))
@@ -93,7 +93,7 @@ def test_the_cursor_stays_until_the_merchants_other_watches_were_searched_for() 
     assert second.position == Position(131, NOW)
 
 
-def test_what_is_cut_short_for_one_part_of_the_watches_is_so_for_the_rest() -> None:
+def test_range_cut_short_for_some_watches_limits_the_rest() -> None:
     first = advance(place(1, 25), range_to(150), reach=105, last=LAST)
     assert first is not None
     assert first.position == Position(100, EARLIER, 104, LAST, 150, None)

@@ -42,7 +42,7 @@ def settled(chain: FakeChain) -> int:
     return max(chain.height + 1 - 20, 0)
 
 
-def test_newer_requests_of_another_merchant_do_not_hide_a_payment(
+def test_other_merchants_newer_requests_do_not_hide_a_payment(
     merchant: Merchant, other_merchant: Merchant
 ) -> None:
     token, clock = model_token(), Clock()
@@ -55,7 +55,7 @@ def test_newer_requests_of_another_merchant_do_not_hide_a_payment(
     assert list(Payment.objects.values_list("request", "transaction_hash")) == [(ours.pk, sent)]
 
 
-def test_each_of_a_merchants_many_requests_is_searched_for_before_the_cursor_moves(
+def test_cursor_moves_only_after_all_requests_are_searched(
     merchant: Merchant, other_merchant: Merchant
 ) -> None:
     token, clock = model_token(), Clock()
@@ -69,7 +69,7 @@ def test_each_of_a_merchants_many_requests_is_searched_for_before_the_cursor_mov
     assert MerchantCursor.objects.get().next_block == settled(chain)
 
 
-def test_blocks_that_a_node_had_not_indexed_are_searched_again_after_a_range_that_took_two_passes(
+def test_unindexed_blocks_are_searched_again_after_two_passes(
     merchant: Merchant,
 ) -> None:
     token, clock = model_token(), Clock()
@@ -111,7 +111,7 @@ def test_merchants_whose_ranges_coincide_share_one_search(
     assert [search.next_block for search in chain.searches] == [6, 11, 16]
 
 
-def test_a_merchant_that_is_far_behind_catches_up_without_delaying_the_others(
+def test_merchant_far_behind_catches_up_without_delaying_others(
     merchant: Merchant, other_merchant: Merchant
 ) -> None:
     token, clock = model_token(), Clock()
@@ -136,9 +136,7 @@ def test_a_merchant_that_is_far_behind_catches_up_without_delaying_the_others(
 
 
 @pytest.mark.parametrize("has_cursor", [True, False])
-def test_after_idle_time_the_search_goes_on_where_the_oldest_request_was_created(
-    merchant: Merchant, has_cursor: bool
-) -> None:
+def test_search_after_idle_time_starts_at_oldest_request(merchant: Merchant, has_cursor: bool) -> None:
     token, clock = model_token(), Clock()
     clock.forward(days=-1)
     chain = FakeChain(clock, blocks_at_once=10)
@@ -152,7 +150,7 @@ def test_after_idle_time_the_search_goes_on_where_the_oldest_request_was_created
     assert len(chain.searches) == 1
 
 
-def test_where_no_node_has_the_blocks_times_the_search_begins_early_enough(merchant: Merchant) -> None:
+def test_search_begins_early_enough_without_block_times(merchant: Merchant) -> None:
     token, clock = model_token(), Clock()
 
     class Forgetful(FakeChain):
@@ -183,7 +181,7 @@ def test_a_failing_chain_keeps_the_place(merchant: Merchant) -> None:
     assert passes(chain, clock, 1) == [1]
 
 
-def test_a_payment_made_within_the_day_is_found_after_a_longer_outage(merchant: Merchant) -> None:
+def test_payment_within_a_day_of_expiry_is_found_after_outage(merchant: Merchant) -> None:
     token, clock = model_token(), Clock()
     chain = FakeChain(clock)
     [request] = watch_many(merchant, token)
@@ -293,7 +291,7 @@ def test_the_old_cursors_place_is_where_a_merchant_begins(merchant: Merchant) ->
     assert chain.searches[0].since_block == 40
 
 
-def test_a_head_that_no_other_node_has_reached_moves_no_cursor_beyond_what_was_searched(
+def test_head_of_a_single_node_moves_no_cursor_past_search(
     merchant: Merchant,
 ) -> None:
     token, clock = model_token(), Clock()
@@ -321,7 +319,7 @@ def test_blocks_that_no_node_had_indexed_yet_are_searched_again(merchant: Mercha
     assert passes(chain, clock, 1) == [1]
 
 
-def test_searches_that_are_cut_short_within_the_newest_blocks_still_get_on(merchant: Merchant) -> None:
+def test_searches_cut_short_in_newest_blocks_still_progress(merchant: Merchant) -> None:
     token, clock = model_token(), Clock()
     chain = FakeChain(clock, replace(BY_BLOCK, searches=1), blocks_at_once=3)
     [request] = watch_many(merchant, token)
@@ -348,7 +346,7 @@ def test_it_is_logged_when_the_passes_cannot_keep_up(
     assert "can't keep up: 1 merchants are left" in caplog.text
 
 
-def test_metrics_show_the_number_of_requests_and_how_far_the_slowest_merchant_is(
+def test_metrics_show_watched_requests_and_slowest_merchant_lag(
     merchant: Merchant, other_merchant: Merchant, client: Client
 ) -> None:
     token, clock = model_token(), Clock()
@@ -366,7 +364,7 @@ def test_metrics_show_the_number_of_requests_and_how_far_the_slowest_merchant_is
     assert 300 <= float(lag[1]) < 600
 
 
-def test_a_pass_costs_the_database_as_much_for_twenty_merchants_as_for_two(merchant: Merchant) -> None:
+def test_twenty_merchants_take_as_many_queries_as_two(merchant: Merchant) -> None:
     token, clock = model_token(), Clock()
     chain = FakeChain(clock)
 
@@ -458,7 +456,7 @@ class World:
     searches=st.integers(1, 4),
     blocks_at_once=st.integers(1, 15),
 )
-def test_every_payment_is_found_whatever_the_number_of_requests_and_the_budget(
+def test_every_payment_is_found_for_any_load_and_search_budget(
     steps: list[tuple[str, int, bool]], by_block: bool, watches: int, searches: int, blocks_at_once: int
 ) -> None:
     with transaction.atomic():

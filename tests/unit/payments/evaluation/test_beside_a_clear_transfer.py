@@ -21,7 +21,7 @@ PAID = Transfer("0", "token", "wallet", "merchant", 3, (OURS,), "wallet")
 BOTH = Transfer("1", "token", "thief", "merchant", 9, (THEIRS, OURS), "thief")
 
 
-def test_a_transfer_with_two_references_is_left_out_and_the_clear_one_counts() -> None:
+def test_transfer_with_two_references_yields_to_clear_transfer() -> None:
     evidence = Evidence(OURS, foreign=frozenset({THEIRS}))
     bound = bind([BOTH, PAID], evidence, BLOCK)
     assert isinstance(bound, Bound)
@@ -31,7 +31,7 @@ def test_a_transfer_with_two_references_is_left_out_and_the_clear_one_counts() -
     assert alone.code == "transaction_ambiguous"
 
 
-def test_a_delivery_of_the_same_amount_that_is_there_beside_it_does_not_dispute_a_payment() -> None:
+def test_delivery_of_equal_amount_does_not_dispute_a_payment() -> None:
     delivered = Transfer("1", "token", "bridge", "merchant", 3)
     evidence = Evidence(OURS, elsewhere=(3,))
     bound = bind([PAID, delivered], evidence, BLOCK)
@@ -56,14 +56,14 @@ def _own_swap(delivery: Delivery = ITSELF, elsewhere: tuple[int, ...] = ()) -> E
     )
 
 
-def test_a_swap_for_the_same_request_beside_a_referenced_payment_takes_nothing_from_it() -> None:
+def test_own_swap_and_referenced_payment_both_count() -> None:
     bound = counted([PAID, SWAPPED], _own_swap(), BLOCK)
     assert isinstance(bound, Bound)
     assert (bound.transfers, bound.by) == ((PAID, SWAPPED), "reference")
     assert counted([SWAPPED], _own_swap(), BLOCK) == Bound((SWAPPED,), BoundBy.PROVIDER)
 
 
-def test_a_swaps_delivery_that_was_credited_before_spoils_no_referenced_payment_beside_it() -> None:
+def test_credited_delivery_does_not_block_referenced_payment() -> None:
     taken = Delivery(3, Taken((("1", "", 3),)), is_own=True)
     bound = counted([PAID, SWAPPED], _own_swap(taken), BLOCK)
     assert isinstance(bound, Bound)
@@ -74,15 +74,13 @@ def test_a_swaps_delivery_that_was_credited_before_spoils_no_referenced_payment_
     assert refused.code == "transaction_already_used"
 
 
-def test_what_another_requests_provider_may_have_delivered_is_not_taken_by_a_reference_beside_a_swap() -> (
-    None
-):
+def test_reference_takes_no_possible_delivery_of_another_request() -> None:
     bound = counted([PAID, SWAPPED], _own_swap(elsewhere=(3,)), BLOCK)
     assert isinstance(bound, Bound)
     assert bound.transfers == (SWAPPED,)
 
 
-def test_money_beside_a_credited_delivery_that_no_node_can_explain_can_be_accepted() -> None:
+def test_unexplained_transfer_by_credited_delivery_is_acceptable() -> None:
     unexplained = Transfer("0", "token", "wallet", "merchant", 3)
     taken = Delivery(3, Taken((("1", "", 3),)), is_own=True)
     refused = counted([unexplained, SWAPPED], _own_swap(taken), BLOCK, is_complete=False)

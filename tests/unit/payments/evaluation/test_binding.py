@@ -140,7 +140,7 @@ def test_what_the_recipient_sends_to_others_is_its_own_business() -> None:
     assert answer.bound.amount == 10
 
 
-def test_what_the_recipient_lent_before_is_not_paid_by_coming_back() -> None:
+def test_returned_loan_of_the_recipient_pays_nothing() -> None:
     lent = Transfer("0", TOKEN, MERCHANT, STRANGER, 10)
     passed_on = Transfer("1", TOKEN, STRANGER, PAYER, 10)
     answer = verdict(
@@ -151,7 +151,7 @@ def test_what_the_recipient_lent_before_is_not_paid_by_coming_back() -> None:
 
 
 @pytest.mark.parametrize("paid_before", [10, 0])
-def test_what_was_lent_and_comes_back_spoils_no_payment_beside_it(paid_before: int) -> None:
+def test_returned_loan_does_not_affect_payment_beside_it(paid_before: int) -> None:
     lent = Transfer("1", TOKEN, MERCHANT, STRANGER, 4)
     back = replace(moved(4, "2", references=(OURS,)), sender="0xOther")
     again = (replace(lent, slot="1a"), replace(back, amount=9, slot="2a"))
@@ -165,7 +165,7 @@ def test_what_was_lent_and_comes_back_spoils_no_payment_beside_it(paid_before: i
 @pytest.mark.parametrize(
     "order", ["deposit returned lent back", "deposit lent back returned", "lent deposit back returned"]
 )
-def test_a_deposit_that_is_returned_does_not_cover_what_is_lent_beside_it(order: str) -> None:
+def test_returned_deposit_does_not_cover_a_loan_beside_it(order: str) -> None:
     moves = {
         "deposit": moved(5, "0", references=(OURS,)),
         "returned": Transfer("1", TOKEN, MERCHANT, PAYER, 5),
@@ -273,7 +273,7 @@ def test_delivery_is_capped_by_report_and_unnamed_transfers() -> None:
     assert credited(replace(evidence, delivery=before), named, inner) == (4, "provider")
 
 
-def test_a_credit_from_before_slots_were_paths_takes_the_whole_gain() -> None:
+def test_credit_with_legacy_slot_consumes_the_whole_gain() -> None:
     old = Delivery(10, Taken(((f"{TOKEN}:{MERCHANT}", "", 10),)))
     assert credited(Evidence(OURS, delivery=old), at("a", 10, 10, "1.0")) == (
         FailureCode.TRANSACTION_ALREADY_USED
@@ -293,7 +293,7 @@ def test_the_transfer_of_the_reported_amount_is_the_delivery() -> None:
     assert delivered(8, moved(10)) == (10, "provider")
 
 
-def test_a_delivery_that_another_request_claims_is_ambiguous_for_both() -> None:
+def test_delivery_claimed_by_another_request_is_ambiguous() -> None:
     theirs = moved(references=(THEIRS,))
     evidence = Evidence(OURS, foreign=frozenset({THEIRS}), delivery=Delivery(10, Taken()))
     assert credited(evidence, theirs) == FailureCode.TRANSACTION_AMBIGUOUS
@@ -335,7 +335,7 @@ def test_only_the_swap_calls_output_counts_in_own_transaction() -> None:
 
 
 @pytest.mark.parametrize("minter", ["", ZERO])
-def test_a_mint_within_the_swap_is_a_strangers_bridge_completed_there(minter: str) -> None:
+def test_mint_within_the_swap_call_is_not_bound(minter: str) -> None:
     assert own(replace(moved(within=(1,)), sender=minter)) == FailureCode.TRANSACTION_NOT_BOUND
 
 
@@ -377,7 +377,7 @@ def test_several_quotes_in_one_transaction_count_once_each() -> None:
 _TOGETHER = ((10, "0", 1), (1, "1", 3))
 
 
-def test_another_call_to_a_pinned_contract_within_ours_serves_another_swap() -> None:
+def test_nested_call_to_pinned_contract_is_not_bound() -> None:
     nested = replace(moved(within=(1, 2)), sender=ROUTER)
     assert isinstance(swapping(nested), Unbound)
 
@@ -400,7 +400,7 @@ def test_unrelated_swap_keeps_a_relayed_swap() -> None:
         assert credited(shared, sent) == FailureCode.TRANSACTION_AMBIGUOUS
 
 
-def test_a_call_that_names_ours_takes_no_proved_payment_beside_it() -> None:
+def test_own_call_takes_no_proved_payment_even_if_accepted() -> None:
     """Not even where the merchant accepts what came beside it."""
     theirs = moved(made_by=PAYER)
     evidence = Evidence(

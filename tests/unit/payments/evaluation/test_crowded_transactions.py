@@ -68,7 +68,7 @@ def test_fifteen_thousand_transfers_to_one_recipient(evidence: Evidence) -> None
     assert seconds < LONGEST
 
 
-def test_a_call_with_a_thousand_possible_ids_asks_the_database_little_more_than_another(
+def test_call_with_a_thousand_possible_ids_runs_few_queries(
     request_for: Callable[..., PaymentRequest],
 ) -> None:
     request, now = request_for(), timezone.now()

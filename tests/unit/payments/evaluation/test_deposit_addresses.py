@@ -87,7 +87,7 @@ def test_reference_does_not_claim_another_requests_address() -> None:
     assert code == FailureCode.WRONG_RECIPIENT
 
 
-def test_proof_of_another_request_claims_no_arrival_at_the_address() -> None:
+def test_other_requests_proof_claims_no_arrival_at_address() -> None:
     assert credited(evidence(proofs=(proof(),)), paid(made_by=PAYER)) == (10, "address")
     later = SenderProof(PAYER, NOON, 10, is_ours=False)
     assert credited(evidence(sender_proofs=(later,)), paid(made_by=PAYER)) == (10, "address")
@@ -189,7 +189,7 @@ def test_money_that_the_recipient_lent_before_is_not_verifiable() -> None:
     assert credited(evidence(), loan, onward, returned) == (FailureCode.NOT_VERIFIABLE, LENT)
 
 
-def test_price_of_an_exchange_with_the_recipient_is_not_verifiable() -> None:
+def test_exchange_with_the_recipient_is_not_verifiable() -> None:
     goods = Transfer("1", "", MERCHANT, PAYER, 5)
     assert credited(evidence(), paid(), goods)[0] == FailureCode.NOT_VERIFIABLE
 
@@ -246,13 +246,13 @@ def test_acceptance_beside_a_sweep_takes_only_the_rest() -> None:
 # --- swaps --------------------------------------------------------------------------------------------------------
 
 
-def test_delivery_of_a_swap_leaves_the_address_to_its_own_payment() -> None:
+def test_swap_delivery_takes_nothing_from_the_address_payment() -> None:
     known = evidence(delivery=Delivery(4, Taken()))
     delivered = paid(4, "0", to=MERCHANT, sender=ROUTER)
     assert credited(known, delivered, paid(6, "1")) == (4, "provider")
 
 
-def test_customers_own_swap_and_transfer_to_the_address_both_count() -> None:
+def test_own_swap_and_transfer_to_the_address_both_count() -> None:
     known = evidence(our_calls=frozenset({0}), delivery=Delivery(4, Taken(), is_own=True))
     delivered = paid(4, "0", to=MERCHANT, sender=ROUTER, within=(0,))
     assert credited(known, delivered, paid(6, "1")) == (10, "address")

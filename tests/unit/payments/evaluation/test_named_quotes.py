@@ -119,7 +119,7 @@ def test_the_calls_of_each_are_told_apart() -> None:
     assert on_solana.others_calls == frozenset()
 
 
-def test_of_several_quotes_of_one_request_all_calls_count_and_none_is_the_one() -> None:
+def test_several_quotes_of_a_request_count_without_single_quote() -> None:
     """Who relays the transaction of one can add a call of another."""
     quotes = (quote(), quote(OTHER_ID, OURS, 2, timedelta(seconds=30)))
     facts = mined(call(SELECTOR + ID), call(SELECTOR + bytes(64)), call(SELECTOR + OTHER_ID))
@@ -129,7 +129,7 @@ def test_of_several_quotes_of_one_request_all_calls_count_and_none_is_the_one() 
         assert (set(named.quotes), named.quote) == (set(quotes), None)
 
 
-def test_another_requests_quote_does_not_make_the_requests_own_several() -> None:
+def test_other_requests_quote_leaves_a_single_own_quote() -> None:
     facts = mined(call(SELECTOR + ID), call(SELECTOR + OTHER_ID))
     quotes = (quote(), quote(OTHER_ID, ANOTHERS, 2))
     named = naming_for(OURS, quotes_named(facts, quotes, rules=EVM_CALLS), rules=EVM_CALLS)
@@ -161,9 +161,7 @@ def test_what_is_in_no_block_names_its_quote_by_its_own_bytes() -> None:
 
 
 @given(before=st.binary(max_size=90), after=st.binary(max_size=70), is_log=st.booleans())
-def test_whatever_is_named_where_calls_put_ids_is_found_by_what_is_looked_for(
-    before: bytes, after: bytes, is_log: bool
-) -> None:
+def test_named_id_is_always_among_possible_ids(before: bytes, after: bytes, is_log: bool) -> None:
     unit = 32 if is_log else 4
     data = before[: len(before) // unit * unit] + ID + after
     mention = Mention(ROUTER, data, is_log)

@@ -31,7 +31,7 @@ def credited(moves: tuple[Transfer, ...], evidence: Evidence) -> list[tuple[str,
 
 
 @pytest.mark.parametrize("sender", ["thief", "bridge"])
-def test_it_is_taken_from_what_the_thief_claims_and_not_from_the_order_that_the_thief_fills(
+def test_return_reduces_thiefs_claim_not_the_filled_order(
     sender: str,
 ) -> None:
     """The order is filled out of the thief's account (a pull) or by the bridge, in the thief's transaction."""
@@ -42,7 +42,7 @@ def test_it_is_taken_from_what_the_thief_claims_and_not_from_the_order_that_the_
         assert credited(moves, Evidence(b"v" * 16, delivery=DELIVERED)) == [("0", 10)]
 
 
-def test_on_solana_the_gain_from_a_delivery_does_not_hide_that_the_thiefs_money_went_back() -> None:
+def test_solana_delivery_gain_does_not_hide_thiefs_return() -> None:
     delivered = Transfer("0.1", "token", "pool", "merchant", 10, claimable=0, account=ACCOUNT, gain=10)
     own = Transfer(
         "1", "token", "thief", "merchant", 5, (OURS,), "thief", claimable=5, account=ACCOUNT, gain=10
@@ -53,7 +53,7 @@ def test_on_solana_the_gain_from_a_delivery_does_not_hide_that_the_thiefs_money_
     assert credited(moves, Evidence(b"v" * 16, delivery=DELIVERED)) == [("0.1", 10)]
 
 
-def test_what_the_recipient_lent_first_leaves_a_payment_after_it_to_the_merchant() -> None:
+def test_payment_after_repaid_loan_needs_merchant_review() -> None:
     """The account that it was lent to pays as much back, but that may be another customer's delivery out of it."""
     lent = Transfer("0", "token", "merchant", "pool", 5)
     repaid = Transfer("1", "token", "pool", "merchant", 5)

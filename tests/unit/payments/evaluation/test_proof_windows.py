@@ -59,7 +59,7 @@ EARLY, LATER, AFTER = proof(), proof(5 * MINUTE), proof(15 * MINUTE)
         ([EARLY, proof(5 * MINUTE, head=100)], EARLY),
     ],
 )
-def test_a_transfer_belongs_to_the_newest_proof_before_its_block_else_to_the_first_after(
+def test_transfer_takes_newest_proof_before_it_or_first_after(
     proofs: list[Proof], owner: Proof | None
 ) -> None:
     assert owner_of(paid(), proofs, Block(100, "0x", NOON + 10 * MINUTE)) == owner

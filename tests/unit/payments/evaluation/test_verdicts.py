@@ -263,7 +263,7 @@ def test_native_coin_in_a_hidden_call_is_unverifiable() -> None:
     assert outcome(evaluate(asked, 1, mined(), DEEP, THREE)) == no(FailureCode.WRONG_AMOUNT)
 
 
-def test_the_first_block_that_was_seen_counts_after_a_reorganisation() -> None:
+def test_first_seen_block_counts_after_a_reorganisation() -> None:
     facts = mined(moved(made_by=PAYER), block=LATE)
     seen = terms(BY_PROOF, first_block=(BLOCK.number, BLOCK.time))
     assert outcome(evaluate(seen, 1, facts, Head(latest=300), THREE)) == ("paid", 10, "payer")

@@ -71,7 +71,7 @@ def test_amount_is_exact_for_an_inverted_pair(api: Api, priced: Order, exchanges
     assert request["amount"]["formatted"] == "10.000000"
 
 
-def test_the_rate_stays_with_the_request_whatever_the_sources_say_later(
+def test_request_keeps_its_rate_when_sources_change(
     api: Api, public: Api, priced: Order, exchanges: Exchanges
 ) -> None:
     created = api.post("/api/payment-requests", priced()).json()
@@ -114,7 +114,7 @@ def test_a_repeated_call_gets_the_first_rate(api: Api, priced: Order, exchanges:
     assert PaymentRequest.objects.count() == 1
 
 
-def test_a_currency_that_coinbase_does_not_list_follows_from_its_bitcoin_trades(
+def test_currency_missing_at_coinbase_is_priced_via_bitcoin(
     api: Api, priced: Order, exchanges: Exchanges
 ) -> None:
     del exchanges.coinbase["EUR-USD"]
@@ -258,7 +258,7 @@ def test_a_value_far_from_the_last_one_is_refused_for_an_hour(
     assert api.post("/api/payment-requests", priced()).status_code == 201
 
 
-def test_the_step_is_measured_from_the_last_accepted_value_and_not_from_an_older_one(
+def test_rate_step_is_measured_from_last_accepted_value(
     api: Api, priced: Order, exchanges: Exchanges
 ) -> None:
     for value, status in (("1.00", 201), ("1.15", 201), ("1.30", 201), ("1.57", 503), ("1.10", 201)):
@@ -281,7 +281,7 @@ def test_small_changes_are_noted_once_a_minute(api: Api, priced: Order, exchange
     assert AcceptedRate.objects.get(base="USDC").value == Decimal("1.005")
 
 
-def test_after_its_price_expired_a_payment_is_credited_and_waits_for_the_merchant(
+def test_payment_after_price_expiry_needs_merchant_acceptance(
     api: Api, priced: Order, exchanges: Exchanges, settings: Any
 ) -> None:
     settings.ENVIRONMENT = "staging"

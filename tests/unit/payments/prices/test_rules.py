@@ -88,7 +88,7 @@ def test_more_than_a_fifth_from_the_last_value_is_absurd(value: str, is_absurd: 
         ("1", "3", 8, 33_333_334),
     ],
 )
-def test_an_amount_is_rounded_up_to_the_last_decimal_or_the_eighth(
+def test_amount_is_rounded_up_at_token_precision_or_8_decimals(
     price: str, rate: str, decimals: int, units: int
 ) -> None:
     assert token_amount(Decimal(price), Fraction(rate), decimals) == units
@@ -99,7 +99,7 @@ def test_an_amount_is_rounded_up_to_the_last_decimal_or_the_eighth(
     rate=st.decimals("1e-12", "1e9", allow_nan=False, places=12).filter(bool),
     decimals=st.integers(0, 24),
 )
-def test_the_merchant_never_gets_less_than_the_price_nor_a_unit_too_much(
+def test_token_amount_covers_price_by_less_than_one_unit(
     price: Decimal, rate: Decimal, decimals: int
 ) -> None:
     units = token_amount(price, Fraction(rate), decimals)

@@ -278,7 +278,7 @@ def test_numbers_of_json_are_read_exactly(exchanges: Exchanges) -> None:
 
 
 @pytest.mark.parametrize("source", [Coinbase, Kraken])
-def test_a_currency_that_an_exchange_does_not_list_is_asked_for_once_in_five_minutes(
+def test_unlisted_currency_is_queried_once_in_five_minutes(
     exchanges: Exchanges, source: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
@@ -335,7 +335,7 @@ def words(*numbers: int) -> str:
         (words(1, 10**8, AT, AT, 1), ChainError("reverted")),
     ],
 )
-def test_a_contract_that_is_no_feed_has_no_round_and_hides_no_other(latest: Any, decimals: Any) -> None:
+def test_contract_without_feed_does_not_hide_other_feeds(latest: Any, decimals: Any) -> None:
     good = [words(1, -5, AT, AT, 1), words(8)]
     assert feed_answers([latest, decimals, *good]) == [FeedAnswer(0, 0, 0), FeedAnswer(-5, 8, AT)]
 
@@ -364,9 +364,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, *nodes: Any) -> Feeds:
 
 
 @pytest.mark.parametrize("fault", ["hangs", "fails"])
-def test_a_chain_whose_node_does_not_answer_does_not_hold_up_the_others(
-    monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
+def test_unresponsive_node_does_not_delay_other_chains(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     over = threading.Event()
     faulty = over if fault == "hangs" else ChainError("no node answers")
     try:

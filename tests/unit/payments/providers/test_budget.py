@@ -148,7 +148,7 @@ def test_a_circuit_lets_through_until_three_failures_in_a_row() -> None:
     assert down.value.retry_after == 2
 
 
-def test_after_its_rest_one_caller_tries_and_the_others_wait_for_what_it_finds() -> None:
+def test_one_caller_retries_after_cooldown_while_others_wait() -> None:
     clock = Clock()
     circuit = Circuit("lifi /quote", clock=clock)
     for _ in range(3):
@@ -179,7 +179,7 @@ def test_rests_grow_up_to_a_minute() -> None:
     assert max(rests) == 60
 
 
-def test_one_that_names_a_time_is_left_alone_for_it_but_no_longer_than_a_minute() -> None:
+def test_cooldown_follows_retry_after_up_to_a_minute() -> None:
     clock = Clock()
     circuit = Circuit("lifi /quote", clock=clock)
     circuit.failed(retry_after=7)

@@ -76,7 +76,7 @@ def test_a_call_of_another_shape_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("whole", [bridge_data(), swap_data(), swap_data("4630a0d8"), deposit_data()])
-def test_a_call_that_breaks_off_is_unreadable_or_unknown_at_every_length(whole: bytes) -> None:
+def test_truncated_call_is_unreadable_or_unknown_at_any_length(whole: bytes) -> None:
     for length in range(len(whole)):
         try:
             call = read_call(whole[:length], ID)

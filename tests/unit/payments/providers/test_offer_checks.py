@@ -62,7 +62,7 @@ def test_a_swap_over_several_exchanges_is_accepted(selector: str) -> None:
     accept(calling(SWAP, swap_data(selector)), WANTED_HERE, RULES)
 
 
-def test_native_coin_with_a_fee_on_top_is_accepted_for_just_their_sum() -> None:
+def test_native_coin_value_must_equal_amount_plus_fee() -> None:
     wanted = replace(WANTED, source=Side(HERE, "", PAYER))
     amount = 5 * 10**15
     offer = replace(BRIDGE, source=wanted.source, amount_in=amount, spender=None, fees=(NATIVE_FEE,))
@@ -214,7 +214,7 @@ def test_loss_above_the_cap_by_provider_prices_is_rejected() -> None:
         accept(replace(BRIDGE, usd_in=Decimal("11.02")), WANTED, replace(RULES, prices={}))
 
 
-def test_a_fee_on_top_counts_as_lost_by_the_higher_of_both_prices() -> None:
+def test_fee_on_top_is_valued_at_the_higher_of_two_prices() -> None:
     dear = replace(NATIVE_FEE, amount=10**15, usd=Decimal("0.01"))
     with pytest.raises(OfferRefused, match="loses too much"):
         accept(calling(replace(BRIDGE, fees=(dear,)), bridge_data(), value=10**15), WANTED, RULES)
@@ -233,7 +233,7 @@ def test_the_cap_is_the_deployments_own() -> None:
         accept(offer, WANTED, replace(RULES, max_lost=Decimal("0.05")))
 
 
-def test_a_fee_that_is_included_is_lost_already_and_not_counted_twice() -> None:
+def test_included_fee_is_not_counted_twice_as_loss() -> None:
     fee = Fee("LI.FI", "USDC", 6, HERE, USDC_HERE, 25_000, Decimal("0.025"), included=True)
     accept(replace(BRIDGE, fees=(fee,)), WANTED, RULES)
 

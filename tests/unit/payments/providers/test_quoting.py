@@ -346,7 +346,7 @@ def test_offer_of_unknown_duration_is_not_faster() -> None:
     ]
 
 
-def test_the_log_says_who_failed_and_why_and_nothing_of_the_wallet(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_names_failed_providers_but_not_the_wallet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     providers = [Scripted("first", CHEAP), Scripted("second", _down())]
     with pytest.raises(NoOffer):

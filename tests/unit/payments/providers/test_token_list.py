@@ -300,7 +300,7 @@ def dead_cache(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return kill
 
 
-def test_no_more_tokens_of_a_chain_are_kept_than_can_be_looked_through(
+def test_token_list_keeps_at_most_the_maximum_per_chain(
     listing: Listing, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(token_list, "MAX_TOKENS", 3)

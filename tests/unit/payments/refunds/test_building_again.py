@@ -89,9 +89,7 @@ def test_rebuilt_refund_reserves_its_amount_with_history(paid: PaymentRequest, f
 
 
 @pytest.mark.django_db
-def test_building_it_once_more_keeps_the_reservation_and_notes_nothing(
-    paid: PaymentRequest, failed: Refund
-) -> None:
+def test_second_rebuild_keeps_reservation_without_new_record(paid: PaymentRequest, failed: Refund) -> None:
     build(failed)
     build(failed)
     assert status(failed) == Status.READY
@@ -99,9 +97,7 @@ def test_building_it_once_more_keeps_the_reservation_and_notes_nothing(
 
 
 @pytest.mark.django_db
-def test_the_failure_of_what_was_submitted_afterwards_frees_the_amount(
-    paid: PaymentRequest, failed: Refund
-) -> None:
+def test_failure_after_rebuild_frees_the_amount(paid: PaymentRequest, failed: Refund) -> None:
     build(failed)
     fail(failed)
     assert status(failed) == Status.FAILED
@@ -110,9 +106,7 @@ def test_the_failure_of_what_was_submitted_afterwards_frees_the_amount(
 
 
 @pytest.mark.django_db
-def test_an_earlier_transaction_that_fails_once_more_frees_nothing(
-    paid: PaymentRequest, failed: Refund
-) -> None:
+def test_repeated_failure_of_earlier_transaction_frees_nothing(paid: PaymentRequest, failed: Refund) -> None:
     """Finality checks and retries reopen it, while the newer transaction may be signed and on its way."""
     earlier = Payment.objects.get(request=carrier_of(failed))
     build(failed)
@@ -141,7 +135,7 @@ def test_cancelling_it_frees_the_amount_and_ends_building(paid: PaymentRequest, 
 
 
 @pytest.mark.django_db
-def test_one_whose_transaction_is_on_its_way_is_not_built_beside_it(failed: Refund) -> None:
+def test_refund_with_transaction_in_flight_is_not_rebuilt(failed: Refund) -> None:
     earlier = Payment.objects.get(request=carrier_of(failed))
     change(
         earlier,

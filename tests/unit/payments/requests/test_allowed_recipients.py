@@ -96,7 +96,7 @@ def test_rejected_recipient_is_reported_with_other_errors(api: Api, order: Order
     assert not PaymentRequest.objects.exists()
 
 
-def test_a_recipient_that_is_not_allowed_is_not_looked_up_on_the_chain(
+def test_disallowed_recipient_is_rejected_without_node_call(
     api: Api, order: Order, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     allow(merchant, OTHER)

@@ -98,7 +98,7 @@ def test_late_priced_request_is_refunded_once_expired(
 
 
 @pytest.mark.parametrize("outcome", ["paid", "paid_late", "underpaid"])
-def test_what_is_paid_in_full_but_late_waits_and_is_not_paid_twice(
+def test_late_full_payment_accepts_no_further_simulation(
     api: Api, priced_in: Callable[[str], PaymentRequest], outcome: str
 ) -> None:
     request = priced_in("active")

@@ -108,18 +108,14 @@ def test_a_single_base_unit_has_no_part(api: Api, merchant: Merchant, coin: Toke
     assert over["amount_overpaid"]["raw"] == "1"
 
 
-def test_two_base_units_are_halved_and_an_odd_part_is_rounded_down(
-    api: Api, merchant: Merchant, coin: Token
-) -> None:
+def test_simulated_underpayment_is_half_rounded_down(api: Api, merchant: Merchant, coin: Token) -> None:
     request = a_request(merchant, coin, "0.000003")
     paid = [api.post(path(request), {"outcome": "underpaid"}).json()["amount_paid"]["raw"] for _ in range(2)]
     assert paid == ["1", "2"]
     assert api.post(path(request), {"outcome": "underpaid"}).status_code == 400
 
 
-def test_the_largest_amount_there_is_can_be_paid_and_not_overpaid(
-    api: Api, merchant: Merchant, coin: Token
-) -> None:
+def test_largest_amount_can_be_paid_but_not_overpaid(api: Api, merchant: Merchant, coin: Token) -> None:
     Token.objects.filter(pk=coin.pk).update(decimals=0)
     coin.refresh_from_db()
     request = a_request(merchant, coin, str(2**256 - 1))

@@ -105,9 +105,7 @@ def test_counting_again_changes_nothing(token: Token, merchant: Merchant) -> Non
     assert everything() == once
 
 
-def test_a_request_that_is_paid_days_later_counts_for_the_day_it_was_made_on(
-    token: Token, merchant: Merchant
-) -> None:
+def test_request_paid_days_later_counts_on_its_creation_day(token: Token, merchant: Merchant) -> None:
     request = a_request(merchant, token, NOON - 5 * DAY)
     update_statistics(now=at(NOON - 5 * DAY))
     update_statistics(now=at(NOON - DAY))
@@ -118,9 +116,7 @@ def test_a_request_that_is_paid_days_later_counts_for_the_day_it_was_made_on(
     assert volumes() == {(TODAY, "USDC"): (1, Decimal(10_000_000))}
 
 
-def test_a_change_whose_commit_came_after_the_last_count_is_not_missed(
-    token: Token, merchant: Merchant
-) -> None:
+def test_change_committed_after_the_last_count_is_counted(token: Token, merchant: Merchant) -> None:
     request = a_request(merchant, token, NOON - 5 * DAY)
     update_statistics(now=at(NOON - 5 * DAY))
     update_statistics(now=at(NOON))
@@ -191,7 +187,7 @@ def test_nothing_is_counted_while_somebody_else_is_at_it(token: Token, merchant:
     assert not DailyFigures.objects.exists()
 
 
-def test_the_command_counts_every_day_anew_and_tells_how_far_it_is(
+def test_rebuild_command_recounts_all_days_and_shows_progress(
     token: Token, merchant: Merchant, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from django.utils import timezone

@@ -56,7 +56,7 @@ def a_rate(token: Token, currency: str) -> Rate:
     return Rate(Fraction("1.1"), currency, token.price_as, ("a", "b"), timezone.now())
 
 
-def test_values_are_summed_exactly_for_each_merchant_and_currency(
+def test_values_are_summed_exactly_per_merchant_and_currency(
     token: Token, merchant: Merchant, other_merchant: Merchant
 ) -> None:
     for amount in ("0.10", "0.20", "90071992547409931234.05"):
@@ -73,9 +73,7 @@ def test_values_are_summed_exactly_for_each_merchant_and_currency(
     assert rows() == {(0, "USD"): (4, Decimal("90071992547409931241.35")), (0, "JPY"): (1, Decimal(1500))}
 
 
-def test_a_value_that_comes_days_later_reaches_the_day_of_the_payment(
-    token: Token, merchant: Merchant
-) -> None:
+def test_value_set_days_later_counts_on_the_payment_day(token: Token, merchant: Merchant) -> None:
     payment = worth(merchant, token, NOW - 4 * DAY, None)
     Payment.objects.filter(pk=payment.pk).update(value_due_at=NOW - DAY)
     update_statistics()
@@ -95,9 +93,7 @@ def test_a_value_of_today_needs_no_note(token: Token, merchant: Merchant) -> Non
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_value_that_commits_while_its_day_is_counted_is_counted_next_time(
-    token: Token, merchant: Merchant
-) -> None:
+def test_value_committed_during_a_count_is_counted_next_time(token: Token, merchant: Merchant) -> None:
     for _ in range(2):
         payment = worth(merchant, token, NOW - 4 * DAY, None)
         Payment.objects.filter(pk=payment.pk).update(value_due_at=NOW - DAY)

@@ -84,14 +84,14 @@ def test_what_no_node_can_bear_out(said: dict[str, object], code: FailureCode) -
     assert word.code == code
 
 
-def test_what_is_said_to_have_gone_to_somebody_else_is_no_delivery() -> None:
+def test_delivery_reported_to_another_recipient_is_unproved() -> None:
     assert isinstance(delivered(destination_account=MERCHANT, destination_token=USDC), Delivered)
     elsewhere = delivered(destination_account=OWNER)
     assert isinstance(elsewhere, Unproved)
     assert (elsewhere.code, "another recipient" in elsewhere.message) == (FailureCode.WRONG_RECIPIENT, True)
 
 
-def test_what_is_said_to_be_another_token_is_as_good_as_said_outright() -> None:
+def test_delivery_reported_in_other_token_equals_that_state() -> None:
     other = delivered(destination_token="")
     assert other == read_status(
         SwapStatus(SwapState.DELIVERED_OTHER_TOKEN, "raw", destination_hash=HASH), EVM
@@ -108,7 +108,7 @@ def test_another_tokens_delivery_is_named_where_it_could_be_one() -> None:
         assert "to the merchant's wallet. Nothing was credited" in unnamed.message
 
 
-def test_the_pauses_grow_and_the_providers_advice_comes_first_within_bounds() -> None:
+def test_pauses_grow_and_clamped_provider_advice_has_priority() -> None:
     assert [pause_seconds(looks, None) for looks in (0, 5, 6, 11, 12, 23, 24, 10_000)] == [
         *(10, 10, 30, 30, 60, 60, 120, 120)
     ]

@@ -59,7 +59,7 @@ def is_due(payment: Payment) -> bool:
     return payment.lookup.next_check_at is not None and payment.lookup.next_check_at <= timezone.now()
 
 
-def test_a_payment_is_due_again_if_a_block_arrived_during_the_look(payment: Payment, nodes: Scripted) -> None:
+def test_payment_is_due_again_if_a_block_arrives_during_lookup(payment: Payment, nodes: Scripted) -> None:
     nodes.during_the_look = lambda: make_due(payment.chain_id)
     assert verify_due(client=nodes.of) == 1
     assert is_due(payment)
@@ -88,9 +88,7 @@ def test_blocks_use_up_no_check_of_a_hash_that_no_node_knows(payment: Payment, n
     assert payment.attempts == 1
 
 
-def test_nodes_that_do_not_answer_get_their_pause_although_one_named_a_block(
-    payment: Payment, nodes: Scripted
-) -> None:
+def test_unresponsive_nodes_keep_their_pause_despite_new_block(payment: Payment, nodes: Scripted) -> None:
     def block_and_no_answer() -> None:
         make_due(payment.chain_id)
         raise ChainError("no answer", retry_after=30)

@@ -18,7 +18,7 @@ BOUND = (
 
 
 @pytest.mark.parametrize("columns", BOUND)
-def test_the_page_shows_the_payment_before_newer_ones_that_failed(
+def test_public_details_keep_payment_despite_newer_failed_ones(
     request_for: Callable[..., PaymentRequest], columns: dict[str, object]
 ) -> None:
     request = request_for()

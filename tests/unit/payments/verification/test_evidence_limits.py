@@ -72,7 +72,7 @@ def submitted(request: PaymentRequest) -> Payment:
 
 
 @pytest.mark.parametrize(("gain", "credited"), [(AMOUNT + 1, AMOUNT + 1), (None, 2 * AMOUNT)])
-def test_all_requests_together_are_credited_no_more_than_the_accounts_gain(
+def test_credits_of_all_requests_stay_within_the_account_gain(
     request_for: Make, gain: int | None, credited: int
 ) -> None:
     first, second = request_for(), request_for()
@@ -98,7 +98,7 @@ def test_and_no_more_when_they_are_credited_at_the_same_moment(request_for: Make
     assert (completed, Payment.objects.filter(failure_code="transaction_already_used").count()) == (1, 7)
 
 
-def test_what_no_node_can_show_is_not_verifiable_at_the_depth_and_retryable(request_for: Make) -> None:
+def test_unreadable_transaction_fails_at_depth_and_is_retryable(request_for: Make) -> None:
     request, clock = request_for(), Clock()
     request.chain.confirmations = "3"
     request.chain.save(update_fields=["confirmations"])
@@ -179,7 +179,7 @@ def test_form_that_a_node_repairs_in_time_is_paid(request_for: Make) -> None:
     assert (payment.status, payment.amount_received, payment.attempts) == ("completed", AMOUNT, 0)
 
 
-def test_a_completed_payment_that_no_node_can_show_at_finality_is_no_alarm(request_for: Make) -> None:
+def test_unreadable_transaction_at_finality_is_not_reorged(request_for: Make) -> None:
     request, clock = request_for(), Clock()
     payment = submitted(request)
     paid = facts(transfer(request, "0", None))
@@ -192,7 +192,7 @@ def test_a_completed_payment_that_no_node_can_show_at_finality_is_no_alarm(reque
     assert (payment.status, payment.reorged, payment.lookup.finality_check_at) == ("completed", False, None)
 
 
-def test_at_finality_a_transfer_may_move_more_than_was_credited_of_it(request_for: Make) -> None:
+def test_transfer_larger_than_its_credit_passes_finality(request_for: Make) -> None:
     request, clock = request_for(), Clock()
     payment = submitted(request)
     chain = Scripted(facts(transfer(request, "0", AMOUNT // 2)))
@@ -205,7 +205,7 @@ def test_at_finality_a_transfer_may_move_more_than_was_credited_of_it(request_fo
     assert (payment.reorged, payment.lookup.finality_check_at) == (False, None)
 
 
-def test_the_first_block_stays_and_a_likely_failure_is_cleared_when_things_change(request_for: Make) -> None:
+def test_new_block_clears_likely_failure_and_keeps_first_block(request_for: Make) -> None:
     request, clock = request_for(), Clock()
     request.chain.confirmations = "3"
     request.chain.save(update_fields=["confirmations"])

@@ -41,7 +41,7 @@ class Nodes(Scripted):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_payment_that_could_not_be_searched_for_fails_of_nothing_and_goes_on_later(
+def test_payment_waits_while_its_replacement_search_fails(
     request_for: Make,
 ) -> None:
     request, chain, clock = request_for(), Nodes(), Clock()
@@ -69,7 +69,7 @@ def _by(hash_: str, sender: str, facts: TransactionFacts | None = None) -> Trans
 
 
 @pytest.mark.django_db(transaction=True)
-def test_strangers_missing_transactions_leave_no_payment_unsearched_and_failed(request_for: Make) -> None:
+def test_many_missing_transactions_leave_no_payment_unsearched(request_for: Make) -> None:
     """More of them than one look searches for, and some that bring no answer at all."""
     chain, clock = Nodes(), Clock()
     hashes = [f"0x{number:064x}" for number in range(1, MOST_SEARCHED + 11)]

@@ -74,7 +74,7 @@ def test_both_ways_write_the_same_rows(
     assert together == one_by_one
 
 
-def test_the_events_of_a_merchant_come_in_the_order_of_its_payments(
+def test_batched_events_keep_the_order_of_merchant_payments(
     merchants: list[Merchant], usdc: Token, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storing, "AT_ONCE", 7)
@@ -189,7 +189,7 @@ def test_large_transactions_are_stored_in_batches_of_their_own(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_transfer_that_is_consumed_meanwhile_fails_only_its_own_payment(
+def test_transfer_consumed_meanwhile_fails_only_its_payment(
     merchants: list[Merchant], usdc: Token, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(merchants, usdc, timezone.now() + timedelta(minutes=30))

@@ -94,7 +94,7 @@ def test_a_nonce_that_no_account_reaches_keeps_no_payment_open(request_for: Make
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_payment_that_can_not_be_settled_is_given_up_after_a_day(
+def test_payment_with_failing_evaluation_times_out_after_a_day(
     request_for: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request, chain, clock = request_for(), Scripted(), Clock()
@@ -111,7 +111,7 @@ def test_a_payment_that_can_not_be_settled_is_given_up_after_a_day(
     assert payment.retries_left == 3
 
 
-def test_the_slow_transaction_counts_if_it_is_mined_after_its_speed_up_took_over(request_for: Make) -> None:
+def test_replaced_transaction_counts_if_mined_after_all(request_for: Make) -> None:
     request, chain, clock = request_for(), Scripted(), Clock()
     slow = submitted(request, SLOW, chain)
     # The speed-up was submitted before any node had shown the nonce of the first.
@@ -135,7 +135,7 @@ def test_the_slow_transaction_counts_if_it_is_mined_after_its_speed_up_took_over
     assert Payment.objects.filter(status="completed").count() == 1
 
 
-def test_it_is_replaced_for_good_only_once_the_other_transaction_lies_deep(request_for: Make) -> None:
+def test_replacement_is_final_only_at_the_required_depth(request_for: Make) -> None:
     request, chain, clock = request_for(), Scripted(), Clock()
     request.chain.confirmations = "3"
     request.chain.save(update_fields=["confirmations"])
@@ -175,7 +175,7 @@ def test_and_then_it_fails(request_for: Make) -> None:
     assert not ConsumedTransfer.objects.exists()
 
 
-def test_money_that_came_before_a_days_silence_counts_once_nodes_answer_again(request_for: Make) -> None:
+def test_payment_timed_out_in_node_outage_completes_afterwards(request_for: Make) -> None:
     request, chain, clock = request_for(), Scripted(), Clock()
     request.chain.confirmations = "3"
     request.chain.save(update_fields=["confirmations"])

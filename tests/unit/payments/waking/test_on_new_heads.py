@@ -65,7 +65,7 @@ def test_a_hash_that_no_node_knows_keeps_its_few_checks(waiting: Payment) -> Non
     assert not is_due(waiting)
 
 
-def test_what_a_worker_is_looking_up_is_due_again_since_it_may_have_asked_before_the_block(
+def test_leased_payment_is_due_again_after_a_new_block(
     waiting: Payment,
 ) -> None:
     looked_up_since = timezone.now() - timedelta(seconds=1)
@@ -112,7 +112,7 @@ def test_a_finished_payment_stays_finished(waiting: Payment) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_a_worker_has_locked_follows_when_the_worker_has_stored_it(
+def test_locked_payment_is_due_once_its_worker_commits(
     waiting: Payment, merchant: Merchant, token: Token, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(on_new_heads, "_MOST_WAITING_MS", 30_000)

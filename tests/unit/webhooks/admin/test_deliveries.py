@@ -50,9 +50,7 @@ def give_up(delivery: Delivery) -> None:
     Delivery.objects.filter(pk=delivery.pk).update(status="failed", due_at=None, finished_at=timezone.now())
 
 
-def test_a_deliverys_page_shows_each_attempt_and_the_body_to_read(
-    admin_client: Client, delivery: Delivery
-) -> None:
+def test_delivery_page_shows_attempts_and_readable_body(admin_client: Client, delivery: Delivery) -> None:
     page = page_of(admin_client, "webhooks/delivery", delivery.pk)
     for part in (
         "1 attempt so far; the next is due in",

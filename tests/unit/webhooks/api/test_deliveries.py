@@ -82,7 +82,7 @@ def test_they_can_be_filtered(api: Api, receiver: Receiver, endpoint: Endpoint, 
         assert api.get(PATH + query).status_code == 400
 
 
-def test_the_address_is_the_requests_own_or_the_endpoints_of_the_moment(
+def test_delivery_url_is_from_request_or_current_endpoint(
     api: Api, merchant: Merchant, endpoint: Endpoint, record: Record
 ) -> None:
     record(webhook_url="https://shop.example/own")

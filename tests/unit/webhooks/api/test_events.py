@@ -41,7 +41,7 @@ def test_event_is_returned_byte_for_byte_as_sent(
     assert set(answer.json()) == {"id", "type", "created", "data"}
 
 
-def test_a_list_holds_the_same_envelopes_with_their_integers_exact(api: Api, record: Record) -> None:
+def test_event_list_returns_stored_envelopes_with_exact_integers(api: Api, record: Record) -> None:
     event = record(data={"amount": 2**256 - 1, "reference": "für Zoë"})
     assert str(2**256 - 1).encode() in api.get(PATH).content
     assert listed(api) == [json.loads(bytes(event.body))]

@@ -46,7 +46,7 @@ def test_an_endpoint_that_fails_has_one_attempt_in_flight(
     assert len(claim_due(limit=10, now=clock.now)) == MAX_IN_FLIGHT_PER_MERCHANT
 
 
-def test_since_when_an_endpoint_fails_is_its_first_failure_and_ends_with_a_success(
+def test_failing_since_is_first_failure_until_a_success(
     endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     first_failure = clock.now
@@ -62,7 +62,7 @@ def test_since_when_an_endpoint_fails_is_its_first_failure_and_ends_with_a_succe
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_what_arrives_after_a_failure_ends_it_though_both_were_claimed_before(
+def test_later_success_ends_failing_even_if_claimed_earlier(
     endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     for _ in range(3):
@@ -84,7 +84,7 @@ def test_a_requests_own_url_says_nothing_of_the_endpoint(
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_many_are_claimed_and_settled_by_as_many_statements_as_one(
+def test_claiming_and_storing_many_takes_no_more_statements(
     endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     def statements(limit: int) -> int:
@@ -126,7 +126,7 @@ def test_claims_are_released_in_the_order_of_stored_results(
     assert Delivery.objects.filter(claim_id=None, attempts=0).count() == 3
 
 
-def test_what_a_disabled_endpoint_holds_back_costs_a_claim_nothing(
+def test_held_deliveries_of_disabled_endpoint_do_not_slow_claims(
     merchant: Merchant, other_merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     with connection.cursor() as cursor:

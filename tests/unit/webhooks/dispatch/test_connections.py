@@ -64,7 +64,7 @@ def test_a_connection_whose_end_is_not_certain_is_not_kept(answer: bytes) -> Non
         assert server.connections == 2
 
 
-def test_a_connection_that_went_over_to_something_else_than_http_is_not_kept() -> None:
+def test_connection_upgraded_from_http_is_not_reused() -> None:
     def behave(connection: socket.socket, server: RawServer) -> None:
         while read_whole(connection):
             connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n")
@@ -74,7 +74,7 @@ def test_a_connection_that_went_over_to_something_else_than_http_is_not_kept() -
         assert server.connections == 2
 
 
-def test_a_kept_connection_that_the_receiver_ends_when_it_is_used_costs_no_failure() -> None:
+def test_closed_kept_connection_is_replaced_without_failure() -> None:
     def behave(connection: socket.socket, server: RawServer) -> None:
         if read_whole(connection):
             connection.sendall(OK)
@@ -85,7 +85,7 @@ def test_a_kept_connection_that_the_receiver_ends_when_it_is_used_costs_no_failu
         assert server.connections == 2
 
 
-def test_a_new_connection_that_breaks_is_a_failure_and_is_not_tried_again() -> None:
+def test_broken_new_connection_fails_without_another_try() -> None:
     def behave(connection: socket.socket, server: RawServer) -> None:
         read_request(connection)
 

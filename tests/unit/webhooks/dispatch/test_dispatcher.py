@@ -100,7 +100,7 @@ def test_a_nudge_without_work_begins_nothing(dispatcher: Dispatcher) -> None:
     assert dispatcher.nudge() == 0
 
 
-def test_finishing_waits_for_what_was_begun_and_claims_nothing_more(
+def test_finish_waits_for_running_attempts_and_claims_no_more(
     merchant: Merchant, other_merchant: Merchant
 ) -> None:
     released, begun = Flag(), Flag()
@@ -128,7 +128,7 @@ def test_finishing_waits_for_what_was_begun_and_claims_nothing_more(
     assert (waiting.status, waiting.attempts, waiting.claim_id) == ("pending", 0, None)
 
 
-def test_receivers_that_fail_leave_half_of_the_threads_to_the_others(merchant: Merchant) -> None:
+def test_failing_receivers_use_at_most_half_of_the_threads(merchant: Merchant) -> None:
     released = Flag()
     taken: list[Claim] = []
 
@@ -155,7 +155,7 @@ def test_receivers_that_fail_leave_half_of_the_threads_to_the_others(merchant: M
     assert sum(claim.is_slow for claim in taken) == 4
 
 
-def test_what_arrived_while_the_database_was_away_is_not_sent_again(
+def test_delivery_during_lost_database_connection_is_not_resent(
     merchant: Merchant, receiver: Receiver, dispatcher: Dispatcher
 ) -> None:
     begun, released = Flag(), Flag()
@@ -191,7 +191,7 @@ def test_what_arrived_while_the_database_was_away_is_not_sent_again(
     assert [attempt.status_code for attempt in Attempt.objects.all()] == [200, 200]
 
 
-def test_receivers_that_answer_slowly_leave_half_of_the_threads_to_the_others(merchant: Merchant) -> None:
+def test_slow_receivers_use_at_most_half_of_the_threads(merchant: Merchant) -> None:
     released = Flag()
 
     def hold(claim: Claim) -> Outcome:

@@ -23,7 +23,7 @@ DELIVERED = Answer(200, "", "", 12)
 FAILED = Answer(500, "Answered 500.", "", 12)
 
 
-def test_a_claimed_delivery_is_not_claimed_again_before_its_lease_ends(
+def test_leased_delivery_is_not_claimed_until_its_lease_ends(
     endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     record()

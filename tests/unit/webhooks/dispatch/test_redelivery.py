@@ -57,7 +57,7 @@ def test_redelivery_after_failure_has_eight_attempts(
     assert len(receiver.received) == 16
 
 
-def test_a_waiting_one_is_due_at_once_with_all_of_its_attempts_before_it(
+def test_redelivered_pending_delivery_is_due_with_all_attempts(
     receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     record()

@@ -82,7 +82,7 @@ def test_unexpected_error_is_a_failed_attempt(endpoint: Endpoint, record: Record
 
 
 @pytest.mark.parametrize("change", [{"is_enabled": False}, {"url": None}])
-def test_deliveries_are_held_while_the_endpoint_is_off_and_burn_no_attempt(
+def test_deliveries_of_disabled_endpoint_wait_without_attempts(
     merchant: Merchant,
     receiver: Receiver,
     endpoint: Endpoint,
@@ -130,7 +130,7 @@ def test_opt_in_event_without_endpoint_is_delivered_to_own_url(
         assert stripe.WebhookSignature.verify_header(received.body.decode(), received.signature, secret)
 
 
-def test_a_secret_that_cannot_be_opened_fails_its_own_attempt_and_no_other(
+def test_undecryptable_secret_fails_only_its_own_attempt(
     merchant: Merchant, other_merchant: Merchant, receiver: Receiver, endpoint: Endpoint, record: Record
 ) -> None:
     configure(other_merchant, Change(url=receiver.url))

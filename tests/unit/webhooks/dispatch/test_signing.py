@@ -62,7 +62,7 @@ def test_after_a_rotation_both_secrets_sign_for_24_hours(
     assert receiver.received[1].signature.count("v1=") == 1
 
 
-def test_rotating_again_within_the_day_takes_no_secret_its_24_hours(
+def test_second_rotation_in_a_day_keeps_each_secret_24_hours(
     merchant: Merchant, receiver: Receiver, endpoint: Endpoint, secret: str, record: Record, clock: Clock
 ) -> None:
     held = [secret]

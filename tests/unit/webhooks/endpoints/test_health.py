@@ -67,7 +67,7 @@ def test_after_a_success_the_next_trouble_is_a_new_one(
     assert notify_merchants(now=clock) == 1
 
 
-def test_after_five_days_of_failures_it_is_switched_off_and_what_waits_is_kept(
+def test_endpoint_failing_five_days_is_disabled_with_queue_kept(
     endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     try_once(record, clock)

@@ -79,7 +79,7 @@ def test_readyz_fails_when_less_than_a_week_is_left(client: Client) -> None:
     assert (answer.status_code, answer.json()["parts"]["partitions"]) == (503, False)
 
 
-def test_an_event_and_its_body_are_written_together_or_not_at_all(record: Record) -> None:
+def test_event_is_stored_only_together_with_its_body(record: Record) -> None:
     event = record()
     assert EventBody.objects.get(event_id=event.pk, created=event.created).body
     for name in names("webhooks_eventbody"):
@@ -113,9 +113,7 @@ def test_a_lost_body_fails_its_own_delivery_only(endpoint: Endpoint, record: Rec
     assert Delivery.objects.get(event=lost).status == Delivery.Status.FAILED
 
 
-def test_a_partition_is_dropped_when_its_events_and_deliveries_are_gone(
-    endpoint: Endpoint, record: Record
-) -> None:
+def test_partition_is_dropped_after_its_events_and_deliveries(endpoint: Endpoint, record: Record) -> None:
     record()
     claim_due(limit=1, now=timezone.now())
     end = max(partition.until for partition in partitions.partitions() if partition.name.endswith("_first"))
@@ -138,7 +136,7 @@ def test_a_delivery_keeps_its_attempts_and_its_body(endpoint: Endpoint, record: 
     assert (Attempt.objects.count(), EventBody.objects.count()) == (1, 1)
 
 
-def test_a_partition_of_the_last_30_days_stays_even_if_it_is_empty() -> None:
+def test_empty_partition_of_the_last_30_days_is_kept() -> None:
     before = partitions.partitions()
     assert partitions.drop_unused(timezone.now() - KEPT) == 0
     assert partitions.partitions() == before

@@ -14,9 +14,7 @@ pytestmark = pytest.mark.django_db
 Record = Callable[..., Event]
 
 
-def test_what_is_older_goes_with_its_deliveries_and_the_rest_stays(
-    endpoint: Endpoint, record: Record
-) -> None:
+def test_purge_removes_only_old_events_and_their_deliveries(endpoint: Endpoint, record: Record) -> None:
     now = timezone.now()
     old, young = record(), record()
     claim_due(limit=2, now=timezone.now())

@@ -82,7 +82,7 @@ first_topics = st.sampled_from([TRANSFER_TOPIC, abi.APPROVAL_TOPIC, bytes(WORD)]
 
 
 @given(first_topics, st.lists(topics, max_size=3), st.one_of(amounts.map(word), st.binary(max_size=70)))
-def test_a_log_that_counts_as_a_transfer_is_the_one_that_web3_reads(
+def test_log_counted_as_transfer_matches_the_web3_decoding(
     first: bytes, rest: list[bytes], data: bytes
 ) -> None:
     found = token_transfers([Log(TOKEN, (first, *rest), data)])

@@ -174,7 +174,7 @@ def test_five_accounts_are_spent_in_one_transaction(bench: Bench) -> None:
     assert [move.accounts[-1] for move in moves] == [place] * 5
 
 
-def test_memo_precedes_each_transfer_to_an_account_that_requires_it() -> None:
+def test_memo_precedes_each_transfer_to_account_requiring_it() -> None:
     bench, owner = Bench(TOKEN_2022_PROGRAM_ID), Keypair()
     bench.open_strict_account(owner)
     recipient, (second,) = str(owner.pubkey()), bench.open_accounts(1, amount=10)
@@ -219,7 +219,7 @@ def test_without_a_reference_there_is_no_such_key(bench: Bench) -> None:
         assert key not in built.message.account_keys
 
 
-def test_the_compute_budget_comes_first_and_the_fee_is_what_it_says(bench: Bench) -> None:
+def test_compute_budget_comes_first_and_sets_the_exact_fee(bench: Bench) -> None:
     built = bench.build(1)
     message = built.message
     first = [

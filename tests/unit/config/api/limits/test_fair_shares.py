@@ -12,7 +12,7 @@ ATTACKER = (Share("address-2001:db8:1:2::/64", 10),)
 
 
 @pytest.mark.usefixtures("patient")
-def test_two_hundred_quotes_at_once_get_no_more_than_the_share_and_the_quota() -> None:
+def test_concurrent_quotes_stay_within_share_and_quota() -> None:
     """Counted in one step: between a look and a count another process would slip in."""
     quota = parse("50/hour")
     alone = at_once([lambda: spend("alone", ATTACKER, quota)] * 200)

@@ -40,7 +40,7 @@ def responses_of(operation: dict[str, Any]) -> dict[str, Any]:
 OWN_PAGES = {"/api/schema", "/api/docs"}
 
 
-def test_the_description_is_valid_openapi_3_1_and_made_without_a_warning() -> None:
+def test_schema_is_valid_openapi_3_1_without_warnings() -> None:
     validate(SCHEMA)
     assert SCHEMA["openapi"].startswith("3.1.")
     call_command("spectacular", "--validate", "--fail-on-warn", stdout=io.StringIO())
@@ -72,7 +72,7 @@ def test_each_call_under_api_is_described_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_each_operation_says_what_it_does_who_may_and_what_it_answers(name: str) -> None:
+def test_each_operation_documents_purpose_access_and_responses(name: str) -> None:
     path, method, operation = OPERATIONS[name]
     assert operation["summary"]
     assert operation["description"].count(".") >= 2
@@ -93,7 +93,7 @@ def test_each_operation_says_what_it_does_who_may_and_what_it_answers(name: str)
     assert ("Idempotency-Key" in names) == (method == "post" and bool(operation["security"]))
 
 
-def test_a_permission_stands_in_the_security_of_each_call_that_needs_it() -> None:
+def test_operation_security_lists_the_required_permission() -> None:
     needed = {
         name: operation["security"][0]["ApiKey"]
         for name, (_, _, operation) in OPERATIONS.items()
@@ -177,7 +177,7 @@ def test_each_example_is_what_the_description_says(component: str) -> None:
     Draft202012Validator(schema).validate(COMPONENTS[component]["examples"][0])
 
 
-def test_each_error_code_has_a_meaning_and_stands_where_its_status_is_answered() -> None:
+def test_each_error_code_is_described_and_listed_by_its_status() -> None:
     assert set(MEANINGS) == set(ErrorCode)
     documented: set[str] = set()
     for _, _, operation in OPERATIONS.values():
@@ -192,7 +192,7 @@ def test_each_error_code_has_a_meaning_and_stands_where_its_status_is_answered()
     assert {code.value for code in ErrorCode} - documented == {"method_not_allowed"}
 
 
-def test_each_event_type_is_described_as_a_webhook_with_its_signature() -> None:
+def test_each_event_type_is_a_webhook_with_signature_header() -> None:
     assert list(SCHEMA["webhooks"]) == EventType.values
     for type_, item in SCHEMA["webhooks"].items():
         operation = item["post"]

@@ -120,7 +120,7 @@ def test_offer_is_read_from_the_response_not_the_query() -> None:
 
 
 @pytest.mark.parametrize("spelled", [NATIVE, "0x" + "e" * 40, "0x" + "E" * 40])
-def test_both_spellings_of_an_evm_chains_coin_are_the_native_coin(spelled: str) -> None:
+def test_both_evm_native_coin_addresses_are_the_native_coin(spelled: str) -> None:
     offer = offered(changed(quote(), "action.fromToken", token(ARBITRUM, spelled, "ETH", 18)))
     assert offer.source.token == ""
     assert offer.spender is None

@@ -55,7 +55,7 @@ def test_its_id_is_the_first_word_of_what_the_source_logged() -> None:
     assert carries_id(b"\0\0\0\0" + data, bound_by)
 
 
-def test_asked_for_by_its_destinations_hash_it_is_not_taken_for_the_swap() -> None:
+def test_status_lookup_by_destination_hash_is_unknown() -> None:
     with answering(RECORDED["status"]) as lifi:
         found = lifi.provider.status(TRACKING, RECORDED["destination"]["receipt"]["transactionHash"])
     assert found.state == SwapState.UNKNOWN

@@ -32,7 +32,7 @@ from tests.support.routing.relay_world import (
 )
 
 
-def test_the_question_asks_for_what_must_arrive_and_names_payer_and_recipient(
+def test_quote_request_has_exact_output_payer_and_recipient(
     answers: responses.RequestsMock, provider: RelayProvider
 ) -> None:
     answers.post(f"{API}/quote/v2", json=quote())
@@ -65,7 +65,7 @@ def test_without_a_key_no_header_is_sent(answers: responses.RequestsMock) -> Non
     assert "x-api-key" not in answers.calls[0].request.headers
 
 
-def test_the_native_coin_and_solana_are_asked_for_by_relays_own_names(
+def test_quote_request_uses_relay_ids_for_native_and_solana(
     answers: responses.RequestsMock, provider: RelayProvider
 ) -> None:
     answers.post(f"{API}/quote/v2", json=quote(FROM_NATIVE))
@@ -96,9 +96,7 @@ def test_what_relay_is_not_for_costs_no_call(wanted: Wanted, provider: RelayProv
     assert none.value.code == NoOfferCode.NO_ROUTE
 
 
-def test_each_quote_counts_against_the_quota_and_none_is_asked_beyond_it(
-    provider: RelayProvider, settings: Any
-) -> None:
+def test_quote_beyond_the_quota_is_not_requested(provider: RelayProvider, settings: Any) -> None:
     settings.ROUTING_QUOTE_LIMITS = {"relay": parse("2/hour")}
     with responses.RequestsMock() as mock:
         mock.post(f"{API}/quote/v2", json=quote())

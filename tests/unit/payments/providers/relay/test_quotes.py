@@ -72,7 +72,7 @@ def test_an_offer_holds_the_deposit_its_id_and_what_it_costs(answers: responses.
     }
 
 
-def test_native_coin_is_deposited_as_the_calls_value_and_nobody_is_approved(
+def test_native_coin_is_sent_as_call_value_without_approval(
     answers: responses.RequestsMock,
 ) -> None:
     offer = ask_relay(answers, quote(FROM_NATIVE), FROM_NATIVE)
@@ -80,7 +80,7 @@ def test_native_coin_is_deposited_as_the_calls_value_and_nobody_is_approved(
     assert (offer.action.value, offer.spender) == (AMOUNT_IN, None)
 
 
-def test_from_solana_the_instructions_are_passed_on_with_their_accounts(
+def test_solana_instructions_are_returned_with_their_accounts(
     answers: responses.RequestsMock,
 ) -> None:
     offer = ask_relay(answers, quote(FROM_SOLANA), FROM_SOLANA)
@@ -111,7 +111,7 @@ def test_the_lower_of_two_guaranteed_amounts_counts(answers: responses.RequestsM
         accept(offer, WANTED, rules_of(WANTED))
 
 
-def test_an_approval_of_nothing_first_says_that_it_has_to_be_reset(answers: responses.RequestsMock) -> None:
+def test_leading_zero_approval_marks_allowance_for_reset(answers: responses.RequestsMock) -> None:
     body = quote()
     (item,) = body["steps"][0]["items"]
     reset = copy.deepcopy(item)
@@ -127,7 +127,7 @@ def test_more_approved_than_is_paid_is_not_passed_on(answers: responses.Requests
     assert (offer.spender, offer.amount_in) == (DEPOSITORY, AMOUNT_IN)
 
 
-def test_without_an_approval_step_the_spender_is_where_the_deposit_goes(
+def test_spender_without_approval_step_is_deposit_contract(
     answers: responses.RequestsMock,
 ) -> None:
     body = quote()
@@ -150,7 +150,7 @@ def test_fees_that_make_no_sense_are_not_shown_and_harm_nothing(
     accept(offer, WANTED, rules_of(WANTED))
 
 
-def test_a_quote_around_an_order_that_relay_made_is_accepted_by_the_id_that_relay_gave_it(
+def test_quote_with_recorded_order_is_accepted_by_relays_id(
     answers: responses.RequestsMock,
 ) -> None:
     recorded = VECTORS[2]
@@ -164,13 +164,13 @@ def test_a_quote_around_an_order_that_relay_made_is_accepted_by_the_id_that_rela
     assert (offer.amount_in, offer.amount_out_min) == (25_000_000, 24_401_618)
 
 
-def test_a_recorded_quote_whose_order_gives_another_id_is_refused(answers: responses.RequestsMock) -> None:
+def test_recorded_quote_with_mismatched_order_id_is_rejected(answers: responses.RequestsMock) -> None:
     with pytest.raises(NoOffer) as none:
         ask_relay(answers, RECORDED["answered"])
     assert none.value.code == NoOfferCode.ROUTE_REFUSED
 
 
-def test_a_recorded_quote_is_read_once_its_id_is_that_of_its_order(
+def test_recorded_quote_with_its_own_order_id_is_accepted(
     answers: responses.RequestsMock,
 ) -> None:
     body = copy.deepcopy(RECORDED["answered"])

@@ -136,9 +136,7 @@ def test_failure_has_its_reason_and_whether_to_claim(
 
 
 @pytest.mark.parametrize("body", [{"message": "Request not found"}, {}, None])
-def test_a_request_that_relay_does_not_know_is_unknown_and_not_failed(
-    answers: responses.RequestsMock, body: Any
-) -> None:
+def test_request_missing_at_relay_is_unknown_not_failed(answers: responses.RequestsMock, body: Any) -> None:
     assert _tracked(answers, body, status=404).state == SwapState.UNKNOWN
 
 

@@ -112,7 +112,7 @@ def test_where_two_nodes_have_to_agree_the_lower_height_counts(lie: Callable[[in
         assert client.block_at(time_of(1200)) <= 1200
 
 
-def test_a_node_without_old_blocks_gives_no_height_and_is_healthy() -> None:
+def test_node_without_old_blocks_stays_healthy_without_height() -> None:
     def forgetful(exchange: Exchange) -> None:
         head = {"number": "0x1388", "timestamp": hex(every_two_seconds(5000))}
         exchange.results(

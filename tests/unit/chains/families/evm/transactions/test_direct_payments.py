@@ -88,13 +88,11 @@ def test_anything_more_or_else_is_worth_a_trace(
     ],
     ids=range(8),
 )
-def test_a_payment_of_native_coin_that_ran_no_code_is_known_by_its_gas(
-    data: bytes, gas: int, ran_code: bool
-) -> None:
+def test_native_payment_needs_trace_only_if_gas_shows_code_ran(data: bytes, gas: int, ran_code: bool) -> None:
     assert needs_trace(sent(data, PAYEE, 5), {"logs": [], "gasUsed": hex(gas)}) is ran_code
 
 
-def test_the_creation_of_a_contract_and_a_receipt_without_gas_are_worth_a_trace() -> None:
+def test_contract_creation_and_receipt_without_gas_need_trace() -> None:
     assert needs_trace(sent(b"", None, 5), {"logs": [], "gasUsed": hex(21_000)})
     assert needs_trace(sent(b"", PAYEE, 5), {"logs": []})
 
@@ -116,27 +114,27 @@ def test_a_malformed_receipt_is_not_worth_a_trace(receipt: dict[str, Any]) -> No
     ],
     ids=range(6),
 )
-def test_without_a_trace_the_maker_is_known_of_the_transactions_own_transfer_alone(
+def test_untraced_maker_is_known_only_for_senders_transfer(
     transaction: dict[str, Any], sender: str, is_its_own: bool
 ) -> None:
     (moved,) = transfers(transaction, {"logs": [log(sender, PAYEE, 10)], "gasUsed": "0xcab2"})
     assert moved.made_by == (sender if is_its_own else "")
 
 
-def test_a_transfer_from_carries_its_reference_for_the_owners_tokens_alone() -> None:
+def test_transfer_from_reference_counts_only_for_owners_tokens() -> None:
     for sender, references in ((VICTIM, (REFERENCE,)), (PAYER, ())):
         (moved,) = transfers(sent(PAY_FROM), {"logs": [log(sender, PAYEE, 10)], "gasUsed": "0xcab2"})
         assert moved.references == references
 
 
-def test_interest_that_the_token_logs_beside_a_payment_is_not_claimed() -> None:
+def test_token_interest_logged_beside_payment_is_not_claimed() -> None:
     logs = [log("0x" + "00" * 20, PAYEE, 10**9), log(PAYER, PAYEE, 10)]
     interest, paid = transfers(sent(PAY), {"logs": logs, "gasUsed": "0xcab2"})
     assert (interest.references, interest.made_by) == ((), "")
     assert (paid.references, paid.made_by, paid.claimable) == ((REFERENCE,), PAYER, None)
 
 
-def test_of_several_logs_between_the_same_accounts_none_is_certain() -> None:
+def test_repeated_logs_between_same_accounts_bind_no_transfer() -> None:
     """One may be another movement's: a hook of the token may have had a pool take the payer's tokens."""
     moved = transfers(
         sent(PAY), {"logs": [log(PAYER, PAYEE, 10), log(PAYER, PAYEE, 10)], "gasUsed": "0xcab2"}
@@ -150,7 +148,7 @@ def test_no_more_is_claimed_than_the_call_names() -> None:
 
 
 @pytest.mark.parametrize("kind", [0x71, 0x7E, 0x7F])
-def test_a_transaction_that_its_senders_own_code_runs_shows_nothing_by_itself(kind: int) -> None:
+def test_transaction_run_by_sender_code_is_unbound_untraced(kind: int) -> None:
     """Of a type that is not Ethereum's: it may say that it pays, and have a pool pay instead."""
     receipt = {"logs": [log(PAYER, PAYEE, 10)], "gasUsed": "0xcab2"}
     pays = {**sent(PAY), "type": hex(kind)}

@@ -83,11 +83,11 @@ def test_what_else_an_account_logs_says_that_something_else_ran() -> None:
     assert read(SAFE, execute(*PAID), Log(SAFE, (b"u" * 32,), b""), sender=SAFE) == []
 
 
-def test_a_refund_of_gas_in_the_middle_of_it_leaves_nothing_certain() -> None:
+def test_safe_execution_with_gas_refund_returns_no_calls() -> None:
     assert read(SAFE, execution(TOKEN, PAY, gas_price=1), DONE) == []
 
 
-def test_a_delegated_call_is_read_only_if_it_goes_to_a_multi_send_of_the_published_ones() -> None:
+def test_delegated_call_is_read_only_for_published_multi_send() -> None:
     assert read(SAFE, execution(TOKEN, PAY, operation=1), DONE) == []
     packed = b"\0" + bytes.fromhex(TOKEN[2:]) + bytes(32) + len(PAY).to_bytes(32) + PAY
     delegated = b"\1" + packed[1:]
@@ -100,13 +100,13 @@ def test_a_delegated_call_is_read_only_if_it_goes_to_a_multi_send_of_the_publish
         assert read(SAFE, data, DONE) == []
 
 
-def test_a_batch_is_read_only_where_an_account_sends_it_to_itself() -> None:
+def test_batch_is_read_only_if_account_sends_it_to_itself() -> None:
     batch = execute_batch(PAID, PAID)
     assert read(SAFE, batch, sender=SAFE) == [PAID, PAID]
     assert read(SAFE, batch, sender=RELAYER) == [], "what a relayer brings, another contract checks or none"
 
 
-def test_of_the_modes_of_erc_7579_only_those_that_revert_are_read() -> None:
+def test_only_reverting_erc_7579_modes_are_read() -> None:
     assert read(SAFE, execute_by_mode(PAID), sender=SAFE) == [PAID]
     single = call_data("execute(bytes32,bytes)", bytes(32), bytes.fromhex(TOKEN[2:]) + bytes(32) + PAY)
     assert read(SAFE, single, sender=SAFE) == [PAID]
@@ -163,13 +163,11 @@ BUNDLE = handle_ops(operation(SAFE, CALL))
     ],
     ids=range(14),
 )
-def test_a_bundle_whose_events_do_not_tell_of_its_operations_signs_nothing(
-    to: str, data: bytes, logs: list[Log]
-) -> None:
+def test_bundle_events_not_matching_operations_sign_nothing(to: str, data: bytes, logs: list[Log]) -> None:
     assert read(to, data, *logs) == []
 
 
-def test_of_an_account_with_two_operations_in_a_bundle_neither_is_read() -> None:
+def test_account_with_two_bundled_operations_has_neither_read() -> None:
     """One of them may change the account's code for the other."""
     data = handle_ops(operation(SAFE, CALL), operation(OTHER_SAFE, CALL), operation(SAFE, CALL, 1))
     logs = [BEGUN, ended(SAFE), ended(OTHER_SAFE), ended(SAFE, 1)]
@@ -220,7 +218,7 @@ def test_a_log_of_another_operation_is_not_bound() -> None:
     ],
     ids=range(9),
 )
-def test_calls_and_logs_have_to_match_one_for_one_with_nothing_else_called(
+def test_transfers_bind_only_if_calls_match_logs_one_to_one(
     calls: list[tuple[str, int, bytes]], amounts: list[int], is_bound: bool
 ) -> None:
     paid = [Log(TOKEN, (TRANSFER_TOPIC, word(SAFE), word(PAYEE)), n.to_bytes(32)) for n in amounts]

@@ -86,7 +86,7 @@ def read(done: list[Step], after: dict[str, int], reference: bytes) -> list[Tran
 
 @settings(max_examples=300)
 @given(steps())
-def test_a_thief_claims_at_most_what_it_lost_and_the_merchant_gained(attempted: list[Step]) -> None:
+def test_thief_claims_no_more_than_own_loss_and_merchant_gain(attempted: list[Step]) -> None:
     reference = os.urandom(16)
     done, after = play(attempted)
     found = read(done, after, reference)

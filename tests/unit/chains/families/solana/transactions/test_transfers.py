@@ -51,7 +51,7 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_a_payment_is_claimed_in_full_by_its_reference_and_by_its_payer(scene: Scene) -> None:
+def test_payment_is_claimed_in_full_by_reference_and_payer(scene: Scene) -> None:
     source, target, _ = scene.accounts(10, 10)
     [paid] = scene.read(move(source, scene.mint, target, scene.customer, 10, scene.reference))
     assert paid == Transfer(
@@ -69,7 +69,7 @@ def test_a_payment_is_claimed_in_full_by_its_reference_and_by_its_payer(scene: S
     )
 
 
-def test_a_transfer_of_nothing_claims_nothing_of_a_delivery_beside_it(scene: Scene) -> None:
+def test_zero_transfer_claims_nothing_of_delivery_beside_it(scene: Scene) -> None:
     source, target, pool = scene.accounts(0, 11, delivered=11)
     bridging = Call(
         program(), [pool, target], b"complete", [(move(pool, scene.mint, target, scene.bridge, 11), 2)]
@@ -79,7 +79,7 @@ def test_a_transfer_of_nothing_claims_nothing_of_a_delivery_beside_it(scene: Sce
     assert (delivered.references, delivered.made_by, delivered.claimable) == ((), "", 0)
 
 
-def test_a_small_transfer_claims_itself_and_not_the_delivery_beside_it(scene: Scene) -> None:
+def test_small_transfer_claims_only_itself_beside_a_delivery(scene: Scene) -> None:
     source, target, _ = scene.accounts(1, 12)
     bridging = Call(program(), [target], b"mint", [(minted(scene.mint, target, scene.bridge, 11), 2)])
     paying = move(source, scene.mint, target, scene.customer, 1, scene.reference)
@@ -96,7 +96,7 @@ def test_no_reference_counts_on_a_transfer_that_a_program_makes(scene: Scene) ->
     assert moved.sender == scene.customer
 
 
-def test_tokens_that_are_minted_are_a_delivery_even_at_the_top_level(scene: Scene) -> None:
+def test_tokens_minted_at_top_level_are_an_unclaimed_delivery(scene: Scene) -> None:
     _, target, _ = scene.accounts(0, 10)
     made = minted(scene.mint, target, scene.customer, 10)
     [moved] = scene.read(Call(made.program, [*made.accounts, scene.customer], made.data))
@@ -117,7 +117,7 @@ def test_the_recipients_own_accounts_pay_it_nothing(scene: Scene) -> None:
     assert scene.read(move(own, scene.mint, target, scene.merchant, 10, scene.reference)) == []
 
 
-def test_the_recipients_own_money_sent_round_by_another_account_claims_nothing(scene: Scene) -> None:
+def test_own_tokens_returned_by_another_account_claim_nothing(scene: Scene) -> None:
     source, target, _ = scene.accounts(0, 10)
     own = address()
     scene.ledger.has(own, scene.mint, (scene.merchant, 10), (scene.merchant, 0))
@@ -139,7 +139,7 @@ def test_several_accounts_of_the_recipient_share_its_own_loss(scene: Scene) -> N
     assert [t.claimable for t in scene.read(*calls)] == [0, 0]
 
 
-def test_what_the_recipient_gives_away_is_not_made_up_for_by_a_delivery(scene: Scene) -> None:
+def test_delivery_does_not_offset_tokens_the_recipient_sent(scene: Scene) -> None:
     """The merchant's money goes out and comes back with a reference, while a bridge brings a victim's."""
     source, target, pool = scene.accounts(0, 10, delivered=10)
     out = move(target, scene.mint, source, scene.merchant, 10)
@@ -149,7 +149,7 @@ def test_what_the_recipient_gives_away_is_not_made_up_for_by_a_delivery(scene: S
     assert found == [("1", 10, 0), ("2.0", 10, 0)]
 
 
-def test_coin_that_the_recipient_gives_away_is_not_made_up_for_either(scene: Scene) -> None:
+def test_delivery_does_not_offset_native_coin_recipient_sent(scene: Scene) -> None:
     scene.ledger.lamports = {scene.customer: (10_000, 10_000), scene.merchant: (20, 30)}
     scene.ledger.lamports[scene.bridge] = 10, 0
     delivery = Call(program(), [], b"", [(coins(scene.bridge, scene.merchant, 10), 2)])
@@ -164,9 +164,7 @@ def test_an_account_that_gives_to_itself_gives_nothing(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("existed", [True, False])
-def test_another_account_than_the_associated_one_counts_only_if_it_was_the_recipients_before(
-    scene: Scene, existed: bool
-) -> None:
+def test_other_account_counts_only_if_recipient_owned_it_before(scene: Scene, existed: bool) -> None:
     source, _, _ = scene.accounts(10, 0)
     second = address()
     scene.ledger.has(second, scene.mint, (scene.merchant, 0 if existed else None), (scene.merchant, 10))
@@ -174,7 +172,7 @@ def test_another_account_than_the_associated_one_counts_only_if_it_was_the_recip
     assert (paid.account, paid.claimable) == (second, 10 if existed else 0)
 
 
-def test_the_associated_account_may_be_made_in_the_same_transaction(scene: Scene) -> None:
+def test_associated_account_created_in_transaction_counts(scene: Scene) -> None:
     source, _, _ = scene.accounts(10, 0)
     target = scene.ledger.holds(scene.merchant, scene.mint, None, 10)
     [paid] = scene.read(move(source, scene.mint, target, scene.customer, 10, scene.reference))
@@ -189,7 +187,7 @@ def test_the_associated_account_of_another_token_program_is_none(scene: Scene) -
     assert paid.claimable == 0
 
 
-def test_an_account_that_changes_its_owner_or_its_mint_fails_closed(scene: Scene) -> None:
+def test_account_that_changes_owner_or_mint_claims_nothing(scene: Scene) -> None:
     source, _, _ = scene.accounts(10, 0)
     given = address()
     scene.ledger.has(given, scene.mint, (address(), 0), (scene.merchant, 10))
@@ -200,7 +198,7 @@ def test_an_account_that_changes_its_owner_or_its_mint_fails_closed(scene: Scene
     assert (paid.gain, paid.claimable) == (0, 0)
 
 
-def test_an_account_that_was_closed_and_opened_again_gains_the_difference(scene: Scene) -> None:
+def test_reopened_account_gains_only_the_balance_difference(scene: Scene) -> None:
     source, _, _ = scene.accounts(10, 0)
     target = scene.ledger.holds(scene.merchant, scene.mint, 4, 10)
     away = move(target, scene.mint, source, scene.merchant, 4)
@@ -210,7 +208,7 @@ def test_an_account_that_was_closed_and_opened_again_gains_the_difference(scene:
     assert (paid.amount, paid.gain, paid.claimable) == (10, 6, 6)
 
 
-def test_tokens_of_another_mint_that_passed_through_an_account_are_not_its_gain(scene: Scene) -> None:
+def test_tokens_of_another_mint_are_no_gain_of_the_account(scene: Scene) -> None:
     source, target, _ = scene.accounts(0, 10)
     worthless = address()
     held = address()
@@ -220,7 +218,7 @@ def test_tokens_of_another_mint_that_passed_through_an_account_are_not_its_gain(
     assert source
 
 
-def test_a_source_that_came_and_went_within_the_transaction_claims_nothing(scene: Scene) -> None:
+def test_source_opened_and_closed_in_transaction_claims_nothing(scene: Scene) -> None:
     _, target, _ = scene.accounts(0, 10)
     [paid] = scene.read(move(address(), scene.mint, target, scene.customer, 10, scene.reference))
     assert (paid.sender, paid.made_by, paid.claimable) == ("", "", 0)
@@ -307,7 +305,7 @@ def test_lamports_for_a_new_account_are_claimed_by_no_reference(scene: Scene) ->
     assert (moved.amount, moved.claimable, moved.made_by) == (10, 0, "")
 
 
-def test_each_part_of_a_batch_is_reported_and_claimed_by_no_reference(scene: Scene) -> None:
+def test_batch_parts_are_reported_but_claimed_by_no_reference(scene: Scene) -> None:
     source, target, _ = scene.accounts(10, 10)
     one = bare_move(source, target, scene.customer, 4, scene.reference)
     two = move(source, scene.mint, target, scene.customer, 6)
@@ -327,7 +325,7 @@ def test_an_instruction_that_is_cut_short_moves_nothing(scene: Scene, data: byte
     assert scene.read(Call(TOKEN, [source, scene.mint, target, scene.customer], data)) == []
 
 
-def test_a_transfer_lies_within_the_watched_instruction_that_made_it(scene: Scene) -> None:
+def test_transfer_is_attributed_to_its_watched_instruction(scene: Scene) -> None:
     source, target, pool = scene.accounts(1, 12, delivered=11)
     router, other = program(), program()
     inner = (move(pool, scene.mint, target, scene.bridge, 11), 2)

@@ -69,7 +69,7 @@ def demand_unclaimed(moved: Transfer) -> None:
 
 
 @pytest.mark.parametrize(("wallet", "name"), EACH)
-def test_a_vaults_transfer_is_claimed_by_its_reference_and_made_by_the_vault(wallet: str, name: str) -> None:
+def test_vault_transfer_has_reference_and_vault_as_maker(wallet: str, name: str) -> None:
     payment = payment_by(wallet, name)
     moved = payment.read(payment.executing((payment.transfer(), 2)))
     assert (moved.slot, moved.references) == ("0.0", (payment.reference,))
@@ -99,7 +99,7 @@ def test_coin_of_a_vault_counts_too() -> None:
 
 @pytest.mark.parametrize(("wallet", "name"), EACH)
 @pytest.mark.parametrize("height", [None, 3, 1])
-def test_a_call_that_the_wallet_program_did_not_make_itself_does_not_count(
+def test_transfer_not_called_by_wallet_program_is_unclaimed(
     wallet: str, name: str, height: int | None
 ) -> None:
     payment = payment_by(wallet, name)
@@ -109,7 +109,7 @@ def test_a_call_that_the_wallet_program_did_not_make_itself_does_not_count(
 @pytest.mark.parametrize(
     "data", [b"", anchor_code("spending_limit_use"), anchor_code("vault_transaction_create")]
 )
-def test_another_instruction_of_the_wallet_program_does_not_count(data: bytes) -> None:
+def test_other_wallet_program_instruction_claims_nothing(data: bytes) -> None:
     payment = payment_by(SQUADS_V4, "vault_transaction_execute")
     demand_unclaimed(payment.read(payment.executing((payment.transfer(), 2), data=data)))
 
@@ -134,7 +134,7 @@ def test_another_program_does_not_count() -> None:
     demand_unclaimed(payment.read(payment.executing((payment.transfer(), 2))))
 
 
-def test_a_wallet_program_that_another_program_calls_does_not_count() -> None:
+def test_wallet_program_called_by_another_claims_nothing() -> None:
     payment = payment_by(SQUADS_V4, "vault_transaction_execute")
     executing = payment.executing()
     outer = Call(program(), [], b"", [(executing, 2), (payment.transfer(), 2)])

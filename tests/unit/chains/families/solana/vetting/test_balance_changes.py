@@ -138,7 +138,7 @@ def test_lamports_for_an_account_that_was_there_are_no_deposit() -> None:
     assert problem({NEW: richer, OWNER: coins(10**9 - FEE - RENT)}, before=before) is not None
 
 
-def test_an_account_of_the_wallets_own_costs_it_nothing_and_allows_nothing() -> None:
+def test_new_account_of_wallet_allows_only_its_rent_deposit() -> None:
     own = Held(OTHER, 0).stored()
     assert problem({NEW: own, OWNER: coins(10**9 - FEE - RENT)}) is None
     assert problem({NEW: own, OWNER: coins(10**9 - FEE - RENT - 1)}) is not None

@@ -107,7 +107,7 @@ def test_what_takes_nothing() -> None:
     )
 
 
-def test_a_program_that_is_not_handed_the_wallet_can_take_nothing_from_it() -> None:
+def test_program_without_the_wallet_account_debits_nothing() -> None:
     assert not taken(Instruction(THIEF, b"", [AccountMeta(SOURCE, False, True)]))
     [call] = taken(Instruction(THIEF, b"", [AccountMeta(OWNER, False, False)]))
     assert call == Debit(DebitKind.UNKNOWN, str(THIEF), "call")
@@ -121,7 +121,7 @@ def test_an_account_closed_to_somebody_else() -> None:
 
 
 @pytest.mark.parametrize("program", [SYSTEM, TOKEN_PROGRAM_ID, TOKEN_2022_PROGRAM_ID], ids=str)
-def test_no_instruction_that_is_handed_the_wallet_is_harmless_by_being_odd(program: Pubkey) -> None:
+def test_only_listed_instructions_given_the_wallet_are_harmless(program: Pubkey) -> None:
     """Of all numbers an instruction can begin with, only those that are known to take nothing pass."""
     harmless = {1, 5, 9, 16, 17, 18, 22}
     for number in range(256):
