@@ -291,7 +291,7 @@ def test_transfer_without_scripts_completes_in_two_parts(
     expect(bare.get_by_role("heading", name="Payment complete")).to_be_visible()
 
 
-def test_unavailable_address_without_scripts_offers_the_other_ways(bare: Page, create: Create) -> None:
+def test_unavailable_address_without_scripts_offers_other_ways(bare: Page, create: Create) -> None:
     order = create()
     bare.goto(order["payment_url"])
     Merchant.objects.update(deposit_addresses=False)

@@ -59,7 +59,7 @@ def test_blocks_and_head_are_read_without_transactions(world: DepositWorld) -> N
     assert client.blocks([]) == {}
 
 
-def test_node_reads_many_balances_by_one_call_at_an_earlier_block(world: DepositWorld) -> None:
+def test_one_call_reads_many_balances_at_an_earlier_block(world: DepositWorld) -> None:
     addresses = [new_address() for _ in range(50)]
     for amount, address in enumerate(addresses[:3], 1):
         world.pay(address, amount)

@@ -121,7 +121,7 @@ def test_built_sweep_brings_the_money_to_the_recipient(
     assert json.loads(capsys.readouterr().out) == []
 
 
-def test_page_lists_and_sweeps_what_was_requested_and_what_was_not(
+def test_page_sweeps_requested_tokens_and_others(
     public: Api, world: DepositWorld, request_: PaymentRequest, local_chain: LocalChain, ether: object
 ) -> None:
     address, usdc = show(public, request_), request_.token.contract_address

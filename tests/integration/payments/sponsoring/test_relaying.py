@@ -226,7 +226,7 @@ def test_stored_signature_is_sent_though_it_is_switched_off(world: SponsoringWor
 # --- ends -----------------------------------------------------------------------------------------------------------
 
 
-def test_payer_who_empties_the_account_pays_nothing_and_costs_nothing(own_world: SponsoringWorld) -> None:
+def test_payer_who_empties_the_account_costs_the_sponsor_nothing(own_world: SponsoringWorld) -> None:
     world = own_world
     request = world.request()
     payment = world.pay(request)
@@ -246,7 +246,7 @@ def test_payer_who_empties_the_account_pays_nothing_and_costs_nothing(own_world:
     assert (request.status, request.amount_paid) == ("active", 0)
 
 
-def test_relay_that_reverts_is_not_final_until_the_signature_ends(own_world: SponsoringWorld) -> None:
+def test_reverted_relay_is_not_final_until_the_signature_ends(own_world: SponsoringWorld) -> None:
     world = own_world
     payment = world.pay(world.request())
     world.chain.rpc("evm_setAutomine", False)

@@ -61,7 +61,7 @@ def test_balance_of_the_address_is_credited() -> None:
     assert (result.bound.by, result.bound.amount) == ("address", 10)
 
 
-def test_part_for_the_recipient_by_reference_is_a_payment_of_its_own() -> None:
+def test_part_for_the_recipient_is_a_payment_of_its_own() -> None:
     result = verdict(sent(4), sent(6, MERCHANT, slot="0.1", references=(OURS,)))
     assert isinstance(result, Paid)
     assert (result.bound.by, result.bound.amount) == ("reference", 6)
@@ -90,7 +90,7 @@ def test_failed_transaction_to_the_address_is_refused() -> None:
     assert verdict(sent(), succeeded=False).code == "transaction_reverted"
 
 
-def test_unmined_transaction_to_the_address_is_bound_by_its_bytes() -> None:
+def test_unmined_transaction_to_the_address_is_bound_by_bytes() -> None:
     result = verdict(block=None, intended=(sent(),), succeeded=False)
     assert isinstance(result, NotYet)
     assert result.bound is not None
@@ -185,7 +185,7 @@ def test_transaction_submitted_before_it_is_mined_counts_once(
     assert ConsumedTransfer.objects.count() == 1
 
 
-def test_submitted_transaction_becomes_the_difference_that_is_found(
+def test_submitted_transaction_becomes_the_found_difference(
     request_: PaymentRequest, nodes: CoinChain, chain: Chain
 ) -> None:
     clock = Clock()

@@ -85,7 +85,7 @@ def test_look_on_request_finds_coin_without_moving_the_search(
     assert (request_.status, request_.amount_paid) == ("completed", ETHER)
 
 
-def test_small_arrival_of_a_weekly_address_is_looked_at_again_soon(
+def test_small_arrival_of_a_weekly_address_is_due_again_soon(
     request_: PaymentRequest, nodes: CoinChain
 ) -> None:
     end_long_ago(request_)

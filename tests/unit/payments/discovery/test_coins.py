@@ -189,9 +189,7 @@ def test_reorganised_coin_waits_until_it_is_mined_again(request_: PaymentRequest
     assert amounts(request_) == [(1, "completed", ETHER)]
 
 
-def test_coin_that_a_reorganisation_moves_to_another_block_counts_once(
-    request_: PaymentRequest, nodes: CoinChain
-) -> None:
+def test_coin_that_moves_to_another_block_counts_once(request_: PaymentRequest, nodes: CoinChain) -> None:
     clock = Clock()
     for amount in (ETHER // 4, ETHER // 2):
         nodes.pay(request_.deposit_address, amount)
@@ -422,7 +420,7 @@ def test_lost_lease_does_not_move_the_position(request_: PaymentRequest, nodes: 
     assert (DepositAddress.objects.get().swept, DiscoveryCursor.objects.get().coins_next_block) == (0, None)
 
 
-def test_reversed_payments_of_which_a_part_is_left_are_reversed_whole(
+def test_payments_of_which_a_part_is_left_are_reversed_whole(
     request_: PaymentRequest, nodes: CoinChain
 ) -> None:
     clock = Clock()

@@ -90,7 +90,7 @@ def test_amount_sent_back_to_the_payer_is_deducted() -> None:
     assert credited(evidence(), paid(10), back) == (6, "authorization")
 
 
-def test_money_that_went_round_through_the_recipient_does_not_count() -> None:
+def test_money_that_passed_through_the_recipient_does_not_count() -> None:
     lent = Transfer("0", TOKEN, MERCHANT, STRANGER, 10)
     passed = Transfer("0.1", TOKEN, STRANGER, PAYER, 10)
     assert credited(evidence(), lent, passed, paid(), sender=STRANGER) == FailureCode.WRONG_RECIPIENT
@@ -115,17 +115,17 @@ def test_authorization_for_another_request_is_never_ours() -> None:
     assert credited(named, paid(within=(0,))) != (10, "provider")
 
 
-def test_reference_does_not_take_another_requests_authorized_transfer() -> None:
+def test_reference_takes_no_other_requests_authorized_transfer() -> None:
     theirs = evidence(authorizations={(PAYER, NONCE): False})
     assert credited(theirs, paid(references=(OURS,))) == FailureCode.TRANSACTION_NOT_BOUND
 
 
-def test_reference_or_proof_of_another_request_does_not_take_ours() -> None:
+def test_reference_or_proof_of_another_request_claims_none() -> None:
     known = evidence(foreign=frozenset({THEIRS}), proofs=(proof(is_ours=False),))
     assert credited(known, paid(references=(THEIRS,), made_by=PAYER)) == (10, "authorization")
 
 
-def test_two_authorizations_in_one_transaction_pay_their_own_requests() -> None:
+def test_two_authorizations_of_a_transaction_pay_their_requests() -> None:
     both = (paid(3), paid(4, "3", nonce=OTHER_NONCE))
     ours = {(PAYER, NONCE): True, (PAYER, OTHER_NONCE): False}
     theirs = {key: not is_ours for key, is_ours in ours.items()}
@@ -148,7 +148,7 @@ def test_sender_can_not_prove_an_authorized_transfer_afterwards() -> None:
     assert isinstance(provable(terms, facts, PAYER, 10, NOON), NotProvable)
 
 
-def test_swap_reported_with_the_same_amount_is_not_the_authorized_transfer() -> None:
+def test_swap_of_the_same_amount_is_not_the_authorized_transfer() -> None:
     assert credited(evidence(elsewhere=(10,)), paid()) == (10, "authorization")
     delivery = Delivery(reported=10, taken=Taken())
     for is_ours in (True, False):
@@ -160,7 +160,7 @@ def test_swap_reported_with_the_same_amount_is_not_the_authorized_transfer() -> 
 # --- other bindings beside it ---------------------------------------------------------------------------------------
 
 
-def test_authorization_and_reference_in_one_transaction_are_one_payment() -> None:
+def test_authorization_beside_a_reference_is_one_payment() -> None:
     both = (paid(3), paid(4, "3", nonce=None, references=(OURS,)))
     assert credited(evidence(), *both) == (7, "authorization")
 
@@ -170,7 +170,7 @@ def test_arrival_at_the_deposit_address_is_named_first() -> None:
     assert credited(evidence(deposit_address=ADDRESS), *both) == (7, "address")
 
 
-def test_later_proof_does_not_use_up_its_amount_on_an_authorized_transfer() -> None:
+def test_later_proof_claims_no_authorized_transfer() -> None:
     known = evidence(sender_proofs=(SenderProof(PAYER, NOON, 10),))
     both = (paid(7), paid(10, "3", nonce=None, made_by=PAYER))
     assert credited(known, *both) == (17, "authorization")

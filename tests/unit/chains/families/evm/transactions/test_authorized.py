@@ -101,7 +101,7 @@ def test_use_with_another_number_of_topics_is_none() -> None:
         assert authorized(transfers.token_transfers(logs), logs) == {}
 
 
-def test_plain_transfer_before_an_authorized_one_to_others_is_not_authorized() -> None:
+def test_plain_transfer_before_an_authorized_one_is_not_one() -> None:
     """Otherwise the payer's transfer for one order would be claimed by the authorization for another one."""
     assert found(moved(), used(), moved(recipient=STRANGER)) == {2: NONCE}
 
@@ -121,12 +121,12 @@ def test_authorized_transfer_has_no_reference_and_no_maker() -> None:
     assert same == transfer
 
 
-def test_payer_that_sends_its_own_authorization_does_not_make_the_transfer() -> None:
+def test_payer_who_sends_the_authorization_makes_no_transfer() -> None:
     [transfer] = transfers.transfers(*relayed(used(), moved(), **{"from": PAYER}))
     assert (transfer.made_by, transfer.authorization) == ("", NONCE)
 
 
-def test_reference_in_a_call_around_the_authorization_claims_nothing() -> None:
+def test_reference_around_an_authorization_claims_nothing() -> None:
     """A thief's contract calls the token, and pretends that its own call moved the money."""
     transfer_call = encode_call("transfer", bytes.fromhex(RECIPIENT[2:]), 7) + REFERENCE
     transaction, receipt = relayed(used(), moved(), input="0x" + transfer_call.hex(), **{"from": PAYER})
