@@ -420,3 +420,21 @@ def test_lost_lease_does_not_move_the_position(request_: PaymentRequest, nodes: 
     DiscoveryCursor.objects.create(chain=request_.chain)
     search_for_coins(request_.chain, nodes, claim_id=uuid4(), now=clock())
     assert (DepositAddress.objects.get().swept, DiscoveryCursor.objects.get().coins_next_block) == (0, None)
+
+
+def test_arrivals_verified_together_are_credited_in_their_order(
+    request_: PaymentRequest, nodes: CoinChain
+) -> None:
+    clock = Clock()
+    for part in (4, 8):
+        nodes.pay(request_.deposit_address, ETHER // part)
+        search(nodes, clock)
+    first, second = Payment.objects.order_by("deposit_sequence")
+    Lookup.objects.filter(of_payment=first).update(next_check_at=clock())
+    Lookup.objects.filter(of_payment=second).update(next_check_at=clock() - timedelta(seconds=1))
+    nodes.mine(10)
+    clock.forward(seconds=30)
+    look(clock, nodes.of)
+    assert set(Payment.objects.values_list("status", flat=True)) == {"completed"}
+    request_.refresh_from_db()
+    assert request_.amount_paid == ETHER // 4 + ETHER // 8
