@@ -212,7 +212,9 @@ def _still_pays(lookup: Lookup, facts: TransactionFacts) -> bool:
     if not facts.succeeded:
         return False
     moved = {transfer.slot: transfer.amount for transfer in facts.transfers}
-    credited = lookup.payment.consumed_transfers.values_list("slot", "amount")
+    # Other transactions that the payment was credited with together were final before.
+    own = lookup.payment.consumed_transfers.filter(transaction_hash=lookup.credit_key)
+    credited = own.values_list("slot", "amount")
     return not facts.is_complete or all(moved.get(slot, 0) >= amount for slot, amount in credited)
 
 

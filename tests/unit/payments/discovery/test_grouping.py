@@ -12,7 +12,7 @@ from payments.models import ConsumedTransfer, DepositAddress, Payment, PaymentRe
 from payments.submission.hashes import submit_hash
 from tests.support.payments.deposits import KnownTransactions, give_address, moved
 from tests.support.payments.world import Clock, look, submit
-from tests.verifying import discover_due
+from tests.verifying import check_finality, discover_due
 from webhooks.models import Event
 
 Make = Callable[..., PaymentRequest]
@@ -243,3 +243,17 @@ def test_waiting_arrival_reopens_its_payment_that_was_not_found(
     look(clock, nodes.of)
     payment.refresh_from_db()
     assert (payment.status, paid(request_), Payment.objects.count()) == ("completed", SMALL, 1)
+
+
+def test_group_of_final_transactions_is_never_flagged(
+    request_: PaymentRequest, nodes: KnownTransactions
+) -> None:
+    clock = Clock()
+    send(request_, nodes, range(1, 3))
+    send(request_, nodes, range(3, 4), 1)
+    search(nodes, clock)
+    for _ in range(5):
+        clock.forward(minutes=10)
+        check_finality(client=nodes.of, now=clock)
+    assert (paid(request_), request_.amount_reorged) == (2 * SMALL + 1, 0)
+    assert not Payment.objects.get().reorged
