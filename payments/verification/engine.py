@@ -109,6 +109,8 @@ def verify_on_chain(
         return
     unsearched = replacements.unsearched | {each.payment_id for each in {*lookups} - {*held}}
     inputs = collect_evidence(lookups, chain, check.snapshot, quotes)
+    # Of native coin at one address, the earlier is credited first: the later reading includes it.
+    lookups = sorted(lookups, key=lambda each: each.payment.deposit_sequence or 0)
     outcomes: list[Outcome] = []
     for lookup in lookups:
         payment = lookup.payment

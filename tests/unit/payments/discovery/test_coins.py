@@ -435,3 +435,21 @@ def test_payments_of_which_a_part_is_left_are_reversed_whole(
     settle(nodes, clock)
     request_.refresh_from_db()
     assert request_.net == ETHER // 5
+
+
+def test_arrivals_verified_together_are_credited_in_their_order(
+    request_: PaymentRequest, nodes: CoinChain
+) -> None:
+    clock = Clock()
+    for part in (4, 8):
+        nodes.pay(request_.deposit_address, ETHER // part)
+        search(nodes, clock)
+    first, second = Payment.objects.order_by("deposit_sequence")
+    Lookup.objects.filter(of_payment=first).update(next_check_at=clock())
+    Lookup.objects.filter(of_payment=second).update(next_check_at=clock() - timedelta(seconds=1))
+    nodes.mine(10)
+    clock.forward(seconds=30)
+    look(clock, nodes.of)
+    assert set(Payment.objects.values_list("status", flat=True)) == {"completed"}
+    request_.refresh_from_db()
+    assert request_.amount_paid == ETHER // 4 + ETHER // 8
