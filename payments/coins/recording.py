@@ -21,7 +21,6 @@ from payments.requests.transitions import note
 
 FOUND = "Found on the network at its deposit address."
 _ACTOR = "discovery"
-_MAX_FACTOR = 10
 
 
 def differences_of(request: PaymentRequest) -> QuerySet[Payment]:
@@ -59,10 +58,11 @@ def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment
 def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
     """Give the payment of the locked request this transaction, unless another one is known already.
 
-    Anyone can send very little in the same block, so the transaction must have sent a tenth of the amount.
+    Anyone can send a part in the same block, and would be named as the payer of the whole: the transaction must have
+    sent all of it.
     """
     sent = sum(transfer.amount for transfer in coins_to(payment.lookup.credit_key, facts))
-    if sent * _MAX_FACTOR < (payment.amount or 0):
+    if sent < (payment.amount or 0):
         return
     columns = {"transaction_hash": facts.hash, "from_address": facts.sender, "network_fee": facts.network_fee}
     unknown = Payment.objects.filter(pk=payment.pk, transaction_hash__isnull=True)
@@ -138,11 +138,11 @@ def submitted_to(request_ids: Collection[UUID]) -> QuerySet[Payment]:
 
 
 def _submitted(request: PaymentRequest, parts: Sequence[Part], height: int, amount: int) -> Payment | None:
-    """Return the open payment of the first transaction up to this block that sent a tenth of the new coin or more."""
+    """Return the open payment of the first transaction up to this block that sent all of the new coin."""
     known = max((part.block or 0 for part in parts), default=0)
     waiting = submitted_to([request.pk]).filter(
         lookup__block_number__gt=known,
         lookup__block_number__lte=height,
-        amount__gte=-(-amount // _MAX_FACTOR),
+        amount__gte=amount,
     )
     return waiting.order_by("lookup__block_number", "created_at").first()

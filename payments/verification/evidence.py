@@ -13,7 +13,7 @@ from chains.models import Chain, Token
 from payments.coins.recording import difference_with
 from payments.evaluation.binding import Evidence
 from payments.evaluation.named_quotes import NOTHING_NAMED, Naming, naming_for
-from payments.evaluation.proof_windows import Proof
+from payments.evaluation.proof_windows import CLOCK_ALLOWANCE, Proof
 from payments.evaluation.verdicts import Finality, Terms, all_references
 from payments.models import Authorization, DepositAddress, Lookup, PayerProof, Payment, PaymentRequest, Quote
 from payments.verification.afterwards import accepted_at, afterwards_of
@@ -75,7 +75,7 @@ def collect_evidence(
     reported = reported_elsewhere(lookups, chain)
     quotes = {**quotes, **quotes_named_in(snapshot, chain)}
     namings = named_quotes_by_hash(snapshot, quotes.values(), chain)
-    forwarders = _forwarders(lookups, chain, snapshot)
+    forwarders, early = _forwarders(lookups, chain, snapshot), _before_shown(lookups, snapshot)
     authorizations = _authorizations(snapshot, chain)
     rules = chain.family.call_rules
     inputs = {}
@@ -111,7 +111,7 @@ def collect_evidence(
             others_calls=named.others_calls,
             routers=frozenset().union(*(quote.contracts for quote in named.quotes)),
             delivery=deliveries.get(payment.pk),
-            deposit_address="" if is_by_balance else request.deposit_address or "",
+            deposit_address="" if is_by_balance or payment.pk in early else request.deposit_address or "",
             coin_address=(request.deposit_address or "") if is_by_balance else "",
             forwarders=forwarders.get(hash_, frozenset()),
             authorizations={key: owner == request.pk for key, owner in authorizations.get(hash_, {}).items()},
@@ -182,6 +182,23 @@ def _payers(snapshot: Snapshot) -> dict[str, frozenset[str]]:
         for hash_, facts in snapshot.transactions.items()
         if facts is not None
     }
+
+
+def _before_shown(lookups: Sequence[Lookup], snapshot: Snapshot) -> set[str]:
+    """Return the payments whose transaction was mined before their request's deposit address was shown.
+
+    Until then a sweep of the address is not known as one, and the merchant may have accepted it. What it swept must not
+    count again.
+    """
+    own = [each for each in lookups if each.payment.request.deposit_address and not each.is_difference]
+    shown = DepositAddress.objects.filter(pk__in={each.payment.request_id for each in own})
+    shown_at = dict(shown.values_list("pk", "shown_at")) if own else {}
+    early = set()
+    for each in own:
+        facts, at = snapshot.transactions.get(each.transaction_hash), shown_at.get(each.payment.request_id)
+        if facts is not None and facts.block is not None and at is not None:
+            early |= {each.payment.pk} if facts.block.time < at - CLOCK_ALLOWANCE else set()
+    return early
 
 
 def _forwarders(lookups: Sequence[Lookup], chain: Chain, snapshot: Snapshot) -> dict[str, frozenset[str]]:

@@ -146,7 +146,7 @@ def test_each_hash_of_one_block_is_answered_with_its_difference(
     assert payment.amount_received == 3 * ETHER // 4
     assert {submitted(request_, each, nodes) for each in hashes} == {(payment, False)}
     payment.refresh_from_db()
-    assert payment.transaction_hash == hashes[0]
+    assert (payment.transaction_hash, payment.from_address) == (None, "")
     assert ConsumedTransfer.objects.count() == 1
 
 
@@ -215,25 +215,6 @@ def test_hash_of_another_requests_address_is_not_attached(
     payment.refresh_from_db()
     assert (payment.status, payment.failure_code) == ("failed", "wrong_recipient")
     assert request_.payments.get().transaction_hash is None
-
-
-def test_dust_in_the_same_block_is_not_named_as_the_transaction(
-    request_: PaymentRequest, nodes: CoinChain
-) -> None:
-    clock = Clock()
-    search(nodes, clock)
-    dust, hash_ = (nodes.pay(request_.deposit_address, amount) for amount in (ETHER // 100, ETHER))
-    for each in (dust, hash_):
-        nodes.facts[each] = replace(nodes.facts[each], block=nodes.block(nodes.height))
-    nodes.arrivals = [(nodes.height, to, amount) for _, to, amount in nodes.arrivals]
-    search(nodes, clock)
-    payment = Payment.objects.get()
-    assert submitted(request_, dust, nodes) == (payment, False)
-    payment.refresh_from_db()
-    assert payment.transaction_hash is None
-    submitted(request_, hash_, nodes)
-    payment.refresh_from_db()
-    assert payment.transaction_hash == hash_
 
 
 def test_small_transaction_that_is_submitted_does_not_wait(

@@ -1,11 +1,13 @@
 """Payments by deposit address are stored like all others: each transfer counts once, for the request of its address."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from config.api.errors import ApiError
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund
+from payments.models import ConsumedTransfer, DepositAddress, Payment, PaymentRequest, Refund
 from payments.refunds.claims import DeadEnd, NoSigner, signable_payments
 from payments.submission.hashes import sight_for_merchant, submit_for_merchant, submit_hash
 from payments.submission.merchant_acceptance import accept_payment
@@ -92,3 +94,19 @@ def test_nobody_signs_for_the_refund_of_a_payment_by_address(request_for: Make) 
     with pytest.raises(NoSigner) as dead_end:
         signable_payments(refund)
     assert dead_end.value.reason is DeadEnd.UNKNOWN
+
+
+def test_arrival_before_the_address_was_shown_is_not_credited(request_for: Make) -> None:
+    """Its sweep was not known as one, so the merchant may have accepted it."""
+    nodes, clock, request = KnownTransactions(), Clock(), request_for()
+    address = give_address(request, 1)
+    DepositAddress.objects.update(shown_at=timezone.now() + timedelta(minutes=2))
+    hash_ = nodes.add(1, moved(request, request.amount, address))
+    payment, _ = submit_hash(
+        request, chain=request.chain, transaction_hash=hash_, actor="checkout", client=nodes.of
+    )
+    look(clock, nodes.of)
+    payment.refresh_from_db()
+    assert (payment.status, payment.failure_code) == ("failed", "wrong_recipient")
+    request.refresh_from_db()
+    assert request.amount_paid == 0
