@@ -305,8 +305,8 @@ class CheckoutViewSet(viewsets.ViewSet):
             "requested chain, counts for this request and needs no reference. The address is watched from "
             "the first call on. Later calls return the same address, also after the request ended.\n\n"
             "Before an address is shown, nodes simulate a payment to it and its way to the recipient. It is "
-            "unavailable for native coin, for recipients that are contracts, and for tokens that take fees "
-            "or change balances."
+            "unavailable for tokens that take fees or change balances, and for recipients that are contracts: "
+            "your portal can confirm one for tokens, but not for native coin."
         ),
         path=_REQUEST,
         errors=[
