@@ -26,7 +26,7 @@ _PLACES_AT_ONCE = 10_000
 class Waiting:
     """The amount of one token (or native coin) to sweep, in base units, with a sweep for each address that holds it.
 
-    `is_requested`: the addresses' requests asked for this token, so what arrived is credited. Any other token is not.
+    `is_requested`: the addresses' requests are for this token, so what arrived is credited. Any other token is not.
     """
 
     token: Token

@@ -136,7 +136,7 @@ def _swept(
 
 
 def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Iterator[tuple[Any, int]]:
-    """Yield these contracts' `Swept` logs, each with the last block that was asked for. Raises ChainError.
+    """Yield these contracts' `Swept` logs, each with the last block of its query. Raises ChainError.
 
     A range that the node rejects is halved. Its usual size is not changed, because it is for other queries.
     """

@@ -1,4 +1,4 @@
-"""A signature is worth the same in anyone's hands: the payment is its request's, and nobody else's."""
+"""A signature is worth the same in anyone's hands: it pays its own request alone."""
 
 from typing import Any
 

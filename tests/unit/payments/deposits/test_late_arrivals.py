@@ -20,7 +20,7 @@ from tests.support.portal.payment_rows import Make
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
-# 10.50 USDC are asked for 10.00 EUR.
+# 10.50 USDC is the amount for 10.00 EUR.
 ENOUGH, TOO_LITTLE = Fraction(1000, 1050), Fraction(999, 1050)
 """The rates at which the whole amount is worth exactly the price, and less."""
 RATE = {

@@ -1,4 +1,4 @@
-"""Native coin at a deposit address is credited by the address's balance, once, whoever sends or sweeps it."""
+"""Native coin at a deposit address is credited by the address's balance, once, from any sender and after any sweep."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A transfer that the payer authorized belongs to the request it was signed for, whoever sent the transaction."""
+"""A transfer that the payer authorized belongs to the request it was signed for, from any sender."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
