@@ -222,7 +222,7 @@ class EvmClient(DepositReader):
     ) -> dict[str, Any]:
         """Return the unsigned call if the wallet can make it now; raises TransferRefused.
 
-        `is_direct`: it is a transfer of our own, for which another account may pay the gas.
+        `is_direct`: the call is our own transfer, for which another account may pay the gas.
         """
         prices = fees.price_calls(call, self._fee_rules, self._chain_id)
         calls = [*prices, *building.funding_calls(call, sender, token, with_code=is_direct)]
@@ -243,7 +243,7 @@ class EvmClient(DepositReader):
         return self._completed(self._rpc.batch(calls, fees.prices))
 
     def _completed(self, known: fees.Prices) -> fees.Fees:
-        """Return the fees at these prices, after another call to the node if one is missing."""
+        """Return the fees at these prices, after another call to the node if a price is missing."""
         calls = fees.fallback_calls(known)
         if not calls:
             return fees.fees(known, [], self._fee_rules)

@@ -40,7 +40,7 @@ class _WalletProgram:
     after_index: bytes = b""
 
     def seeds(self, multisig: bytes) -> Iterator[list[bytes]]:
-        """Yield the seeds of each of the multisig's vaults. v3 allows more vaults, but they are not in use."""
+        """Yield the seeds of the multisig's first vaults. v3 allows more vaults than these, but they are not in use."""
         for index in range(_VAULTS):
             parts = (self.before_index, index.to_bytes(self.index_bytes, "little"), self.after_index)
             yield [self.seed, multisig, *(part for part in parts if part)]
