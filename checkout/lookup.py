@@ -53,7 +53,7 @@ def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
 
 
 def find_payment(payment_id: str, *, of: PaymentRequest) -> Payment:
-    """Return the payment of this request with this id, with what a proof of its sender needs. Raises ObjectMissing."""
+    """Return the request's payment with this id, with the related rows for a sender's proof. Raises ObjectMissing."""
     payments = Payment.objects.filter(request=of).select_related("chain", "lookup", "swap__delivery")
     payment = find_object(payments, "payment of this payment request", payment_id)
     # The request is loaded with its token, chain and merchant.

@@ -220,7 +220,7 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
             "celery.worker.consumer.consumer": {"filters": ["once_a_minute"]},
             # This logger writes a line for each failed attempt to connect to PostgreSQL.
             "psycopg.pool": {"filters": ["once_a_minute"]},
-            # The servers' own loggers have handlers of their own, which would write other lines.
+            # The servers' loggers have handlers of their own, whose lines would have another format and no masks.
             "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},
             # gunicorn's access log is off; if --access-logfile switches it on, its lines are masked too.
             "gunicorn.access": {"handlers": ["console"], "level": "INFO", "propagate": False},

@@ -57,8 +57,8 @@ class _Notification:
                     [self.channel.value, list(self.payloads)],
                 )
         except Error:
-            # The change is committed. Django's `robust=True` would log this by a name that an instance doesn't have,
-            # and raise AttributeError.
+            # The change is committed, so the error must not be raised. `robust=True` of `on_commit` can't suppress it:
+            # Django would log this object's `__qualname__`, which it doesn't have.
             logger.warning("a notification on %s could not be sent", self.channel, exc_info=True)
 
 
@@ -133,7 +133,7 @@ class Listener:
             if self._failures:
                 logger.warning("notifications are received again")
                 self._failures = 0
-                # The server may be another one, while the pool has connections to a primary that became a standby.
+                # This may be a new primary. The pool may still have connections to the old one, which became a standby.
                 connection.drain_pool()  # type: ignore[attr-defined]  # of our own backend
             while not self._stopping.is_set():
                 asked_at = time.monotonic()

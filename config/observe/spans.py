@@ -197,7 +197,7 @@ def _subjects(work: Work, ids: Ids) -> Sequence[Ids]:
 
 
 def _is_placed(work: Work, ids: Ids) -> bool:
-    """Return whether its trace is known: a call that joins a payment request's trace looks up the request first."""
+    """Return whether this work's trace is known. A call that joins a request's trace looks up the request first."""
     return bool(work.details or not work.joins or _subjects(work, ids))
 
 

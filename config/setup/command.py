@@ -117,7 +117,9 @@ def _finish(options: argparse.Namespace, run: Run) -> int:
     if options.migrate:
         steps += [["migrate", "--noinput"], ["collectstatic", "--noinput", "--verbosity", "0"]]
     if options.catalogue:
-        steps.append(["load_catalogue", str(Path(options.catalogue).resolve())])  # it runs in another folder
+        steps.append(
+            ["load_catalogue", str(Path(options.catalogue).resolve())]
+        )  # absolute, because the command runs in another folder
     for step in steps:
         if code := run(step):
             print(

@@ -50,7 +50,7 @@ def operation(
     """Describe one operation.
 
     `path` describes each variable in the path. `errors` are the codes beyond the common ones. `answer_headers` are the
-    names of its own headers in `components.HEADERS`, by status.
+    names of the response's own headers in `components.HEADERS`, by status.
     """
     variables = [
         OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.PATH, description=meaning)

@@ -54,7 +54,7 @@ export function paymentWarning(
 
 function reasons(payment: Payment, chains: Chains): string[] {
   const code = failureOf(payment) ?? "other";
-  // For a payment that is still checked, `status_detail` describes what it waits for, not its failure.
+  // If a payment is still being checked, `status_detail` describes what it waits for, not its failure.
   const why = failureText(payment, chains) || payment.status_detail || copy.failedDefault;
   return [why, copy.advice[code] ?? copy.advice.other ?? ""];
 }

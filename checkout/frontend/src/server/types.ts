@@ -161,7 +161,7 @@ export interface RouteAnswer {
   reason?: { code: string; message: string };
 }
 
-/** A token that a wallet holds: of POST …/balances/essential, and of POST …/discover-wallet-tokens. */
+/** A token that a wallet holds, in the responses of POST …/balances/essential and POST …/discover-wallet-tokens. */
 export interface Held {
   chain_id: number;
   token: Token;
