@@ -5,7 +5,7 @@ interface ISweepable {
     function sweep(address token) external;
 }
 
-/// Calls `target` again, once, in the midst of a call, if it is set to.
+/// Calls `target` back, once, during a call, if `reenter` was called before.
 abstract contract Reentrant {
     ISweepable private target;
     address private asset;

@@ -142,7 +142,8 @@ export interface Payment {
   confirmations_required: number | null;
   explorer_url: string | null;
   bound_by: OpenEnum<"reference" | "payer" | "provider" | "address" | "authorization" | "manual"> | null;
-  /** The time at which the sender signed for this request. In time, that binds the payment; later, you can accept it. */
+  /** The time at which the sender signed for this request. If that was in time, the payment is bound; otherwise, you
+  can accept it. */
   sender_signed_at: string | null;
   /** A reorganisation removed its block after completion. Review the payment manually. */
   reorged: boolean;
