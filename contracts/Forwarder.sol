@@ -33,7 +33,7 @@ contract Forwarder {
                 let amount := selfbalance()
                 mstore(0, amount)
                 log1(0, 0x20, swept)
-                // The output of calls is not copied, here and below, because the recipient or the token may return a lot.
+                // The calls copy no output, here and below: the recipient or the token may return a lot.
                 if iszero(call(gas(), recipient, amount, 0, 0, 0, 0)) { revert(0, 0) }
             }
             default {

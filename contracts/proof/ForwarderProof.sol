@@ -5,9 +5,9 @@ import {Forwarder} from "../Forwarder.sol";
 import {HostileToken, IProver, RecipientModel, TokenModel} from "./Models.sol";
 
 /// @title Properties of the forwarder's compiled code that hold for any balances, callers, calls and values.
-/// @dev A forwarder has no storage, so each of its calls behaves like the first. A property that holds for one call with
-/// any balances holds for any number of calls. The recipient may reject native coin. The recipient and a hostile token
-/// may each call back once.
+/// @dev A forwarder has no storage, so each of its calls behaves like the first. A property that holds for one call
+/// with any balances holds for any number of calls. The recipient may reject native coin. The recipient and a hostile
+/// token may each call back once.
 contract ForwarderProof {
     IProver private constant VM = IProver(0x7109709ECfa91a80626fF3989D68f67F5b1DD12D);
     IProver private constant SYMBOLIC = IProver(0xF3993A62377BCd56AE39D773740A5390411E8BC9);

@@ -11,8 +11,8 @@ contract Rehearsal {
         address token;
     }
 
-    /// @notice Return 0 if all money arrived, else the first step that failed: 1 to send the token in full, 2 to send the
-    /// coin, 3 to sweep the token in full to the recipient, 4 to sweep the coin.
+    /// @notice Return 0 if all money arrived, else the first step that failed: 1 to send the token in full, 2 to send
+    /// the coin, 3 to sweep the token in full to the recipient, 4 to sweep the coin.
     function run(
         address factory,
         address forwarder,

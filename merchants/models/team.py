@@ -19,8 +19,7 @@ class StaffMembership(models.Model):
 
     class Role(models.TextChoices):
         SUPPORT = "support", "Support"
-        # Stored as "merchant", the only role in a merchant in release 0.2.0, so that this release can still use the
-        # table.
+        # The value of release 0.2.0, where it was the only role in a merchant: 0.2.0 can still use this table.
         OWNER = "merchant", "Owner"
         DEVELOPER = "developer", "Developer"
         FINANCE = "finance", "Finance"

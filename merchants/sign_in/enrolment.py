@@ -29,9 +29,7 @@ class TwoFactorView(RedirectURLMixin, View):
     site: "AdminSite" = None  # type: ignore[assignment]  # given by `as_view`
 
     def dispatch(self, request: Any, *args: Any, **options: Any) -> Any:
-        """Require sign-in. Reject users who still owe a code: with a new second factor, they could bypass the current
-        one.
-        """
+        """Require sign-in. Reject users who still owe a code: a new second factor would bypass the current one."""
         if not (request.user.is_active and request.user.is_staff):
             return HttpResponseRedirect(f"{reverse('admin:login')}?next={request.path}")
         enrolled = two_factor.authenticator_of(request.user) is not None
