@@ -1,8 +1,8 @@
 """The interface between the service and a chain, and the dataclasses it returns.
 
 A client serves one chain. It returns facts, not decisions: a pure function over these dataclasses decides elsewhere
-whether a request is paid. "Not found" is `None`. A node that is down, lagging, rate-limiting or contradicted raises
-`ChainError`. Each chain family implements `ChainClient` once; its `make_client` returns an instance.
+whether a request is paid. "Not found" is `None`. If the nodes are down, lagging, rate-limiting or contradicted, a
+method raises `ChainError`. Each chain family implements `ChainClient` once; its `make_client` returns an instance.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -71,9 +71,9 @@ class Transfer:
     The remaining fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 
     - `references`: the 16-byte references of the call or top-level instruction that made this transfer.
-    - `made_by`: the account that itself made the transfer. It signed the transaction and called the token directly, or
-      a complete trace shows its call, or (Solana) it is the authority of a top-level instruction. Empty if a contract
-      or program moved the tokens on its behalf.
+    - `made_by`: the account that itself made the transfer. This is proved if it signed the transaction and called the
+      token directly, if a complete trace shows its call, or (Solana) if it is the authority of a top-level instruction.
+      Empty if a contract or program moved the tokens on its behalf.
     - `claimable`: how much of `amount` a reference or a proof can claim, at most the amount in that call or
       instruction; None means all of it.
     - `within`: the places, among the transaction's `mentions`, of the calls that enclose this transfer.
@@ -322,9 +322,10 @@ class ChainClient(Protocol):
         """
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
-        """Return what each (address, token) holds in base units; the token "" is the native coin.
+        """Return the balance of each (address, token) in base units; the token "" is the native coin.
 
-        One node is enough: what is swept goes to the recipient anyway. Tokens without a valid response are omitted.
+        One node is enough: a sweep sends the whole balance to the recipient anyway. Tokens without a valid response are
+        omitted.
         """
 
     def estimated_gas(self, calls: Sequence[EvmCall]) -> Sequence[int | None]:
@@ -411,7 +412,7 @@ class ChainClient(Protocol):
         """
 
     def find_arrivals(self, tokens: Mapping[str, str], *, since_block: int, until_block: int) -> Arrivals:
-        """Return what transactions moved to these recipients; `tokens` has the one token of each recipient.
+        """Return the amounts that transactions moved to these recipients; `tokens` has the one token of each recipient.
 
         The work of one call is bounded; the next call continues at `next_block`. One node's logs are enough: they name
         candidates, which `look_up` confirms. Many recipients share a query. Nothing is found on chains that are not

@@ -85,8 +85,8 @@ def token_of(
 ) -> Token:
     """Return the token of the body's `token_id` or `token_address`. Raises ApiError.
 
-    A `token_address` may be a token that only a routing provider lists. It may be returned unsaved, and only such a
-    token needs a call to a node.
+    A `token_address` may be a token that only a routing provider lists. Such a token may be returned unsaved, and it
+    may need a call to a node.
     """
     if "token_id" not in body:
         return token_to_pay_with(chain, body["token_address"], client=client)

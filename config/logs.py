@@ -116,7 +116,7 @@ class RedactSecrets(logging.Filter):
 
 
 class OncePerMinute(logging.Filter):
-    """Pass one line a minute of those that a logger repeats while a fault lasts, with the number of the others.
+    """Pass a line that a logger repeats during a fault once a minute, with the number of its repetitions.
 
     The line has no traceback. Lines are the same if they have one format and one type of exception. `clock` is in
     seconds.

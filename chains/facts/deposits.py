@@ -1,4 +1,4 @@
-"""Deposit addresses, why one can't be shown, and what they received."""
+"""Deposit addresses, the reasons not to show one, and the amounts that they received."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

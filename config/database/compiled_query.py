@@ -49,7 +49,7 @@ def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[A
 
     Raises Django's database errors. The statement is prepared, except behind a pooler (DATABASE_LISTEN_URL).
     """
-    ours = connections[DEFAULT_DB_ALIAS]  # `connection` would look this up for each attribute
+    ours = connections[DEFAULT_DB_ALIAS]  # `connection` would look up the connection for each attribute
     if ours.execute_wrappers or ours.queries_logged:  # only Django's cursor supports these
         watched: Any = ours.cursor()
         watched.execute(sql, values)

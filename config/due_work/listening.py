@@ -30,7 +30,7 @@ _LONGEST_PAUSE_SECONDS = 5.0
 
 
 class Channel(StrEnum):
-    """What a notification announces. The payload is the ID of the changed object, or empty."""
+    """The kinds of changes that notifications announce. The payload is the ID of the changed object, or empty."""
 
     SETTINGS = "quittance_settings"
     """A chain, a token or a merchant was changed. Sent by triggers, in the transaction of the change."""
@@ -67,8 +67,8 @@ def notify(channel: Channel, *payloads: str) -> None:
 
     Without a payload, it announces the channel alone.
 
-    Repeating a notification within a transaction sends it once. It is sent after the commit, not with it: PostgreSQL
-    would serialise the commits of all transactions that notify. A failure is logged and changes nothing else.
+    Repeating a notification within a transaction sends it once. It is sent after the commit, in a transaction of its
+    own: PostgreSQL serialises the commits of transactions that notify. A failure is logged and changes nothing else.
     """
     notification = _Notification(channel, payloads or ("",))
     savepoints = set(connection.savepoint_ids)

@@ -99,7 +99,7 @@ class Spans:
             self._write_statements(work, root)
         _finish(root, work.error, work.ended)
         if len(subjects) > 1:
-            # Each trace is sampled independently.
+            # Each trace is sampled by itself, so a subject's trace may be sent even if the root is not.
             for subject in subjects:
                 span = self._start(work, {**ids, **subject}, *place(work, subject), links)
                 _finish(span, work.error, work.ended)

@@ -396,7 +396,7 @@ class EvmClient(DepositReader):
         query = partial(self._look_up, with_finality=False, mentioning=contracts)
         looked_up = quorum.look_up(self._rpc, hashes, query) if hashes else Snapshot(Head(until_block), {})
         found = proposals.executions(search.candidates, looked_up)
-        # What could not be confirmed is searched for again in the same blocks.
+        # For events that could not be confirmed, the next search covers the same blocks again.
         unclear = {each for each in search.candidates if each not in found}
         next_blocks = {
             each: each.first_block if each in unclear else block

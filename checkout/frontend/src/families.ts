@@ -1,4 +1,4 @@
-/** What differs between the families of chains whose wallets this page connects. */
+/** The differences between the families of chains whose wallets this page connects. */
 
 interface Family {
   /** The decimals of the native coin, which pays the fees. */

@@ -293,7 +293,7 @@ class CheckoutPage {
     return this.isPayable() && !this.isInFlight();
   }
 
-  /** How many steps back there are from this screen; none once a payment is under way. */
+  /** The number of steps back from this screen; 0 once a payment is under way. */
   private depth(): number {
     return this.isPayable() && !this.isInFlight() ? this.flow.depth : 0;
   }

@@ -30,7 +30,7 @@ Answers = Mapping[int | tuple[int, str], OpenApiResponse]
 _OWN_ERRORS = "x-own-errors"  # passed from the decorator to the inspector, and not published
 _OWN_HEADERS = "x-own-headers"
 _SANDBOX = "/api/test/"
-_WEBHOOKS = "webhooks.api.reference.described_calls"  # `config` names apps as text only
+_WEBHOOKS = "webhooks.api.reference.described_calls"  # a path, because `config` imports no app
 
 
 def operation(

@@ -153,8 +153,8 @@ def by_own_call(
 ) -> dict[int, Claim]:
     """Return the claim of a transaction that calls a token directly, on the log of that call.
 
-    There is none if the token logged several transfers between these accounts, or if the recipient sent any away: then
-    the call's own log, or the amount that the recipient kept, is uncertain.
+    There is no claim if the token logged several transfers between these accounts, because it is uncertain which log is
+    the call's. There is none either if the recipient sent tokens away, because it is uncertain how much it kept.
     """
     requested = token_call(sender, to, data) if to is not None else None
     if requested is None or any(
@@ -170,8 +170,8 @@ def by_execution(execution: Execution, sender: str, transfers: Mapping[int, Tran
     """Return the claims of the calls that one account executed, if its code makes exactly these calls.
 
     All calls must go to one token, as `transfer`, `transferFrom` or `approve`. The token's logs within the execution
-    must match those transfers one for one and in order. If they do, only the account's and the token's
-    code ran. So no swap, pool, paymaster or module can have written a log in place of a transfer that returned false.
+    must match those transfers one for one and in order. If they do, only the account's and the token's code ran.
+    Therefore no swap, pool, paymaster or module can have written a log in place of a transfer that returned false.
 
     The maker is proved only if the account signed the transaction itself.
     """

@@ -88,7 +88,7 @@ class Evidences:
 class EvidenceReader:
     """The evidence from one node. Results are cached, because a block's state doesn't change.
 
-    It has its own connections, because missing evidence doesn't affect the node's health.
+    The reader has its own connections, because missing evidence doesn't affect the node's health.
     """
 
     def __init__(self, node: JsonRpc) -> None:

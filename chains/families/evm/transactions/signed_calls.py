@@ -1,8 +1,8 @@
 """Decode the calls that smart accounts execute from the transaction itself, for nodes without traces.
 
-It supports a Safe's `execTransaction` (also through MultiSend), the user operations of an ERC-4337 bundle, and a batch
-that an EIP-7702 account sends to itself. It reads only signed data, never the bytes around it, a signature, or another
-operation. It ignores data that doesn't match its ABI.
+This module supports a Safe's `execTransaction` (also through MultiSend), the user operations of an ERC-4337 bundle, and
+a batch that an EIP-7702 account sends to itself. It reads only signed data, never the bytes around it, a signature, or
+another operation. It ignores data that doesn't match its ABI.
 
 `evidence` checks whether the account's code really executes these calls.
 """

@@ -89,7 +89,7 @@ class Traces:
 class Tracer:
     """The traces of one node, if it supports them. Results are cached, up to a size limit.
 
-    It has its own connections, because a failed trace doesn't affect the node's health.
+    The tracer has its own connections, because a failed trace doesn't affect the node's health.
     """
 
     def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:

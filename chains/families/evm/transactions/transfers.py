@@ -260,10 +260,11 @@ def _token_transfer(log: Log, slot: str) -> Transfer | None:
 def _own_value(
     transaction: dict[str, Any], receipt: dict[str, Any], trace: Trace | None, evidence: Evidence
 ) -> tuple[Transfer, ...]:
-    """Return the transaction's own value.
+    """Return the transfer of the transaction's own value.
 
-    Its data is its reference if the recipient ran no code, or if a trace shows everything that code moved. Without a
-    trace, only a contract's balance gain in the block can be claimed: its code may have sent the money on, or back.
+    The transaction's data is its reference if the recipient ran no code, or if a trace shows everything that code
+    moved. Without a trace, only a contract's balance gain in the block can be claimed: its code may have sent the money
+    on, or back.
     """
     value, to = quantity(transaction.get("value")), transaction.get("to")
     if value == 0 or to is None:

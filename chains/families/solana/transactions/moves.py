@@ -80,7 +80,7 @@ _TOKEN_SHAPES = {
     b"\x0e": _Shape(Kind.MINT, 3, None, 1, mint=0, amount_at=1),
     b"\x09": _Shape(Kind.CLOSE, 3, 0, 1, 2),
     b"\x26": _Shape(Kind.WITHDRAW, 3, 0, 1, 2),  # WithdrawExcessLamports
-    b"\x2d\x00": _Shape(Kind.WITHDRAW, 3, 0, 1, 2),  # UnwrapLamports, of all
+    b"\x2d\x00": _Shape(Kind.WITHDRAW, 3, 0, 1, 2),  # UnwrapLamports, for the whole balance
     b"\x2d\x01": _Shape(Kind.WITHDRAW, 3, 0, 1, 2, amount_at=2),
 }
 _FEE_SHAPE = {b"\x1a\x01": _Shape(Kind.TRANSFER, 4, 0, 2, 3, mint=1, amount_at=2, fee_at=11)}

@@ -4,8 +4,8 @@ A transfer by such a program with the vault as its authority counts like a top-l
 forward any accounts they receive, so a transfer by them doesn't count.
 
 Sources: Squads-Protocol/v4, `vault_transaction_execute.rs`, `batch_execute_transaction.rs` and `state/seeds.rs`;
-Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`.
-The first 8 bytes of an Anchor instruction's data are those of the SHA-256 of `global:` and its name.
+Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`. An
+Anchor instruction's data begins with the first 8 bytes of the SHA-256 of `global:` and its name.
 """
 
 from collections.abc import Iterator

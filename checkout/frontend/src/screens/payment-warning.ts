@@ -60,7 +60,7 @@ function reasons(payment: Payment, chains: Chains): string[] {
 }
 
 /**
- * What to do about a transfer that nothing links to the request: sign with the wallet that sent it, or ask the shop.
+ * The advice about a transfer that nothing links to the request: sign with the wallet that sent it, or ask the shop.
  * Once the request has ended, a signature only shows the shop whose transfer it is.
  */
 function unboundTexts(payment: Payment, checkout: Checkout, isMine: boolean): string[] {

@@ -15,7 +15,7 @@ import { stepList, type StepState } from "./steps";
 
 const LONG_CROSSING_MS = 15 * 60_000;
 const LONG_UNSEEN_MS = 5 * 60_000;
-/** The time in addition to that of its blocks. */
+/** Confirming takes long if it exceeds the time of its blocks by this much. */
 const LONG_CONFIRMING_MS = 5 * 60_000;
 /** No network in the catalogue is slower. */
 const SLOWEST_BLOCK_MS = 15_000;
