@@ -1,8 +1,8 @@
 """The interface between the service and a chain, and the dataclasses it returns.
 
 A client serves one chain. It returns facts, not decisions: a pure function over these dataclasses decides elsewhere
-whether a request is paid. "Not found" is `None`. A node that is down, lagging, rate-limiting or contradicted raises
-`ChainError`. Each chain family implements `ChainClient` once; its `make_client` returns an instance.
+whether a request is paid. "Not found" is `None`. If the nodes are down, lagging, rate-limiting or contradicted, a
+method raises `ChainError`. Each chain family implements `ChainClient` once; its `make_client` returns an instance.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -71,17 +71,18 @@ class Transfer:
     The remaining fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 
     - `references`: the 16-byte references of the call or top-level instruction that made this transfer.
-    - `made_by`: the account that itself made the transfer. It signed the transaction and called the token directly, or
-      a complete trace shows its call, or (Solana) it is the authority of a top-level instruction. Empty if a contract
-      or program moved the tokens on its behalf.
+    - `made_by`: the account that itself made the transfer. This is proved if it signed the transaction and called the
+      token directly, if a complete trace shows its call, or (Solana) if it is the authority of a top-level instruction.
+      Empty if a contract or program moved the tokens on its behalf.
     - `claimable`: how much of `amount` a reference or a proof can claim, at most the amount in that call or
       instruction; None means all of it.
     - `within`: the places, among the transaction's `mentions`, of the calls that enclose this transfer.
     - `account`, `gain` (Solana): the token account that received it (the recipient itself for SOL), and that account's
-      own gain in the whole transaction. All credits of one transaction to one account are at most its gain.
-    - `authorization`: the nonce of the authorization by which `sender` signed this transfer. Nothing else binds it.
-    - `is_marked`: the call has exactly 16 bytes after its arguments (EVM), or the instruction a further read-only key
-      (Solana). It was built for one order, of this service or of another system.
+      own gain in the whole transaction. The credits of one transaction to one account sum to at most its gain.
+    - `authorization`: the nonce of the authorization by which `sender` signed this transfer. Nothing else binds such a
+      transfer.
+    - `is_marked`: exactly 16 bytes follow the call's arguments (EVM), or the instruction names a further read-only key
+      (Solana). Such a transfer was built for one order, of this service or of another system.
     """
 
     slot: str
@@ -122,9 +123,9 @@ class TransactionFacts:
 
     - `block` is None while the transaction is not mined. Then `transfers` is empty, and `intended` holds the
       transfer that its bytes would make (a direct transfer of a token or the native coin, with its reference).
-    - `nonce` is the sender's (EVM). A replacement shares it. `effect` is a digest of the recipient, value and
-      data, without fees: two transactions with the same effect are speed-ups of each other. Empty on chains without
-      replacements.
+    - `nonce` is the sender's (EVM). A replacement has the same one. `effect` is a digest of the recipient, value and
+      data, without fees: if two transactions have the same effect, one speeds up the other. On chains without
+      replacements, both keep their defaults.
     - `commitment` is Solana's commitment level: `confirmed` or `finalized`.
     - `is_complete` is False if money may have moved in calls that could not be read (no trace, or an account of
       unknown code). `transfers`, `references` and `made_by` may then lack entries.
@@ -284,7 +285,7 @@ class ChainClient(Protocol):
         """
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
-        """Return how many base units `spender` may move of the owner's (ERC-20); 2^256 - 1 if none is needed."""
+        """Return how many base units of the owner's tokens `spender` may move; 2^256 - 1 if it needs no allowance."""
 
     def usual_fee(self, token: str) -> int:
         """Return the current fee of a direct transfer of the token ("" the native coin), in base units of the coin.
@@ -313,32 +314,35 @@ class ChainClient(Protocol):
     def deposit_problem(
         self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool = False
     ) -> DepositProblem | None:
-        """Return why the deposit address can't be shown; None if what arrives there reaches the recipient.
+        """Return why the deposit address can't be shown; None if money that arrives there reaches the recipient.
 
-        Nodes rehearse it with `amount` base units of the token. If nodes must agree, two have to. The recipient may be
-        a contract if `is_confirmed`: the merchant confirmed that it controls the address on every chain.
+        A node rehearses a payment of `amount` base units of the token. If nodes must agree, two have to return the same
+        result. `is_confirmed` allows a contract as the recipient: the merchant confirmed that it controls the address
+        on every chain.
         """
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
-        """Return what each (address, token) holds in base units; the token "" is the native coin.
+        """Return the balance of each (address, token) in base units; the token "" is the native coin.
 
-        One node is enough: what is swept goes to the recipient anyway. Tokens without a valid response are omitted.
+        One node is enough: a sweep sends the whole balance to the recipient anyway. Tokens without a valid response are
+        omitted.
         """
 
     def estimated_gas(self, calls: Sequence[EvmCall]) -> Sequence[int | None]:
-        """Return one node's estimate of each call's gas, sent by any account; None if the node can't make one."""
+        """Return one node's gas estimate for each call, which any account may send; None if it has none."""
 
     def coins_received(
         self, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
     ) -> CoinsReceived:
         """Return how much native coin deposit addresses had received up to the block of this height.
 
-        What was swept before `since_block` is missing; the sweeps up to `stable_block` are returned as well. If nodes
-        must agree, two have to, on the block and each amount. Raises ChainError if too few have the block's state.
+        The amounts omit sweeps before `since_block`. The part that was swept up to `stable_block` is also returned by
+        itself. If nodes must agree, two have to return the same block and amounts. Raises ChainError if too few nodes
+        have the block's state.
         """
 
     def blocks(self, heights: Collection[int]) -> Mapping[int, Block]:
-        """Return the block at each height. If nodes must agree, blocks on which no two do are omitted."""
+        """Return the block at each height. If nodes must agree, a block that fewer than two report is omitted."""
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the metadata of each contract, in order."""
@@ -408,7 +412,7 @@ class ChainClient(Protocol):
         """
 
     def find_arrivals(self, tokens: Mapping[str, str], *, since_block: int, until_block: int) -> Arrivals:
-        """Return what transactions moved to these recipients; `tokens` has the one token of each recipient.
+        """Return the amounts that transactions moved to these recipients; `tokens` has the one token of each recipient.
 
         The work of one call is bounded; the next call continues at `next_block`. One node's logs are enough: they name
         candidates, which `look_up` confirms. Many recipients share a query. Nothing is found on chains that are not

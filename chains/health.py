@@ -163,9 +163,9 @@ def finality_lag_seconds(status: ChainStatus) -> float | None:
 
 
 def finality_still_since(chain: Chain, now: datetime) -> datetime | None:
-    """Return since when the chain's finality tag has not moved, if that is longer than the head may take to move.
+    """Return the time at which the chain's finality tag last moved, if that is longer ago than `longest_pause`.
 
-    None without a recent check, and on a chain that counts confirmations.
+    Otherwise None, also without a recent check and on a chain that counts confirmations.
     """
     status = ChainStatus.objects.filter(chain=chain).first() if chain.finality_tag is not None else None
     if status is None or now - status.looked_at > STALE_AFTER:

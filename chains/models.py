@@ -11,15 +11,14 @@ from chains.facts.authorizations import TokenDomain
 class Chain(models.Model):
     """One network. `id` is its EVM chain id, or LI.FI's number for Solana, which needs 64 bits.
 
-    `chain_type` is the key of its family (`chains.families`). `confirmations` is a number of blocks or a
-    block tag; the family defines which are valid. `rpc_urls` are tried in order; `env:NAME` reads an
-    environment variable. `ws_urls` are WebSockets of nodes that announce new blocks; without them heads are
-    polled. `feeds` are the price feeds: a list of `{"pair": "ETH/USD", "address", "heartbeat"}`, the
-    heartbeat in seconds. `routers` lists, per routing provider, the only contracts that its transactions may
-    call. `wallet_rpc_url` is a public node that is offered to wallets that don't know the network.
-    `l1_fee_oracle` is the contract that knows the fee for a transaction's data (the OP stack), and
-    `min_tip_wei` the minimum tip for its blocks. `confirmations_fallback` is a number of blocks that is
-    enough as well if `confirmations` is a tag, because nodes may stop marking blocks.
+    `chain_type` is the key of its family (`chains.families`). `confirmations` is a number of blocks or a block tag; the
+    family defines which are valid. `rpc_urls` are tried in order; `env:NAME` reads an environment variable. `ws_urls`
+    are WebSockets of nodes that announce new blocks; without them heads are polled. `feeds` are the price feeds: a list
+    of `{"pair": "ETH/USD", "address", "heartbeat"}`, the heartbeat in seconds. `routers` lists, per routing provider,
+    the only contracts that its transactions may call. `wallet_rpc_url` is a public node that is offered to wallets that
+    don't know the network. `l1_fee_oracle` is the contract that knows the fee for a transaction's data (the OP stack),
+    and `min_tip_wei` the minimum tip for its blocks. If `confirmations` is a tag, `confirmations_fallback` is a number
+    of blocks that confirms a payment too, because nodes may stop moving the tag.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -78,7 +77,7 @@ class Token(models.Model):
     EVM addresses are stored with their EIP-55 checksum, Solana mints in base58. `trailing_data` is false for a token
     whose contract rejects data after its arguments, so its transfers can't carry a reference. `price_as` is the coin
     whose exchange rates it is priced at, such as USDC; empty for a token without a price. `authorization` says how a
-    payer's signature alone moves it (`{"type", "name", "version"}`), null if only its holder can. An inactive token
+    payer's signature alone moves it (`{"type", "name", "version"}`), null if a signature can't. An inactive token
     tagged LISTED was added from a routing provider, not from the catalogue.
     """
 
@@ -111,7 +110,7 @@ class Token(models.Model):
 
     @property
     def authorization_domain(self) -> TokenDomain | None:
-        """What payers' signatures for this token are valid for; None if it accepts none."""
+        """The domain for which payers sign authorizations of this token; None if the token supports none."""
         rules = self.authorization
         if rules is None:
             return None

@@ -2,7 +2,7 @@
 
 A switch stops new requests, routes, transactions to sign, prices and frames. Existing payments are still verified,
 completed and delivered. Unlike `is_active`, a switch is not part of the catalogue, so loading a catalogue doesn't
-change it. A stopped call gets a 503 ("later") instead of an unknown chain.
+change it. A stopped call gets a 503, so that the caller retries later, instead of the error for an unknown chain.
 
 Only switches that are off have a row. `merchants.switching` changes them and writes the security log.
 """

@@ -72,7 +72,7 @@ class Language:
         return self.locale.text_direction
 
     def script_messages(self, *, has_deposits: bool = False) -> dict[str, Message]:
-        """Return the messages that the page's script needs; `has_deposits`: those about deposit addresses, too."""
+        """Return the messages that the page's script needs; `has_deposits` includes those about deposit addresses."""
         excluded: tuple[str, ...] = _NOT_FOR_THE_SCRIPT
         if not settings.WALLETCONNECT_PROJECT_ID:
             excluded = (*excluded, _NOT_WITHOUT_WALLETCONNECT)

@@ -53,7 +53,7 @@ def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
 
 
 def find_payment(payment_id: str, *, of: PaymentRequest) -> Payment:
-    """Return the payment of this request with this id, with what a proof of its sender needs. Raises ObjectMissing."""
+    """Return the request's payment with this id, with the related rows for a sender's proof. Raises ObjectMissing."""
     payments = Payment.objects.filter(request=of).select_related("chain", "lookup", "swap__delivery")
     payment = find_object(payments, "payment of this payment request", payment_id)
     # The request is loaded with its token, chain and merchant.
@@ -85,8 +85,8 @@ def token_of(
 ) -> Token:
     """Return the token of the body's `token_id` or `token_address`. Raises ApiError.
 
-    A `token_address` may be a token that only a routing provider lists. It may be returned unsaved, and only such a
-    token needs a call to a node.
+    A `token_address` may be a token that only a routing provider lists. Such a token may be returned unsaved, and it
+    may need a call to a node.
     """
     if "token_id" not in body:
         return token_to_pay_with(chain, body["token_address"], client=client)

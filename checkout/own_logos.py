@@ -41,7 +41,7 @@ _CHAINS = {
     42161: "arbitrum",
     43114: "avalanche",
     1151111081099710: "solana",
-    # Their test networks.
+    # The test networks of these chains.
     43113: "avalanche",
     84532: "base",
     11155111: "ethereum",

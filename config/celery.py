@@ -28,7 +28,7 @@ def _check_settings(**_: object) -> None:
     load_or_exit()
 
 
-# Celery's reminder of a setting whose value is our choice; see the setting.
+# Celery warns unless CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS is on; settings.py says why it is off.
 warnings.filterwarnings("ignore", message=r"\s*In Celery 5\.1 we introduced an optional breaking change")
 
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -103,7 +103,7 @@ def _send_last_spans(**_: object) -> None:
 def _without_pool(**_: object) -> None:
     """Let a worker process open its database connections one at a time.
 
-    Celery closes the process's whole pool before and after each task, under the threads that deliver webhooks.
+    Celery closes the process's whole pool before and after each task, even while threads use it to deliver webhooks.
     """
     from django.db import connections
 

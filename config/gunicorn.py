@@ -22,8 +22,9 @@ graceful_timeout = 25
 worker_connections = 1000
 # The control socket is unused, and the home directory, its place, is read-only in deployments.
 control_socket_disable = True
-# By default a proxy on this machine may set SCRIPT_NAME and PATH_INFO, and most proxies pass on a client's. The client
-# would choose the path that the middleware sees, and so its limits. Headers with underscores are dropped.
+# By default, gunicorn accepts the headers SCRIPT_NAME and PATH_INFO from a proxy on this machine, and most proxies pass
+# on those of a client. The client could then choose the path that the middleware sees, and so avoid its limits. With
+# this setting, gunicorn drops all headers with underscores.
 forwarder_headers = ""
 # Files are sent in chunks, each within a time limit.
 sendfile = False

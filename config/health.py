@@ -31,8 +31,8 @@ def alive(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - the view inte
 def ready(request: HttpRequest) -> JsonResponse:
     """Return 200 if the database, Redis and a worker respond and each app is ready, else 503.
 
-    The chains' health is only in the details, because one chain's outage must not take the others offline. So is a
-    read-only database, from which pages and GET requests are still served.
+    The chains' health is only in the details, because one chain's outage must not take the others offline. A read-only
+    database is only in the details too, because pages and GET requests still work.
     """
     is_read_only = _database_is_read_only()
     parts = {

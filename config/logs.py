@@ -116,7 +116,7 @@ class RedactSecrets(logging.Filter):
 
 
 class OncePerMinute(logging.Filter):
-    """Pass one line a minute of those that a logger repeats while a fault lasts, with the number of the others.
+    """Pass a line that a logger repeats during a fault once a minute, with the number of its repetitions.
 
     The line has no traceback. Lines are the same if they have one format and one type of exception. `clock` is in
     seconds.
@@ -220,7 +220,7 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
             "celery.worker.consumer.consumer": {"filters": ["once_a_minute"]},
             # This logger writes a line for each failed attempt to connect to PostgreSQL.
             "psycopg.pool": {"filters": ["once_a_minute"]},
-            # The servers' own loggers have handlers of their own, which would write other lines.
+            # The servers' loggers have handlers of their own, whose lines would have another format and no masks.
             "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},
             # gunicorn's access log is off; if --access-logfile switches it on, its lines are masked too.
             "gunicorn.access": {"handlers": ["console"], "level": "INFO", "propagate": False},

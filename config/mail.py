@@ -12,7 +12,7 @@ TEST_NOTE = "TEST: this deployment is a sandbox. Don't deliver goods for its pay
 
 
 def send(recipient: str, subject: str, text: str, *, headers: Mapping[str, str] | None = None) -> None:
-    """Send a plain text mail. Raises OSError, which includes SMTP errors, and ValueError for what no mail can carry."""
+    """Send a plain text mail. Raises OSError (SMTP errors too), and ValueError for an invalid header or address."""
     if settings.ENVIRONMENT == "staging":
         subject, text = f"[TEST] {subject}", f"{TEST_NOTE}\n\n{text}"
     # Automatic replies, such as out of office, are not sent to such a mail (RFC 3834).

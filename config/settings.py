@@ -142,8 +142,9 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
-# Celery would kill the process of each running task, and with it the threads that verify payments and send webhooks.
-# The broker sends the task again, even if it ended; all tasks can run twice.
+# If the broker's connection is lost, Celery would kill the process of each running task, and with it the threads that
+# verify payments and send webhooks. The broker then sends each task again, even if it has ended; all tasks can run
+# twice.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = env.WORKER_CONCURRENCY

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title A deposit address: what arrives can only go to one recipient.
+/// @title A deposit address: money that arrives there can only go to one recipient.
 /// @notice The recipient is a part of the code. There is no owner, no storage, no upgrade and no other way out.
-/// Anyone may call `sweep`, any number of times: the caller chooses the asset and pays the gas, nothing else.
+/// Anyone may call `sweep`, any number of times. The caller only chooses the asset and pays the gas.
 /// @dev The assembly keeps the code small, because each deposit address pays 200 gas for each byte of it. The proof in
 /// `proof/` is about the compiled code.
 contract Forwarder {
-    /// @notice Native coin left for the recipient. Tokens log their own `Transfer`.
+    /// @notice Native coin was sent to the recipient. Tokens log their own `Transfer`.
     event Swept(uint256 amount);
 
     address private immutable RECIPIENT;
@@ -26,14 +26,14 @@ contract Forwarder {
     function sweep(address token) external {
         address recipient = RECIPIENT;
         bytes32 swept = Swept.selector;
-        // No memory is used after the assembly, which may therefore write over the free memory pointer at 0x40.
+        // The assembly may overwrite the free memory pointer at 0x40, because no code after it uses memory.
         assembly {
             switch token
             case 0 {
                 let amount := selfbalance()
                 mstore(0, amount)
                 log1(0, 0x20, swept)
-                // No output is copied, here and below, however much the recipient or the token returns.
+                // The calls copy no output, here and below: the recipient or the token may return a lot.
                 if iszero(call(gas(), recipient, amount, 0, 0, 0, 0)) { revert(0, 0) }
             }
             default {

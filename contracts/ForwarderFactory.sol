@@ -6,7 +6,7 @@ import {Forwarder} from "./Forwarder.sol";
 /// @title Deploys forwarders at their addresses, and sweeps many of them in one transaction.
 /// @notice Anyone may call it. It has no owner and no storage, holds nothing, and has no rights over a forwarder.
 /// @dev CREATE2 derives a forwarder's address from this contract, the salt and the init code, which ends with the
-/// recipient. Another recipient is another address, so no other code can be deployed there before.
+/// recipient. Another recipient results in another address, so other code can't be deployed there first.
 contract ForwarderFactory {
     /// @param recipient The recipient of the deposit address.
     /// @param salt The Keccak-256 hash of the 16 bytes of the payment request's UUID.
@@ -26,14 +26,14 @@ contract ForwarderFactory {
     /// @notice The transaction has too little gas to give each sweep its share.
     error TooLittleGas();
 
-    /// The gas that is used between the check and the call, and more.
+    /// More than the gas that is used between the check and the call.
     uint256 private constant RESERVE = 10_000;
 
     /// @notice Deploy the forwarders that have no code yet, and sweep each.
-    /// @param sweeps The addresses, by what they are derived from, and the assets.
-    /// @param gasPerSweep The most gas that one sweep may use, so that no token or recipient uses up the others'.
+    /// @param sweeps The recipients and salts of the deposit addresses, and the assets to sweep.
+    /// @param gasPerSweep The maximum gas of one sweep, so that no token or recipient uses up the gas of the others.
     /// @dev A call gets at most 63/64 of the remaining gas (EIP-150). Without the check, an estimate of gas would find
-    /// the limit at which sweeps run out of gas and the transaction still succeeds.
+    /// a limit at which sweeps run out of gas, but the transaction still succeeds.
     function sweep(Sweep[] calldata sweeps, uint256 gasPerSweep) external {
         uint256 freeMemory;
         assembly ("memory-safe") {
@@ -49,7 +49,7 @@ contract ForwarderFactory {
             try Forwarder(payable(forwarder)).sweep{gas: gasPerSweep}(row.token) {} catch {
                 emit SweepFailed(forwarder, row.token);
             }
-            // Use the same memory for each row: the price of memory grows with its square.
+            // Use the same memory for each row, because the gas for memory grows with the square of its size.
             assembly ("memory-safe") {
                 mstore(0x40, freeMemory)
             }

@@ -1,5 +1,5 @@
 // Compiles the contracts beside this file, which are deployed on real chains, and those of the local world.
-// Run: npm ci && npm run build. The results are committed, so only who changes a contract needs it.
+// Run: npm ci && npm run build. The results are committed, so you need it only after you change a contract.
 "use strict";
 
 const fs = require("node:fs");

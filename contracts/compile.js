@@ -1,4 +1,4 @@
-// Compiles folders of contracts with the pinned solc: {file: {contract: what solc wrote about it}}.
+// Compiles folders of contracts with the pinned solc: {file: {contract: solc's output}}.
 "use strict";
 
 const fs = require("node:fs");
@@ -11,7 +11,7 @@ const SETTINGS = {
   metadata: { bytecodeHash: "none" }, // so that a comment does not change the bytes
 };
 
-// Small code: deposit addresses pay for each byte of theirs.
+// These settings keep the code small: each deposit address pays for each byte of its code.
 exports.SHIPPED = { ...SETTINGS, viaIR: true, metadata: { bytecodeHash: "none", appendCBOR: false } };
 
 /** Compile all contracts of a folder. `extra` are outputs of solc beside the ABI and the code. */
@@ -23,7 +23,7 @@ exports.compile = (folder, settings = SETTINGS, extra = []) => {
   return exports.compileSources(sources, settings, extra);
 };
 
-/** Compile `sources` as the compiler takes them: {name: {content}}. Ends the process at an error. */
+/** Compile `sources`, in solc's input format: {name: {content}}. Ends the process after an error. */
 exports.compileSources = (sources, settings, extra = []) => {
   const outputs = ["abi", "evm.bytecode.object", "evm.deployedBytecode.object", ...extra];
   const outputSelection = { "*": { "*": outputs, "": ["ast"] } };

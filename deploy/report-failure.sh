@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Tell an operator that a unit failed: a line in the journal, and a POST to FAILURE_URL if /etc/quittance/failure sets it.
+# Report to an operator that a unit failed: a line in the journal, and a POST to FAILURE_URL if /etc/quittance/failure
+# sets it.
 #
 #   report-failure.sh quittance-backup.service
 #

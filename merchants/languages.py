@@ -17,7 +17,7 @@ LANGUAGES = {
 }
 ENGLISH = "en"
 _BY_LOWER_CASE = {tag.lower(): tag for tag in LANGUAGES}
-# Aliases, and the nearest language of their readers.
+# Tags without a regional variant or script, and the language that their readers most likely mean.
 _ALSO = {"pt": "pt-BR", "zh": "zh-Hans", "zh-cn": "zh-Hans", "zh-sg": "zh-Hans"}
 
 

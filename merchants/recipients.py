@@ -3,7 +3,8 @@
 No API call changes the list, so a leaked API key can't send customers' money elsewhere. An empty list allows any
 recipient.
 
-Another list has the contracts that the merchant controls on every chain: only these get deposit addresses.
+Another list has the contracts that the merchant controls on every chain. A contract can be the recipient of a
+deposit address only if it is on this list.
 """
 
 import uuid

@@ -11,7 +11,7 @@ _ROOM = AuditEntry._meta.get_field("detail").max_length or 0
 
 
 def note_settings(merchant: Merchant, names: Iterable[str], *, request: HttpRequest | None) -> None:
-    """Write the saved values of these fields to the security log; only the names if there isn't room for more."""
+    """Write the saved values of these fields to the security log, or only the names if the values don't fit."""
     values = {name: _shown(getattr(merchant, name)) for name in names}
     detail = "; ".join(f"{name}: {value}" for name, value in values.items())
     if len(detail) > _ROOM:

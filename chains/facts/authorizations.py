@@ -10,7 +10,7 @@ from chains.facts.blocks import Block
 
 @dataclass(frozen=True)
 class TokenDomain:
-    """What a token's signatures are valid for: the token on one chain, by the name and version of its domain."""
+    """The domain of a token's signatures: its chain, its address, and the name and version that its contract uses."""
 
     chain_id: int
     token: str
@@ -20,8 +20,8 @@ class TokenDomain:
 
 @dataclass(frozen=True, kw_only=True)
 class TransferAuthorization:
-    """A transfer for the payer to sign. `amount` is in base units; it is valid in blocks before `valid_before` (Unix
-    seconds). A token accepts each `nonce` of a payer once.
+    """A transfer for the payer to sign. `amount` is in base units; a block before `valid_before` (Unix seconds) must
+    include it. A token accepts each `nonce` of a payer once.
     """
 
     domain: TokenDomain
@@ -39,7 +39,7 @@ class TransferAuthorization:
 
 @dataclass(frozen=True)
 class AuthorizationStates:
-    """Which authorizations were used or cancelled up to and including `block`, by their keys."""
+    """Whether each authorization, by its key, was used or cancelled up to and including `block`."""
 
     block: Block
     used: Mapping[tuple[str, str, bytes], bool]
@@ -47,7 +47,7 @@ class AuthorizationStates:
 
 @dataclass(frozen=True)
 class SignedTransaction:
-    """A transaction that the gas account signed: its hash, its bytes in hex, and what was signed (without a nonce)."""
+    """A transaction that the gas account signed: its hash, its bytes in hex, and its fields without the nonce."""
 
     hash: str
     raw: str
@@ -55,26 +55,26 @@ class SignedTransaction:
 
 
 class Sent(StrEnum):
-    """What a node said to a signed transaction."""
+    """A node's response to a signed transaction."""
 
     ACCEPTED = "accepted"
-    """It has it, now or before."""
+    """The node accepted the transaction now, or had it before."""
     USED_UP = "used_up"
     """Another transaction with this nonce is mined."""
     REJECTED = "rejected"
-    """It does not take it: the account lacks coin, or a waiting transaction with this nonce pays more."""
+    """The node rejected it: the account lacks coin, or a pending transaction with this nonce has higher fees."""
 
 
 class AuthorizationClient(Protocol):
     """Queries about authorizations on one chain. Every method raises ChainError if no node sends a usable response."""
 
     def domain_separators(self, tokens: Sequence[str]) -> list[bytes]:
-        """Return the hash of the domain that each token verifies signatures for, in order; b"" without one."""
+        """Return each token's domain separator (the hash of its domain), in order; b"" for a token without one."""
 
     def states(self, keys: Sequence[tuple[str, str, bytes]], *, at_block: int) -> AuthorizationStates:
         """Return which authorizations (token, payer, nonce) were used or cancelled up to the block of this height.
 
-        If nodes must agree, two have to, on the block and each state.
+        If nodes must agree, two have to return the same block and states.
         """
 
     def find_uses(
@@ -82,8 +82,8 @@ class AuthorizationClient(Protocol):
     ) -> dict[tuple[str, str, bytes], str]:
         """Return the hashes of the transactions that used or cancelled these authorizations, by one node's logs.
 
-        They are candidates, which `look_up` confirms.
+        The transactions are candidates: confirm them with `look_up`.
         """
 
     def send(self, raw: str) -> Sent:
-        """Send a signed transaction (hex) to the nodes until one accepts it. Sending it again does no harm."""
+        """Send a signed transaction (hex) to the nodes until one accepts it. Idempotent."""

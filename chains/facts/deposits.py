@@ -1,4 +1,4 @@
-"""Deposit addresses, why one can't be shown, and what they received."""
+"""Deposit addresses, the reasons not to show one, and the amounts that they received."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,11 +24,11 @@ class DepositProblem(StrEnum):
     FACTORY_MISSING = "factory_missing"
     """No finalized block has the factory with the shipped code."""
     RECIPIENT_IS_CONTRACT = "recipient_is_contract"
-    """The recipient has code, and it may not be the merchant's on another chain."""
+    """The recipient is a contract. On another chain, its address may not belong to the merchant."""
     NOT_SWEPT = "not_swept"
-    """In a rehearsal, the token or the coin was not sent or swept in full."""
+    """In the rehearsal, the deposit address did not receive or forward the full amount of the token or the coin."""
     UNSUPPORTED = "unsupported"
-    """The nodes can't rehearse a sweep, or it is not known where the token stores its balances."""
+    """The nodes can't rehearse a sweep, or can't find where the token stores its balances."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Calls that a contract account executes later: what its wallet returns for them, and how they ended."""
+"""Calls that a contract account executes later: the ids that its wallet returns for them, and their executions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from chains.facts.blocks import Block
 class Proposal:
     """A call that `account` executes later, by the `id` that its wallet returned in place of a transaction hash.
 
-    The id is a Safe's `safeTxHash`, or the hash of an ERC-4337 user operation. It is searched for from `first_block`.
-    Several proposals may have one id, if it was submitted with several accounts.
+    The id is a Safe's `safeTxHash`, or the hash of an ERC-4337 user operation. The search for its execution begins at
+    `first_block`. Several proposals may have one id, if it was submitted with several accounts.
     """
 
     account: str

@@ -16,9 +16,9 @@ class Watch:
 class Discovery:
     """The (reference, transaction hash) pairs found, and the block to continue from.
 
-    A pair is a transfer of the watched token to the watched recipient with the reference. It may also be a transaction
-    that delivered such tokens and has the reference in its input, but could not be read fully. `unreadable` counts the
-    skipped pairs of block and recipient whose logs no node returns.
+    A pair is a transfer of the watched token to the watched recipient with the reference. A pair may also be a
+    transaction that delivered such tokens and has the reference in its input, but could not be read fully. `unreadable`
+    counts the skipped pairs of block and recipient whose logs no node returns.
     """
 
     found: tuple[tuple[bytes, str], ...]
@@ -36,7 +36,7 @@ class LoggedWords:
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What the found transactions moved: (recipient, transaction hash, amount in base units), sorted.
+    """The amounts that the found transactions moved: (recipient, transaction hash, amount in base units), sorted.
 
     The next search continues at `next_block`. `unreadable` counts the skipped pairs of block and recipient whose logs
     no node returns.
@@ -51,9 +51,9 @@ class Arrivals:
 class SearchLimits:
     """How `discover` searches a chain, and the limits of one search.
 
-    `by_block`: a search covers a range of blocks for all of its watches (EVM logs). Otherwise it looks up each watch
-    separately, at any height (Solana); `since_block` and `next_block` then count watches, and 0 means that all are
-    done. `watches` limits the watches per search, `searches` the searches per pass.
+    `by_block`: a search covers a range of blocks for all of its watches (EVM logs). Otherwise a search looks up each
+    watch separately, at any height (Solana); `since_block` and `next_block` then count watches, and 0 means that all
+    are done. `watches` limits the watches per search, `searches` the searches per pass.
     """
 
     by_block: bool

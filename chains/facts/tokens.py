@@ -1,4 +1,4 @@
-"""What contracts of tokens and price feeds return."""
+"""The values that the contracts of tokens and price feeds return."""
 
 from dataclasses import dataclass
 

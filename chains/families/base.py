@@ -176,14 +176,15 @@ class Family:
 
     Catalogue:
     - `confirmation_tags` are the block tags allowed in a chain's `confirmations` (of `safe`, `confirmed`, `finalized`);
-      `counts_confirmations` is true if it may be a number of blocks as well.
-    - `has_price_feeds` is true if its client reads price feeds, `has_data_fees` if chains may charge for the data.
+      `counts_confirmations` is true if `confirmations` may also be a number of blocks.
+    - `has_price_feeds` is true if its client reads price feeds, `has_data_fees` if its chains may charge for a
+      transaction's data.
 
     Parsing; each function returns the canonical form and raises the matching error:
     - `normalise_address`, `normalise_transaction_hash`, and `read_signature`, which gets the signature
       that `normalise_signature` extracted.
     - `address_mark` is the prefix that only this family's addresses have, in lower case; empty if there is none.
-    - `find_address` returns the address in a pasted text, in any case and payable or not; else "".
+    - `find_address` returns the address in a pasted text, in any letter case, whether payable or not; else "".
     - `address_bytes` returns an address as calls encode it. `reference_text` formats a reference as explorers
       show it.
 

@@ -111,7 +111,7 @@ def _of_chain(chain: Chain, results: Sequence[tuple[ChainClient, _Probe | ChainE
 
 
 def _of_tag(chain: Chain, heads: Sequence[int]) -> Iterator[Finding]:
-    """Yield the block of the chain's finality tag and since when it has not moved, by the workers' last check."""
+    """Yield a finding on the chain's finality tag, from the workers' last check: its block, and when it last moved."""
     status, tag = ChainStatus.objects.filter(chain=chain).first(), chain.finality_tag
     if tag is None or status is None or status.finality_since is None:
         return

@@ -183,7 +183,7 @@ class Batches:
     ) -> list[tuple[_Part, list[Any] | ChainError]]:
         if len(parts) == 1:
             return [(parts[0], self._one(calls, parts[0], self._room))]
-        # The results are in memory at the same time, so they share the limit of one.
+        # The results are in memory at the same time, so they share the limit of one response.
         room = self._room // len(parts)
         with ThreadPoolExecutor(max_workers=len(parts)) as pool:
             outcomes = list(pool.map(lambda part: self._limited(calls, part, room), parts))

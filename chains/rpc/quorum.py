@@ -75,7 +75,7 @@ def query_items(
 ) -> dict[_Key, _Result]:
     """Return the item of each key that two nodes agree on if a quorum is required, otherwise the first node's.
 
-    Keys without one are missing. Raises ChainError if too few nodes sent a usable response.
+    Keys without such an item are omitted. Raises ChainError if too few nodes sent a usable response.
     """
     needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
     reports: list[Mapping[_Key, _Result]] = []
@@ -276,7 +276,7 @@ def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
     return replace(
         one,
         references=references,
-        # A mark only prevents a proof, so that one node is enough.
+        # A mark can only prevent a proof, so one node's report is enough.
         is_marked=one.is_marked or other.is_marked,
         made_by=made_by,
         claimable=None if claimable >= one.amount else claimable,

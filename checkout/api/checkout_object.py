@@ -281,8 +281,8 @@ def checkout_object(request: PaymentRequest) -> Checkout:
 def _is_available(request: PaymentRequest) -> bool:
     """Whether money may be sent for the request.
 
-    A failed refund's amount may no longer be left. An active request can be paid in full and wait for the merchant,
-    if a reorganised payment came back after others had replaced it.
+    The amount of a failed refund may have been refunded otherwise. An active request can be paid in full: if a
+    reorganised payment comes back after others replaced it, the request waits for the merchant.
     """
     if request.status != PaymentRequest.Status.ACTIVE:
         return request.is_available

@@ -17,9 +17,9 @@ class PaymentWarning(StrEnum):
     """Why a submitted transaction is not in progress."""
 
     UNSEEN = "unseen"
-    """No node knows it: it was mistyped, made up, sent on another network, or has not spread yet."""
+    """No node knows the transaction: its hash is wrong, it is on another network, or it has not spread yet."""
     UNBOUND = "unbound"
-    "Nothing links it to the request yet: no worker has checked it, or a node that knows it can't decide."
+    "Nothing links it to the request yet: no worker has checked it, or the nodes' results are inconclusive."
     SIGNERS = "signers"
     "Other signers of the wallet still have to execute it."
     UNPAID = "unpaid"

@@ -213,7 +213,7 @@ class Routes(Answer, kw_only=True):
 def route_object(
     route: Route, warnings: Sequence[Warned] = (), network_fee: int | None = None, deposit: int = 0
 ) -> RouteObject:
-    """Return one route. Its token, chain and request must be loaded, with the request's token and chain.
+    """Return one route. The route's token, chain and request must be loaded, and the request's token and chain.
 
     `network_fee` and `deposit` (for the recipient's token account) are the estimates for a direct route, in base units
     of its chain's coin.

@@ -9,7 +9,7 @@ from payments.models import PaymentRequest
 def wallet_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
     """Return the link to pay exactly the remaining amount; "" if the chain's family has no wallet links.
 
-    It contains the request's reference if the link format supports one, unless it `is_plain`.
+    The link contains the request's reference if its format supports one and `is_plain` is false.
     """
     links = _links(request)
     if links is None:

@@ -1,5 +1,5 @@
-// Compresses the built files with Brotli, which Python's standard library can't. Each result is named by the digest of
-// what it holds, so that `checkout/static_files.py` never serves one for another build.
+// Compresses the built files with Brotli, which Python's standard library can't. The name of each result has the digest
+// of the original, so that `checkout/static_files.py` never serves it for another build.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { brotliCompressSync, constants } from "node:zlib";
@@ -12,7 +12,7 @@ for (const name of readdirSync(built)) {
   if (!/\.(js|css)$/.test(name)) continue;
   const content = readFileSync(new URL(name, built));
   const target = `${name}.${createHash("sha256").update(content).digest("hex").slice(0, 16)}.br`;
-  // An unchanged file stays as it is: another release of Node.js may compress it into other bytes.
+  // An unchanged file is not compressed again: another release of Node.js may produce different bytes.
   if (stale.delete(target)) continue;
   const params = { [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT, [constants.BROTLI_PARAM_QUALITY]: 11 };
   writeFileSync(new URL(target, folder), brotliCompressSync(content, { params }));

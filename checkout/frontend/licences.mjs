@@ -1,4 +1,5 @@
-// Writes the licences of what walletconnect.js is made of beside it, and fails where one of them is not free.
+// Writes the licences of the packages in walletconnect.js to a file beside it. Fails if one of them is not a free
+// licence.
 
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-// Takes the words of `quittance.js` out of the checkout's messages, so that no other message changes its digest.
+// Extracts the messages of `quittance.js` from the checkout's, so that its digest doesn't change with other messages.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const KEYS = ["page.payment", "shop.close", "shop.opening", "shop.openPage", "shop.elsewhere"];

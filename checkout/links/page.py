@@ -148,7 +148,7 @@ def _form(request: HttpRequest, link: PaymentLink, refusal: _Refusal | None = No
     context = {
         "amount_display": "" if link.amount is None else language.number(price_text(link.amount, decimals)),
         "currency_price": link.price and language.currency(link.price["amount"], link.price["currency"]),
-        # Not in the language's format, because they show how to enter an amount.
+        # The limits are not in the language's format, because they also show how to enter an amount.
         "smallest": shown(link.min_amount),
         "largest": shown(link.max_amount),
         "typed_amount": typed(request, "amount")[:_MAX_SHOWN],

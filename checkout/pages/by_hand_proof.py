@@ -132,7 +132,7 @@ def _sending(payment_request: PaymentRequest, proof: PayerProof) -> dict[str, An
     """Return the context for sending: the recipient and the deadline.
 
     A link that carries the reference is replaced by a plain one: the signature binds the transfer, and wallets that
-    refuse the reference can pay.
+    reject the reference can pay.
     """
     until = timestamp(min(proof.not_after, payment_request.expires_at))
     sending = {"proof": proof, "send_until": until}
@@ -195,7 +195,7 @@ def _kept(address: str) -> dict[str, str]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 def transfer_proof_page(request: HttpRequest, shortcode: str, payment_id: str) -> HttpResponse:
-    """Show the order and ask for the sender's address, then show the text to sign, then store its signature.
+    """Show the order and a form for the sender's address, then the text to sign; then store its signature.
 
     Anyone can send a link to this page, so it warns before it offers a wallet. The page's script hides the warning in
     the browser that sent the transaction.

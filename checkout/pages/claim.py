@@ -150,7 +150,7 @@ def _needs_address(current: RefundNow) -> bool:
 
 
 def _closed(current: RefundNow) -> _Closed | None:
-    """Return why the customer can't set an address, as far as known without the chain; None if they can."""
+    """Return why the customer can't set an address, by the stored facts alone; None if they can."""
     request = current.refund.request
     if not _needs_address(current):
         return None

@@ -46,7 +46,7 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
 def show_pay(
     request: HttpRequest, payment_request: PaymentRequest, error: ApiError | None = None
 ) -> HttpResponse:
-    """Return the page; after an `error` of the deposit address with its message and status."""
+    """Return the page. If the deposit address failed with `error`, it has that error's message and status."""
     context = {**page_context(request, payment_request), "qr_svg": qr_code(payment_url(payment_request))}
     if context["is_payable"] and binds(payment_request):
         context |= link_context(payment_request)

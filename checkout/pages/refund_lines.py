@@ -16,7 +16,7 @@ from payments.refunds.reading import refunds_of
 
 @only_read
 def refund_list(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Return the payment page's list of refunds alone, for the open page, whose script puts it in place."""
+    """Return only the payment page's list of refunds. The script of an open page replaces its list with this one."""
     try:
         payment_request = find_request(shortcode)
     except Http404:

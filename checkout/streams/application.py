@@ -158,7 +158,7 @@ class EventStreams:
                 await _write(send, b": still here\n\n")
                 continue
             changed.clear()
-            with suppress(DatabaseError):  # The next comparison tries again.
+            with suppress(DatabaseError):  # the next notification or comparison tries again
                 shown = await self._feed.shown(request_id)
                 if shown.etag != last_etag:
                     last_etag = shown.etag

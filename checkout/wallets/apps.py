@@ -47,7 +47,7 @@ def _phantom_fits(family: str, chain_id: int) -> bool:
 
 
 def _metamask(url: str, _: str) -> str:
-    # The URL has no scheme and is not encoded: MetaMask uses the rest unchanged.
+    # The URL has no scheme and is not encoded: MetaMask uses the rest of the link unchanged.
     return "https://link.metamask.io/dapp/" + url.removeprefix("https://")
 
 

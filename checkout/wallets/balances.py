@@ -52,8 +52,8 @@ class WalletBalances:
 def essential(request: PaymentRequest, wallet: Wallet) -> WalletBalances:
     """Return the balances of the requested token, and of each chain's coin and stablecoins.
 
-    Zero balances are included, but no token whose contract gave no usable response. The requested token comes first,
-    then the others by value.
+    Tokens with a zero balance are included; tokens whose contract sent no usable response are not. The requested token
+    comes first, then the others by value.
     """
     tokens = {place: token for place, token in _rows(wallet).items() if _is_essential(token, request)}
     fetched = _fetch(wallet, tokens)

@@ -247,7 +247,8 @@ def shown_once(
     }
     response = TemplateResponse(request, "admin/one_time_link.html", context)
     response["Cache-Control"] = "no-store"
-    response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
+    # With a stricter policy, browsers hide the origin of forms, which the CSRF check needs.
+    response["Referrer-Policy"] = "same-origin"
     return response
 
 

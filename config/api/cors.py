@@ -1,4 +1,4 @@
-"""CORS: any origin may call `/api/public/*`, and only that, without credentials."""
+"""CORS: any origin may call `/api/public/*` without credentials, and no other path."""
 
 from collections.abc import Callable
 

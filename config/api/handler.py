@@ -31,7 +31,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
         logger.error("unhandled error", exc_info=exception)
     response = Response(error_body(error), status=error.status_code)
     if error.is_intended:
-        # Django logs a response once. It would log this one, like each 5xx, as an error.
+        # Django logs every 5xx as an error, unless the response was logged before.
         log_response("%s", error.problems[0].message, response=response, logger=logger, level="info")
     if error.status_code == 401:
         response["WWW-Authenticate"] = 'ApiKey realm="api", Bearer realm="api"'

@@ -34,7 +34,7 @@ M = TypeVar("M", bound=Model)
 
 Read = Callable[[Any], Any]
 
-# Fields that pass values of this type to psycopg unchanged. Calling the field takes as long as the rest of the row.
+# Fields that pass values of this type to psycopg unchanged, so that their conversion is skipped: it is slow.
 _STORED_AS_THEY_ARE: dict[type[Any], type[Any]] = {
     BooleanField: bool,
     CharField: str,
@@ -49,7 +49,7 @@ def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[A
 
     Raises Django's database errors. The statement is prepared, except behind a pooler (DATABASE_LISTEN_URL).
     """
-    ours = connections[DEFAULT_DB_ALIAS]  # `connection` would look this up for each attribute
+    ours = connections[DEFAULT_DB_ALIAS]  # `connection` would look up the connection for each attribute
     if ours.execute_wrappers or ours.queries_logged:  # only Django's cursor supports these
         watched: Any = ours.cursor()
         watched.execute(sql, values)
@@ -145,8 +145,8 @@ class _Row:
         ]
 
     def instance(self, values: Sequence[Any]) -> Any:
-        # Create the instance as Django does for a pickled one. Model.__init__ sets each field by itself, for the same
-        # result.
+        # Create the instance as Django does for a pickled one. Model.__init__ has the same result, but sets each field
+        # by itself.
         instance = self._model.__new__(self._model)
         instance.__dict__.update(zip(self._fields, map(values.__getitem__, self._places), strict=True))
         instance._state = ModelState()

@@ -30,8 +30,8 @@ class PreparedCursor(psycopg.Cursor[Any]):
     def execute_prepared(self, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> None:
         """Execute a statement, and prepare it at its first use. Raises psycopg's errors."""
         ours = self.connection
-        # Django switches preparation off for the connection, and psycopg then ignores `prepare`. It stays off for the
-        # ORM's statements, because psycopg would keep the texts of the last hundred, with their values.
+        # Django switches preparation off for the connection, and psycopg then ignores `prepare`. Preparation stays off
+        # for the ORM's statements, because psycopg would keep the texts of the last hundred, with their values.
         ours.prepare_threshold = 0
         try:
             self.execute(sql, values, prepare=True)

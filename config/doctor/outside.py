@@ -22,7 +22,8 @@ from config.server import probe
 _SECONDS = 10.0
 _MAX_BYTES = 256 * 1024
 _DAY = 86_400
-# Days until a certificate ends, as negative numbers: a warning, then a failure.
+# A certificate that ends within 14 days is a warning, within 3 days a failure. Negative, because `by_limits` reports
+# values above a limit.
 _CERTIFICATE_DAYS = (-14.0, -3.0)
 _STREAM = "/api/public/payment-requests/doctor/events"
 # An address that no proxy on the Internet has (RFC 5737).

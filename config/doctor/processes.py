@@ -16,7 +16,7 @@ _PING_SECONDS = 2.0
 def check() -> Iterator[Finding]:
     workers = _workers()
     if workers is None:
-        # They may well run: telling the operator to start them would lead away from the fault.
+        # The processes may run. Advice to start them would distract from the fault in Redis.
         advice = "Repair Redis first (see the check `redis`), then run doctor again."
         yield failed("worker and beat", "not checked, because Redis does not respond", advice)
         return

@@ -146,7 +146,7 @@ os.register_at_fork(after_in_child=_start_over)
 
 
 def keep(lease: Lease) -> None:
-    """Renew the lease until each of its rows has ended, or for a minute."""
+    """Renew the lease until `end` was called for each of its rows, but for at most a minute."""
     _heartbeat.keep(lease)
 
 

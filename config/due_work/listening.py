@@ -30,7 +30,7 @@ _LONGEST_PAUSE_SECONDS = 5.0
 
 
 class Channel(StrEnum):
-    """What a notification announces. The payload is the ID of the changed object, or empty."""
+    """The kinds of changes that notifications announce. The payload is the ID of the changed object, or empty."""
 
     SETTINGS = "quittance_settings"
     """A chain, a token or a merchant was changed. Sent by triggers, in the transaction of the change."""
@@ -57,8 +57,8 @@ class _Notification:
                     [self.channel.value, list(self.payloads)],
                 )
         except Error:
-            # The change is committed. Django's `robust=True` would log this by a name that an instance doesn't have,
-            # and raise AttributeError.
+            # The change is committed, so the error must not be raised. `robust=True` of `on_commit` can't suppress it:
+            # Django would log this object's `__qualname__`, which it doesn't have.
             logger.warning("a notification on %s could not be sent", self.channel, exc_info=True)
 
 
@@ -67,8 +67,8 @@ def notify(channel: Channel, *payloads: str) -> None:
 
     Without a payload, it announces the channel alone.
 
-    Repeating a notification within a transaction sends it once. It is sent after the commit, not with it: PostgreSQL
-    would serialise the commits of all transactions that notify. A failure is logged and changes nothing else.
+    Repeating a notification within a transaction sends it once. It is sent after the commit, in a transaction of its
+    own: PostgreSQL serialises the commits of transactions that notify. A failure is logged and changes nothing else.
     """
     notification = _Notification(channel, payloads or ("",))
     savepoints = set(connection.savepoint_ids)
@@ -133,7 +133,7 @@ class Listener:
             if self._failures:
                 logger.warning("notifications are received again")
                 self._failures = 0
-                # The server may be another one, while the pool has connections to a primary that became a standby.
+                # This may be a new primary. The pool may still have connections to the old one, which became a standby.
                 connection.drain_pool()  # type: ignore[attr-defined]  # of our own backend
             while not self._stopping.is_set():
                 asked_at = time.monotonic()

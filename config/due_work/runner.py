@@ -143,7 +143,7 @@ class Ticker:
 def stop_all(runners: Iterable[Runner[object]], seconds: float) -> None:
     """Stop the runners, and wait at most `seconds` for their current batches.
 
-    What remains is due again when its leases expire.
+    Unfinished rows are due again when their leases expire.
     """
     until = time.monotonic() + seconds
     for thread in [thread for runner in runners for thread in runner.stop()]:

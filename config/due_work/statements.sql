@@ -6,8 +6,8 @@ SELECT DISTINCT {lane} FROM {table} WHERE {waiting} AND {due} <= %(now)s AND {fr
 
 -- name: pick
 -- Up to `most` due rows of a lane that no worker holds: the first of each owner, then the second of each, and so on.
--- In order of time alone, an owner with very many due rows would delay all others. This ranks every due row of the
--- lane, which suits queues that stay short.
+-- Ordered by time alone, the rows of an owner with very many due ones would delay all others. The statement ranks every
+-- due row of the lane, so it suits queues that stay short.
 SELECT {key} FROM {table}
 WHERE {waiting} AND {due} <= %(now)s AND {free} AND {lane} IS NOT DISTINCT FROM %(lane)s
 ORDER BY row_number() OVER (PARTITION BY {owner} ORDER BY {order}), {order}
@@ -27,7 +27,7 @@ RETURNING picked.key, picked.is_abandoned
 
 -- name: renew
 -- Extend the leases of these rows that the claim still holds. One statement, so that it suits PgBouncer in transaction
--- mode. A locked row is skipped: its result is being written, and no other row may wait for that.
+-- mode. A locked row is skipped: its result is being written, and the other rows must not wait for that.
 WITH held AS (
     SELECT {key} AS key FROM {table}
     WHERE {key} = ANY(%(keys)s::{type}[]) AND claim_id = %(claim_id)s AND lease_until > statement_timestamp()

@@ -142,7 +142,7 @@ def redis(text: str) -> str:
         return _sentinels(text)
     parts = _split(text, "redis", "rediss")
     if ";" in text:
-        # Celery splits the text into several addresses there.
+        # Celery would split the text at the semicolon, into several addresses.
         raise Wrong("has a ;, which must be written as %3B")
     if not _REDIS_DATABASE.fullmatch(parts.path):
         raise Wrong("has a path that is not the number of a database")
@@ -219,7 +219,7 @@ def collector(text: str) -> str:
 def _is_installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except ModuleNotFoundError:  # a package above it is missing
+    except ModuleNotFoundError:  # a parent package is missing
         return False
 
 

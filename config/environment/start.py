@@ -55,7 +55,7 @@ def print_and_exit(error: SettingsError, code: int = EXIT_CODE) -> NoReturn:
 
 
 def _text(name: str) -> str | None:
-    """Return the value (`$OTHER` has that of OTHER), or "" if unset; None if it refers to an unset variable."""
+    """Return the value (for `$OTHER`, that of OTHER), or "" if unset; None if it refers to an unset variable."""
     try:
         text = str(environ.Env().str(name, default=""))
     except RecursionError:

@@ -14,7 +14,7 @@ from limits import parse as parse_limit
 from config.environment.wrong import Wrong
 
 SHORTEST_KEY = 32
-# Django's threshold for a key that was not generated.
+# Django's check reports a key with fewer different characters, because it was probably not generated.
 _MIN_DIFFERENT_CHARACTERS = 5
 MAX_PROXIES = 16
 # The order of the curve secp256k1: a private key is below it.

@@ -21,7 +21,7 @@ class _BuildInfo(Collector):
 
 
 def build_registry() -> CollectorRegistry:
-    """Return a separate registry: processes that share a folder would each need a gauge of their own."""
+    """Return a registry with only this gauge. It is computed, so the shared folder of counts can't contain it."""
     registry = CollectorRegistry()
     registry.register(_BuildInfo())
     return registry

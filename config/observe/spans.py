@@ -99,7 +99,7 @@ class Spans:
             self._write_statements(work, root)
         _finish(root, work.error, work.ended)
         if len(subjects) > 1:
-            # Each trace is sampled independently.
+            # Each trace is sampled by itself, so a subject's trace may be sent even if the root is not.
             for subject in subjects:
                 span = self._start(work, {**ids, **subject}, *place(work, subject), links)
                 _finish(span, work.error, work.ended)
@@ -197,7 +197,7 @@ def _subjects(work: Work, ids: Ids) -> Sequence[Ids]:
 
 
 def _is_placed(work: Work, ids: Ids) -> bool:
-    """Return whether its trace is known: a call that joins a payment request's trace looks up the request first."""
+    """Return whether this work's trace is known. A call that joins a request's trace looks up the request first."""
     return bool(work.details or not work.joins or _subjects(work, ids))
 
 

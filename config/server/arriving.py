@@ -130,7 +130,7 @@ class Arriving:
         if is_expected and not has_begun and (self._chunks or 0 < self._length <= MAX_BODY_BYTES):
             with suppress(
                 OSError
-            ):  # the socket does not block; without this line, the client sends after a while
+            ):  # the socket does not block; a client that misses this line sends its body later
                 self._socket.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _read_body(self, data: bytes) -> None:

@@ -31,7 +31,7 @@ _RECEIVE_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class _Sending:
-    """The rest of a response, and the thread's future, for when it is sent; `ends_at` is in monotonic seconds."""
+    """A response's unsent rest, and the thread's future to finish afterwards; `ends_at` is in monotonic seconds."""
 
     ends_at: float
     outgoing: Outgoing

@@ -40,7 +40,7 @@ def main(
     run: Run | None = None,
     folder: Path = REPOSITORY,
 ) -> int:
-    """Write `.env` in `folder` and return the exit code: 0, that of a step that failed, or 2 if nothing was written."""
+    """Write `.env` in `folder`. Return the exit code: 0, the code of a failed step, or 2 if nothing was written."""
     options = _parser().parse_args(arguments)
     path = folder / ".env"
     if path.exists() or path.is_symlink():
@@ -117,7 +117,8 @@ def _finish(options: argparse.Namespace, run: Run) -> int:
     if options.migrate:
         steps += [["migrate", "--noinput"], ["collectstatic", "--noinput", "--verbosity", "0"]]
     if options.catalogue:
-        steps.append(["load_catalogue", str(Path(options.catalogue).resolve())])  # it runs in another folder
+        # An absolute path, because the command runs in another folder.
+        steps.append(["load_catalogue", str(Path(options.catalogue).resolve())])
     for step in steps:
         if code := run(step):
             print(

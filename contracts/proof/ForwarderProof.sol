@@ -4,9 +4,10 @@ pragma solidity 0.8.37;
 import {Forwarder} from "../Forwarder.sol";
 import {HostileToken, IProver, RecipientModel, TokenModel} from "./Models.sol";
 
-/// @title What is proved of the forwarder's compiled code, for any balances, callers, calls and values.
-/// @dev A forwarder has no storage, so each call of it is like its first: what holds for one call from any balances
-/// holds for any number of calls. The recipient may reject native coin; it and a hostile token may call back once.
+/// @title Properties of the forwarder's compiled code that hold for any balances, callers, calls and values.
+/// @dev A forwarder has no storage, so each of its calls behaves like the first. A property that holds for one call
+/// with any balances holds for any number of calls. The recipient may reject native coin. The recipient and a hostile
+/// token may each call back once.
 contract ForwarderProof {
     IProver private constant VM = IProver(0x7109709ECfa91a80626fF3989D68f67F5b1DD12D);
     IProver private constant SYMBOLIC = IProver(0xF3993A62377BCd56AE39D773740A5390411E8BC9);
@@ -23,7 +24,7 @@ contract ForwarderProof {
         uint256 recipientTokens;
     }
 
-    /// A caller could take native coin, if the forwarder gave it any.
+    /// This contract is also a caller. It accepts native coin, so that a forwarder that sends it any would be found.
     receive() external payable {}
 
     function setUp() public {
@@ -33,7 +34,7 @@ contract ForwarderProof {
         forwarder = new Forwarder(address(recipient));
     }
 
-    /// What leaves a forwarder goes to its recipient.
+    /// All money that leaves a forwarder goes to its recipient.
     function check_whatLeavesGoesToTheRecipient() public {
         letCallBack();
         Balances memory start = anyBalances();
@@ -48,7 +49,7 @@ contract ForwarderProof {
         );
     }
 
-    /// What was swept is at most what was received: nothing comes from any other account, whatever it approved.
+    /// The swept amount is at most the received amount: no money comes from another account, even if that approved it.
     function check_sweptIsAtMostReceived() public {
         Balances memory start = anyBalances();
         uint256 received = start.coins + anyCall();
@@ -56,7 +57,7 @@ contract ForwarderProof {
         assert(token.balanceOf(address(recipient)) - start.recipientTokens <= start.tokens);
     }
 
-    /// Anyone's sweep brings everything to a recipient that accepts it.
+    /// A sweep by any caller sends the whole balance to the recipient, unless the recipient rejects it.
     function check_sweepBringsEverything() public {
         Balances memory start = anyBalances();
         VM.prank(SYMBOLIC.createAddress("caller"));
@@ -69,7 +70,7 @@ contract ForwarderProof {
         assert(address(recipient).balance == (done ? start.coins : 0) + start.recipientCoins);
     }
 
-    /// Have the recipient and the hostile token sweep any asset in the midst of a sweep.
+    /// Have the recipient and the hostile token call `sweep` for any asset during a sweep.
     function letCallBack() private {
         recipient.reenter(address(forwarder), SYMBOLIC.createAddress("assetOfRecipient"));
         hostile.reenter(address(forwarder), SYMBOLIC.createAddress("assetOfHostile"));
@@ -84,10 +85,10 @@ contract ForwarderProof {
         token.setBalance(address(this), anyAmount("strangersTokens"));
     }
 
-    /// Have a stranger make any call with any value; return the value that the forwarder accepted.
+    /// Make any call from any other account with any value; return the value that the forwarder accepted.
     function anyCall() private returns (uint256) {
         address caller = SYMBOLIC.createBool("isContract") ? address(this) : SYMBOLIC.createAddress("caller");
-        VM.assume(caller != address(forwarder) && caller != address(recipient)); // whose balances are compared
+        VM.assume(caller != address(forwarder) && caller != address(recipient)); // their balances are compared
         bytes memory input = anyInput();
         uint256 value = anyAmount("value");
         VM.deal(caller, value);

@@ -5,7 +5,7 @@ interface ISweepable {
     function sweep(address token) external;
 }
 
-/// Calls `target` again, once, in the midst of a call, if it is set to.
+/// Calls `target` back, once, during a call, if `reenter` was called before.
 abstract contract Reentrant {
     ISweepable private target;
     address private asset;
@@ -24,7 +24,7 @@ abstract contract Reentrant {
     }
 }
 
-/// An ERC-20 token that gives any balances to anyone, and with which everyone has approved everyone.
+/// An ERC-20 token without limits: anyone can set balances, and every account may spend those of all others.
 contract TokenModel {
     mapping(address => uint256) public balanceOf;
 
@@ -46,7 +46,7 @@ contract TokenModel {
     }
 }
 
-/// A token of an attacker: any balance, any result, and a call back. It takes the native coin of its caller if it can.
+/// A token of an attacker: any balance, any result, and a call back. By a delegatecall, it takes its caller's coin.
 contract HostileToken is Reentrant {
     address private constant THIEF = address(0xdead);
     uint256 private immutable BALANCE;

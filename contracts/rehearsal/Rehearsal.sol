@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title Rehearses a deposit address: pays it, deploys and sweeps it, twice, and looks where the money went.
+/// @title Rehearses a deposit address: twice pays it, deploys its forwarder, sweeps it, and compares balances.
 /// @dev Never deployed. A node runs it in a call that changes nothing, with this code, coins and tokens at an unused
 /// address (state overrides of `eth_call`). The factory, the token and the recipient are those of the chain.
 contract Rehearsal {
@@ -11,8 +11,8 @@ contract Rehearsal {
         address token;
     }
 
-    /// @notice Return the first step that failed: 1 the token, 2 the coin could not be sent in full, 3 the token, 4 the
-    /// coin was not swept to the recipient; 0 if all arrived.
+    /// @notice Return 0 if all money arrived, else the first step that failed: 1 to send the token in full, 2 to send
+    /// the coin, 3 to sweep the token in full to the recipient, 4 to sweep the coin.
     function run(
         address factory,
         address forwarder,
@@ -27,7 +27,7 @@ contract Rehearsal {
             token.call(abi.encodeWithSignature("transfer(address,uint256)", forwarder, amount));
             if (balanceOf(token, forwarder) != tokens) return 1;
             uint256 coins = forwarder.balance + 1;
-            // No gas but the 2,300 that come with the coin.
+            // `gas: 0`: the forwarder gets only the 2,300 gas that come with the coin.
             forwarder.call{value: 1, gas: 0}("");
             if (forwarder.balance != coins) return 2;
             tokens += balanceOf(token, recipient);

@@ -130,7 +130,7 @@ class MerchantAdmin(
         return merchant.display_name or None
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Lead members of one merchant to its page instead of a list of one."""
+        """Redirect members of a merchant to its page, because their list would have only this one."""
         own = merchant_of(request.user) if self.has_view_permission(request) else None
         if own is not None:
             return HttpResponseRedirect(portal.change_url(own))
@@ -169,9 +169,10 @@ class MerchantAdmin(
         may_issue_keys = request.user.has_perm("merchants.add_apikey")
         shown = {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
         if merchant_of(request.user) is not None:
-            # It leads to the list, which leads back here. The theme makes text of it, so False would show it.
+            # Hide the back button: it leads to the list, which redirects here. "" because the theme turns False into
+            # text.
             shown["show_back_button"] = ""
-            shown["show_save_and_continue"] = False  # Saving leads back here.
+            shown["show_save_and_continue"] = False  # the plain save button stays on this page anyway
         return shown
 
 
@@ -373,7 +374,8 @@ class ApiKeyAdmin(
         }
         response = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
         response["Cache-Control"] = "no-store"
-        response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
+        # With a stricter policy, browsers hide the origin of forms, which the CSRF check needs.
+        response["Referrer-Policy"] = "same-origin"
         return response
 
     def _may_rotate(self, request: HttpRequest) -> bool:

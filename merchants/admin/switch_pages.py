@@ -63,7 +63,7 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
             (title, [_line(target, off.pop(target.name, None)) for target in targets])
             for title, targets in _targets()
         ]
-        # Chains and tokens that are switched off and inactive in the catalogue, or no longer in it.
+        # The other switches that are off: of chains and tokens that are inactive, or no longer in the catalogue.
         groups.append(("Others", [_line(Target(name, self.what(row)), row) for name, row in off.items()]))
         context = {
             **self.admin_site.each_context(request),
@@ -137,7 +137,7 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
 
 
 def _targets() -> list[tuple[str, list[Target]]]:
-    """Return what can be switched off, in the order of the page."""
+    """Return the titles and targets of the page's groups, in order."""
     chains = Chain.objects.filter(is_active=True)
     tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
     return [

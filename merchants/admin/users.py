@@ -97,7 +97,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
             return HttpResponseRedirect(request.path)
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Offer to leave a merchant without an owner only on the page of an only owner."""
+        """Add the field `leaves_no_owner` to the page of a merchant's only owner."""
         fieldsets = super().get_fieldsets(request, obj)
         if obj is None or not _is_only_owner(obj):
             return fieldsets
@@ -142,8 +142,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
             self._note(request, obj, form, before)
 
     def _check_owner_remains(self, request: HttpRequest, user: User, form: Any) -> None:
-        """Raise OnlyOwner before the only owner is deactivated, unless the operator chose that; then show the next
-        step."""
+        """Raise OnlyOwner if the merchant's only owner would be deactivated, unless the operator chose that."""
         membership = StaffMembership.objects.filter(user=user).select_related("user", "merchant").first()
         if membership is None or membership.merchant is None:
             return

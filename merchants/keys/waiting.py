@@ -30,7 +30,8 @@ def wait_for(attempt: Callable[[], Result], *, lock: int) -> Result | None:
     if not _slots.acquire(blocking=False):
         return None
     try:
-        # The transaction holds the lock. Each of its statements sees everything committed before it.
+        # The transaction holds the lock. Each statement in it still sees what other calls committed before the
+        # statement.
         with transaction.atomic():
             if not run("SELECT pg_try_advisory_xact_lock(%s::bigint)", [lock]).fetchall()[0][0]:
                 return None

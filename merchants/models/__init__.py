@@ -140,8 +140,8 @@ class AllowedRecipient(models.Model):
 class ContractRecipient(models.Model):
     """A contract that the merchant confirmed to control, at this address, on every chain of the family.
 
-    Deposit addresses depend on it: what is sent to one on another chain goes to the same address there. Change it
-    through `merchants.recipients`, which writes the security log.
+    Deposit addresses depend on it: money that is sent to one on another chain goes to the same recipient address there.
+    Change it through `merchants.recipients`, which writes the security log.
     """
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="contract_recipients")

@@ -45,7 +45,7 @@ class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[mi
             return False
         try:
             key = encryption.decrypt(self.key_encrypted)
-        except InvalidToken:  # Its key was removed from ENCRYPTION_KEYS.
+        except InvalidToken:  # The secret's key was removed from ENCRYPTION_KEYS.
             logger.error("the second factor of user %s can't be decrypted: reset it", self.user_id)
             return False
         step = accepted_step(key, token, after=self.last_step)

@@ -1,4 +1,4 @@
-"""E-mails that wait to be sent, and what members are notified of."""
+"""E-mails that wait to be sent, and the notices that members can choose."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from django.utils import timezone
 
 
 class NoticeKind(models.TextChoices):
-    """What a member may get e-mails about."""
+    """The kinds of notices that a member can choose to get by e-mail."""
 
     FIRST_PAYMENT = "first_payment", "The first payment"
     ATTENTION = "attention", "Payments that need attention"
@@ -45,9 +45,9 @@ class Mail(models.Model):
 
 
 class NoticeWatch(models.Model):
-    """The next check of a merchant whose members want notices about payments, and the cases that they know already.
+    """The next check for notices about a merchant's payments, and the cases that the last check found.
 
-    `known` are the keys of what needed attention at the last check, null before the first one.
+    `known` are the keys of the payments and other cases that needed attention then, null before the first check.
     """
 
     merchant = models.OneToOneField(

@@ -19,7 +19,7 @@ class StaffMembership(models.Model):
 
     class Role(models.TextChoices):
         SUPPORT = "support", "Support"
-        # Stored as in release 0.2.0, where it was the only role in a merchant: that release can run over this table.
+        # The value of release 0.2.0, where it was the only role in a merchant: 0.2.0 can still use this table.
         OWNER = "merchant", "Owner"
         DEVELOPER = "developer", "Developer"
         FINANCE = "finance", "Finance"
@@ -49,7 +49,7 @@ class StaffMembership(models.Model):
 
     @property
     def position(self) -> str:
-        """Return the role and, of a member, the merchant: `Owner of Harbour Coffee`."""
+        """Return the role, and a member's merchant: `Owner of Harbour Coffee`."""
         return f"{self.get_role_display()} of {self.merchant}" if self.merchant else self.get_role_display()
 
 

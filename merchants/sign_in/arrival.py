@@ -1,4 +1,4 @@
-"""What follows a completed sign-in: an entry in the security log, and an e-mail if the member wants one."""
+"""Record a completed sign-in: write the security log, and e-mail the member if they chose this notice."""
 
 from django.conf import settings
 from django.contrib.auth.models import User

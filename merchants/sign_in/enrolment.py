@@ -29,7 +29,7 @@ class TwoFactorView(RedirectURLMixin, View):
     site: "AdminSite" = None  # type: ignore[assignment]  # given by `as_view`
 
     def dispatch(self, request: Any, *args: Any, **options: Any) -> Any:
-        """Require sign-in. Reject users who still owe a code: the page would bypass it."""
+        """Require sign-in. Reject users who still owe a code: a new second factor would bypass the current one."""
         if not (request.user.is_active and request.user.is_staff):
             return HttpResponseRedirect(f"{reverse('admin:login')}?next={request.path}")
         enrolled = two_factor.authenticator_of(request.user) is not None
@@ -123,7 +123,8 @@ class TwoFactorView(RedirectURLMixin, View):
         context = {**self.site.each_context(self.request), "next": self.get_redirect_url(), **context}
         response = TemplateResponse(self.request, template, context)
         response["Cache-Control"] = "no-store"
-        response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the forms' origin.
+        # With a stricter policy, browsers hide the origin of forms, which the CSRF check needs.
+        response["Referrer-Policy"] = "same-origin"
         return response
 
 

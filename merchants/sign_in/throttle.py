@@ -20,7 +20,7 @@ FROM_ONE_ADDRESS = 30
 def may_try(account: str, address: str) -> bool:
     """Record a sign-in attempt of `address` for `account`; return whether it is allowed.
 
-    `account` is the typed text or a label of the secret; whether such an account exists makes no difference.
+    `account` is the typed user name, or a label such as `password reset of …`. It need not exist.
     """
     began = timezone.now() - WINDOW
     SignInAttempt.objects.filter(at__lt=began).delete()

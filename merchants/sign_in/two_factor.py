@@ -16,7 +16,7 @@ from merchants.staff.roles import Account
 
 ISSUER = "Quittance"
 RECOVERY_CODES = 10
-_KEY_BYTES = 20  # RFC 4226, 4
+_KEY_BYTES = 20  # 160 bits, as RFC 4226, section 4, recommends
 _CODE_BYTES = 10
 
 

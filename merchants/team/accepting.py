@@ -101,5 +101,6 @@ class InvitationView(View):
         context = {**self.site.each_context(request), **context}
         response = TemplateResponse(request, "admin/invitation.html", context, status=status)
         response["Cache-Control"] = "no-store"
-        response["Referrer-Policy"] = "same-origin"  # A stricter policy hides the form's origin.
+        # With a stricter policy, browsers hide the origin of forms, which the CSRF check needs.
+        response["Referrer-Policy"] = "same-origin"
         return response

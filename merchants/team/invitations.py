@@ -121,7 +121,8 @@ def accept(token: str, password: str, *, request: HttpRequest) -> User:
     with transaction.atomic():
         if merchant is not None:
             lock_team(merchant)
-        invitation = find_open(token)  # Again under the lock: the inviter may have been removed.
+        # Again under the lock, because the inviter may have been removed meanwhile.
+        invitation = find_open(token)
         if not _open(merchant).filter(pk=invitation.pk).update(accepted_at=timezone.now()):
             raise InvitationClosed
         user = _account(invitation.email)
@@ -168,7 +169,7 @@ def _account(email: str) -> User:
             try:
                 with transaction.atomic():
                     return User.objects.create_user(username, email)
-            except IntegrityError:  # Created at the same moment.
+            except IntegrityError:  # another call created an account of this name
                 continue
     raise InvitationClosed
 

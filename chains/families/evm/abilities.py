@@ -29,7 +29,7 @@ def find(node: JsonRpc, *, traces: bool) -> NodeAbilities:
 
 
 def _history(node: JsonRpc, head: int) -> int:
-    """Return how many blocks back the node has account state, tried at a few depths up to the first block."""
+    """Return the largest of a few depths, in blocks, at which the node still has account state."""
     depths = [*(depth for depth in _DEPTHS if depth < head), head]
     calls: list[Call] = [("eth_getBalance", [_NONE, hex(head - depth)]) for depth in depths]
     results = node.batch(calls, list)

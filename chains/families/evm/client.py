@@ -222,7 +222,7 @@ class EvmClient(DepositReader):
     ) -> dict[str, Any]:
         """Return the unsigned call if the wallet can make it now; raises TransferRefused.
 
-        `is_direct`: it is a transfer of our own, for which another account may pay the gas.
+        `is_direct`: the call is our own transfer, for which another account may pay the gas.
         """
         prices = fees.price_calls(call, self._fee_rules, self._chain_id)
         calls = [*prices, *building.funding_calls(call, sender, token, with_code=is_direct)]
@@ -243,7 +243,7 @@ class EvmClient(DepositReader):
         return self._completed(self._rpc.batch(calls, fees.prices))
 
     def _completed(self, known: fees.Prices) -> fees.Fees:
-        """Return the fees at these prices, after another call to the node if one is missing."""
+        """Return the fees at these prices, after another call to the node if a price is missing."""
         calls = fees.fallback_calls(known)
         if not calls:
             return fees.fees(known, [], self._fee_rules)
@@ -396,7 +396,7 @@ class EvmClient(DepositReader):
         query = partial(self._look_up, with_finality=False, mentioning=contracts)
         looked_up = quorum.look_up(self._rpc, hashes, query) if hashes else Snapshot(Head(until_block), {})
         found = proposals.executions(search.candidates, looked_up)
-        # What could not be confirmed is searched for again in the same blocks.
+        # For events that could not be confirmed, the next search covers the same blocks again.
         unclear = {each for each in search.candidates if each not in found}
         next_blocks = {
             each: each.first_block if each in unclear else block

@@ -33,7 +33,7 @@ def _feed_answer(latest: Any, decimals: Any) -> FeedAnswer:
     round_id, result, _, updated_at, answered_in = (
         int.from_bytes(data[place * WORD : (place + 1) * WORD]) for place in range(_ROUND_WORDS)
     )
-    if answered_in < round_id:  # carried over from an earlier round
+    if answered_in < round_id:  # the answer is from an earlier round
         return FeedAnswer(0, 0, 0)
     signed = result - (_SIGN << 1) if result & _SIGN else result
     return FeedAnswer(signed, int.from_bytes(scale[:WORD]), updated_at)

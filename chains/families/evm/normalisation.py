@@ -56,7 +56,7 @@ def make_hash(beginning: bytes) -> str:
 
 
 def read_signature(text: str) -> str:
-    """Return a signature as lower-case 0x hex; raises SignatureError. Contract accounts use any length."""
+    """Return a signature as lower-case 0x hex; raises SignatureError. Those of contracts may have any length."""
     match = _SIGNATURE.fullmatch(text)
     if match is None:
         raise SignatureError("This should be a signature: 0x and, for most wallets, 130 hexadecimal digits.")

@@ -37,7 +37,7 @@ FAMILY = Family(
     reference_text=reference_key,
     account_name="Solana",
     chain_reference=lambda _, cluster: _CLUSTERS.get(cluster, "localnet"),
-    # The customer signs the whole transaction, and programs share no layout of instruction data.
+    # The customer signs the whole transaction. Programs have no common layout of data, so an ID may be anywhere in it.
     call_rules=CallRules(selector_bytes=None, payer_signs_all=True),
     actions=(SolanaTransaction, SolanaInstructions),
     # The System Program.

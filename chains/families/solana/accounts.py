@@ -33,7 +33,7 @@ _MEMO_TRANSFER = 8
 _INTEREST_BEARING, _SCALED_UI_AMOUNT = 10, 25
 
 MAX_SOURCES = 5
-"""The maximum number of a wallet's token accounts that one payment spends."""
+"""The maximum number of a wallet's token accounts that one payment spends from."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def mint_decimals(account: Account | None) -> int:
 
 
 def mint_problem(account: Account) -> str:
-    """Return why merchants can't request this mint's token, or "": its displayed amounts change with time."""
+    """Return why merchants can't request this mint's token (its displayed amounts change with time); "" if they can."""
     if any(extension(account, kind) is not None for kind in (_INTEREST_BEARING, _SCALED_UI_AMOUNT)):
         return (
             "its mint scales amounts (the ScaledUiAmount or InterestBearing extension), so wallets show other "

@@ -22,7 +22,7 @@ from chains.rpc.json_rpc import Call, JsonRpc
 logger = logging.getLogger(__name__)
 
 _PAGE = 50
-_MAX_PAGES = 50  # of older gaps, in one round
+_MAX_PAGES = 50  # pages of older gaps, in one round
 _MAX_ROUNDS = 8
 _MAX_LOOKUPS = 200  # transactions in one search
 _MAX_RETRIES = 50  # postponed transactions in one search
@@ -46,8 +46,8 @@ class _Gap:
 class _Trail:
     """The progress of one watch. All transactions were looked up, except those in `gaps`, from newest to oldest.
 
-    `postponed` could not be read yet; `found` are its payments. `served` is the number of the last search that looked
-    up any of its transactions.
+    `postponed` are the transactions that could not be read yet; `found` are the watch's payments. `served` is the
+    number of the last search that looked up any of its transactions.
     """
 
     newest: str | None = None

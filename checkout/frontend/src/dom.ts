@@ -52,7 +52,7 @@ export function button(
   return element;
 }
 
-/** A link that opens elsewhere, or plain text when the address is not one for the web. */
+/** A link that opens in a new tab; plain text if the URL is not http or https. */
 export function externalLink(href: string | null, text: string, id?: string): Node {
   const url = webUrl(href);
   if (!url) return document.createTextNode(text);
@@ -65,7 +65,7 @@ export function linkButton(id: string, kind: "primary" | "secondary", href: stri
   return el("a", { id, class: `button button--${kind}`, href, rel: "noopener" }, text);
 }
 
-/** `text` when it is an http or https URL, else null: nothing here may lead to a script. */
+/** `text` if it is an http or https URL, else null: a `javascript:` URL would run a script. */
 export function webUrl(text: string | null): string | null {
   if (!text) return null;
   try {

@@ -1,7 +1,7 @@
 /**
- * What the page does inside a shop's page: it sends the payment's status to a registered origin that greeted it
- * and to no other; it opens links in the shop's window; and it offers a tab of its own, since
- * many wallets don't work in embedded pages.
+ * The page inside a shop's page. It sends the payment's status only to a registered origin that sent a greeting first.
+ * It opens links in the shop's window, and offers to open itself in a new tab, because many wallets don't work in
+ * embedded pages.
  */
 
 import { copy } from "./copy";
@@ -38,7 +38,7 @@ export class Embedding {
     new ResizeObserver(() => this.measure()).observe(document.body, { box: "border-box" });
   }
 
-  /** Sends the payment's status to the shop's page. `isBusy`: keep the page open, a wallet has yet to answer. */
+  /** Sends the payment's status to the shop's page. `isBusy`: a wallet's prompt is open, so the page must stay open. */
   tell(status: string, isBusy: boolean): void {
     this.status = { status, is_busy: isBusy };
     if (this.wayOut) this.wayOut.hidden = !PAYABLE.includes(status);
@@ -81,9 +81,9 @@ export class Embedding {
     if (!link || link.target || event.defaultPrevented) return;
     if (link.id === "cancel" && this.askToClose()) event.preventDefault();
     else if (!/^https?:$/.test(link.protocol)) return;
-    else if (link.closest("#wallet-apps")) link.target = "_blank"; // who has no such app loses neither page
+    else if (link.closest("#wallet-apps")) link.target = "_blank"; // customers without the app keep both pages
     else if (link.origin !== location.origin) link.target = "_top";
-    else if (link.pathname !== location.pathname) link.target = "_blank"; // this page goes on telling the status
+    else if (link.pathname !== location.pathname) link.target = "_blank"; // this page continues to send the status
   }
 
   private send(news: News): void {

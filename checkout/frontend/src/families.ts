@@ -1,10 +1,10 @@
-/** What differs between the families of chains whose wallets this page connects. */
+/** The differences between the families of chains whose wallets this page connects. */
 
 interface Family {
-  /** Of the native coin, in which fees are paid. */
+  /** The decimals of the native coin, which pays the fees. */
   readonly coinDecimals: number;
   readonly transactionHash: RegExp;
-  /** Blocks become final sooner than this: on Ethereum in a quarter of an hour, on Solana in some seconds. */
+  /** A longer time until a block is final is unusual. Ethereum takes a quarter of an hour, Solana a few seconds. */
   readonly longFinalityMs: number;
 }
 
@@ -14,7 +14,7 @@ export const FAMILIES: Readonly<Partial<Record<string, Family>>> = {
   solana: { coinDecimals: 9, transactionHash: /^[1-9A-HJ-NP-Za-km-z]{64,88}$/, longFinalityMs: 3 * 60_000 },
 };
 
-/** Whether the text may be a transaction's hash. The server alone knows those of a family that isn't listed here. */
+/** Whether the text may be a transaction's hash. Only the server can check a hash of a family that isn't listed here. */
 export function isTransactionHash(family: string, text: string): boolean {
   return FAMILIES[family]?.transactionHash.test(text) ?? text !== "";
 }

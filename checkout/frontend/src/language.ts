@@ -6,7 +6,7 @@ import { inMarks } from "./marks";
 /** The keys of the messages. Messages in `page.` are used on the server only. */
 export type Key = keyof typeof english;
 
-/** A message, or its forms by plural category: `count` decides. */
+/** A message, or its forms by plural category, of which `count` selects one. */
 type Message = string | Readonly<Record<string, string>>;
 
 const messages = JSON.parse(document.getElementById("messages-data")?.textContent ?? "") as Readonly<Record<string, Message>>;
@@ -67,7 +67,7 @@ export function inDigits(text: string): string {
 /** An amount of a currency, given as a decimal string. */
 export function inCurrency(amount: string, currency: string): string {
   try {
-    // A decimal string is formatted exactly, where the browser supports that.
+    // Browsers that support decimal strings format them exactly.
     return new Intl.NumberFormat(locale, { style: "currency", currency }).format(amount as unknown as number);
   } catch {
     return `${amount} ${currency}`;
@@ -80,7 +80,7 @@ export function isolated(text: string): string {
   return dir === "rtl" || FROM_RIGHT_TO_LEFT.test(own) ? inMarks(own) : own;
 }
 
-/** Isolate an amount or symbol. `el` keeps what is between the marks from being translated. */
+/** Isolate an amount or symbol. `el` marks the text between them as not to be translated. */
 export function untranslated(text: string): string {
   return text ? inMarks(text.replace(TURNING, "")) : text;
 }

@@ -271,7 +271,7 @@ class CheckoutPage {
     return progress.awaited(this.checkout.payments, this.outbox.own);
   }
 
-  /** The estimate of the payment under way, if this browser sent it. */
+  /** The time estimate of the payment under way, if this browser sent it. */
   private estimate(): Estimate | null {
     const payment = this.underWay();
     return estimateOf(payment ? progress.ownOf(payment, this.outbox.own) : this.awaited());
@@ -293,7 +293,7 @@ class CheckoutPage {
     return this.isPayable() && !this.isInFlight();
   }
 
-  /** How many steps back there are from this screen; none once a payment is under way. */
+  /** The number of steps back from this screen; 0 once a payment is under way. */
   private depth(): number {
     return this.isPayable() && !this.isInFlight() ? this.flow.depth : 0;
   }
@@ -355,7 +355,9 @@ class CheckoutPage {
     return progress.findWarning(this.checkout.payments, this.outbox.own, (hash) => this.outbox.knows(hash));
   }
 
-  /** The warning about a transfer that nothing links to the request, which its sender may still sign for. */
+  /**
+   * The warning about a transfer that nothing links to the request. Its sender can still sign that it pays the request.
+   */
   private unbound(): progress.PaymentWarning | null {
     const warning = this.warning();
     return warning?.kind === "unpaid" && progress.failureOf(warning.payment) === "transaction_not_bound" ? warning : null;
@@ -445,10 +447,10 @@ class CheckoutPage {
     const isPart = status === "active" && partialText(this.checkout) !== null;
     const isMore = outcomes.isWholeShown(this.checkout);
     byId("amount").textContent = plain(isPart ? amount_remaining : isMore ? amount_paid : amount);
-    // The price is what was asked for, not what is left of it.
+    // The price belongs to the requested amount, not to the remaining or the paid one.
     const price = document.getElementById("price")?.closest<HTMLElement>(".price__currency");
     if (price) price.hidden = isPart || isMore;
-    // Paid in full and waiting for the merchant, on its way, or not to be paid now.
+    // The request is paid in full and waits for the merchant, a payment is under way, or nothing can be paid now.
     const isHeld = isZero(amount_remaining) || this.isInFlight() || this.isTimeUp || this.checkout.is_available === false;
     const active = isHeld ? copy.amount : this.dueLabel;
     const ended = PRICE_LABELS[status]?.(merchant.name);
@@ -464,13 +466,16 @@ class CheckoutPage {
     this.render();
   }
 
-  /** The URL to which the page leads by itself: the shop's, once paid here or cancelled while the page is open. */
+  /**
+   * The shop's URL if the page should redirect there: once the request was paid here, or cancelled while the page is
+   * open.
+   */
   private destination(): string | null {
     const { status, redirect_url, cancel_url, amount_paid } = this.checkout;
-    // The customer has a prompt to decline first.
+    // The customer must decline the open wallet prompt first.
     if (this.flow.isPromptOpen) return null;
     if (status === "completed" && (this.wasInFlight || this.outbox.hasSent)) return webUrl(redirect_url);
-    // A customer who paid a cancelled request has something to read here.
+    // A customer who paid a cancelled request must be able to read what happens to the money.
     const isUnpaid = !this.isInFlight() && amount_paid.raw === "0" && this.unbound() === null;
     return status === "cancelled" && this.wasCancelledHere && isUnpaid ? webUrl(cancel_url) : null;
   }

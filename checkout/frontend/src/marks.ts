@@ -1,13 +1,13 @@
 /** Invisible marks around text that runs in its own direction; `el` also keeps it from being translated. */
 
-/** FIRST STRONG ISOLATE and its end. */
+/** Unicode's FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE. */
 const MARKS = /[\u2068\u2069]/g;
 
 export function inMarks(text: string): string {
   return `\u2068${withoutMarks(text)}\u2069`;
 }
 
-/** For titles and announcements. */
+/** The text without marks, for titles and announcements. */
 export function withoutMarks(text: string): string {
   return text.replace(MARKS, "");
 }

@@ -1,6 +1,6 @@
 /**
- * What the checkout's page and a shop's page around it send to each other by postMessage. A listener gets only the
- * request's id and its status, which prove nothing until the shop's server confirms them.
+ * The messages that the checkout and the shop's page around it send to each other by postMessage. A listener gets only
+ * the request's id and its status, which prove nothing until the shop's server confirms them.
  */
 
 export const VERSION = 1;

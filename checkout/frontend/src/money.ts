@@ -13,7 +13,7 @@ const DECIMAL = /^\d+(\.\d+)?$/;
 const SCALE = 18;
 const CENT = 10n ** BigInt(SCALE - 2);
 
-/** The whole amount without trailing zeros, but with two fraction digits where the token has them. */
+/** The whole amount without trailing zeros, but with two fraction digits if the token has them. */
 export function plain(amount: Amount): string {
   return inDigits(exact(amount));
 }

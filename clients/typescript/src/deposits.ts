@@ -1,15 +1,15 @@
 /**
- * Recomputes deposit addresses and builds sweeps. Offline: no network, no API key, and no service that has to exist.
+ * Recomputes deposit addresses and builds sweeps. Works offline, without an API key or the service.
  */
 import { keccak256 } from "./keccak.js";
 
-/** The factory of deposit addresses. It has this address on every EVM chain; deploy it where it is missing. */
+/** The factory of deposit addresses. It has this address on every EVM chain; deploy it on a chain that lacks it. */
 export const FACTORY = "0xc29d159942722399849F7575503fBd827902b879";
 
-/** The most gas that one sweep of a batch may use. The transaction needs as much for its last sweep. */
+/** The maximum gas of one sweep in a batch. The transaction needs this much for its last sweep. */
 export const GAS_PER_SWEEP = 300_000;
 
-// The code that deploys a forwarder; the recipient follows. Built from contracts/Forwarder.sol.
+// The init code of a forwarder, to which the recipient is appended. Built from contracts/Forwarder.sol.
 const INIT_CODE =
   "60a034606457601f61017138819003918201601f19168301916001600160401b038311848410176069578084926020946040" +
   "52833981010312606457516001600160a01b038116810360645760805260405160f19081610080823960805181604b0152f3" +
@@ -24,7 +24,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const ZERO = "00".repeat(20);
 const PADDING = "00".repeat(12);
 
-/** A deposit address, its recipient, and the values that it follows from, in hex. */
+/** A deposit address with its recipient and the values from which it is computed, in hex. */
 export interface Deposit {
   address: string;
   recipient: string;
@@ -40,7 +40,7 @@ export interface Sweep {
   token: string;
 }
 
-/** An unsigned transaction, as wallets take it (`eth_sendTransaction`). */
+/** An unsigned transaction for `eth_sendTransaction`. */
 export interface UnsignedTransaction {
   to: string;
   data: string;
@@ -74,7 +74,7 @@ export function fromSalt(salt: string, recipient: string, factory: string = FACT
 /**
  * Returns the address of a contract that `factory` deploys by CREATE2 (EIP-1014), from its code or the code's hash.
  *
- * Takes the `deposit` of the API as it is. Throws a TypeError for invalid values, or if code and hash differ.
+ * Accepts the API's `deposit` object unchanged. Throws a TypeError for invalid values, or if code and hash differ.
  */
 export function computeAddress(values: {
   factory: string;
@@ -133,7 +133,7 @@ function payeeDigits(address: string): string {
   return digits;
 }
 
-/** Returns the digits of an address in lower case. Throws for a wrong checksum, as of a mistyped address. */
+/** Returns the digits of an address in lower case. Throws for a wrong checksum, such as after a typing error. */
 function addressDigits(text: string): string {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
     throw new TypeError(`${text} is not an address: it should be 0x and 40 hexadecimal digits.`);

@@ -142,7 +142,7 @@ export interface Payment {
   confirmations_required: number | null;
   explorer_url: string | null;
   bound_by: OpenEnum<"reference" | "payer" | "provider" | "address" | "authorization" | "manual"> | null;
-  /** The time at which the sender signed for this request. In time, that binds the payment; later, you can accept it. */
+  /** When the sender signed for this request. If that was in time, the payment is bound; otherwise, you can accept it. */
   sender_signed_at: string | null;
   /** A reorganisation removed its block after completion. Review the payment manually. */
   reorged: boolean;
@@ -328,9 +328,9 @@ export interface PaymentEventObject {
   request_amount: Amount;
   /** The amount paid for the whole request. */
   amount_paid: Amount;
-  /** The whole request's, net of refunds. */
+  /** The amount that the whole request still needs, net of refunds. */
   amount_remaining: Amount;
-  /** The whole request's, net of refunds. */
+  /** The amount overpaid for the whole request, net of refunds. */
   amount_overpaid: Amount;
   amount_refunded: Amount;
   amount_refund_open: Amount;

@@ -7,7 +7,7 @@ import { LONGEST_RETRY_AFTER_SECONDS, delay, isTemporary, parseRetryAfter } from
 import { VERSION } from "./version.js";
 
 export interface RequestOptions {
-  /** For POST: the key of the call and its retries; default: a new one. Keep it to repeat a call without a response. */
+  /** For POST: the key of the call and its retries; default: a new one. Reuse it to repeat a call without a response. */
   idempotencyKey?: string;
   /** The timeout of each attempt in milliseconds, until its response is complete. */
   timeoutMs?: number;
@@ -56,7 +56,7 @@ export class Transport {
     this.baseUrl = checkedAddress(options.baseUrl);
   }
 
-  /** Returns the parsed JSON of a successful answer. Throws the QuittanceError of the last attempt. */
+  /** Returns the parsed JSON of a successful response. Throws the QuittanceError of the last attempt. */
   async request(call: Call, options: RequestOptions = {}): Promise<unknown> {
     const idempotencyKey = call.method === "POST" ? checkedKey(options.idempotencyKey ?? randomUUID()) : undefined;
     const maxRetries = options.maxRetries ?? this.#options.maxRetries;
@@ -107,7 +107,7 @@ export class Transport {
   }
 }
 
-/** Returns `id` for use in a path; throws TypeError for what is no id. */
+/** Returns `id` for use in a path; throws TypeError for an invalid id. */
 export function checkedId(id: string): string {
   if (typeof id !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(id)) {
     throw new TypeError(`An id contains only letters, digits, - and _; got ${JSON.stringify(id)}.`);

@@ -26,9 +26,9 @@ def client_address(request: HttpRequest) -> Address | None:
 def forwarded_address(peer_text: str, lines: Iterable[str]) -> Address | None:
     """Return the client's address for a connection from `peer_text` with these X-Forwarded-For lines, in order.
 
-    With a number of proxies, it is the entry of the outermost proxy. Entries are counted from the right over all lines,
-    because a proxy may add a separate line. With networks, it is the first address from the right outside of them. A
-    client may forge all entries further left.
+    If `TRUSTED_PROXIES` is a number, return the entry that the outermost proxy added. Entries are counted from the
+    right over all lines, because a proxy may add a separate line. If it lists networks, return the first address from
+    the right that is in none of them. A client may forge all entries further left.
     """
     peer = _parsed(peer_text)
     # An empty entry counts: a proxy that doesn't know its client's address may write one.

@@ -107,7 +107,7 @@ class Shares:
         self._calls: dict[str, deque[tuple[float, frozenset[str]]]] = {}
 
     def count(self, quota_name: str, shares: Sequence[Share], amount: int, window: int) -> tuple[str, float]:
-        """Count one call. Returns what is spent ("", "quota" or "share"), and in how many seconds there is room."""
+        """Count one call. Returns the exceeded limit ("quota", "share" or ""), and the seconds until there is room."""
         with self._lock:
             now = self._clock()
             calls = self._calls.setdefault(quota_name, deque())

@@ -65,14 +65,15 @@ def hit(
 
 
 def from_redis(query: Callable[[], Result]) -> Result | None:
-    """Return the result of `query`; None if Redis does not respond, and without a query for a few seconds after."""
+    """Return the result of `query`; None if Redis does not respond. Then `query` isn't called for a few seconds."""
     if not _redis.is_due():
         return None
     try:
         result = query()
     except RedisError as error:
         _redis.failed(error)
-        # They may lead to a primary that is now a replica: inside a script, its error has no class of its own.
+        # The primary may be a replica now. In a script, the error for that has no class of its own, so each error
+        # closes the connections.
         _in_redis().storage.connection_pool.disconnect(inuse_connections=False)
         return None
     _redis.responded()
@@ -92,10 +93,10 @@ def _counted(
 def _seconds_until_free(
     amount: int, window: int, previous: int, previous_left: float, current: int, current_left: float
 ) -> float:
-    """Return when one more call would be allowed.
+    """Return the seconds until one more call is allowed.
 
-    The current window counts in full, the previous one less and less. (The library returns None if the first and the
-    last call came in the same millisecond.)
+    The current window counts in full. The weight of the previous window falls with time. (The library returns None if
+    the first and the last call came in the same millisecond.)
     """
     if current >= amount:
         return current_left - window

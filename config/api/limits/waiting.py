@@ -19,8 +19,8 @@ from django.http import HttpRequest, HttpResponse
 MAX_WAITING = 12
 MAX_FOR_ONE_PARTY = 8
 RETRY_AFTER_SECONDS = 2
-# If the party responds, a burst of calls gets its turn within this time. If a caller waits longer, the party hangs:
-# during the pause no caller queues for it, and then one at a time.
+# If the party responds, a burst of calls gets its turn within this time. If a caller waits longer, the party hangs: no
+# caller queues for it during the pause. After the pause, one caller at a time does.
 _PATIENCE_SECONDS = 1.0
 _PAUSE_SECONDS = 5.0
 

@@ -15,7 +15,7 @@ from config.api.reference.own_ids import with_own_ids
 from config.api.schema.samples import add_samples
 from config.api.schema.views import described_as
 
-_EXAMPLES = "chains.api.reference.example_chain_and_token"  # `config` names apps as text only
+_EXAMPLES = "chains.api.reference.example_chain_and_token"  # a path, because `config` imports no app
 
 
 @only_read

@@ -159,7 +159,7 @@ def _error(type_: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
 
 COMPONENTS["Error"] = _error(_TYPE, _CODE)
 
-_MIN_SHARED = 3  # a response of this many operations becomes a component
+_MIN_SHARED = 3  # a response that this many operations share becomes a component
 _HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
 
 

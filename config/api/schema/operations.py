@@ -30,7 +30,7 @@ Answers = Mapping[int | tuple[int, str], OpenApiResponse]
 _OWN_ERRORS = "x-own-errors"  # passed from the decorator to the inspector, and not published
 _OWN_HEADERS = "x-own-headers"
 _SANDBOX = "/api/test/"
-_WEBHOOKS = "webhooks.api.reference.described_calls"  # `config` names apps as text only
+_WEBHOOKS = "webhooks.api.reference.described_calls"  # a path, because `config` imports no app
 
 
 def operation(
@@ -50,7 +50,7 @@ def operation(
     """Describe one operation.
 
     `path` describes each variable in the path. `errors` are the codes beyond the common ones. `answer_headers` are the
-    names of its own headers in `components.HEADERS`, by status.
+    names of the response's own headers in `components.HEADERS`, by status.
     """
     variables = [
         OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.PATH, description=meaning)

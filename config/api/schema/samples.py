@@ -1,6 +1,6 @@
 """Generate code samples of each call for the API reference, in curl, Python and TypeScript, from its examples.
 
-Calls with an API key use our own clients, the checkout's public calls requests and fetch.
+Samples with an API key use our own clients. Samples of the checkout's public calls use `requests` and `fetch`.
 """
 
 import json

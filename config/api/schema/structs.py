@@ -68,7 +68,9 @@ def _schema(auto_schema: AutoSchema, hint: Any) -> dict[str, Any]:
 
 
 def reference_to(auto_schema: AutoSchema, struct: type[Answer]) -> dict[str, Any]:
-    resolve: Any = auto_schema.resolve_serializer  # its types know serializers only
+    resolve: Any = (
+        auto_schema.resolve_serializer
+    )  # drf-spectacular declares only serializers as its arguments
     return dict(resolve(struct, "response").ref)
 
 

@@ -1,4 +1,4 @@
-// A page that shows a secret once: a reload leads to where the secret's owner is managed, instead of here.
+// A page that shows a secret once. A reload opens the page of the secret's owner instead.
 "use strict";
 
 const panel = document.querySelector("[data-leave-to]");

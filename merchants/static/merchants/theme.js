@@ -16,7 +16,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return input ? input.value.trim() : kept;
   };
 
-  // As merchants/contrast.py reckons at save (WCAG 2.2, relative luminance).
+  // The same calculation as in merchants/contrast.py, which checks the colour on saving (WCAG 2.2, relative luminance).
   const luminance = (colour) => {
     const [red, green, blue] = [1, 3, 5].map((start) => {
       const channel = parseInt(colour.slice(start, start + 2), 16) / 255;
@@ -35,7 +35,7 @@ document.addEventListener("DOMContentLoaded", () => {
     try {
       address = new URL(text);
     } catch {
-      // Nothing yet, or half an address.
+      // The field is empty, or the URL is incomplete.
     }
     const schemes = "allowHttp" in preview.dataset ? ["https:", "http:"] : ["https:"];
     const usable = address && schemes.includes(address.protocol) && !address.username && !address.password;

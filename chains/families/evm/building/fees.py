@@ -1,4 +1,4 @@
-"""What a transaction costs: the price of gas, and the fee for its data on chains of the OP stack. Pure.
+"""Compute a transaction's cost: the price of gas, and the fee for its data on chains of the OP stack. Pure.
 
 Sources: EIP-1559, the Ethereum execution API, the OP stack's GasPriceOracle
 (https://docs.optimism.io/stack/transactions/fees).

@@ -68,7 +68,8 @@ class Simulator:
         """Raise TransferRefused if the call would increase any allowance of the wallet.
 
         Tokens also log an approval when an allowance is spent, so an approval counts only if it is larger than the
-        current allowance. The owner decides about approvals by the contract that the wallet calls directly.
+        current allowance. Approvals that the directly called contract logs don't count: with the call itself, the owner
+        decides on them.
         """
         logged = {
             (log.address, address(to_hex(log.topics[2][12:]))): int.from_bytes(log.data)

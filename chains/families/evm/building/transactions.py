@@ -1,4 +1,4 @@
-"""Build simulated unsigned transactions: their cost, and why a wallet can't make one now.
+"""Build unsigned transactions from a simulation: compute their cost, and explain why a wallet can't make one now.
 
 Source: the Ethereum execution API.
 """
@@ -17,9 +17,9 @@ _GAS_MARGIN_PERCENT = 125
 # The maximum of a provider's suggested gas limit, as a multiple of the node's estimate.
 _MAX_ADVISED = 3
 _PLAIN_GAS = 21_000
-# Storing a balance where none was costs 20,000 gas (EIP-2200): the recipient may empty its account before the block.
+# An account's first balance costs 20,000 gas to store (EIP-2200). The recipient may empty its account until then.
 _NEW_BALANCE_GAS = 20_000
-# A reference of 32 bytes costs 16 gas each (EIP-2028); common ERC-20 tokens take 45,000 to 65,000 for a transfer.
+# A reference of 32 bytes costs 16 gas per byte (EIP-2028); common ERC-20 tokens take 45,000 to 65,000 for a transfer.
 _COIN_TRANSFER_GAS = 21_512
 _TOKEN_TRANSFER_GAS = 65_000
 _TOKEN_TRANSFER_BYTES = 4 + 2 * 32 + 16
@@ -54,7 +54,7 @@ def usual_fee(token: str, fees: Fees) -> int:
 def funding_calls(call: EvmCall, sender: str, token: str, *, with_code: bool = False) -> list[Call]:
     """Return the calls whose results `funding` parses: the wallet's balances, and the call's simulation.
 
-    With `with_code`, also whether the wallet is a contract or delegates to one.
+    `with_code` adds the call that shows whether the wallet is a contract or delegates to one.
     """
     coins: Call = ("eth_getBalance", [sender, "latest"])
     code: Call = ("eth_getCode", [sender, "latest"])

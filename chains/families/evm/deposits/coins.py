@@ -1,12 +1,11 @@
 """Read how much native coin deposit addresses have received up to a block.
 
-Native coin leaves no log when it arrives, also if a contract or a validator sends it, so balances show it. A forwarder
-logs what it sends away (`Swept`), and has no other way out. Received is therefore its balance at a block, plus what it
-logged up to this block.
+Native coin leaves no log when it arrives, so this module reads balances. A forwarder logs all coin that it sends away
+(`Swept`). The received amount is therefore its balance at a block, plus the amounts that it logged up to this block.
 
 A call with a state override reads very many balances at once: `eth_call` runs code at an unused address. The block's
-hash pins it (EIP-1898). Logs can't be pinned for a range of blocks, so the node is asked again
-afterwards whether the block is still on its chain.
+hash pins it (EIP-1898). Logs can't be pinned for a range of blocks, so the node is queried again afterwards: the block
+must still be on its chain.
 """
 
 import logging
@@ -44,8 +43,8 @@ def coins_received(
 ) -> CoinsReceived:
     """Return what each address had received up to the block of this height, from one node.
 
-    What was swept before `since_block` is missing; the sweeps up to `stable_block` are returned as well. Raises
-    ChainError if the node lacks the block or its state, or if the block was reorganised meanwhile.
+    The amounts omit sweeps before `since_block`. The part that was swept up to `stable_block` is also returned by
+    itself. Raises ChainError if the node lacks the block or its state, or if the block was reorganised meanwhile.
     """
     block = _block(node, at_block)
     pinned = {"blockHash": block.hash, "requireCanonical": True}
@@ -58,7 +57,7 @@ def coins_received(
 
 
 def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -> list[int]:
-    """Return the balances in one round trip, or in batches if the node can't run code that no account has.
+    """Return the balances in one round trip, or in batches if the node can't run the code of a state override.
 
     Raises ChainError.
     """
@@ -112,7 +111,7 @@ def _read_block(result: Any, height: int) -> Block:
 def _swept(
     node: JsonRpc, addresses: Sequence[str], first: int, last: int, stable: int
 ) -> tuple[Counter[str], Counter[str]]:
-    """Return what the forwarders at these addresses logged as swept from `first` to `last`, and up to `stable`.
+    """Return the amount that each forwarder swept from `first` to `last`, and the part of it up to `stable`.
 
     Raises ChainError.
     """
@@ -138,7 +137,7 @@ def _swept(
 def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Iterator[tuple[Any, int]]:
     """Yield these contracts' `Swept` logs, each with the last block of its query. Raises ChainError.
 
-    A range that the node rejects is halved. Its usual size is not changed, because it is for other queries.
+    A range that the node rejects is halved. The node's remembered range size stays, because other queries use it.
     """
     size = node.log_limits.blocks.size
     is_checked = False
@@ -158,10 +157,10 @@ def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Ite
 
 
 def _logs_of_block(node: JsonRpc, contracts: Sequence[str], block: int) -> list[Any]:
-    """Return what the node returns of these contracts' `Swept` logs of a block, whose logs it rejected all at once.
+    """Return these contracts' `Swept` logs of one block, in smaller queries: the node rejected the query for all.
 
-    Anyone can call one forwarder many thousand times in a block. That must not stop the search for the others. Its own
-    sweeps in this block then don't count as received: too little is safe.
+    Anyone can call one forwarder many thousand times in a block. That must not stop the search for the others. The
+    sweeps of that forwarder in this block then don't count as received. The amount is too low, which is safe.
     """
     if len(contracts) == 1:
         logger.error("block %s: the node does not return the sweeps of %s", block, contracts[0])

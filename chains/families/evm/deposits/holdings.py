@@ -1,4 +1,4 @@
-"""Read what many addresses hold of tokens and of the native coin, in batches."""
+"""Read the balances of many addresses, in tokens and native coin, in batches."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,8 @@ The node runs contracts/rehearsal/Rehearsal.sol with `eth_call` at an unused add
 coins and tokens there; the factory, the token and the recipient are those of the chain. The rehearsal pays the deposit
 address, deploys its forwarder, sweeps it and compares balances, twice.
 
-A token's balances may be stored anywhere. `eth_createAccessList` names the storage that `balanceOf` reads, and the
-right place is the one that changes the balance to what was put there.
+A token may store its balances anywhere. `eth_createAccessList` lists the storage slots that `balanceOf` reads. The
+right slot is the one whose override changes the balance to the written value.
 
 Sources: go-ethereum's documentation of `eth_call` and `eth_createAccessList`; EIP-7702.
 """
@@ -29,7 +29,7 @@ from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure, i
 
 _BUILT = json.loads(Path(__file__).with_name("rehearsal.json").read_text())["Rehearsal"]
 _CODE: Final = str(_BUILT["deployedBytecode"])
-# Without a node and without middleware: it only encodes.
+# It only encodes, so it needs neither a node nor middleware.
 _CONTRACT: Any = Web3(BaseProvider(), middleware=[]).eth.contract(abi=_BUILT["abi"])
 
 STAGE: Final = Web3.to_checksum_address(keccak(text="quittance: rehearsal of a deposit address")[-20:])
@@ -58,7 +58,7 @@ def problem(
 
     Raises ChainError if the node fails.
     """
-    # The native coin is rehearsed with any token. Without a token, none is sent.
+    # Every rehearsal sends the native coin. It sends a token only if the payment is in one.
     amount = min(amount, _LARGEST_AMOUNT) if token else 0
     calls: list[Call] = [
         ("eth_getCode", [recipient, "latest"]),
@@ -67,7 +67,7 @@ def problem(
     if token:
         calls.append(("eth_createAccessList", [_balance_of(token, STAGE), "latest"]))
     recipient_code, factory_code, *access_lists = node.batch(calls, list)
-    # A balance does not show whether a contract lent the coin, or sent back what was swept.
+    # A recipient with code may lend the coin, or send it back after the sweep. Balances don't show that.
     if _has_code(recipient_code) and not (is_confirmed and token):
         return DepositProblem.RECIPIENT_IS_CONTRACT
     if any(map(_is_rejected, [factory_code, *access_lists])):
@@ -96,7 +96,7 @@ def problem(
 
 
 def _has_code(result: Any) -> bool:
-    """Whether the account is a contract. An EIP-7702 delegation is none: the account's own key still signs for it."""
+    """Whether the account is a contract. An account with an EIP-7702 delegation isn't: its own key still signs."""
     if isinstance(result, RpcFault):
         raise ChainError(f"the node rejected a call: {result.message}")
     code = data_bytes(result)
@@ -104,7 +104,7 @@ def _has_code(result: Any) -> bool:
 
 
 def _is_rejected(result: Any) -> bool:
-    """Whether the node can't make this call. Raises ChainError if it may at another time."""
+    """Whether the node can't make this call. Raises ChainError if a later attempt may succeed."""
     if isinstance(result, RpcFault) and is_temporary(result) and not is_execution_failure(result):
         raise ChainError(f"the node rejected a call: {result.message}")
     return isinstance(result, RpcFault)
@@ -128,7 +128,7 @@ def _places(access_list: Any) -> list[tuple[str, str]]:
 def _funded(
     node: JsonRpc, token: str, amount: int, places: Sequence[tuple[str, str]]
 ) -> dict[str, dict[str, Any]] | None:
-    """Return the state override that gives the stage this balance of the token; None if no place does."""
+    """Return the state override that gives `STAGE` this balance of the token; None if no slot does."""
     value = f"0x{amount:064x}"
     overrides = [{contract: {"stateDiff": {slot: value}}} for contract, slot in places[:_MAX_PLACES]]
     calls: list[Call] = [("eth_call", [_balance_of(token, STAGE), "latest", each]) for each in overrides]

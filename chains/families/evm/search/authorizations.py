@@ -62,7 +62,7 @@ class AuthorizationReader:
         rejected: Sent | None = None
         for node in self._rpc.each():
             try:
-                # Parsed outside the batch: a node that does not take the transaction is healthy.
+                # Parsed outside the batch: a node that rejects the transaction is healthy.
                 (result,) = node.batch([("eth_sendRawTransaction", [raw])], list)
                 sent = _sent(result)
             except ChainError as error:
@@ -109,7 +109,7 @@ def _uses(
 
 
 def _sent(result: Any) -> Sent:
-    """Return what the node's result means. Nodes word it differently (geth, reth, Nethermind, Besu, anvil)."""
+    """Classify the node's result. Error messages differ between geth, reth, Nethermind, Besu and anvil."""
     if not isinstance(result, RpcFault):
         return Sent.ACCEPTED
     if _KNOWN.search(result.message):
@@ -131,8 +131,8 @@ def _separator(result: Any) -> bytes:
 def _states(node: JsonRpc, keys: Sequence[tuple[str, str, bytes]], *, at_block: int) -> AuthorizationStates:
     """Return the states at the block of this height, from one node.
 
-    The block's hash pins the state (EIP-1898), so its time is that of the state. Raises ChainError if the node lacks
-    the block or its state.
+    The block's hash pins the state (EIP-1898), so the block's time is the time of the state. Raises ChainError if the
+    node lacks the block or its state.
     """
     (header,) = node.batch([("eth_getBlockByNumber", [hex(at_block), False])], list)
     block = _block(header, at_block)

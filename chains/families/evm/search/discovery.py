@@ -81,7 +81,7 @@ class Search:
         return candidates
 
     def arrivals(self) -> tuple[tuple[str, str, int], ...]:
-        """Return the recipient, the hash and the amount of what each transaction moved to a watch's recipient."""
+        """Return (recipient, transaction hash, amount) for each found transaction that paid a watch's recipient."""
         moved: dict[tuple[str, str], int] = defaultdict(int)
         for log in self._wanted():
             moved[log.recipient, log.transaction_hash] += log.amount
@@ -93,7 +93,7 @@ class Search:
         yield from (log for log in self._logs if (log.token, log.recipient) in wanted)
 
     def _search_next(self, rpc: JsonRpc, last: int) -> None:
-        """Search as many blocks as the first node accepts. The other nodes read the parts that it can't return."""
+        """Search as many blocks as the first node accepts. Read the parts that it can't return from the other nodes."""
         tokens = tuple(sorted({watch.token for watch in self._watches}))
         recipients = tuple(sorted({watch.recipient for watch in self._watches}))
         regions = [Region(self.next_block, last, recipients, tokens)]
@@ -120,7 +120,7 @@ class Search:
         self.next_block = end + 1
 
     def _stop_at_enough(self, first: int) -> None:
-        """Leave transactions beyond MAX_TRANSACTIONS to the next search, in whole blocks. Keep the first block."""
+        """Keep whole blocks with up to MAX_TRANSACTIONS, but always the first. Leave the others to the next search."""
         hashes: set[str] = set()
         for log in sorted(self._logs, key=lambda log: log.block):
             hashes.add(log.transaction_hash)
@@ -157,7 +157,7 @@ def matches(candidates: Candidates, looked_up: Snapshot) -> tuple[tuple[bytes, s
 
 
 def find_arrivals(rpc: JsonRpc, tokens: Mapping[str, str], since_block: int, until_block: int) -> Arrivals:
-    """Return what transactions moved to these recipients of one token each; see `ChainClient.find_arrivals`."""
+    """Return the amounts that transactions moved to these recipients, in each recipient's token; see `ChainClient`."""
     blocks = block_range(since_block, until_block)
     if blocks is None:
         return Arrivals((), since_block)

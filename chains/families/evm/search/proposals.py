@@ -2,8 +2,8 @@
 
 A Safe logs `ExecutionSuccess` or `ExecutionFailure` itself; its `txHash` is indexed since 1.4.0. An EntryPoint logs
 `UserOperationEvent`. Only logs of the proposal's own account and of the canonical EntryPoints count: anyone can deploy
-a contract that logs the same events. An EntryPoint computes the id from the operation, so that its event counts
-whatever account was submitted.
+a contract that logs the same events. An EntryPoint computes the id from the operation, so its event counts, whichever
+account the id was submitted with.
 
 One node's logs name the candidates. `executions` returns only those that the lookup of these transactions
 confirms.

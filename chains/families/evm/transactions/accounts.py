@@ -122,8 +122,8 @@ _SIMPLE_ACCOUNTS: Mapping[str, _Template] = {
 }
 
 _SIMPLE_7702 = frozenset({EXECUTE, BATCH_OF_STRUCTS})
-# They accept calls only from the account itself or from the EntryPoint. Sources: the CREATE2 address of the
-# bytecode in @account-abstraction/contracts 0.8.0; viem's account for EntryPoint v0.9;
+# The known delegates accept calls only from the account itself or from the EntryPoint. Sources: the CREATE2 address of
+# the bytecode in @account-abstraction/contracts 0.8.0; viem's account for EntryPoint v0.9;
 # @metamask/delegation-deployments 2.0.0 with the source in MetaMask/delegation-framework.
 _DELEGATES: Mapping[str, frozenset[bytes]] = {
     "0xe6Cae83BdE06E4c305530e199D7217f42808555B": _SIMPLE_7702,  # Simple7702Account 0.8.0

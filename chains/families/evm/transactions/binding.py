@@ -64,7 +64,8 @@ def is_complete(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: T
 def by_trace(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> dict[int, Claim]:
     """Return the claims of the calls that wrote these logs, by the logs' places. The trace must be complete.
 
-    A token may log interest or fees in the same call, so the logs of one call can be claimed up to its amount in total.
+    A token may log interest or fees in the same call, so the claims on the logs of one call add up to at most the
+    call's amount.
     """
     by_call: dict[int, list[int]] = defaultdict(list)
     for place, emitted in emitted_in(transfers, logs, trace).items():
@@ -82,13 +83,13 @@ def by_trace(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trac
 def less_arrival_fees(
     transfers: Mapping[int, Transfer], emitted: Mapping[int, EmittedLog], trace: Trace
 ) -> dict[int, Transfer]:
-    """Return the transfers with the amounts that arrived; `emitted` has each log's twin in the trace.
+    """Return the transfers with the amounts that arrived; `emitted` has each log as the trace shows it.
 
     Some tokens log the whole transfer and then, in the same call, a fee from the recipient. The payer bears that fee,
     since the recipient never controlled the amount.
     """
     found = dict(transfers)
-    arrived: dict[int, int] = {}  # by call: the place of the log that credits its recipient
+    arrived: dict[int, int] = {}  # for each call: the place of the log that credits the call's recipient
     for place, transfer in sorted(transfers.items()):
         number = emitted[place].call
         call = trace.calls[number]
@@ -105,7 +106,7 @@ def less_arrival_fees(
 
 
 def emitted_in(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> dict[int, EmittedLog]:
-    """Return each transfer log's twin in the trace, by the log's place. The trace must be complete."""
+    """Return each transfer log as the trace shows it, by the log's place in the receipt. The trace must be complete."""
     return {
         place: twin
         for places, twins in _by_token(transfers, logs, trace.logs or ())
@@ -117,7 +118,8 @@ def emitted_in(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Tr
 def authorized(transfers: Mapping[int, Transfer], logs: Sequence[Log]) -> dict[int, bytes]:
     """Return the nonces of the authorizations that made these transfers, by the places of the transfers' logs.
 
-    A use belongs to the payer's transfer directly after it, as in USDC, or else to the one directly before it.
+    An `AuthorizationUsed` log belongs to the payer's transfer directly after it, as in USDC, or else directly before
+    it.
     """
     nonces: dict[int, bytes] = {}
     for place, log in enumerate(logs):
@@ -135,7 +137,7 @@ def authorized(transfers: Mapping[int, Transfer], logs: Sequence[Log]) -> dict[i
 def is_direct_authorization(
     transaction: Mapping[str, Any], transfers: Mapping[int, Transfer], logs: Sequence[Log]
 ) -> bool:
-    """Whether the transaction is the call of a token that makes these transfers by authorization, and nothing else."""
+    """Whether the transaction only calls a token to make one transfer, by authorization."""
     if transaction.get("to") is None or data_bytes(transaction.get("input"))[:4] not in SELECTORS:
         return False
     token = address(transaction.get("to"))
@@ -151,8 +153,8 @@ def by_own_call(
 ) -> dict[int, Claim]:
     """Return the claim of a transaction that calls a token directly, on the log of that call.
 
-    There is none if the token logged several transfers between these accounts, or if the recipient sent any away: then
-    the call's own log, or the amount that the recipient kept, is uncertain.
+    There is no claim if the token logged several transfers between these accounts, because it is uncertain which log is
+    the call's. There is none either if the recipient sent tokens away, because it is uncertain how much it kept.
     """
     requested = token_call(sender, to, data) if to is not None else None
     if requested is None or any(
@@ -168,8 +170,8 @@ def by_execution(execution: Execution, sender: str, transfers: Mapping[int, Tran
     """Return the claims of the calls that one account executed, if its code makes exactly these calls.
 
     All calls must go to one token, as `transfer`, `transferFrom` or `approve`. The token's logs within the execution
-    must match those transfers one for one and in order. If they do, only the account's and the token's
-    code ran. So no swap, pool, paymaster or module can have written a log in place of a transfer that returned false.
+    must match those transfers one for one and in order. If they do, only the account's and the token's code ran.
+    Therefore no swap, pool, paymaster or module can have written a log in place of a transfer that returned false.
 
     The maker is proved only if the account signed the transaction itself.
     """

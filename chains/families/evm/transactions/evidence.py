@@ -1,7 +1,8 @@
 """Read evidence on an untraced transaction from a node's state: the code of its accounts, before and after.
 
 The account made the calls that its owner signed if its code is listed in `accounts.py`, both in the block before the
-transaction and in the transaction's block. No other event of that block may have changed the code for a while:
+transaction and in the transaction's block. These checks show that nothing else in that block changed the code in
+between:
 
 - The account's nonce grew by this transaction alone, so there is no other delegation or transaction of the account.
 - This transaction wrote every log of the account and its implementation, so there is no upgrade and no module.
@@ -87,7 +88,7 @@ class Evidences:
 class EvidenceReader:
     """The evidence from one node. Results are cached, because a block's state doesn't change.
 
-    It has its own connections, because missing evidence doesn't affect the node's health.
+    The reader has its own connections, because missing evidence doesn't affect the node's health.
     """
 
     def __init__(self, node: JsonRpc) -> None:

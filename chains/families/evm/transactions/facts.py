@@ -173,7 +173,7 @@ def mined(found: Found, is_wanted: NeedsTrace) -> dict[str, Mined]:
     """Return the successful transactions that need a trace."""
     wanted: dict[str, Mined] = {}
     for hash_, pair in found.pairs.items():
-        with suppress(ChainError):  # of unknown form: `snapshot` says so
+        with suppress(ChainError):  # `snapshot` reports a transaction of unknown form
             if pair and pair[1] and _succeeded(pair[1]) and is_wanted(pair[0], pair[1]):
                 wanted[hash_] = Mined(pair[0], pair[1], hash32(pair[1].get("blockHash")))
     return wanted

@@ -1,8 +1,8 @@
 """Decode the calls that smart accounts execute from the transaction itself, for nodes without traces.
 
-It supports a Safe's `execTransaction` (also through MultiSend), the user operations of an ERC-4337 bundle, and a batch
-that an EIP-7702 account sends to itself. It reads only signed data, never the bytes around it, a signature, or another
-operation. It ignores data that doesn't match its ABI.
+This module supports a Safe's `execTransaction` (also through MultiSend), the user operations of an ERC-4337 bundle, and
+a batch that an EIP-7702 account sends to itself. It reads only signed data, never the bytes around it, a signature, or
+another operation. It ignores data that doesn't match its ABI.
 
 `evidence` checks whether the account's code really executes these calls.
 """
@@ -40,7 +40,7 @@ SENT_PREFUND = topic("SentPrefund(address,uint256,bool)")
 _MULTI_SEND = selector("multiSend(bytes)")
 _OPERATION_V6 = "(address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)"
 _OPERATION_V7 = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)"
-# handleOps of v0.6, of v0.7 and later; the place of `paymasterAndData` in an operation of each
+# handleOps of v0.6, then of v0.7 and later, each with the place of `paymasterAndData` in an operation
 _HANDLE_OPS = {
     selector(f"handleOps({_OPERATION_V6}[],address)"): 9,
     selector(f"handleOps({_OPERATION_V7}[],address)"): 7,
@@ -194,7 +194,7 @@ def _of_safe(safe: str, data: bytes, logs: Sequence[Log]) -> Execution:
 
 
 def _of_multi_send(packed: memoryview) -> Iterator[SignedCall]:
-    """Yield the calls of a MultiSend: operation, address, value, length and data of each, without padding."""
+    """Yield the calls of a MultiSend. Each is packed as its operation, address, value, length and data."""
     at = 0
     for _ in range(MAX_CALLS):
         if at == len(packed):

@@ -102,7 +102,7 @@ class RawLog:
 
 
 class RawFrame:
-    """One frame of the tree. It is small, because a trace may have hundreds of thousands.
+    """One frame of the tree. It is small, because a trace may have hundreds of thousands of frames.
 
     `inner` and `logs` have frames and logs, parsed or unparsed. `call` is the place of the CALL that the frame belongs
     to. The traversal sets it and the fields after it.

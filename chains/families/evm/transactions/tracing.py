@@ -3,7 +3,8 @@
 - If no node supports traces, the transaction is evaluated from other evidence.
 - If a node fails, the transaction is looked up again later.
 - A trace that exists but can't be read is a separate result: the sender controls a trace's size, and must not be able
-  to choose the rules by it. From then on, such a trace is queried on its own, so that it doesn't delay others.
+  to choose by it how the transaction is evaluated. From then on, such a trace is queried on its own, so that it doesn't
+  delay others.
 """
 
 import threading
@@ -30,7 +31,7 @@ from chains.rpc.json_rpc import Call, JsonRpc, TooLarge, Truncated, Unread
 __all__ = ["Alone", "Mined", "Tracer", "Traces", "traces_of"]
 
 MAX_KEPT = 1000
-MAX_KEPT_CALLS = 200_000  # with their logs, and every 256 bytes of input and of log data
+MAX_KEPT_CALLS = 200_000  # a log counts as a call, and so do each 256 bytes of input or of log data
 _PART_BYTES = 256
 MAX_SUSPECTS = 1000
 SUSPECTS_PER_LOOK = 2
@@ -88,7 +89,7 @@ class Traces:
 class Tracer:
     """The traces of one node, if it supports them. Results are cached, up to a size limit.
 
-    It has its own connections, because a failed trace doesn't affect the node's health.
+    The tracer has its own connections, because a failed trace doesn't affect the node's health.
     """
 
     def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:

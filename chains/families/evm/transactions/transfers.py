@@ -25,8 +25,8 @@ from chains.families.evm.transactions.trace import Trace
 _NO_MENTIONS = Mentions()
 # Under EIP-7708, this address logs native coin as if it were a token. We count native coin by its value instead.
 SYSTEM_ADDRESS = "0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE"
-# Transactions that their sender signed and that make the call they contain: EIP-2718's types of Ethereum, and Celo's
-# type with a fee in tokens. Other types may run the sender's own code, which may do anything.
+# The types of transactions that their sender signed and that make only the call they contain: Ethereum's types
+# (EIP-2718), and Celo's type with a fee in tokens. Other types may run code of the sender, which can do anything.
 _ORDINARY_TYPES = frozenset({0, 1, 2, 3, 4, 0x7B})
 _PLAIN_GAS = 21_000
 # Below the cost of the cheapest call that moves value (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
@@ -44,8 +44,8 @@ def transfers(
 ) -> tuple[Transfer, ...]:
     """Return every transfer that a successful transaction's receipt, value and trace prove.
 
-    `trace` is complete, or None. `is_trace_unreadable`: a trace exists but can't be read. Then the call data is not
-    decoded instead, and no token transfer can be claimed.
+    `trace` is complete, or None. `is_trace_unreadable`: a trace exists but can't be read. In this case, the call data
+    does not replace the trace, and no token transfer can be claimed.
 
     A log's slot is its place in its own receipt. Its index in the block may change with a reorganisation, so that the
     transfer would count twice.
@@ -91,8 +91,8 @@ def token_transfers(logs: Sequence[Log]) -> dict[int, Transfer]:
 def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     """Return whether a successful transaction may have moved money in calls that only a trace shows.
 
-    It can't if it ran no code, or if it is a token's transfer, of the caller or by authorization, whose logs show
-    everything. Malformed receipts need no trace: parsing them fails later.
+    A transaction that ran no code can't. A plain token transfer, by the caller or by authorization, can't either: its
+    logs show everything. Malformed receipts need no trace: parsing them fails later.
     """
     try:
         is_plain = _ran_no_code(transaction, receipt) or _is_direct(transaction, receipt)
@@ -186,7 +186,7 @@ def _claiming(
 
 
 def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
-    """Return whether the transaction is a token's transfer, with one log of it, from payer to payee, by that token.
+    """Return whether the transaction is one transfer of a token, and the logs show only transfers from its payer.
 
     If other tokens moved too, a hook or the token's code made calls that only a trace can show.
     """
@@ -260,10 +260,11 @@ def _token_transfer(log: Log, slot: str) -> Transfer | None:
 def _own_value(
     transaction: dict[str, Any], receipt: dict[str, Any], trace: Trace | None, evidence: Evidence
 ) -> tuple[Transfer, ...]:
-    """Return the transaction's own value.
+    """Return the transfer of the transaction's own value.
 
-    Its data is its reference if the recipient ran no code, or if a trace shows everything that code moved. Without a
-    trace, only a contract's balance gain in the block can be claimed: its code may have sent the money on, or back.
+    The transaction's data is its reference if the recipient ran no code, or if a trace shows everything that code
+    moved. Without a trace, only a contract's balance gain in the block can be claimed: its code may have sent the money
+    on, or back.
     """
     value, to = quantity(transaction.get("value")), transaction.get("to")
     if value == 0 or to is None:

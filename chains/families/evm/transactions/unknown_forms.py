@@ -31,7 +31,7 @@ def with_known_block(wanted: str, transaction: Any, receipt: Any) -> tuple[Any, 
 
 
 def facts(wanted: str, pair: Pair, blocks: Mapping[int, Block]) -> TransactionFacts:
-    """Return what is known of a transaction whose contents can't be parsed: its block and perhaps its sender."""
+    """Return the known facts of a transaction whose contents can't be parsed: its block and perhaps its sender."""
     transaction, receipt = pair or ({}, None)
     block = None
     if receipt is not None:

@@ -12,7 +12,7 @@ from chains.families.solana.accounts import SYSTEM, TOKEN, TOKEN_2022, TOKEN_PRO
 from chains.families.solana.transactions.entries import Entry, Instruction
 
 MAX_MOVES = 1_000
-"""The maximum per transaction. Without batches it has at most 64 instructions; batches allow five thousand moves."""
+"""The maximum per transaction. A transaction has at most 64 instructions, but batches can make thousands of moves."""
 _U64 = 8
 _BATCH = b"\xff"
 
@@ -36,8 +36,8 @@ class Move:
     """One credit that an instruction makes. Accounts are indices into the transaction's keys.
 
     `slot` is unique in the transaction. `source` is None for mints. `amount` is None if the instruction moves
-    everything, `fee` if it names no fee. `extra` are the accounts beyond those that the instruction needs. `is_plain`
-    is False for a part of a batch.
+    everything, `fee` is None if the instruction names no fee. `extra` are the accounts beyond those that the
+    instruction needs. `is_plain` is False for a part of a batch.
     """
 
     instruction: Instruction
@@ -80,7 +80,7 @@ _TOKEN_SHAPES = {
     b"\x0e": _Shape(Kind.MINT, 3, None, 1, mint=0, amount_at=1),
     b"\x09": _Shape(Kind.CLOSE, 3, 0, 1, 2),
     b"\x26": _Shape(Kind.WITHDRAW, 3, 0, 1, 2),  # WithdrawExcessLamports
-    b"\x2d\x00": _Shape(Kind.WITHDRAW, 3, 0, 1, 2),  # UnwrapLamports, of all
+    b"\x2d\x00": _Shape(Kind.WITHDRAW, 3, 0, 1, 2),  # UnwrapLamports, for the whole balance
     b"\x2d\x01": _Shape(Kind.WITHDRAW, 3, 0, 1, 2, amount_at=2),
 }
 _FEE_SHAPE = {b"\x1a\x01": _Shape(Kind.TRANSFER, 4, 0, 2, 3, mint=1, amount_at=2, fee_at=11)}

@@ -152,7 +152,7 @@ def _references(entry: Entry, move: Move) -> dict[bytes, None]:
 
 
 def _credits(reading: _Reading) -> Iterator[_Credit]:
-    """Yield the credits to accounts of another owner, without those of zero."""
+    """Yield the credits to accounts of another owner, without amounts of zero."""
     for move in reading.moves:
         amount = _apply(reading.entry, reading.lamports, move)
         credit = (

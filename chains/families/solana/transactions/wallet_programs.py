@@ -4,8 +4,8 @@ A transfer by such a program with the vault as its authority counts like a top-l
 forward any accounts they receive, so a transfer by them doesn't count.
 
 Sources: Squads-Protocol/v4, `vault_transaction_execute.rs`, `batch_execute_transaction.rs` and `state/seeds.rs`;
-Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`.
-The first 8 bytes of an Anchor instruction's data are those of the SHA-256 of `global:` and its name.
+Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`. An
+Anchor instruction's data begins with the first 8 bytes of the SHA-256 of `global:` and its name.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ class _WalletProgram:
     after_index: bytes = b""
 
     def seeds(self, multisig: bytes) -> Iterator[list[bytes]]:
-        """Yield the seeds of each of the multisig's vaults. v3 allows more vaults, but they are not in use."""
+        """Yield the seeds of the multisig's first vaults. v3 allows more vaults than these, but they are not in use."""
         for index in range(_VAULTS):
             parts = (self.before_index, index.to_bytes(self.index_bytes, "little"), self.after_index)
             yield [self.seed, multisig, *(part for part in parts if part)]

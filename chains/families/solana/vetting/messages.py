@@ -26,7 +26,7 @@ _VERIFIERS = {
 }
 _SIGNATURE_FEE = 5_000
 MAX_UNITS = 1_400_000
-"""The compute units that any transaction may use."""
+"""The maximum compute units of a transaction."""
 _MICRO = 10**6
 _UNIT_LIMIT, _UNIT_PRICE = 2, 3
 _ADVANCE_NONCE = b"\x04\0\0\0"

@@ -285,7 +285,7 @@ def _refusal(simulation: Simulation, wallet: _Wallet, spending: Spending, fee: i
 
 
 def _require_fee(left: int, wallet: _Wallet, fee: int) -> None:
-    """Raise TransferRefused unless the remaining lamports pay for compute units; the simulation charges none."""
+    """Raise TransferRefused unless the remaining lamports pay for compute units: the simulation doesn't charge them."""
     rest = left - fee
     if rest != 0 and rest < wallet.rent_minimum:
         raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=wallet.rent_minimum - rest)

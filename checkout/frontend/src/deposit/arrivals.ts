@@ -1,11 +1,11 @@
-/** What arrived, or is about to arrive, for a request, as the screen of the deposit address shows it. */
+/** The payments that arrived or are under way, as the screen with the deposit address shows them. */
 
 import { amountOf } from "../money";
 import type { Amount, Checkout, Payment } from "../server/types";
 
 /**
- * The amount to send once all that is under way has arrived; null if nothing is left to send. A payment whose amount is
- * unknown may pay everything.
+ * The amount left to send once all payments under way have arrived; null if nothing is left. A payment whose amount is
+ * unknown may pay everything, so nothing is left then.
  */
 export function leftToSend({ amount_remaining: remaining }: Checkout, underWay: readonly Payment[]): Amount | null {
   let left = BigInt(remaining.raw);

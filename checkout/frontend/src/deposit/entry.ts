@@ -1,4 +1,4 @@
-/** Paying by the deposit address. What it needs is loaded when the customer chooses this way. */
+/** Paying to the deposit address. The script for it is loaded when the customer chooses this way. */
 
 import { copy } from "../copy";
 import { bad, info } from "../flow/notices";

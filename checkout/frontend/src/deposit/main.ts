@@ -15,7 +15,7 @@ export { requestAddress } from "./request";
 
 const NAME = "deposit";
 
-/** `underWay`: payments that don't cover what is left to pay. */
+/** `underWay`: the payments under way, which don't cover the remaining amount. */
 export function depositScreen(address: string, checkout: Checkout, underWay: readonly Payment[], back: () => void): Screen {
   const left = leftToSend(checkout, underWay) ?? checkout.amount_remaining;
   const { chain, token, merchant } = checkout;
@@ -53,7 +53,7 @@ export function depositScreen(address: string, checkout: Checkout, underWay: rea
           smallPrint(words.slow(merchant.name)),
         ),
       ),
-      // What is under way can't be taken back: there is no other way to pay for it.
+      // A payment under way can't be reversed, so the customer must not pay its part in another way.
       underWay.length === 0 && actions(button("other-way", "quiet", words.otherWay, back)),
     ],
     rest ?? words.waiting,

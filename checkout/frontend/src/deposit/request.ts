@@ -9,14 +9,14 @@ export async function requestAddress(stage: Stage, { api, checkout }: Means, cur
     return current() ? address : null;
   } catch (error) {
     if (!current()) return null;
-    // The page's script has a class of errors of its own.
+    // Not `instanceof ApiError`: the page's script has its own copy of that class.
     if ((error as { code?: unknown }).code === "deposit_address_unavailable") offerManualTransfer();
     stage.restart(stage.serverNotice(error));
     return null;
   }
 }
 
-/** The page that explains manual transfers takes the form's place. */
+/** Replace the form for the deposit address by the link to manual transfers. */
 function offerManualTransfer(): void {
   document.getElementById("by-address")?.setAttribute("hidden", "");
   document.getElementById("send-yourself")?.removeAttribute("hidden");

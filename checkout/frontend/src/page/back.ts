@@ -30,7 +30,7 @@ export class BackButton {
 
   private moved(to: number): void {
     const isBack = to < this.at;
-    // Links inside the page also change the address.
+    // A link to a place in the page changes the address; going back from it is no step of the checkout.
     const isSamePlace = location.href === this.address;
     this.at = to;
     this.address = location.href;

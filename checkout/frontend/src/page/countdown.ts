@@ -21,7 +21,7 @@ export class ServerClock {
 }
 
 const ANNOUNCED_SECONDS = [300, 60];
-/** From here on, the countdown is also beside the button that pays. */
+/** The last seconds, in which the countdown is also beside the button that pays. */
 const LAST_SECONDS = 120;
 
 /** Shows the time left in `output` each second, announces the last minutes, and calls `onEnd` once at zero. */

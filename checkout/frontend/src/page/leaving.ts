@@ -1,13 +1,13 @@
 /** Returns an inactive customer to the shop after a countdown, unless the customer chooses to stay. */
 
 export const LEAVE_AFTER_SECONDS = 3;
-/** With a notice to read first. */
+/** The time if the customer should read a notice first. */
 export const LEAVE_AFTER_NOTICE_SECONDS = 15;
 
-// These restart the countdown without a redraw, which would lose the click; the next tick draws it.
+// These events restart the countdown without a redraw, which would lose the click; the next tick redraws the page.
 const PRESSES = ["pointerdown", "keydown"];
 const MOVES = ["pointermove", "wheel", "touchmove"];
-// The page's own redraw also causes these, so they are ignored for a moment after it.
+// A redraw of the page also causes these events, so they are ignored for a moment after it.
 const BY_THE_PAGE_TOO = ["scroll", "focusin"];
 const OWN_FOR_MS = 150;
 

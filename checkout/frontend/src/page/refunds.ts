@@ -14,7 +14,7 @@ export class Refunds {
     this.shown = JSON.stringify(refunds);
   }
 
-  /** Draw them again if they have changed. A failed attempt is repeated with the next call. */
+  /** Draw the refunds again if they have changed. The next call retries a failed attempt. */
   show(refunds: readonly Refund[]): void {
     const next = JSON.stringify(refunds);
     if (this.isReading || next === this.shown) return;

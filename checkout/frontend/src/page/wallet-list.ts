@@ -10,11 +10,11 @@ import { discoverWallets, siblingAmong } from "../wallets/wallets";
 const FAMILIES = ["evm", "solana"];
 
 interface Events {
-  /** The list has changed. */
+  /** Called when the list has changed. */
   changed(): void;
-  /** The wallet from before the reload was detected; `choice` is the stored choice of token. */
+  /** Called when the wallet from before the reload is detected; `choice` is the stored choice of token. */
   returned(wallet: Wallet, choice: unknown): void;
-  /** The script for the request's own family of wallets couldn't be loaded. */
+  /** Called if the script for the request's own family of wallets couldn't be loaded. */
   incomplete(): void;
 }
 
@@ -79,14 +79,14 @@ export class WalletList {
 
   private update(wallets: Wallet[], settled: boolean): void {
     this.isAnyHere = wallets.length > 0;
-    // Add it after the others, so that it doesn't move while the customer is about to click it.
+    // Add the wallet on another device last, so that it doesn't move while the customer is about to click it.
     const isTime = settled || this.isAnyHere;
     this.all = this.recent.sorted(this.remote && isTime ? [...wallets, this.remote] : wallets);
     this.isSettled = settled;
     this.events.changed();
     const { name, family, choice } = this.awaited ?? {};
     const listed = this.all.find((wallet) => wallet.name === name);
-    // Its other chain family may have been detected first.
+    // A wallet of two chain families may be listed with the other one, which was detected first.
     const former = listed?.family === family ? listed : listed?.sibling?.();
     if (!former) return;
     this.awaited = null;

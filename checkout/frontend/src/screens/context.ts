@@ -1,4 +1,4 @@
-/** What the screens before a payment are drawn from. */
+/** The data that the screens before a payment are drawn from. */
 
 import type { Chains } from "../chains";
 import type { Flow } from "../flow/flow";
@@ -19,7 +19,7 @@ export interface PayContext {
   promptWasLeftOpen: boolean;
   /** The warning about a submitted payment that is not on its way, shown beside the ways to pay. */
   warning: HTMLElement | null;
-  /** The payments under way, which don't cover what is left. */
+  /** The payments under way, which don't cover the remaining amount. */
   underWay: readonly Payment[];
   flow: Flow;
 }

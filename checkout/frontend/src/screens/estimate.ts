@@ -1,4 +1,4 @@
-/** How long a payment should still take by its route's estimate, and whether it is slow. */
+/** The time that a payment should still take by its route's estimate, and whether it is slow. */
 
 import { copy } from "../copy";
 import { el } from "../dom";
@@ -8,7 +8,7 @@ import type { OwnTransaction } from "../server/outbox";
 const NEVER_SLOW_BEFORE_MS = 30_000;
 const ROUNDED_TO_SECONDS = 5;
 
-/** By the browser's clock. */
+/** The route's estimate in seconds; `sentAt` is by the browser's clock. */
 export interface Estimate {
   sentAt: number;
   seconds: number;

@@ -4,7 +4,7 @@ import { copy } from "../copy";
 import type { Screen } from "./panel";
 import { noticeBox } from "./parts";
 
-/** `here`: this page waits for the wallet's answer; `unanswered`: a prompt of this browser never got one. */
+/** `here`: this page waits for the wallet's answer; `unanswered`: a prompt of this browser got no answer. */
 export type OpenPrompt = "here" | "unanswered" | null;
 
 const ON_ITS_WAY = new Set(["processing", "late", "completed"]);

@@ -48,7 +48,7 @@ export function latest(payments: Payment[]): Payment | null {
   );
 }
 
-/** Whether the customer overpaid. What a conversion delivered beyond its minimum doesn't count. */
+/** Whether the customer overpaid. The surplus of a conversion, above its minimum, doesn't count. */
 export function isPaidTooMuch(checkout: Checkout): boolean {
   return checkout.status === "completed" && !isZero(checkout.amount_overpaid) && !isExtraFromConversion(checkout);
 }
@@ -80,7 +80,7 @@ export function completedScreen(
 ): Screen {
   const { merchant } = checkout;
   const back = webUrl(checkout.redirect_url);
-  // What the customer paid too much, also if a part of it was refunded since.
+  // The overpaid amount, including any part of it that was refunded since.
   const over = isZero(checkout.amount_overpaid) ? null : money(less(checkout.amount_paid, checkout.amount), checkout);
   const paid = checkout.payments.filter((payment) => payment.status === "completed");
   const isTooMuch = isPaidTooMuch(checkout);
@@ -113,7 +113,7 @@ function partOf({ amount_received: amount }: Payment, checkout: Checkout): strin
   return amount ? money(amount, checkout) : "";
 }
 
-/** What was paid, with the price that it comes from. */
+/** The paid amount with the price in a currency, if the request has one. */
 function paidAmount(checkout: Checkout): HTMLElement {
   const { amount, amount_paid } = checkout;
   const isWhole = isWholeShown(checkout);
@@ -122,12 +122,15 @@ function paidAmount(checkout: Checkout): HTMLElement {
   return el("p", { class: "paid-amount" }, el("strong", {}, money(isWhole ? amount_paid : amount, checkout)), small);
 }
 
-/** The hashes, one tap away. */
+/** The transactions, in a section that the customer can open. */
 function details(boxes: Child[]): HTMLElement {
   return el("details", { class: "more" }, el("summary", {}, copy.transactionDetails), ...boxes);
 }
 
-/** The buttons about a refund and back to the shop; the latter is secondary beside one about a refund, also in the page's list. */
+/**
+ * The buttons to ask for a refund and to return to the shop. The latter is secondary if the page has any button about a
+ * refund.
+ */
 function waysOut({ merchant, refunds }: Checkout, refund: Node | false, back: string | null): Child {
   if (!refund && !back) return null;
   const isSecond = refund !== false || refunds?.some(({ status }) => status === "requires_address");
@@ -144,13 +147,13 @@ function refundButton(checkout: Checkout): Node | false {
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {
   const code = failureOf(payment) ?? "other";
   const what = failureText(payment, chains) || copy.failedDefault;
-  // The money has arrived; the page for manual transfers said that the merchant would then have to accept it.
+  // The money has arrived, but the merchant has to accept it. The page for manual transfers announced that.
   const isUnbound = code === "transaction_not_bound";
   const text = (isUnbound && foundText(payment, checkout)) || what;
   const prove = provePage(payment, checkout);
   const canPay = !NEVER_PAY_AGAIN.has(code) && !isSpent(payment);
   const canCheck = canCheckAgain(payment);
-  // After a refund, paying again is the next step, not another check.
+  // After the provider's refund, the next step is to pay again, not to check again.
   const isCheckFirst = canCheck && code !== "swap_refunded";
   return screen(
     "failed",
@@ -183,7 +186,10 @@ export function failureText(payment: Payment, chains: Chains): string {
   return messageFor("failure", code, payment.failure_message ?? "");
 }
 
-/** The text for a customer whose own transfer nothing links to the request: where it arrived, and to sign for it. */
+/**
+ * The text about the customer's own transfer that nothing links to the request: it arrived, and the sender can sign for
+ * it.
+ */
 export function foundText(payment: Payment, checkout: Checkout): string | null {
   if (payment.sender_signed_at) return copy.signedWaits(checkout.merchant.name);
   if (!payment.amount || provePage(payment, checkout) === null) return null;
@@ -239,7 +245,9 @@ export function unavailableScreen(checkout: Checkout, notices: Child[]): Screen 
   return screen("unavailable", heading, nodes, copy.sendNothing);
 }
 
-/** "3.00 of 10.00 USDC arrived. Contact the shop about your money.", which a refund has answered. */
+/**
+ * "3.00 of 10.00 USDC arrived. Contact the shop about your money.", without the second sentence once there is a refund.
+ */
 function arrivedText(checkout: Checkout): string {
   const total = money(checkout.amount, checkout);
   if (isRefunded(checkout)) return copy.arrivedPart(plain(checkout.amount_paid), total);

@@ -9,7 +9,9 @@ export interface Screen {
   name: string;
   heading: string;
   nodes: Node[];
-  /** Announced to screen readers if it differs from the last announcement; the heading by default. */
+  /**
+   * The text for screen readers, by default the heading. It is announced only if it differs from the last announcement.
+   */
   spoken?: string;
 }
 

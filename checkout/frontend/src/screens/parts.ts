@@ -19,8 +19,8 @@ export function money(amount: Amount, checkout: Checkout): string {
 }
 
 /**
- * "€25.00 · 1 USDC = €0.9259": the price that the remaining amount comes from, as the page's header has it; without the
- * price once a part is paid. Null for a request without a price.
+ * The price and the rate as the page's header shows them: "€25.00 · 1 USDC = €0.9259". Without the price once a part is
+ * paid. Null for a request without a price.
  */
 export function priceText({ amount, amount_remaining: rest }: Checkout): string | null {
   const isWhole = rest.raw === amount.raw;
@@ -67,12 +67,12 @@ export function payBar(pay: HTMLElement): HTMLElement {
   return el("div", { class: "pay-bar" }, el("span", { class: "pay-bar__time" }), pay);
 }
 
-/** What counts toward the amount of an active request: not what a reorganisation has taken back. */
+/** The amount that counts as paid, without payments that a reorganisation removed. */
 export function paidSoFar(checkout: Checkout): Amount {
   return less(checkout.amount, checkout.amount_remaining);
 }
 
-/** "3.00 of 10.00 USDC received, 7.00 to go", or null if nothing of it counts. */
+/** "3.00 of 10.00 USDC received, 7.00 to go", or null if nothing counts as paid. */
 export function partialText(checkout: Checkout): string | null {
   const paid = paidSoFar(checkout);
   if (isZero(paid) || isZero(checkout.amount_remaining)) return null;

@@ -78,11 +78,11 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   } else if (walletsSettled && context.isWalletBlocked) {
     nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.blockedWallet), waysHere(false), copyLinkButton());
   } else if (walletsSettled) {
-    // About as high as the placeholder, so that what follows keeps its place.
+    // This text is about as high as the placeholder, so that the content below keeps its place.
     const needs = flow.means.offersSwaps ? "" : ` ${copy.noWalletNeeds(checkout.chain.name)}`;
     nodes.push(el("h3", {}, copy.noWallet), smallPrint(copy.noWalletHelp + needs), missingWallet(context), copyLinkButton());
   } else if (!notice) {
-    // As the page was served.
+    // The same content as the served page has.
     const hidden = el("span", { class: "hidden-text" }, copy.lookingForWallets);
     nodes.push(chooseHelp(context), el("div", { class: "skeleton__wallet" }, hidden));
   }

@@ -54,13 +54,13 @@ export function paymentWarning(
 
 function reasons(payment: Payment, chains: Chains): string[] {
   const code = failureOf(payment) ?? "other";
-  // For a payment that is still checked, `status_detail` describes what it waits for, not its failure.
+  // If a payment is still being checked, `status_detail` describes what it waits for, not its failure.
   const why = failureText(payment, chains) || payment.status_detail || copy.failedDefault;
   return [why, copy.advice[code] ?? copy.advice.other ?? ""];
 }
 
 /**
- * What to do about a transfer that nothing links to the request: sign with the wallet that sent it, or ask the shop.
+ * The advice about a transfer that nothing links to the request: sign with the wallet that sent it, or ask the shop.
  * Once the request has ended, a signature only shows the shop whose transfer it is.
  */
 function unboundTexts(payment: Payment, checkout: Checkout, isMine: boolean): string[] {

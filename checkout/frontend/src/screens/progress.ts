@@ -15,17 +15,17 @@ import { stepList, type StepState } from "./steps";
 
 const LONG_CROSSING_MS = 15 * 60_000;
 const LONG_UNSEEN_MS = 5 * 60_000;
-/** Beyond what its blocks take. */
+/** Confirming takes long if it exceeds the time of its blocks by this much. */
 const LONG_CONFIRMING_MS = 5 * 60_000;
-/** No network of ours is slower. */
+/** No network in the catalogue is slower. */
 const SLOWEST_BLOCK_MS = 15_000;
 
 export interface Following {
   checkout: Checkout;
   chains: Chains;
-  /** The server's time. */
+  /** The current time by the server's clock. */
   now: number;
-  /** Of a transaction that this browser sent. */
+  /** The estimate for a transaction that this browser sent. */
   estimate?: Estimate | null;
 }
 
@@ -44,7 +44,7 @@ function usualConfirming(payment: Payment, chains: Chains): number {
   return FAMILIES[family]?.longFinalityMs ?? LONG_CONFIRMING_MS;
 }
 
-/** How far this browser's transaction is on the way to being seen. */
+/** The state of this browser's transaction until a node has seen it. */
 export interface Waiting {
   /** The server doesn't have its hash yet. */
   isUnsent: boolean;
@@ -147,7 +147,7 @@ export function supportLine(checkout: Checkout): Child {
   return line(copy.supportNamed(name), el("a", { href: `mailto:${address}` }, email));
 }
 
-/** The shop's own site: the way to reach a merchant who has entered no other. Null on a refund's page. */
+/** The shop's own site, for merchants who have entered no other contact. Null on a refund's page. */
 export function shopSite({ redirect_url: done, cancel_url: cancel }: Checkout): string | null {
   const isRefund = document.getElementById("checkout")?.dataset["refund"] !== undefined;
   const url = isRefund ? null : (webUrl(done) ?? webUrl(cancel));

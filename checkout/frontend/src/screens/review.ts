@@ -61,7 +61,7 @@ function shortageText({ kind, required, held: balance, symbol }: Shortage): stri
   return kind === "gas" ? copy.noGas(needs, has) : copy.noFunds(needs, has);
 }
 
-/** The ways on for a wallet that can't pay: another token, another wallet, or more of this one. */
+/** The choices for a wallet that can't pay: another token, another wallet, or more of this token. */
 function waysWithout({ account }: Reviewed, flow: Flow): Child[] {
   const offersTokens = flow.means.offersSwaps;
   const copyAccount = el("button", { type: "button", id: "copy-account", class: "button button--secondary", "data-copy": "account" }, copy.topUp);
@@ -194,7 +194,7 @@ function swapDetails({ wallet, account, route }: Reviewed, { checkout }: PayCont
 function advice({ wallet, route, notice }: Reviewed & { notice?: Notice }): Child[] {
   if (route.type === "direct") return [smallPrint(copy.reviewHelp(wallet.name))];
   if (wallet.family === "solana") return [smallPrint(copy.swapHelpSolana(wallet.name, costOf(route)))];
-  // After a first try, the wallet may not ask for the permission again.
+  // After a first attempt, the wallet may have the permission already, so the text doesn't announce a prompt for it.
   const isAllowed = !notice && wallet.family === "evm" && Boolean(route.from.token.contract_address);
   return [isAllowed && smallPrint(copy.swapAllowHelp(wallet.name, `${costs(route.from.amount)} ${route.from.token.symbol}`))];
 }

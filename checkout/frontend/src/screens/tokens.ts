@@ -1,4 +1,4 @@
-/** The list of what the connected wallet can pay with. */
+/** The list of tokens that the connected wallet can pay with. */
 
 import { copy } from "../copy";
 import { button, el, initial, webUrl, type Child } from "../dom";
@@ -14,7 +14,7 @@ import { actions, money, noticeBox, paragraph, partialBox, screen, smallPrint } 
 
 const ROWS_BEFORE_SEARCH = 8;
 const HUES = 12;
-/** Of a token's symbol, in place of its logo. */
+/** The number of letters of a token's symbol that replace a missing logo. */
 const LETTERS = 4;
 
 export function tokenScreen(step: Connected & { notice?: Notice }, context: PayContext): Screen {
@@ -126,13 +126,13 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
   return el("li", {}, row);
 }
 
-/** The value and the reason. A line breaks between the two, and inside one only where it is wider than its column. */
+/** The value and the reason. The line breaks between the two. One of them breaks only if it is wider than its column. */
 function aside(...pieces: (string | null)[]): Child[] {
   const given = pieces.filter(Boolean).map((piece) => el("span", { class: "piece" }, piece));
   return given.flatMap((piece, index) => (index ? [" · ", piece] : [piece]));
 }
 
-/** Why a token can't be chosen, or null when it can. */
+/** Why a token can't be chosen, or null if it can. */
 function whyNot({ isRequested, isEnough, balance }: Option, { checkout, flow }: PayContext): string | null {
   if (isRequested) {
     return isEnough || !balance ? null : copy.needed(needed(checkout.amount_remaining));

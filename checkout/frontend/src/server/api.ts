@@ -73,7 +73,7 @@ export class Api {
     return answer<Checkout>(await send(this.request, {}));
   }
 
-  /** Remember the state that came by the stream as the last one. */
+  /** Store the state from the stream as the last known one. */
   received(etag: string): void {
     this.etag = etag;
   }

@@ -15,7 +15,7 @@ export interface OwnTransaction extends TrackedTransaction {
   sentAt: number;
   /** How long its route should take; missing if unknown, and in records of earlier releases. */
   seconds?: number | null;
-  /** Its earlier hashes, if it was sped up. */
+  /** The transaction's earlier hashes, if it was sped up. */
   replaced: string[];
   isCancelled: boolean;
   /** The customer has stopped waiting for the network to see it. */
@@ -176,7 +176,7 @@ export class Outbox {
     });
   }
 
-  /** Read what other tabs have stored, whose events may still be on their way. */
+  /** Read the record that other tabs have stored. Their storage events may not have arrived yet. */
   reread(): void {
     this.memory = this.read();
   }

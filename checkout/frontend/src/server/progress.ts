@@ -27,7 +27,7 @@ function isAwaitingSigners(payment: Payment): boolean {
   return isOpen(payment) && payment.is_awaiting_signers === true && !payment.likely_failure;
 }
 
-/** The hash that a payment of this browser's transaction has now, if the server followed it to another one. */
+/** The current hash of this browser's transaction, if the server found that another transaction replaced it; else null. */
 export function followed({ hash }: OwnTransaction, payments: readonly Payment[]): string | null {
   const payment = payments.find(({ replaced_hashes: replaced }) => replaced?.includes(hash));
   return payment && payment.transaction_hash !== hash ? payment.transaction_hash : null;

@@ -36,7 +36,7 @@ export class StatusPoll {
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
     window.addEventListener("offline", () => this.lost());
     window.addEventListener("online", () => this.visibilityChanged());
-    // Restored from the back-forward cache, or after a wallet app had suspended this page.
+    // The page was restored from the back-forward cache, or was suspended while a wallet app was open.
     window.addEventListener("pageshow", (event) => event.persisted && this.visibilityChanged());
   }
 
@@ -90,7 +90,7 @@ export class StatusPoll {
     try {
       const checkout = await this.api.checkout();
       this.connected();
-      // What the stream brought meanwhile may be newer.
+      // The stream has brought a state meanwhile, which may be newer.
       if (this.streamedUpdates !== before) this.again = true;
       else if (checkout) this.take(checkout);
     } catch (error) {

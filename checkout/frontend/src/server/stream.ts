@@ -11,12 +11,12 @@ export class StatusStream {
     private readonly onUpdate: (checkout: Checkout, etag: string) => void,
   ) {}
 
-  /** Whether updates arrive by themselves. While the browser reconnects or after a refusal they don't. */
+  /** Whether the stream sends updates: not while the browser reconnects, nor after the server rejected the stream. */
   get isConnected(): boolean {
     return this.source?.readyState === EventSource.OPEN;
   }
 
-  /** Connect, unless it is connected or the browser tries already. */
+  /** Connect, unless the stream is connected or the browser is reconnecting. */
   open(): void {
     if (this.url === null || (this.source && this.source.readyState !== EventSource.CLOSED)) return;
     this.source = new EventSource(this.url);

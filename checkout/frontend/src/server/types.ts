@@ -41,7 +41,7 @@ export interface Payment {
   chain_id: number;
   /** Null for native coin that arrived at the deposit address, unless its hash was submitted. */
   transaction_hash: string | null;
-  /** What the transaction replaced: sped-up ones, and the id of a contract account's proposal. */
+  /** The hashes of transactions that this one speeds up, and the id of a contract account's proposal. */
   replaced_hashes?: string[];
   explorer_url: string | null;
   destination_chain_id: number;
@@ -50,7 +50,7 @@ export interface Payment {
   provider: string | null;
   provider_status: string | null;
   provider_url?: string | null;
-  /** What was sent; null until known. */
+  /** The amount that was sent; null until known. */
   amount: Amount | null;
   amount_received: Amount | null;
   /** When the sender signed for this request after sending; null if it did not. */
@@ -161,7 +161,7 @@ export interface RouteAnswer {
   reason?: { code: string; message: string };
 }
 
-/** A token that a wallet holds: of POST …/balances/essential, and of POST …/discover-wallet-tokens. */
+/** A token that a wallet holds, in the responses of POST …/balances/essential and POST …/discover-wallet-tokens. */
 export interface Held {
   chain_id: number;
   token: Token;

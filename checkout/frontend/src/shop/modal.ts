@@ -83,7 +83,8 @@ export class Modal {
   /** Navigate to the checkout's own page, unless the browser is offline. */
   private leave(): void {
     if (!this.isOpen || !navigator.onLine) return;
-    window.addEventListener("pageshow", () => this.close(), { once: true }); // for customers who come back
+    // The customer may come back to the shop's page.
+    window.addEventListener("pageshow", () => this.close(), { once: true });
     location.assign(this.frame.address);
   }
 

@@ -1,4 +1,4 @@
-/** The look of what this script adds, kept apart from the shop's own styles, and within any style policy. */
+/** The styles of this script's elements. They are isolated from the shop's own styles, and work under any style policy. */
 
 const COMMON = `
 :host{all:initial}

@@ -10,7 +10,7 @@ export function toBase58(bytes: Uint8Array): string {
   return "1".repeat(zeros < 0 ? bytes.length : zeros) + text;
 }
 
-/** The `length` bytes that `text` encodes, or null when it encodes none. */
+/** The `length` bytes that `text` encodes, or null if it doesn't encode that many. */
 export function fromBase58(text: string, length: number): Uint8Array | null {
   // A byte takes less than 1.37 characters.
   if (text.length > Math.ceil(length * 1.37) + 1) return null;

@@ -14,7 +14,7 @@ const SIGNATURE_FEE = 5_000n;
 /** About a thousand times the usual fee; a higher one is rejected. */
 const HIGHEST_FEE = 10_000_000n;
 const DEFAULT_UNITS = 200_000n;
-/** The maximum number of the payer's token accounts that one payment spends. */
+/** The maximum number of the payer's token accounts that one payment spends from. */
 const MAX_SOURCES = 5;
 
 const TRANSFER = 2n;
@@ -50,11 +50,15 @@ export function readPayment(transaction: Uint8Array): SolanaPayment {
   return { payer, ...paid, opens, fee };
 }
 
-/** Whether the base64 transaction pays exactly what was shown. Of a routing provider's, only the payer is checked. */
+/**
+ * Whether the base64 transaction pays exactly what was shown. In a routing provider's transaction, only the payer is
+ * checked.
+ */
 export async function matchesShown(transaction: string, shown: Shown): Promise<boolean> {
   let paid: SolanaPayment;
   try {
-    // Its accounts may be in lookup tables on the chain. The wallet's simulation shows what it spends.
+    // A provider's transaction may name accounts by lookup tables on the chain. The wallet's simulation shows its
+    // effect.
     if (shown.kind === "call") return readPayer(fromBase64(transaction)) === shown.account;
     if (shown.kind !== "transfer") return false;
     paid = readPayment(fromBase64(transaction));
@@ -70,7 +74,7 @@ export async function matchesShown(transaction: string, shown: Shown): Promise<b
   return isTokenAccountOf(to, recipient, tokenProgram, mint);
 }
 
-/** Decode a payment that matches, for display: of a token transfer, the recipient instead of the token account. */
+/** Decode a matching payment for display. For a token transfer, show the recipient instead of its token account. */
 export function readSigned(transaction: string, shown: Shown): Signed | null {
   if (shown.kind !== "transfer") return null;
   const { mint, amount, to } = readPayment(fromBase64(transaction));
@@ -121,7 +125,7 @@ function referenceAmong([reference, ...others]: Instruction["accounts"]): string
   return reference?.address ?? null;
 }
 
-/** In lamports: the signature's, and what is offered at most for the compute units. */
+/** The maximum fee in lamports: for the signature, and for all compute units that the transaction may use. */
 export function highestFee(instructions: Instruction[]): bigint {
   let [units, price] = [DEFAULT_UNITS * BigInt(instructions.length), 0n];
   for (const { program, data } of instructions) {

@@ -23,6 +23,6 @@ export function save(name: string, content: object): void {
   link.href = url;
   link.download = name;
   link.click();
-  // Some browsers read the file after the click.
+  // Some browsers read the file some time after the click.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -46,7 +46,7 @@ export class SweepList {
     for (const button of this.wallets.querySelectorAll("button")) button.disabled = busy || isDone;
   }
 
-  /** Send what was not sent yet. A rejection stops it; the next call continues there. */
+  /** Send the transactions that were not sent yet. After a rejection, the next call continues at the rejected one. */
   async sweep(wallet: Wallet): Promise<void> {
     if (this.busy) return;
     this.setAllBusy(true);

@@ -1,11 +1,11 @@
-/** A session as the provider that wallets in the browser are (EIP-1193). */
+/** Adapts a session to EIP-1193, the interface of browser wallets for EVM chains. */
 
 import type { Provider } from "../wallets/ethereum";
 import type { Session } from "./session";
 
-/** `networks` are those that can pay, that of the request first. */
+/** `networks` are the networks that can pay, the request's first. */
 export function evmProvider(session: Session, networks: readonly string[]): Provider {
-  // A wallet that knows none of them may still learn one.
+  // If the session has none of these networks, begin with any other: the wallet may still add one of them.
   let [current = ""] = [...networks.filter((network) => session.addresses(network).length > 0), ...session.networks("eip155")];
   const listeners = new Map<(value: unknown) => void, () => void>();
 

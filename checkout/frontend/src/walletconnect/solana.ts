@@ -12,7 +12,7 @@ interface Input {
 
 const SEND = "solana_signAndSendTransaction";
 
-/** `networks` gives, for the name of a network in Wallet Standard, its name in WalletConnect; that of the request first. */
+/** `networks` maps the Wallet Standard's name of a network to WalletConnect's name, the request's network first. */
 export function registered(session: Session, networks: ReadonlyMap<string, string>, name: string): object {
   const [any = ""] = networks.values();
   const accounts = (): object[] => {
@@ -41,7 +41,7 @@ export function registered(session: Session, networks: ReadonlyMap<string, strin
     features: {
       "standard:connect": { connect: async () => ({ accounts: accounts() }) },
       "standard:events": { on: (_: string, listener: (change: object) => void) => session.onChange(() => listener({ accounts: accounts() })) },
-      // A wallet that only signs would leave the sending to the page: it is known by the lack of the first.
+      // A wallet without the first feature can't send transactions, and the page doesn't send them.
       ...(session.allows("solana", SEND) ? { "solana:signAndSendTransaction": { signAndSendTransaction: send } } : {}),
       "solana:signTransaction": {},
       "solana:signMessage": { signMessage: sign },

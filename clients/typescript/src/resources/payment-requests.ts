@@ -2,7 +2,7 @@ import type { Payment, PaymentRequest, PaymentRequestStatus, Price } from "../ob
 import { List, type ListParams, type Query } from "../pages.js";
 import { checkedId, type RequestOptions, type Transport } from "../transport.js";
 
-/** Null counts as missing. */
+/** An optional parameter; null counts as missing. */
 type Optional<T> = T | null | undefined;
 
 /** The parameters of a new payment request: an amount or a price, a token, its chain, a recipient, and optional ones. */

@@ -5,7 +5,7 @@ from quittance.transport import Transport
 
 _Chains = list[Chain]
 _Currencies = list[Currency]
-_Tokens = list[Token]  # `list` is a method below
+_Tokens = list[Token]  # inside `Chains`, `list` is a method
 
 
 class Chains:

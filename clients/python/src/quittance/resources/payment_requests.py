@@ -150,8 +150,8 @@ class PaymentRequests:
     ) -> Payment:
         """Accept a payment that is not bound to the request. The `reason` is stored.
 
-        Its `failure_code` is `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`. Check that your
-        customer sent the transaction: the service can't.
+        The payment's `failure_code` is `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`. Check that
+        your customer sent the transaction: the service can't.
         """
         return self._payment(id, payment_id, "accept", {"reason": reason}, idempotency_key)
 

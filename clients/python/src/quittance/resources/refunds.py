@@ -32,7 +32,7 @@ class Refunds:
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> Refund:
-        """Create a refund of the payment request `id`. Default for `amount`: everything that is left.
+        """Create a refund of the payment request `id`. `amount` is by default everything that is left.
 
         Without `recipient_address`, send the customer to the result's `claim_url`, where they enter a wallet. Don't
         use the sender of a payment as the address. Raises TypeError for a float.
