@@ -1,11 +1,11 @@
 """Find payments and requests that need attention, such as unmatched money and reversed payments.
 
 The list filters and the dashboard share these queries, so that a count and its list agree. A refund resolves a case.
-Nothing else marks it as resolved, so only the last 30 days count. Simulated payments and their requests are excluded.
+Other solutions are not recorded, so cases disappear after 30 days. Simulated payments and their requests are excluded.
 
-Each matter has a partial index ordered by time. The queries read it in that order with a limit: the planner can't
-know how few rows match, and would scan the whole table. The indexes ignore refunds, so `PaymentRequest.net` then
-checks each request that has any.
+Each reason for attention (`Matter`) has a partial index ordered by time. The queries read it in that order with a
+limit, because the planner can't know how few rows match, and would scan the whole table. The indexes ignore refunds, so
+each request found is checked again with `PaymentRequest.net`.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)
 
 
 def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payment]:
-    """Return up to MAX_LISTED of `payments` that need attention for this reason, or whose request does."""
+    """Return up to MAX_LISTED of `payments` that need attention for this reason, or whose request needs it."""
     now = timezone.now()
     if matter in _OF_PAYMENTS:
         return payments.filter(pk__in=_payments(payments, matter, now))
@@ -66,7 +66,7 @@ def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payme
 
 
 def requests_with(requests: QuerySet[PaymentRequest], matter: Matter) -> QuerySet[PaymentRequest]:
-    """Return up to MAX_LISTED of `requests` that need attention for this reason, or have a payment that does."""
+    """Return up to MAX_LISTED of `requests` that need attention for this reason, or have a payment that needs it."""
     now = timezone.now()
     if matter in _OF_PAYMENTS:
         concerned = Payment.objects.filter(pk__in=_payments(Payment.objects.all(), matter, now))
@@ -83,9 +83,10 @@ def count_requests(requests: QuerySet[PaymentRequest], matter: Matter, now: date
 
 
 def open_cases(merchant: Merchant, now: datetime) -> set[str]:
-    """Return a key for each case of the merchant that its dashboard counts, such as `overpaid:` and the request's id.
+    """Return a key for each open case of the merchant, such as `overpaid:` and the request's id.
 
-    `AFTER_PRICE` is excluded, because it has an e-mail of its own that is sent immediately.
+    `PAID_LATE` is excluded because nothing has to be decided, `AFTER_PRICE` because the merchant gets an e-mail about
+    it immediately.
     """
     cases: set[str] = set()
     for matter in Matter:
@@ -111,7 +112,7 @@ def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> lis
             failure_code__in=sorted(ACCEPTABLE_FAILURES),
             failed_at__gte=recent,
         )
-        # No decision is needed once another transaction has completed the request.
+        # If another transaction has completed the request, the merchant has nothing to decide.
         return _newest(unbound.exclude(request__status=PaymentRequest.Status.COMPLETED), "failed_at")
     waiting = payments.filter(status__in=Payment.OPEN, unanswered_since__lte=now - UNANSWERED_FOR)
     return _newest(waiting, "unanswered_since")
@@ -122,18 +123,18 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
     requests = requests.filter(is_refund=False, is_simulated=False)
     match matter:
         case Matter.OVERPAID:
-            # The payment that overpaid may have arrived long after the request expired.
+            # Not limited to recent requests: the payment that overpaid may have arrived long after the request expired.
             candidates = requests.filter(amount_paid__gt=F("amount"))
             overpaid = _matching(candidates, "expires_at", lambda request: request.net > request.amount)
             lately = Payment.objects.filter(request__in=overpaid, completed_at__gte=recent)
-            # A single swap usually delivers slightly more than requested, which needs no decision.
+            # A request paid by a single swap is excluded: a swap usually delivers slightly more than requested.
             others = Payment.objects.filter(request=OuterRef("request"), completed_at__isnull=False).exclude(
                 pk=OuterRef("pk")
             )
             more = lately.filter(~Q(type=Payment.Type.SWAP) | Exists(others))
             return list(more.order_by().values_list("request_id", flat=True).distinct())
         case Matter.AFTER_REFUND:
-            # The merchant doesn't expect further payments for a completed request.
+            # Only completed requests: the merchant expects no further payment for them.
             candidates = requests.filter(status=PaymentRequest.Status.COMPLETED, amount_paid__gt=F("amount"))
             within_amount = _matching(
                 candidates, "expires_at", lambda request: 0 < request.net <= request.amount
@@ -172,8 +173,8 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
 def _matching(
     candidates: QuerySet[PaymentRequest], time: str, is_open: Callable[[PaymentRequest], bool]
 ) -> list[Any]:
-    """Return the newest candidates' keys that still match after refunds and reorganisations."""
-    # Only the columns of `net`: the dashboard reads up to a thousand rows for each matter.
+    """Return the keys of those among the newest candidates that match once refunds and reorganisations count."""
+    # Load only the columns that `net` reads: the dashboard reads up to a thousand rows for each matter.
     columns = ("status", "amount", "amount_paid", "amount_reorged", "has_refunds")
     newest = list(candidates.only(*columns).order_by(f"-{time}")[:MAX_LISTED])
     refunds_by_request(newest)

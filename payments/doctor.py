@@ -19,7 +19,7 @@ _MORE_WORKERS = "Start more workers and read their logs; see which chain's nodes
 
 
 def check_queues() -> Iterator[Finding]:
-    """Report how late verification, expiry and discovery are."""
+    """Report the delays of verification, expiry and discovery."""
     now = timezone.now()
     late = metrics.payments_overdue(now)
     yield by_limits(
@@ -72,7 +72,7 @@ def check_rates() -> Iterator[Finding]:
     if not settings.RATE_SOURCES or not bases:
         yield fine("rates", "not needed: no token of the catalogue has a price, or RATE_SOURCES is off")
         return
-    # Some sources only have rates of currencies.
+    # A currency is queried too, because some sources have only rates of currencies.
     observations = query_each_source(bases | {_CURRENCY})
     for source, observed in observations.items():
         if observed is None:

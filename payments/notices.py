@@ -35,12 +35,12 @@ def check_notices(*, now: Callable[[], datetime] = timezone.now) -> int:
 
 
 def _check(watch: NoticeWatch, now: datetime) -> bool:
-    """Store notices about new cases, in the transaction that stores these cases as known."""
+    """Store notices about new cases. One transaction also stores that these cases are known."""
     merchant = watch.merchant
     own = NoticeWatch.objects.filter(pk=watch.pk, check_at=watch.check_at)
     with transaction.atomic():
         if not are_wanted(merchant, WATCHED):
-            own.delete()  # The next watch starts with a new baseline.
+            own.delete()  # Once notices are wanted again, a new watch starts with a new baseline.
             return False
         cases = open_cases(merchant, now)
         first = None if watch.had_payment else _first_day(merchant)

@@ -44,7 +44,7 @@ def wake_proposals() -> int:
 
 @shared_task
 def wake_looks() -> int:
-    """Wake the weekly looks at deposit addresses whose requests ended long ago."""
+    """Wake the weekly checks of deposit addresses whose requests ended long ago."""
     return workers.LOOKING.nudge()
 
 
@@ -68,7 +68,7 @@ def wake_values() -> int:
 
 @shared_task
 def wake_late_mails() -> int:
-    """Wake the e-mails to merchants whose requests were paid after the price had expired."""
+    """Wake the sending of e-mails to merchants whose requests were paid after the price had expired."""
     return workers.LATE_MAILING.nudge()
 
 
@@ -98,5 +98,5 @@ def update_statistics() -> int:
 
 @shared_task
 def check_notices() -> int:
-    """Check for the notices that members want about payments."""
+    """Check whether there is anything new in the notices about payments that members subscribed to."""
     return notices.check_notices()

@@ -10,7 +10,7 @@ MAX_LISTED = 1000
 
 
 def in_trouble(endpoints: QuerySet[Endpoint], now: datetime) -> QuerySet[Endpoint]:
-    """Return the endpoints that the service disabled, or that have failed for a day."""
+    """Return the endpoints that the service disabled, and those that have failed for a day."""
     disabled = Q(is_enabled=False, disabled_reason__isnull=False)
     failing = Q(is_enabled=True, failing_since__lte=now - FAILING_FOR)
     return endpoints.filter(disabled | failing, url__isnull=False)

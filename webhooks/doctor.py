@@ -39,7 +39,7 @@ def check_queue() -> Iterator[Finding]:
 
 
 def check_secrets() -> Iterator[Finding]:
-    """Check that ENCRYPTION_KEYS can decrypt the stored webhook secrets: after a restore it may lack a key."""
+    """Check that ENCRYPTION_KEYS can decrypt the stored webhook secrets. After a restore, a key may be missing."""
     stored = Endpoint.objects.order_by("-updated_at").values_list("secret_encrypted", flat=True)[
         :_MAX_SECRETS
     ]

@@ -1,4 +1,4 @@
-"""The event types: meaning, default, and test event. A new type is a row here."""
+"""The event types: what each means, whether it is sent by default, and its test event. Add new types here."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -41,7 +41,7 @@ _MOMENTS = """
 
 @dataclass(frozen=True)
 class NewEvent:
-    """An event to write; see `record_event` for the fields. The log shows it with the ids of `logged`."""
+    """An event to write. `record_event` explains the fields; `logged` has the ids for the log."""
 
     merchant: Merchant
     type: str
@@ -113,7 +113,7 @@ def _log(written: Sequence[tuple[NewEvent, Event]]) -> None:
 
 
 def _existing(new: Sequence[NewEvent]) -> set[tuple[UUID, str, str]]:
-    """Return the merchant, type and key of the existing events. The merchants' locks keep the result valid."""
+    """Return the merchant, type and key of the events that exist already. The merchants' locks keep this valid."""
     rows = Event.objects.filter(
         merchant_id__in={each.merchant.pk for each in new},
         type__in={EventType(each.type).value for each in new},
@@ -146,14 +146,15 @@ def _write_deliveries(recorded: Sequence[tuple[NewEvent, Event]]) -> None:
 
 
 def _next_moments(merchants: Collection[UUID]) -> dict[UUID, datetime]:
-    """Return the time of each merchant's new event: the database's clock, but later than all its events.
+    """Return the time of each merchant's new event: the database's time, but later than all events of the merchant.
 
     The locks are held until the commit, so that events are committed in the order of their times. Without them, a
-    slow transaction's event could appear behind a newer one that a polling client has already passed.
+    slow transaction could commit an older event after a polling client has seen a newer one, and the client would miss
+    it.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_IN_ORDER, [_ORDER_LOCK, [str(merchant) for merchant in merchants]])
-        # A separate statement, which sees everything committed while it waited for the locks.
+        # A separate statement sees everything that was committed while the first one waited for the locks.
         cursor.execute(_MOMENTS, [list(merchants)])
         return dict(cursor.fetchall())
 
@@ -165,8 +166,9 @@ def envelope(event_id: str, type_: str, created: datetime, data: dict[str, Any])
 
 
 def _is_delivered(endpoint: Endpoint | None, type_: str, webhook_url: str | None) -> bool:
-    """Whether the event is delivered. A request's own URL always gets the default types, others if
-    subscribed.
+    """Whether the event is delivered.
+
+    A request's own URL always gets the default types, and the other types if the endpoint is subscribed to them.
     """
     named = endpoint is not None and type_ in endpoint.event_types
     if webhook_url:

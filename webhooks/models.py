@@ -16,8 +16,8 @@ class Endpoint(models.Model):
     """A merchant's webhook URL and signing secrets. The secrets are kept when the URL is removed.
 
     Secrets are stored encrypted (see `secrets_at_rest`). `older_secrets` are those replaced twice within 24 hours,
-    each as `{"secret", "expires_at"}`. `enabled_events` is null for the three default types. No attempt has succeeded
-    since `failing_since`; `warned_at` is the time of the e-mail about it.
+    each as `{"secret", "expires_at"}`. `enabled_events` is null for the three default types. Every attempt since
+    `failing_since` has failed; `warned_at` is the time of the e-mail about this.
     """
 
     merchant = models.OneToOneField(Merchant, on_delete=models.PROTECT, related_name="webhook_endpoint")
@@ -70,8 +70,8 @@ class Event(models.Model):
     """One event. `body` is the event object, encoded once and sent byte for byte; `save` stores it as an
     `EventBody`.
 
-    `dedupe_key` identifies the occurrence, so that it creates only one event. `row_body` is the body of events from
-    before bodies had their own table.
+    `dedupe_key` identifies the occurrence, so that it creates only one event. `row_body` is the body of old events,
+    which were stored before bodies had their own table.
     """
 
     id = models.CharField(primary_key=True, max_length=28, default=_event_id, editable=False)
@@ -93,7 +93,7 @@ class Event(models.Model):
             models.Index(
                 F("merchant"), F("type"), F("created").desc(), F("id").desc(), name="event_newest_of_type"
             ),
-            # Keys start with the id of the event's object (LIKE 'pay_…%').
+            # For searches by prefix (LIKE 'pay_…%'), because keys start with the id of the event's object.
             models.Index(fields=("dedupe_key",), opclasses=("varchar_pattern_ops",), name="event_tells_of"),
         ]
 
@@ -142,9 +142,9 @@ class Delivery(models.Model):
     """The delivery of one body to one URL, retried until it succeeds or the last attempt fails.
 
     `due_at` is when the next attempt is due. A worker holds the row until `lease_until` under its `claim_id`. A test
-    event has no `event` row but its own body. `url_override` is a payment request's own webhook URL; without one, the
-    delivery goes to the endpoint's current URL. `attempts` counts all attempts, `earlier_attempts` those before the
-    current series (see `redelivery`).
+    event has no `event` row; its body is in `own_body`. `url_override` is a payment request's own webhook URL; without
+    one, the delivery goes to the endpoint's current URL. `attempts` counts all attempts, `earlier_attempts` those
+    before the current series (see `redelivery`).
     """
 
     class Status(models.TextChoices):
@@ -238,7 +238,7 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One attempt, stored when it starts so that a lost one is visible, and completed when it ends.
+    """One attempt. The row is stored when the attempt starts, so that lost ones are visible, and completed at its end.
 
     The table has weekly partitions by `started_at` (`webhooks.storage.partitions`). Attempts may outlive their
     delivery, so the database checks no foreign key. The lock on its delivery makes the number unique.

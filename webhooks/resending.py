@@ -39,7 +39,7 @@ class ResendForm(forms.Form):
 
 
 def seen_of(delivery: Delivery) -> str:
-    """Return a fingerprint that changes when the delivery is attempted or sent again."""
+    """Return a fingerprint that changes with each attempt or redelivery."""
     again = delivery.redelivered_at.isoformat() if delivery.redelivered_at else "never"
     return f"{delivery.status} {delivery.attempts} {again}"
 

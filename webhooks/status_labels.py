@@ -9,7 +9,7 @@ from webhooks.models import Delivery, Endpoint
 DELIVERY_COLOURS = {"delivered": "success", "pending": "info", "failed": "danger"}
 ENDPOINT_COLOURS = {"enabled": "success", "failing": "warning", "disabled": "danger", "off": "", "no url": ""}
 
-# Many deliveries may go to the URLs of single requests.
+# The maximum number of deliveries to read: many may have gone to requests' own URLs instead of this endpoint.
 _MAX_READ = 200
 
 

@@ -10,7 +10,7 @@ from webhooks.workers import DELIVERIES
 
 @shared_task
 def wake_deliveries() -> int:
-    """Wake this process's dispatcher, which sends what is due."""
+    """Wake this process's dispatcher, which sends the due deliveries."""
     return DELIVERIES.nudge()
 
 
@@ -28,7 +28,7 @@ def purge_old() -> int:
 
 @shared_task
 def keep_partitions() -> None:
-    """Make the partitions of the next 60 days, and drop those whose events and deliveries are gone."""
+    """Create the partitions for the next 60 days, and drop those whose events and deliveries were removed."""
     now = timezone.now()
     partitions.make_ahead(now)
     partitions.drop_unused(now - retention.KEPT)

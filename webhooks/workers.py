@@ -1,4 +1,4 @@
-"""The deliveries of a worker process. `payments.workers` wakes and stops them with its other queues."""
+"""Run the deliveries of a worker process. `payments.workers` wakes and stops them with its other queues."""
 
 from config.due_work.runner import Runner
 from webhooks.dispatch.dispatcher import Dispatcher
@@ -7,7 +7,7 @@ DISPATCHER = Dispatcher()
 
 
 def _send_due(_: None) -> bool:
-    """Send what is due, if senders are idle. The dispatcher itself leases more as soon as one is idle again."""
+    """Start sending due deliveries if senders are idle. The dispatcher leases more once a sender is idle again."""
     DISPATCHER.nudge()
     return False
 

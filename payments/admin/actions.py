@@ -63,7 +63,7 @@ class Cancel(Action):
 
 
 class PaymentAction(Action):
-    """An action on a payment under the lock of its request."""
+    """An action on a payment that locks the payment's request."""
 
     def lock(self, row: Payment) -> Payment:
         lock_request(row.request_id)
@@ -111,7 +111,7 @@ class CheckNow(PaymentAction):
         return "Check finality" if row.status == Payment.Status.COMPLETED else "Check now"
 
     def is_offered(self, row: Payment) -> bool:
-        """Failed payments are retried instead."""
+        """Return False for failed payments, which have their own action (`Retry`), and for simulated ones."""
         return row.status != Payment.Status.FAILED and not row.is_simulated
 
     def explanation(self, row: Payment) -> str:
@@ -135,7 +135,7 @@ class Accept(PaymentAction):
         return "Accept as payment"
 
     def is_offered(self, row: Payment) -> bool:
-        """Whether only the binding is missing, or the request is paid in full but not completed."""
+        """Return True if only a binding is missing, or if the request is paid in full but not completed."""
         return is_acceptable(row)
 
     def explanation(self, row: Payment) -> str:
@@ -317,7 +317,7 @@ class RefundExcess(RefundRequest):
 
 
 class RefundAction(Action):
-    """An action on a refund under the lock of its request."""
+    """An action on a refund that locks the refund's request."""
 
     def lock(self, row: Refund) -> Refund:
         lock_request(row.request_id)

@@ -31,7 +31,7 @@ PERIODS = (7, 30, 90)
 USUAL_PERIOD = 30
 _STATISTICS_PERMISSIONS = ("payments.view_paymentrequest", "payments.view_payment")
 _LOOK = ("display_name", "logo_url", "accent_colour", "support_url", "support_email")
-# Worst first.
+# The worst health first.
 _HEALTH_COLOURS = {
     Health.DOWN: "danger",
     Health.STALLED: "danger",

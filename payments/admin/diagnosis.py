@@ -12,7 +12,7 @@ from payments.models.payment import ACCEPTABLE_FAILURES
 Status = PaymentRequest.Status
 
 
-# The key is whether the payment came after the price had expired.
+# The key: whether any payment came after the price had expired.
 _UNDECIDED = {
     True: "Paid after the price expired. Open the last payment and accept it at the old rate, or refund it.",
     False: "Paid in full but not completed: a refund was cancelled or failed, or a reversed payment came back. Open "

@@ -29,7 +29,7 @@ class _Attention(filters.Dropdown):
 
 
 class OfChain(filters.Related):
-    """A filter by chain that uses the index on the tokens, so that a rare chain's requests are found fast."""
+    """Filter requests by chain. The query uses the index on tokens, so it is fast for chains with few requests too."""
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[PaymentRequest]
@@ -52,7 +52,7 @@ class PaymentAttention(_Attention):
 
 
 class RefundStatus(filters.Dropdown):
-    """A filter by the status of refunds, which no column stores."""
+    """Filter refunds by their status, which is computed from their payments."""
 
     title = "status"
     parameter_name = "status"

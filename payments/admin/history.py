@@ -12,7 +12,7 @@ from payments.models import ConsumedTransfer, Transition
 
 @admin.register(ConsumedTransfer)
 class ConsumedTransferAdmin(Records):
-    """Credited transfers. Each counts once in the whole system."""
+    """Credited transfers. No transfer is credited to two payments."""
 
     merchant_path = "payment__request__merchant"
     list_display = ("transaction", "place", "credited", "paid", "created")

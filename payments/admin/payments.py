@@ -32,7 +32,7 @@ from payments.providers.registry import provider_name
 
 
 def _value(payment: Payment, name: str) -> object:
-    """Return a part of the payment's value; empty without a value."""
+    """Return one field of the payment's value in currency; empty if the payment has no value."""
     return (payment.value or {}).get(name, "")
 
 
@@ -46,7 +46,7 @@ def _arrived(payment: Payment) -> str:
 
 
 def _block(lookup: Lookup) -> str:
-    """Return the block of a transaction, empty without one."""
+    """Return the block of a transaction; empty if it is not mined."""
     if lookup.block_number is None:
         return ""
     time = f", {exact(lookup.block_time)}" if lookup.block_time else ""
@@ -301,7 +301,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
                 if payment.is_open
                 else payment.chain.confirmations
             )
-        # Confirmations are no longer updated once there are enough.
+        # The worker stops updating the number of confirmations once there are enough.
         needed = lookup.confirmations_required
         return f"{min(lookup.confirmations, needed)} of {needed}"
 

@@ -68,7 +68,7 @@ def price_facts(order: PaymentRequest) -> list[tuple[str, object]]:
 
 
 def deposit_facts(order: PaymentRequest) -> list[tuple[str, object]]:
-    """Return the request's deposit address, once it was shown."""
+    """Return the request's deposit address; empty if it was never shown."""
     if order.deposit_address is None:
         return []
     link = address_link(order.chain, order.deposit_address)
@@ -98,7 +98,7 @@ def payment_badges(payment: Payment) -> str:
 
 
 def transaction_url(payment: Payment) -> str:
-    """Return the transaction's URL on the explorer; empty without a hash or an explorer, and if it is simulated."""
+    """Return the transaction's URL on the explorer; empty if it is simulated, or if there is no hash or explorer."""
     if payment.is_simulated or not payment.own_hash:
         return ""
     return outside(payment.chain.explorer_url, f"tx/{payment.own_hash}")

@@ -46,7 +46,7 @@ from payments.refunds.services import change_address, is_address_changeable
 
 
 def _decided_by(refund: Refund, name: str) -> object:
-    """Return an attribute of the payment that decides the status; empty without one."""
+    """Return an attribute of the payment that decides the refund's status; empty if no payment does."""
     payment = _standing(refund).payment
     return getattr(payment, name) if payment is not None else ""
 
@@ -127,7 +127,7 @@ class ChangeAddress(RefundAction):
 
     def perform(self, row: Refund, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
         try:
-            # Building the transaction queries the chain; here the row is locked.
+            # No query to the chain here, because the row is locked. Building the transaction checks the address there.
             address = refund_recipient(row.request, answer["recipient_address"])
         except AddressError as error:
             raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address") from error
@@ -137,7 +137,7 @@ class ChangeAddress(RefundAction):
 
 @admin.register(Refund)
 class RefundAdmin(WithActions, CsvExport, Records):
-    """Refunds with their status, which follows from their payments."""
+    """Refunds. Their status is computed from the payments of their transactions."""
 
     change_form_template = "admin/payments/refund/change_form.html"
     confirmed_actions = (ChangeAddress(), CancelRefund())
@@ -156,7 +156,7 @@ class RefundAdmin(WithActions, CsvExport, Records):
     fields = readonly_fields = ("transactions",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
-        """Load the relations of the columns with a constant number of queries."""
+        """Load the relations that the columns show, in a constant number of queries."""
         payments = Payment.objects.select_related("chain", "request", "lookup").order_by("created_at", "id")
         refunds = with_request(super().get_queryset(request))
         return refunds.prefetch_related(Prefetch("carrier__payments", queryset=payments))

@@ -73,7 +73,7 @@ COLUMNS = (
 
 
 def _with_refunds(rows: Iterable[PaymentRequest]) -> list[PaymentRequest]:
-    """Return the requests with their refunds, which `net` needs, in one query."""
+    """Load the refunds of all requests in one query; `PaymentRequest.net` reads them."""
     requests = list(rows)
     refunds_by_request(requests)
     return requests
@@ -116,7 +116,7 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: PaymentRequest | None = None) -> Any:
-        """Leave out what the request doesn't have, such as metadata and URLs."""
+        """Hide the fields that are empty for this request, such as metadata and URLs."""
         sections: Any = super().get_fieldsets(request, obj)
         return [
             (title, {**options, "fields": fields})
@@ -129,7 +129,7 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
         ]
 
     def listed(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
-        """Leave out the requests that carry a refund: the list of refunds has them."""
+        """Leave out the internal requests through which refunds are paid. The list of refunds shows those."""
         return rows.filter(is_refund=False)
 
     def found(self, rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:

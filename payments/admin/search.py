@@ -1,7 +1,8 @@
 """Find the rows that a search text names, always by index.
 
 The text may be an id, an order number, a transaction hash, an address in any spelling, or the link of a checkout or
-explorer page. Each possible meaning has a small query of its own: a single query with OR would scan the tables.
+explorer page. Each possible meaning gets a small query of its own, because a single query with OR would scan the
+tables.
 """
 
 import re
@@ -54,7 +55,7 @@ def request_ids_beginning(text: str) -> tuple[uuid.UUID, uuid.UUID] | None:
 
 
 def matching_requests(rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
-    """Return the rows with this id, shortcode or order number (or prefix), transaction or wallet."""
+    """Return the rows with this id, shortcode or order number (whole or its beginning), transaction or wallet."""
     return found_by(rows, (rows.filter(condition) for condition in _requests_named(text)))
 
 
@@ -83,7 +84,7 @@ def _paid_by(payments: QuerySet[Payment]) -> Q:
 
 
 def _delivered_by(spellings: list[str]) -> QuerySet[Payment]:
-    """Return the swaps with these deliveries. The partial index requires the second condition."""
+    """Return the swaps with these deliveries. The partial index requires the condition on `of_swap`."""
     lookups = Lookup.objects.filter(transaction_hash__in=spellings, of_swap__isnull=False)
     return Payment.objects.filter(pk__in=list(lookups.values_list("of_swap", flat=True)[:MAX_FOUND]))
 
@@ -132,7 +133,7 @@ def _refunds_named(text: str) -> Iterator[Q]:
 
 
 def matching_transfers(rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:
-    # The index starts with the chain, and there are only a few chains.
+    # The index on hashes begins with the chain, so the query names all chains. There are few.
     chain_ids = list(Chain.objects.values_list("pk", flat=True))
     named = [rows.filter(payment=text)]
     if spellings := hashes(text):

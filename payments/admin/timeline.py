@@ -1,7 +1,7 @@
 """The timeline of a request or a payment: status changes, credits, proofs, staff actions, events and
 deliveries.
 
-All queries are for one request, by index.
+Each query reads one request's rows by an index.
 """
 
 from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ def timeline_of_refund(refund: Refund, *, with_webhooks: bool = True) -> list[En
             refund.carrier.payments.select_related("chain", "request__token", "lookup", "swap__delivery")
         )
         carried = timeline_of_request(refund.carrier, payments, with_webhooks=with_webhooks)
-        # The carrier's own changes are the refund's plumbing.
+        # Only entries of payments: status changes of the carrier (the internal request) mean nothing to the reader.
         entries += [entry for entry in carried if entry.payment_id]
     kind = ContentType.objects.get_for_model(Refund)
     for row in LogEntry.objects.filter(content_type=kind, object_id=refund.pk).select_related("user")[
@@ -142,7 +142,7 @@ def _proofs(request: PaymentRequest) -> Iterator[Entry]:
 def _by_hand(
     request: PaymentRequest, payments: dict[str, Payment], changes: Sequence[Entry]
 ) -> Iterator[Entry]:
-    """Yield the staff actions that no status change lists."""
+    """Yield the staff actions that caused no status change, so that each action is listed once."""
     types = ContentType.objects.get_for_models(PaymentRequest, Payment)
     about = Q(content_type=types[PaymentRequest], object_id=str(request.pk))
     about |= Q(content_type=types[Payment], object_id__in=list(payments))

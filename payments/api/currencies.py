@@ -87,7 +87,7 @@ class CurrencyObject(Answer, kw_only=True):
 
 
 class CurrencyViewSet(viewsets.ViewSet):
-    """Needs no credentials."""
+    """The list of currencies. Needs no credentials."""
 
     authentication_classes = ()
     permission_classes = ()

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from payments.models import PaymentRequest
 
-# ISO/IEC 18004 requires a margin of four modules. It is part of the image, so that no page can omit it.
+# ISO/IEC 18004 requires a margin of four modules. The image includes it, so that no page can omit it.
 _QUIET_ZONE = 4
 
 

@@ -18,8 +18,9 @@ def error_detail(code: ErrorCode, message: str) -> ErrorDetail:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The parameters that set what a customer pays. A body has exactly one of them; `none` and `several` are
-    the errors otherwise.
+    """The parameters that set what a customer pays. A body must have exactly one of them.
+
+    `none` and `several` are the messages for bodies that have none or several.
     """
 
     names: tuple[str, ...]
@@ -27,11 +28,11 @@ class Alternatives:
     several: str
 
     def sent(self, data: Any) -> list[str]:
-        """Return the parameters that the body has, except null ones."""
+        """Return which of the parameters the body has. Null ones don't count."""
         return [name for name in self.names if isinstance(data, Mapping) and data.get(name) is not None]
 
     def problems(self, sent: Sequence[str], lifetime: int | None) -> list[Problem]:
-        """Check that a parameter is given, and the lifetime in seconds of a request with a price."""
+        """Check that one of the parameters was sent. With a price, also check the request's lifetime in seconds."""
         if not sent:
             return [Problem(ErrorCode.PARAMETER_MISSING, self.none, "amount")]
         if sent == ["price"] and lifetime is not None and lifetime > _MAX_PRICED_SECONDS:
@@ -40,8 +41,9 @@ class Alternatives:
         return []
 
     def with_several_first(self, problems: Mapping[str, Any], sent: Sequence[str]) -> dict[str, Any]:
-        """List the problem of several parameters first, for the last of them, which may have a problem of its
-        own.
+        """Put the message for several parameters first, at the last parameter that was sent.
+
+        If that parameter has problems of its own, they follow.
         """
         rest, last = dict(problems), sent[-1]
         own = rest.pop(last, [])

@@ -145,7 +145,7 @@ class CreateRequestSerializer(StrictSerializer):
     checked_together: ClassVar[tuple[str, ...]] = (
         "amount", "price", "token_id", "chain_id", "recipient_address", "expires_in",
     )  # fmt: skip
-    # A body with a `payment_link` has none of them.
+    # They are optional in the schema, because a body with a `payment_link` has none of them.
     schema_optional: ClassVar[tuple[str, ...]] = ("token_id", "chain_id", "recipient_address")
     alternatives: ClassVar[Alternatives] = Alternatives(
         names=("amount", "price"),
@@ -259,9 +259,9 @@ class CreateRequestSerializer(StrictSerializer):
         return values
 
     def read_fields(self, data: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Validate each field by itself; return the valid ones of `checked_together`, and all problems.
+        """Validate each field by itself; return valid fields and all problems.
 
-        Without a problem, all fields are returned.
+        If there are problems, only the valid fields of `checked_together` are returned.
         """
         try:
             return super().to_internal_value(data), {}
@@ -385,7 +385,7 @@ class SubmitTransactionSerializer(StrictSerializer):
     def transaction(self) -> tuple[Chain, str]:
         """Return the chain and the canonical hash. Raises ApiError."""
         chain_id = self.validated_data["chain_id"]
-        # Accept an inactive chain: transactions sent there before may still confirm.
+        # Accept an inactive chain: transactions that were sent before it became inactive may still confirm.
         chain = find_chain(chain_id, active_only=False)
         if chain is None:
             raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")

@@ -39,14 +39,14 @@ def newest_payments(request: PaymentRequest) -> list[Payment]:
 def weightiest_payments(request: PaymentRequest) -> list[Payment]:
     """Return 20 payments: bound ones first, then open ones, then failed ones; the newest first in each group.
 
-    Anyone can submit hashes of transactions that pay nothing. Those must not push a payment off the customer's page.
+    Anyone can submit hashes of transactions that pay nothing. They must not displace real payments.
     """
     chosen = _shown(request, _weightiest_query)
     return sorted(chosen, key=lambda payment: (payment.created_at, payment.id), reverse=True)
 
 
 def _shown(request: PaymentRequest, query: CompiledQuery[Payment]) -> list[Payment]:
-    # `payments.requests.reading` sets `has_payments`: most requests have no payment yet.
+    # `payments.requests.reading` sets `has_payments`. Most requests have no payment yet, so this saves a query.
     if not getattr(request, "has_payments", True):
         return []
     payments = query.rows(request=request.pk)

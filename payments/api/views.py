@@ -89,7 +89,7 @@ class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
         return payment_request
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
-        """Forbid caching of responses to a key."""
+        """Forbid caching: the response is only for the holder of this API key."""
         final: Response = super().finalize_response(request, response, *args, **kwargs)
         final["Cache-Control"] = "no-store"
         return final

@@ -1,7 +1,7 @@
-"""Look up what payments are about: transactions by hash, and native coin at deposit addresses by balance.
+"""Look up payments on their chain: transactions by hash, and native coin at deposit addresses by balance.
 
-A balance was read at a block. Later it is enough that this block is still on the chain: then the address had received
-this much. If a reorganisation removed the block, the balance is read again at the head.
+Each stored balance was read at a block. While that block is on the chain, the balance is valid and isn't read again. If
+a reorganisation removed the block, the balance is read again at the head.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ NATIVE = ""
 
 @dataclass(frozen=True)
 class Reading:
-    """What an address had received in all by this block, in base units."""
+    """The total that an address had received by this block, in base units."""
 
     block: Block
     received: int
@@ -32,13 +32,13 @@ def look_up(
     with_finality: bool,
     mentioning: Collection[str] = (),
 ) -> Snapshot:
-    """Return the head, and the facts of these lookups by their hashes. Raises ChainError."""
+    """Return the chain's head and, by hash, the facts about these lookups. Raises ChainError."""
     differences = [each for each in lookups if each.is_difference]
     hashes = sorted({each.transaction_hash for each in lookups} - {d.transaction_hash for d in differences})
     snapshot = client.look_up(hashes, with_finality=with_finality, mentioning=mentioning)
     if not differences:
         return snapshot
-    # Read after the head: the depth of a block counts only while the block is on the chain.
+    # Read the blocks after the head: each one found was still on the chain below that head, so its depth counts.
     facts, unclear = _facts_of(client, differences, snapshot.head)
     return replace(
         snapshot,
@@ -48,9 +48,10 @@ def look_up(
 
 
 def since_blocks(client: ChainClient, rows: Collection[DepositAddress]) -> dict[UUID, int]:
-    """Return for each address the block from which its sweeps are not stored yet, by the request's id.
+    """Return, by request id, the first block whose sweeps are not yet included in the address's `swept`.
 
-    Read the rows before: sweeps that are stored meanwhile then count not at all, instead of twice. Raises ChainError.
+    Load the rows before this call. If a search stores sweeps in between, they are then missing from the total instead
+    of counted twice. Raises ChainError.
     """
     chains = {row.chain_id for row in rows}
     cursors = dict(DiscoveryCursor.objects.filter(pk__in=chains).values_list("pk", "coins_next_block"))
@@ -62,14 +63,14 @@ def since_blocks(client: ChainClient, rows: Collection[DepositAddress]) -> dict[
 
 
 def facts_of_reading(lookup: Lookup, reading: Reading, before: int) -> TransactionFacts | None:
-    """Return the reading as the facts of a transaction that moved the payment's amount; None if nothing is left of it.
+    """Return the reading in the form of a transaction that transferred the payment's amount; None if no coin is left.
 
-    `before` is what the request's other payments account for. All credits of the address together are at most what it
-    received, as those of an account on Solana are at most its gain.
+    `before` is the coin that the request's other payments account for. The transfer's `gain` is all that the address
+    received: as for an account on Solana, the credits can't exceed it.
     """
     payment, left = lookup.payment, reading.received - before
     amount = left if payment.amount is None else min(left, payment.amount)
-    # A credited payment is there as a whole, or a reorganisation reversed it.
+    # If less is left than was credited, a reorganisation reversed the payment.
     is_short = payment.status == Payment.Status.COMPLETED and left < (payment.amount_received or 0)
     if amount <= 0 or is_short:
         return None
@@ -81,7 +82,7 @@ def facts_of_reading(lookup: Lookup, reading: Reading, before: int) -> Transacti
 def _facts_of(
     client: ChainClient, lookups: Sequence[Lookup], head: Head
 ) -> tuple[dict[str, TransactionFacts | None], set[str]]:
-    """Return the facts by hash, and the hashes whose state is not known at the moment."""
+    """Return the facts by hash, and the hashes whose state no node could return now."""
     heights = {each.block_number for each in lookups if each.block_number is not None}
     blocks = client.blocks(heights)
     readings: dict[str, Reading | None] = {}
@@ -108,7 +109,7 @@ def _facts_of(
 
 
 def _read_again(client: ChainClient, lookups: Sequence[Lookup], head: Head) -> Mapping[str, Reading | None]:
-    """Return a reading at the head for each lookup; those that no node could read now are missing."""
+    """Return a reading at the head for each lookup. Lookups that no node could read now are missing."""
     rows = DepositAddress.objects.in_bulk({each.payment.request_id for each in lookups})
     since = since_blocks(client, rows.values())
     groups: dict[int, list[Lookup]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Store a payment for native coin that is new at a deposit address."""
+"""Store a payment for native coin that has newly arrived at a deposit address."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -24,15 +24,16 @@ _ACTOR = "discovery"
 
 
 def differences_of(request: PaymentRequest) -> QuerySet[Payment]:
-    """Return the request's payments of native coin at its deposit address, in their order, with their lookups."""
+    """Return the request's payments of native coin at its deposit address, oldest first, with their lookups."""
     own = Payment.objects.filter(request=request, deposit_sequence__isnull=False)
     return own.select_related("lookup").order_by("deposit_sequence")
 
 
 def record_reading(request_id: UUID, reading: Reading) -> bool:
-    """Store a payment for what the address received by this block and no payment accounts for; return whether it did.
+    """Store a payment for the coin that the address received by this block and that no payment accounts for.
 
-    A payment of a submitted transaction that sent coin to the address becomes this payment.
+    If a submitted transaction sent this coin, its payment is used instead of a new one. Return whether there was new
+    coin.
     """
     with transaction.atomic():
         request = lock_request(request_id)
@@ -45,9 +46,9 @@ def record_reading(request_id: UUID, reading: Reading) -> bool:
 
 
 def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment | None:
-    """Return the payment that has the coin which this mined transaction sent to the request's address, if there is one.
+    """Return the payment by balance that includes the coin of this mined transaction; None if there is none.
 
-    It is the first whose block is not before the transaction's.
+    It is the first such payment whose block is the transaction's or a later one.
     """
     if facts.block is None or not coins_to(request.deposit_address or "", facts):
         return None
@@ -56,10 +57,10 @@ def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment
 
 
 def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
-    """Give the payment of the locked request this transaction, unless another one is known already.
+    """Store this transaction as the source of the payment by balance, unless it has one. Lock the request first.
 
-    Anyone can send a part in the same block, and would be named as the payer of the whole: the transaction must have
-    sent all of it.
+    The transaction must have sent the whole amount. Otherwise anyone who sends a part in the same block could be named
+    as the payer of all of it.
     """
     sent = sum(transfer.amount for transfer in coins_to(payment.lookup.credit_key, facts))
     if sent < (payment.amount or 0):
@@ -73,7 +74,7 @@ def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
 
 
 def _expects(request: PaymentRequest, parts: Sequence[Part], amount: int) -> bool:
-    """Whether an earlier payment is to be checked instead, because a reorganisation removed its coin."""
+    """Whether the coin may be that of an earlier payment, whose block was reorganised away; that one is checked now."""
     now = timezone.now()
     unread = [part.payment_id for part in parts if part.is_unread]
     if unread:
@@ -116,10 +117,11 @@ def _store(request: PaymentRequest, parts: Sequence[Part], reading: Reading, amo
             **columns,
         )
         return
-    # A running check of the transaction stores nothing any more. Workers lock the lookup first as well.
+    # Clearing the lease keeps a running check from storing its result. Like workers, lock the lookup before the
+    # payment.
     again = {**looked_up, "next_check_at": timezone.now(), **FREE}
     Lookup.objects.filter(of_payment=submitted).update(**again)
-    # Its coin may be in another transaction after a reorganisation, so nothing replaces it.
+    # After a reorganisation, another transaction may have sent the coin. So this one is never treated as replaced.
     Payment.objects.filter(pk=submitted.pk).update(**columns, nonce=None, effect="")
     note(submitted, "seen at the deposit address", actor=_ACTOR)
     notify(Channel.PAYMENTS, str(submitted.chain_id))
@@ -138,7 +140,7 @@ def submitted_to(request_ids: Collection[UUID]) -> QuerySet[Payment]:
 
 
 def _submitted(request: PaymentRequest, parts: Sequence[Part], height: int, amount: int) -> Payment | None:
-    """Return the open payment of the first transaction up to this block that sent all of the new coin."""
+    """Return the open payment of the earliest transaction, up to this block, that sent all of the new coin."""
     known = max((part.block or 0 for part in parts), default=0)
     waiting = submitted_to([request.pk]).filter(
         lookup__block_number__gt=known,

@@ -1,7 +1,7 @@
 """Sum the native coin that a request's payments by address account for.
 
-What the address received in all, less this sum, is new. A payment that a reorganisation reversed accounts for nothing,
-and neither does an open one whose block was reorganised away.
+The total that the address received, less this sum, is new. Payments that failed, and those whose block a reorganisation
+removed, account for 0.
 """
 
 from collections import defaultdict
@@ -13,7 +13,7 @@ from payments.models import Payment
 
 
 class Part(NamedTuple):
-    """A payment of native coin at a deposit address. `block` is the one that shows it, null if there is none now."""
+    """A payment of native coin at a deposit address. `block` shows it; None if reorganised away."""
 
     request_id: UUID
     payment_id: str
@@ -26,12 +26,12 @@ class Part(NamedTuple):
 
     @property
     def is_unread(self) -> bool:
-        """Whether the payment is open, and waits until its coin is seen in another block."""
+        """Whether the payment is open, and its coin was not yet seen again after a reorganisation."""
         return self.status in Payment.OPEN and self.block is None
 
     @property
     def accounted(self) -> int:
-        """How much of the received coin the payment accounts for, in base units."""
+        """The part of the received coin that the payment accounts for, in base units."""
         if self.status == Payment.Status.COMPLETED:
             return 0 if self.reorged else self.received or 0
         return 0 if self.status not in Payment.OPEN or self.is_unread else self.amount or 0
@@ -50,7 +50,7 @@ _COLUMNS = (
 
 
 def parts_of(request_ids: Collection[UUID]) -> Mapping[UUID, Sequence[Part]]:
-    """Return the payments of native coin of each request. Tuples, because there may be very many."""
+    """Return the payments of native coin of each request, as tuples, because there may be very many."""
     found: dict[UUID, list[Part]] = defaultdict(list)
     rows = Payment.objects.filter(request__in=request_ids, deposit_sequence__isnull=False).order_by()
     for row in rows.values_list(*_COLUMNS):
@@ -65,9 +65,9 @@ def accounted(parts: Iterable[Part]) -> int:
 
 
 def accounted_beside(payment: Payment, parts: Iterable[Part]) -> int:
-    """Return how much of the received coin came before `payment`: what the request's earlier payments account for.
+    """Return how much of the received coin the request's payments before this one account for.
 
-    After a reorganisation reversed the payment, all others come first.
+    If a reorganisation reversed this payment, all others count as earlier.
     """
     sequence = payment.deposit_sequence or 0
     others = (part for part in parts if part.payment_id != payment.pk)

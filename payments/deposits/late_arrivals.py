@@ -1,8 +1,7 @@
-"""Complete a priced request that was paid by its deposit address after the price expired, if it was worth the price.
+"""Complete a priced request that was paid by its deposit address after the price expired, if it was paid enough.
 
-An exchange may send hours late, and its customer can't hurry it. The arrived amount is compared with the price at the
-rate at the time of arrival. So a customer who waits for a better rate gains nothing, and the merchant gets at least
-the price.
+An exchange may send the money hours late, and its customer can't speed it up. The amount is valued at the rate at its
+arrival. So a customer gains nothing by waiting for a better rate, and the merchant gets at least the price's worth.
 """
 
 import logging
@@ -25,8 +24,7 @@ from webhooks.event_types import EventType
 logger = logging.getLogger(__name__)
 
 LONGEST_DELAY = timedelta(minutes=30)
-"""A rate observed later than this after the arrival doesn't count as the rate at that time. Finality takes up to 20
-minutes."""
+"""The longest time between the arrival and the observation of the rate. Finality alone takes up to 20 minutes."""
 PAUSE_WITHOUT_RATE = timedelta(seconds=30)
 _DETAIL = "Verified on the chain; it came after the price had expired, but was worth at least the price."
 
@@ -37,10 +35,10 @@ def complete_worthy(
     rate_of: RateOf = current_rate,
     now: Callable[[], datetime] = timezone.now,
 ) -> bool:
-    """Complete the request if what it holds was worth the price when the last late payment arrived.
+    """Complete the request if its net amount was worth the price when the last late payment arrived.
 
-    Return False if the merchant has to decide. Also return True if there is no rate yet: the request is due again
-    soon.
+    Return True if it was completed, or if there is no rate now and the request is due again soon. Return False if the
+    merchant has to decide.
     """
     at, late = now(), _late_arrivals(request)
     if not late or not request.can_be_accepted or request.price is None:
@@ -59,7 +57,7 @@ def complete_worthy(
 
 
 def _late_arrivals(request: PaymentRequest) -> Sequence[Payment]:
-    """Return the payments after the price that count, by arrival; none unless all came by the deposit address."""
+    """Return the credited payments after the price expired, by arrival; none if any bypassed the deposit address."""
     late = request.payments.filter(
         status=Payment.Status.COMPLETED, after_price=True, accepted_by="", reorged=False
     )
@@ -75,7 +73,7 @@ def _arrived_at(payment: Payment) -> datetime:
 
 
 def _complete(request: PaymentRequest, late: Sequence[Payment], rate: Rate, now: datetime) -> bool:
-    """Complete the request under its lock if what it holds now is worth the price at this rate."""
+    """Lock the request, and complete it if its net amount is worth the price at this rate."""
     with transaction.atomic():
         locked = lock_request(request.pk)
         is_unchanged = [each.pk for each in _late_arrivals(locked)] == [each.pk for each in late]

@@ -1,7 +1,7 @@
-"""Look at deposit addresses again after their requests ended: weekly for a year, and at once if the merchant asks.
+"""Check deposit addresses again after their requests ended: weekly for a year, and at once if the merchant requests it.
 
 While a request is active and for 30 days afterwards, the chain's search covers its address with each block
-(`payments.discovery.deposits`). A row is due first when those 30 days are over.
+(`payments.discovery.deposits`). The weekly checks begin after those 30 days.
 """
 
 import logging
@@ -50,9 +50,10 @@ LOOKS = Queue(
 
 @dataclass(frozen=True)
 class Step:
-    """When the address is due again (None: never), and the block from which it is searched for then.
+    """The time of an address's next check (None: never), and the block from which that check searches.
 
-    Without a block, the chain's search still covers it. `swept` is what was swept before that block, if it changed.
+    `next_block` is None while the chain's search covers the address. `swept` is the total swept before that block; None
+    if unchanged.
     """
 
     next_look_at: datetime | None
@@ -67,7 +68,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Look:
-    """How many payments were found, the block from which to continue, and the chain's head at the beginning."""
+    """The number of payments found, the block from which to continue, and the chain's head when the check began."""
 
     found: int
     next_block: int
@@ -79,7 +80,7 @@ class Look:
 
 
 def first_look_at(request: PaymentRequest) -> datetime:
-    """Return when an address that is shown now is due first."""
+    """Return the time of the first check of an address that is shown now."""
     return request.expires_at + EACH_BLOCK_FOR
 
 
@@ -92,7 +93,9 @@ def ended_at(request: PaymentRequest) -> datetime | None:
 
 
 def leave_search(request: PaymentRequest, searched_until: int | None, now: datetime) -> Step:
-    """Return the next step of an address that the chain's search covers up to the block before `searched_until`."""
+    """Return the next step of an address that the chain's search covers; it has searched the blocks before
+    `searched_until`.
+    """
     end = ended_at(request)
     if end is None:
         return Step(max(request.expires_at, now) + EACH_BLOCK_FOR)
@@ -104,7 +107,7 @@ def leave_search(request: PaymentRequest, searched_until: int | None, now: datet
 
 
 def after_look(request: PaymentRequest, next_block: int, now: datetime, *, is_whole: bool) -> Step:
-    """Return the next step after a weekly look; at once if it did not reach the head."""
+    """Return the next step after a weekly check. If the check did not reach the head, it continues at once."""
     if not is_whole:
         return Step(now, next_block)
     end = ended_at(request) or now
@@ -113,7 +116,7 @@ def after_look(request: PaymentRequest, next_block: int, now: datetime, *, is_wh
 
 
 def next_week(now: datetime) -> datetime:
-    """Return the next of the times, a week apart, at which all addresses are looked at, so that they share a search."""
+    """Return the next weekly time. All addresses are checked at the same times, so that they share searches."""
     return _EPOCH + ((now - _EPOCH) // WEEK + 1) * WEEK
 
 
@@ -123,7 +126,7 @@ def look_again(
     client: Callable[[Chain], ChainClient] = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Search again for a batch of the addresses that are due on this chain; return how many there were."""
+    """Check a batch of the addresses that are due on this chain; return their number."""
     at = now()
     lease = LOOKS.claim(at, BATCH, chain_id)
     if not lease.keys:
@@ -150,9 +153,9 @@ def look_again(
 
 
 def look_soon(request: PaymentRequest) -> bool:
-    """Make the next weekly look at the request's address due now, also after the last one.
+    """Make the weekly check of the request's address due now, even if its year is over.
 
-    Return False if the address is searched for with each block instead.
+    Return False if there is no weekly check, because the chain's search covers the address with each block.
     """
     rows = DepositAddress.objects.filter(request=request, next_block__isnull=False)
     return bool(rows.update(next_look_at=timezone.now()))
@@ -164,9 +167,9 @@ def look_now(
     client: Callable[[Chain], ChainClient] = get_client,
     seconds: float = math.inf,
 ) -> Look:
-    """Search for all that arrived at the request's address since it was created, oldest first.
+    """Search for all payments to the request's address since the request was created, oldest first.
 
-    After `seconds`, the search stops before its next query. Raises LookupError if no address was shown, and ChainError.
+    No further query is made once `seconds` have passed. Raises LookupError if no address was shown, and ChainError.
     """
     give_up_at = time.monotonic() + seconds
     row = DepositAddress.objects.filter(request=request).select_related("request__token").first()
@@ -186,9 +189,9 @@ def look_now(
 
 
 def _leave(addresses: Sequence[DepositAddress], chain: Chain, lease: Lease, now: datetime) -> None:
-    """Store the next steps of addresses that the chain's search covers; some leave it.
+    """Store the next steps of addresses that the chain's search covers. If their 30 days are over, they leave it.
 
-    The cursor is locked, because what was swept before it is stored with the addresses.
+    The cursor is locked, because the search moves it in one transaction with the addresses' `swept`.
     """
     if not addresses:
         return
@@ -207,7 +210,7 @@ def _is_native(address: DepositAddress) -> bool:
 
 
 def _store(steps: Mapping[UUID, Step], lease: Lease) -> None:
-    """Write the next steps and release the lease. Most addresses have the same step."""
+    """Write the next steps and release the lease, with one query for all addresses that have the same step."""
     by_step: dict[Step, list[UUID]] = defaultdict(list)
     for pk, step in steps.items():
         by_step[step].append(pk)
@@ -219,7 +222,7 @@ def _store(steps: Mapping[UUID, Step], lease: Lease) -> None:
 def _search_coins(
     chain: Chain, client: Callable[[Chain], ChainClient], addresses: Sequence[DepositAddress], now: datetime
 ) -> dict[UUID, Step]:
-    """Read the balances of addresses for native coin. What waits there to be credited is looked at again soon."""
+    """Read the balances of addresses for native coin. Those with an arrival to credit later are due within the hour."""
     if not addresses:
         return {}
     results = own_search(chain, client(chain), addresses, now=now)

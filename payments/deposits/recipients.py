@@ -1,4 +1,4 @@
-"""Reject deposit addresses as recipients: what arrives there belongs to another request."""
+"""Reject deposit addresses as recipients: money that arrives there belongs to another request."""
 
 from chains import recipients
 from chains.families import AddressError

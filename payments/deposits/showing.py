@@ -1,8 +1,8 @@
-"""Show the deposit address of a payment request: a checkout's page, or the API's caller, asks for it.
+"""Show the deposit address of a payment request, on the checkout page or through the API.
 
-What is shown is watched from then on (`payments.discovery.deposits`). An address is shown only if nodes agree that what
-arrives there reaches the recipient. If the feature is switched off, no address is shown any more, but arrivals are
-still credited.
+Once an address was shown, the chain is searched for payments to it (`payments.discovery.deposits`). An address is shown
+only if nodes agree that money sent to it reaches the recipient. If the feature is switched off, no address is shown any
+more, but payments to the shown ones are still credited.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import note
 
 NODE_RETRY_SECONDS = 5
-# Tokens with these tags may not forward what arrived.
+# With these tokens, the amount that reaches the recipient may differ from the amount that arrived.
 UNSUITABLE_TAGS = frozenset({"rebasing", "fee_on_transfer"})
 
 _PROBLEMS = {
@@ -41,7 +41,7 @@ _PROBLEMS = {
         "No node of {chain} can show that a deposit address works for {token}. Pay with a wallet instead."
     ),
 }
-# A balance does not show whether a contract lent the coin, or sent back what was swept to it.
+# Native coin is credited by balance, which doesn't show whether a recipient contract lent or sent back the coin.
 _COIN_FOR_CONTRACT = (
     "The merchant's wallet is a contract on {chain}, so it has no deposit addresses for {token}. Pay with a wallet "
     "instead."
@@ -49,12 +49,12 @@ _COIN_FOR_CONTRACT = (
 
 
 def is_offered(request: PaymentRequest) -> bool:
-    """Whether the request's deposit address may be shown, as far as the database knows."""
+    """Whether the request's deposit address may be shown, without querying nodes."""
     return _reason_against(request) is None and is_on(Feature.DEPOSIT_ADDRESSES) and request.is_available
 
 
 def shown_address(request: PaymentRequest) -> str | None:
-    """Return the address for the checkout; None if it was not shown, or may not be shown any more."""
+    """Return the address if it was shown before and may still be shown; else None."""
     return request.deposit_address if request.deposit_address and is_offered(request) else None
 
 
@@ -64,9 +64,9 @@ def show_address(
     client: Callable[[Chain], ChainClient] = get_client,
     before_check: Callable[[], None] = lambda: None,
 ) -> Deposit:
-    """Return the request's deposit address, and watch it from now on.
+    """Return the request's deposit address. From now on, the chain is searched for payments to it.
 
-    An address that was shown before is returned without a check, also for a request that has ended. `before_check` is
+    An address that was shown before is returned without a check, even if the request has ended. `before_check` is
     called before nodes are queried, and may raise.
 
     Raises ApiError: `deposit_address_unavailable`, `payment_request_not_active`, `node_unavailable`, or
@@ -107,7 +107,7 @@ def show_address(
 
 
 def _is_confirmed(request: PaymentRequest) -> bool:
-    """Whether the merchant confirmed that it controls the recipient on every chain, if it should be a contract."""
+    """Whether the merchant confirmed that it controls the recipient on every chain. Only contracts need this."""
     return is_confirmed_contract(request.merchant, request.chain.chain_type, request.recipient_address)
 
 
@@ -147,7 +147,7 @@ def _deposit_of(request: PaymentRequest) -> Deposit:
 
 
 def _shown_before(request: PaymentRequest, deposit: Deposit) -> Deposit:
-    """Return the deposit if its address was shown: a release with other contracts would compute another address."""
+    """Return the deposit. Raises ApiError if the shown address differs: an earlier release had other contracts."""
     if deposit.address != request.deposit_address:
         raise _unavailable("This deposit address was shown by a release with other contracts.")
     return deposit

@@ -1,6 +1,6 @@
 """Find what one merchant's deposit addresses hold, and build the unsigned transactions that sweep it.
 
-Any account may send them. It pays the gas, and everything goes to the requests' recipients.
+Any account may send them. It pays the gas; the money goes to the requests' recipients.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ from merchants.models import Merchant
 from payments.models import DepositAddress, PaymentRequest
 
 MAX_SWEEPS = 100
-"""The maximum number of sweeps of a transaction: with new addresses, they take most of Ethereum's limit of gas."""
+"""The maximum number of sweeps in a transaction. If all addresses are new, it uses most of Ethereum's gas limit."""
 _ALL = slice(None)
 _PLACES_AT_ONCE = 10_000
 
@@ -26,7 +26,7 @@ _PLACES_AT_ONCE = 10_000
 class Waiting:
     """The amount of one token (or native coin) to sweep, in base units, with a sweep for each address that holds it.
 
-    `is_requested`: the addresses' requests are for this token, so what arrived is credited. Any other token is not.
+    `is_requested`: the addresses' requests are for this token, so it is credited. Other tokens are only swept.
     """
 
     token: Token
@@ -41,10 +41,10 @@ class Waiting:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What waits to be swept at these addresses: the requested tokens first.
+    """The amounts to sweep at these addresses, requested tokens first.
 
-    `unknown` are tokens whose balance a contract did not return for each address. `older` are the addresses that an
-    earlier release computed with other contracts: they are not swept.
+    `unknown` are the tokens whose contract did not return the balance of every address. `older` are addresses of an
+    earlier release with other contracts, which are not swept.
     """
 
     contracts: DepositContracts
@@ -59,7 +59,7 @@ class SweepPlan:
         return tuple(call for call, _ in self.batches(sweeps))
 
     def batches(self, sweeps: Sequence[Sweep]) -> list[tuple[EvmCall, int]]:
-        """Return the calls that make these sweeps, with the number of sweeps in each."""
+        """Return calls that make these sweeps, each with its number of sweeps."""
         parts = [sweeps[start : start + MAX_SWEEPS] for start in range(0, len(sweeps), MAX_SWEEPS)]
         return [(self.contracts.sweep(part), len(part)) for part in parts]
 
@@ -76,9 +76,9 @@ def plan_sweeps(
     client: Callable[[Chain], ChainClient] = get_client,
     newest: slice = _ALL,
 ) -> SweepPlan:
-    """Return what the merchant's shown addresses on the chain hold, and the calls that sweep it.
+    """Return what the merchant's shown addresses on the chain hold, and the sweeps that collect it.
 
-    `newest` limits it to a range of the addresses, newest first. Raises LookupError if the chain has no deposit
+    `newest` selects a range of the addresses, newest first. Raises LookupError if the chain has no deposit
     addresses, and ChainError.
     """
     contracts = chain.family.deposits if chain.is_installed else None
@@ -108,7 +108,7 @@ def plan_sweeps(
                 grouped[is_requested, token].append((amount, Sweep(row.recipient_address, salt, contract)))
             elif amount is None and token not in unknown:
                 unknown.append(token)
-    # Stable: requested tokens first, each in the order of the catalogue.
+    # `sorted` is stable: requested tokens come first, then the others, both in the order of the catalogue.
     groups = sorted(grouped.items(), key=lambda group: not group[0][0])
     waiting = (
         Waiting(token, is_requested, sum(amount for amount, _ in held), tuple(sweep for _, sweep in held))
@@ -118,7 +118,7 @@ def plan_sweeps(
 
 
 def _tokens(merchant: Merchant, chain: Chain) -> QuerySet[Token]:
-    """Return the chain's active tokens, and those of its requests with addresses. Any of them may have been sent."""
+    """Return the tokens that may have been sent: active ones, and those of the merchant's requests with addresses."""
     asked_for = PaymentRequest.objects.filter(merchant=merchant, chain=chain, deposit__isnull=False)
     is_wanted = Q(is_active=True) | Q(pk__in=asked_for.values("token"))
     return Token.objects.filter(is_wanted, chain=chain).order_by("pk")
@@ -127,7 +127,7 @@ def _tokens(merchant: Merchant, chain: Chain) -> QuerySet[Token]:
 def _balances(
     client: Callable[[Chain], ChainClient], chain: Chain, places: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], int]:
-    """Return the balance of each (address, token) whose contract returns one."""
+    """Return the balance of each (address, token), except those that the token's contract does not return."""
     balances: dict[tuple[str, str], int] = {}
     for start in range(0, len(places), _PLACES_AT_ONCE):
         balances |= client(chain).holdings(places[start : start + _PLACES_AT_ONCE])

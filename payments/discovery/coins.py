@@ -1,8 +1,8 @@
 """Find the native coin that arrives at deposit addresses, by their balances.
 
-It leaves no log. With each pass, the balances of all addresses of a chain are read at one block, many in each batch. If
-an address received more than its request's payments account for, the first block that shows it is searched for, and the
-difference becomes a payment: verification decides whether it counts.
+Transfers of native coin leave no log. So each pass reads the balances of all addresses of a chain at one block, in
+large batches. If an address received more than its request's payments account for, the search finds the first block
+that shows the difference, and stores the difference as a payment. Verification decides whether it counts.
 
 Small arrivals, and those beyond 30 payments of a request, wait until the block that showed them is final. They are
 credited together, at most once an hour.
@@ -32,12 +32,12 @@ from payments.verification.finality import final_height
 
 IS_NATIVE = Q(request__token__contract_address=NATIVE)
 MAX_STEPS = 5
-"""How many arrivals of an address in different blocks are found apart in one pass. The rest is one payment."""
+"""The maximum number of payments of one address that a pass finds. The last one includes all remaining arrivals."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """How many payments were found, and what was swept up to the final block, by the request's id."""
+    """The number of payments found, and the amount swept up to the final block for each request's id."""
 
     payments: int
     swept: Mapping[UUID, int]
@@ -47,7 +47,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Range:
-    """The first block that showed more than `before` is after `low`, and at most the block of `seen`."""
+    """A search for the first block that shows more than `before`: after `low`, and not after the block of `seen`."""
 
     row: DepositAddress
     before: int
@@ -64,7 +64,7 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
     if not each_block.exists() or not client.search_limits().by_block:
         return 0
     head = client.look_up([], with_finality=True).head
-    # The sweeps that are stored with a row are never later than the cursor that is read afterwards.
+    # Read the rows before the cursor: the sweeps in `swept` are then all before it, so none is counted twice.
     rows = list(with_amounts(each_block))
     if not rows:
         return 0
@@ -80,7 +80,7 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
             "coins_searched_at": now,
             "coins_read_block": head.latest,
         }
-        # An address that left the search meanwhile has its own position.
+        # Addresses that left the search meanwhile keep their own position and `swept`.
         if DiscoveryCursor.objects.filter(chain=chain, claim_id=claim_id).update(**moved):
             for pk, amount in found.swept.items():
                 DepositAddress.objects.filter(pk=pk, next_block__isnull=True).update(
@@ -90,7 +90,7 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
 
 
 def with_amounts(rows: QuerySet[DepositAddress]) -> QuerySet[DepositAddress]:
-    """Return the rows with what the search needs, because there may be very many."""
+    """Load only the columns that the search needs, because there may be very many rows."""
     columns = ("address", "chain", "shown_at", "next_block", "swept", "grouped_at", "request__amount")
     waiting = ("waiting_block", "waiting_hash", "waiting_received")
     return rows.select_related("request").only(*columns, *waiting).order_by("pk")
@@ -108,7 +108,7 @@ def find(
 ) -> Found:
     """Record what these addresses received up to the head. Raises ChainError.
 
-    Sweeps before the block `since` are stored with the rows. `read_until` is the block of the last reading.
+    `swept` of each row includes the sweeps before the block `since`. `read_until` is the block of the last reading.
     """
     final = min(final_height(chain, head), head.latest)
     read = client.coins_received(
@@ -131,7 +131,7 @@ def find(
 def own_search(
     chain: Chain, client: ChainClient, rows: Collection[DepositAddress], *, now: datetime
 ) -> dict[UUID, Found]:
-    """Record what these addresses received up to the head, each since its own position.
+    """Record what these addresses received up to the head, each from its own position.
 
     Raises ChainError.
     """
@@ -152,9 +152,9 @@ def _by_request(rows: Iterable[DepositAddress], read: CoinsReceived) -> dict[UUI
 
 
 def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, list[Reading]]:
-    """Return the readings of the first blocks that showed each arrival, as far as nodes have the state of these blocks.
+    """Return, for each request, a reading at the first block that showed each arrival.
 
-    The last one is always that of the head, or of an earlier block that showed as much.
+    If nodes no longer have the state of a block, a later one is used. The last reading shows as much as the head.
     """
     steps: dict[UUID, list[Reading]] = defaultdict(list)
     left = list(ranges)
@@ -172,7 +172,7 @@ def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUI
 
 
 def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, Reading]:
-    """Return the reading of the first block that showed more than before, by bisection; many addresses share a call."""
+    """Find by bisection the first block that shows more than before, and return its reading. Addresses share calls."""
     places = {each.row.pk: each for each in ranges}
     while True:
         middles: dict[int, list[_Range]] = defaultdict(list)
@@ -187,7 +187,7 @@ def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> 
                     [each.row.address for each in group], since_block=since, at_block=height
                 )
             except ChainError:
-                # The state is gone, so a later block has to do.
+                # No node has the state of this block any more. Search on after it.
                 places |= {each.row.pk: _Range(each.row, each.before, height, each.seen) for each in group}
                 continue
             for each in group:
@@ -203,9 +203,9 @@ def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> 
 def _record(
     ranges: Sequence[_Range], seen: Mapping[UUID, Sequence[Reading]], sums: Mapping[UUID, int]
 ) -> int:
-    """Record the arrivals, or let small and frequent ones wait; return how many payments there were."""
+    """Record the arrivals, or let small and frequent ones wait. Return the number of payments recorded."""
     counts = found_payments(seen.keys())
-    # What was submitted is a payment of its own, however small. Until then it holds its request.
+    # The coin of a submitted transaction is recorded at once, however small: its open payment holds the request open.
     submitted = set(submitted_to(seen.keys()).values_list("request_id", flat=True)) if seen else set()
     count = 0
     for each in ranges:
@@ -227,7 +227,7 @@ def _record(
 
 
 def _let_wait(row: DepositAddress, reading: Reading | None, *, is_recorded: bool) -> None:
-    """Store what waits; nothing if a payment was recorded, because it has what waited before."""
+    """Store the waiting arrival, unless an earlier one is stored. A payment just recorded includes the earlier one."""
     if reading is None and not is_recorded:
         return
     if reading is not None and row.waiting_block is not None and not is_recorded:
@@ -250,7 +250,7 @@ def _waiting(reading: Reading | None) -> dict[str, object]:
 
 
 def _record_waiting(client: ChainClient, rows: Collection[DepositAddress], final: int, now: datetime) -> int:
-    """Record what waited until its block was final, and forget what a reorganisation removed."""
+    """Record the waiting arrivals whose block is final, and forget those whose block a reorganisation removed."""
     due = [
         row
         for row in rows

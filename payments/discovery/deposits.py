@@ -1,9 +1,9 @@
-"""Find the transfers to deposit addresses, by the logs of their requests' tokens.
+"""Find token transfers to deposit addresses in the logs of the requested tokens.
 
-One search covers all addresses of a chain, many in each query. A transaction that is found becomes a payment like a
-submitted one: verification decides what it pays.
+One search covers all addresses of a chain, many in each query. Each transaction found becomes a payment, as if it had
+been submitted, and verification decides what it pays.
 
-Anyone can send very little very often. So transfers below a thousandth of the request's amount, and those beyond 30
+Anyone can send tiny amounts very often. So transfers below a thousandth of the request's amount, and those beyond 30
 payments of a request, wait to be credited together (`payments.discovery.grouping`).
 """
 
@@ -33,7 +33,7 @@ _Found = dict[tuple[UUID, str], int]
 
 
 class Shown(NamedTuple):
-    """A shown address, and what is expected there: the token's contract and the request's amount in base units."""
+    """A shown address with its request's token contract and amount, in base units."""
 
     request_id: UUID
     address: str
@@ -43,7 +43,7 @@ class Shown(NamedTuple):
 
 
 def has_addresses(chain: Chain) -> bool:
-    """Whether an address of the chain is searched for with each block."""
+    """Whether the search of the chain has any address to search for with each block."""
     return DepositAddress.objects.filter(chain=chain, next_block__isnull=True).exists()
 
 
@@ -56,7 +56,7 @@ def search_for_deposits(chain: Chain, client: ChainClient, *, claim_id: UUID, no
         return 0
     cursor = DiscoveryCursor.objects.get(chain=chain)
     head = client.head()
-    # Read after the head: an address that is not shown yet has no transfer in a block up to the head.
+    # Read the addresses after the head: one that is shown later can't have a transfer in a block up to this head.
     addresses = shown(DepositAddress.objects.filter(chain=chain, next_block__isnull=True))
     if not addresses:
         return 0
@@ -76,7 +76,7 @@ def search_for_deposits(chain: Chain, client: ChainClient, *, claim_id: UUID, no
 
 
 def shown(addresses: QuerySet[DepositAddress]) -> list[Shown]:
-    """Return the addresses for tokens. Native coin is found by their balances (`payments.discovery.coins`)."""
+    """Return the addresses of requests for tokens. `payments.discovery.coins` handles requests for native coin."""
     # Tuples instead of model instances, because there may be very many rows.
     columns = ("request_id", "address", "request__token__contract_address", "request__amount", "shown_at")
     of_tokens = addresses.exclude(request__token__contract_address="")
@@ -103,7 +103,7 @@ def find(
 
 
 def _record(chain: Chain, client: ChainClient, large: _Found, small: _Found) -> int:
-    """Record the new payments among these candidates, and let the others wait; return how many payments there were."""
+    """Record the new payments among these transactions, or let them wait. Return the number of payments recorded."""
     if not large and not small:
         return 0
     hashes = sorted({hash_ for _, hash_ in (*large, *small)})
@@ -134,9 +134,9 @@ def _record(chain: Chain, client: ChainClient, large: _Found, small: _Found) -> 
 
 
 def pays(request: PaymentRequest, facts: TransactionFacts | None) -> bool:
-    """Whether the mined transaction brought some of the token to the request's deposit address.
+    """Whether the mined transaction sent some of the token to the request's deposit address.
 
-    One that can't be read may have.
+    Return True also if it couldn't be read completely, because the transfer may be in the missing part.
     """
     if facts is None or facts.block is None:
         return False
@@ -146,7 +146,7 @@ def pays(request: PaymentRequest, facts: TransactionFacts | None) -> bool:
 
 
 def found_payments(request_ids: Collection[UUID]) -> Counter[UUID]:
-    """Return how many payments of these requests were found without a submission."""
+    """Return, for each of these requests, the number of payments that were not submitted on the checkout page."""
     payments = Payment.objects.filter(request__in=request_ids, submitted_publicly=False)
     rows = payments.order_by().values_list("request").annotate(Count("pk"))
     return Counter(dict(rows))

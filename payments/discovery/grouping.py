@@ -1,8 +1,8 @@
 """Credit small and very frequent arrivals at a deposit address together: one payment and event, at most once an hour.
 
-Anyone can send very little very often, and pays only the network's fee. Each such arrival is verified like any payment,
-but only once its block is final, so that no reorganisation has to be followed for each of them. The payment has the
-hash of the last transaction; each transfer is consumed under its own.
+Anyone can send tiny amounts very often, for no more than the network's fee. Each such arrival is verified like any
+payment, but only once its block is final. So the service needn't check each of them for reorganisations. The payment
+has the hash of the last transaction. The record of each credited transfer has the hash of its own transaction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ _ACTOR = "discovery"
 
 @dataclass(frozen=True)
 class _Arrival:
-    """A final transaction that pays the request. The lookup, and its payment, are not stored."""
+    """A final transaction that pays the request. `lookup` and its payment exist only in memory."""
 
     lookup: Lookup
     verdict: Paid
@@ -55,7 +55,7 @@ class _Arrival:
 
 
 def wait(chain: Chain, arrivals: Mapping[tuple[UUID, str], int]) -> None:
-    """Let these transactions (request's id, hash), with their amounts, wait for the next group of their request."""
+    """Store the amounts of these transactions, by request id and hash, until the next group of their request."""
     if not arrivals:
         return
     now = timezone.now()
@@ -80,7 +80,7 @@ def next_group(grouped_at: datetime | None, now: datetime) -> datetime:
 
 
 def credited_for(chain: Chain, transaction_hashes: Sequence[str]) -> set[tuple[UUID, str]]:
-    """Return the request and hash of each of these transactions that a payment by address was credited with."""
+    """Return (request id, hash) for each of these transactions that was credited through a deposit address."""
     rows = ConsumedTransfer.objects.filter(chain=chain, transaction_hash__in=transaction_hashes)
     by_address = rows.filter(payment__bound_by=Payment.BoundBy.ADDRESS)
     return set(by_address.values_list("payment__request_id", "transaction_hash"))
@@ -91,7 +91,7 @@ def has_due(chain: Chain, now: datetime) -> bool:
 
 
 def credit_groups(chain: Chain, client: ChainClient, *, now: datetime) -> int:
-    """Credit the groups that are due on the chain, as far as they are final; return how many payments there were.
+    """Credit the final transactions of the groups that are due on the chain. Return the number of payments.
 
     Raises ChainError.
     """
@@ -123,7 +123,7 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
             return False
         held = due.filter(pk__in=[row.pk for row in rows]).select_for_update()
         waiting = set(held.values_list("transaction_hash", flat=True))
-        # A transaction with a payment of its own is credited with that.
+        # A transaction that has a payment of its own is credited with that payment instead.
         own = list(Payment.objects.filter(request=locked, chain=chain, transaction_hash__in=waiting))
         apart = {each.transaction_hash for each in own}
         for each in filter(is_given_up, own):
@@ -140,8 +140,9 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
         forgotten = unknown - snapshot.contradicted
         rest.filter(created_at__lt=now - FORGOTTEN_AFTER, transaction_hash__in=forgotten).delete()
         is_credited = _credit(locked, chain, counted, finality, now)
-        # The request's other arrivals wait for its next group, including those that came meanwhile. Without a group,
-        # those that were not looked at come next: a node may have invented the others.
+        # After a credit, all other arrivals of the request wait for its next group, including those that came
+        # meanwhile. Without a credit, only the checked ones wait, so that others come first: a node may have invented
+        # the checked ones.
         if is_credited:
             rest = WaitingArrival.objects.filter(request=locked, due_at__lte=now)
         rest.update(due_at=now + (PERIOD if is_credited else PAUSE))
@@ -149,7 +150,7 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
 
 
 def _lookup(request: PaymentRequest, row: WaitingArrival) -> Lookup:
-    """Return a lookup of the transaction to evaluate it with. It is not stored."""
+    """Return an unsaved lookup, with which the transaction can be evaluated."""
     payment = Payment(request=request, chain=row.chain, transaction_hash=row.transaction_hash)
     return Lookup(
         of_payment=payment,
@@ -162,7 +163,7 @@ def _lookup(request: PaymentRequest, row: WaitingArrival) -> Lookup:
 def _evaluate(
     chain: Chain, lookups: Sequence[Lookup], snapshot: Snapshot, finality: Finality
 ) -> tuple[list[_Arrival], set[str]]:
-    """Return the final transactions that pay the request, in the order of the chain, and those that pay nothing."""
+    """Return the final transactions that pay the request, by block, and the hashes of final ones that pay nothing."""
     inputs = collect_evidence(lookups, chain, snapshot, {})
     paid: list[_Arrival] = []
     refused: set[str] = set()
@@ -182,7 +183,7 @@ def _evaluate(
 def _credit(
     request: PaymentRequest, chain: Chain, arrivals: Sequence[_Arrival], finality: Finality, now: datetime
 ) -> bool:
-    """Credit the locked request with what these transactions transferred and no payment was credited with."""
+    """Credit the locked request with the transfers of these transactions that are not credited to a payment yet."""
     plan = plan_credits([(each.lookup, each.verdict.bound.transfers) for each in arrivals])
     counted = [each for each in arrivals if plan[each.lookup.payment.pk].received]
     if not counted:

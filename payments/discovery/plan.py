@@ -17,7 +17,7 @@ SPREAD = 20
 
 @dataclass(frozen=True)
 class Position:
-    """The position of a `MerchantCursor`; see there for the fields."""
+    """The position of a `MerchantCursor`, whose docstring explains the fields."""
 
     next_block: int | None
     searched_at: datetime | None
@@ -46,8 +46,8 @@ class Place:
 class Range:
     """The end of the searched range, and the head when its first part was searched.
 
-    `began_at` is when `until` was the head; None if the range ends earlier. The newest `look_back` blocks below `head`
-    may still change or may not be indexed yet.
+    `began_at` is the time when `until` was the head; None if `until` is below the head. The newest `look_back` blocks
+    below `head` may still change or may not be indexed yet.
     """
 
     until: int
@@ -77,7 +77,7 @@ def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None
 
 
 def advance(place: Place, searched: Range, reach: int, last: UUID | None) -> Place | None:
-    """Return the place after a search from its start to the block before `reach`, or None without progress.
+    """Return the place after a search from its start to the block before `reach`; None if there was no progress.
 
     `last` is the last request that was searched for; None if all were.
     """

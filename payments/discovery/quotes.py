@@ -1,8 +1,8 @@
 """Find swaps whose wallet returned no hash, by the ids of their quotes in the logs of pinned contracts.
 
 A quote's id is unique, and the provider's router logs it (`payments.evaluation.named_quotes`). One search covers all
-watched quotes of a chain. A transaction that is found becomes a payment like a submitted one: verification decides
-what it pays.
+watched quotes of a chain. Each transaction found becomes a payment, as if it had been submitted, and verification
+decides what it pays.
 
 Anyone can log an id once it is known. So transactions of other senders than the route's wallet, such as those of a
 contract account's bundler, are limited per request.
@@ -60,7 +60,7 @@ def search_for_quotes(chain: Chain, client: ChainClient, *, claim_id: UUID, now:
     if not chain.routers or not client.search_limits().by_block or not watched_quotes(cursor, now).exists():
         return 0
     head = client.head()
-    # Read after the head: a quote that is not built yet has no transaction in a block up to the head.
+    # Read the quotes after the head: one that is built later can't have a transaction in a block up to this head.
     quotes = list(watched_quotes(cursor, now).select_related("route").only(*_COLUMNS).order_by("pk"))
     contracts = {contract for quote in quotes for contract in contracts_of(quote.provider, chain)}
     since = _first_block(cursor, quotes, client, head, now) if quotes and contracts else head + 1
@@ -82,7 +82,8 @@ def search_for_quotes(chain: Chain, client: ChainClient, *, claim_id: UUID, now:
 
 
 def _watched_since(since: datetime) -> QuerySet[Quote]:
-    # The first condition uses the index. A payment on its way can hold a request for a day beyond its expiry.
+    # The condition on `watched_until` uses the index. It goes a day further back, because a payment in flight can keep
+    # a request active for a day beyond its expiry.
     recent = Quote.objects.filter(watched_until__gt=since - timedelta(days=1)).alias(ended_at=_ENDED_AT)
     return recent.filter(Q(route__request__status=PaymentRequest.Status.ACTIVE) | Q(ended_at__gt=since))
 
@@ -90,7 +91,7 @@ def _watched_since(since: datetime) -> QuerySet[Quote]:
 def _first_block(
     cursor: DiscoveryCursor, quotes: Sequence[Quote], client: ChainClient, head: int, now: datetime
 ) -> int:
-    # `built_at` changes when a quote is returned again; `created_at` is never later.
+    # Not `built_at`: it changes when a quote is returned again. `created_at` is never later.
     oldest = min(quote.created_at for quote in quotes)
     position = Position(cursor.quotes_next_block, cursor.quotes_searched_at)
     block_time = timedelta(milliseconds=max(cursor.chain.block_time_ms, 1))
@@ -145,7 +146,7 @@ def _record(chain: Chain, client: ChainClient, matches: Collection[tuple[Quote, 
 
 
 def _by_request(matches: Collection[tuple[Quote, str]]) -> dict[UUID, list[tuple[Quote, str]]]:
-    """Return the matches of each request, each transaction once."""
+    """Group the matches by request, with each transaction once."""
     by_request: dict[UUID, dict[str, Quote]] = defaultdict(dict)
     for quote, hash_ in matches:
         by_request[quote.route.request_id].setdefault(hash_, quote)

@@ -61,7 +61,7 @@ def search_chain(
     client: Callable[[Chain], ChainClient] = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Search the chain if that is due, in one pass; return how many payments were found."""
+    """Run one pass over the chain if it is due; return how many payments were found."""
     at = now()
     DiscoveryCursor.objects.get_or_create(chain_id=chain_id, defaults={"due_at": at})
     lease = SEARCHES.claim(at, 1, chain_id)

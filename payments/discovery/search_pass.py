@@ -67,7 +67,7 @@ class Pass:
     def begin(cls, chain: Chain, lease: Lease, client: ChainClient, now: Callable[[], datetime]) -> "Pass":
         """Create a pass over all merchants with watched requests. Raises ChainError if no node returns the head."""
         began_at, head = now(), client.head()
-        # Read after the head: a request that is not watched yet can't be paid in a block up to the head.
+        # Read the requests after the head: one that is watched later can't have been paid in a block up to this head.
         cursor, merchants = _cursors(chain, began_at)
         block_time = timedelta(milliseconds=max(chain.block_time_ms, 1))
         queue: deque[Place] = deque()
@@ -116,7 +116,7 @@ class Pass:
         self._finish(merchants)
 
     def _take_group(self) -> list[Place]:
-        """Remove the places of the next search from the queue, and store their turn before the search can fail."""
+        """Remove the places of the next search from the queue. Store their turn now, because the search may fail."""
         group = next_group(self.queue, self.limits, self.merchants_at_once)
         ids = {place.merchant_id for place in group}
         self.queue = deque(place for place in self.queue if place.merchant_id not in ids)
@@ -187,7 +187,7 @@ class Pass:
             if place is None:
                 continue
             if place.position.after is None and searched.head < self.head:
-                # An earlier pass began this range, when its newest blocks could still change: search them again.
+                # An earlier pass began this range. Its newest blocks could still change then, so search them again.
                 place = replace(place, start=min(place.start, place.position.next_block or 0))
             moves[place.position].append(place.merchant_id)
             if not is_finished(place, self.head):
@@ -197,7 +197,7 @@ class Pass:
                 self._cursors_of(merchant_ids).update(**asdict(position))
 
     def _note_failure(self, group: Sequence[Place], error: ChainError) -> None:
-        """Split the group, so that one merchant's search does not make the others fail."""
+        """Store the error. Split the group, so that one merchant's search does not make the others fail."""
         self.error = error
         if len(group) == 1:
             self.failed_alone.append(group[0].merchant_id)
@@ -227,7 +227,7 @@ class Pass:
         cursor = DiscoveryCursor.objects.filter(chain=self.chain)
         cursor.update(merchants_at_once=at_once if at_once is not None and at_once < merchants else None)
         if self.reached is not None:
-            # By now every merchant with watched requests has its own cursor.
+            # The chain's position may move now: every merchant with watched requests has its own cursor.
             stable_until = max(min(self.reached, self.head + 1 - searched_again(self.chain)), 0)
             cursor.update(next_block=Greatest("next_block", Value(stable_until)))
             if self.reached > self.head:
@@ -249,7 +249,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
         cursor = DiscoveryCursor.objects.select_for_update().get(chain=chain)
         begin_at = cursor.next_block
         if begin_at is not None and cursor.searched_at is None:
-            # An earlier release stored the position after the head.
+            # An earlier release stored the block after the head as the position: search the newest blocks again.
             begin_at = max(begin_at - searched_again(chain), 0)
         watching = by_merchant(watched(chain, now))
         own = MerchantCursor.objects.filter(chain=chain)

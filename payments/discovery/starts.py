@@ -7,10 +7,10 @@ from chains.client import ChainClient, ChainError
 from payments.discovery.plan import Position
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 
-# Up to this many blocks are searched faster than the block at a given time is looked up.
+# Searching this many blocks is faster than looking up the block at a given time.
 NEAR = 100
 FINE, COARSE = timedelta(minutes=1), timedelta(hours=1)
-# The assumed factor by which blocks come faster than the catalogue says, if no node can look up block times.
+# If no node can look up block times, assume that blocks come this many times faster than the catalogue says.
 MARGIN = 2
 
 
@@ -36,10 +36,10 @@ def start_of(
         if was_searched or head - next_block <= NEAR:
             return next_block
     try:
-        # Rounded, so that many merchants share a cached response.
+        # The time is rounded, so that many merchants share a cached response.
         first = client.block_at(_rounded_down(given_out, now))
     except ChainError:
-        # Nodes may have pruned old blocks.
+        # Nodes may have pruned old blocks, so estimate the block from the block time.
         first = head - MARGIN * ((now - given_out) // block_time) if next_block is None else 0
     return max(next_block or 0, min(first, head), 0)
 

@@ -55,7 +55,7 @@ def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
     earliest = own.aggregate(at=Min("searched_at"))["at"] or default
     of_merchant = Subquery(own.filter(merchant=OuterRef("merchant")).values("searched_at"))
     searched_at = Least(Coalesce(of_merchant, Value(default)), Value(now))
-    # The first condition is constant so that it can use the index; the second is exact.
+    # The first condition on `ended_at` has a constant, so that it can use the index. The second one is exact.
     searched_since = min(earliest, default, now)
     since = searched_since - AFTERWARDS
     ended = Q(ended_at__gt=since) & Q(ended_at__gt=searched_at - Value(AFTERWARDS))
@@ -63,7 +63,7 @@ def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     handed_out = Q(link_shown_at__isnull=False) | Exists(built)
     usual = Q(is_refund=False) & (Q(status=PaymentRequest.Status.ACTIVE) | ended)
-    # A list instead of a subquery, so that the condition can use the indexes. There are few.
+    # A list instead of a subquery, so that the condition can use the indexes. There are few watched refunds.
     refunds = Refund.objects.filter(watched_until__gt=searched_since, carrier__chain=chain)
     carriers = list(refunds.order_by().values_list("carrier_id", flat=True))
     return PaymentRequest.objects.alias(ended_at=ENDED_AT).filter(
@@ -72,10 +72,10 @@ def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
 
 
 def by_merchant(requests: QuerySet[PaymentRequest]) -> dict[UUID, Watching]:
-    # `built_at` changes when a route is built again; `created_at` is never later.
+    # Not `built_at`: it changes when a route is built again. `created_at` is never later.
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     offered_at = Subquery(built.order_by("created_at").values("created_at")[:1])
-    # After a gap, the search for a refund starts at the time when the refund was read again.
+    # If a refund was not watched for a while, the search for it starts at the time when it was watched again.
     watched_from = Subquery(Refund.objects.filter(carrier=OuterRef("pk")).values("watched_from"))
     handed_out_at = Least("link_shown_at", offered_at)
     rows = requests.order_by().annotate(given_out_at=Greatest(handed_out_at, watched_from))

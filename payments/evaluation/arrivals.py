@@ -1,8 +1,7 @@
 """Select the transfers of a transaction that arrived at a request's own addresses. Pure functions.
 
-A request's own addresses are its recipient and, once it was shown, its deposit address: a transfer to the deposit
-address counts as one to the recipient. Money that leaves a deposit address was counted when it arrived there, and
-doesn't count again.
+A request's own addresses are its recipient and, once it was shown, its deposit address. A transfer to the deposit
+address counts like one to the recipient. It counts when it arrives there, and not again when it is swept on.
 """
 
 from collections import Counter, defaultdict
@@ -19,12 +18,12 @@ def arrived_transfers(
     forwarders: Collection[str],
     signer: str,
 ) -> list[Transfer]:
-    """Return the transfers to the `own` addresses, less what these returned to the payers in the same transaction.
+    """Return the transfers to the `own` addresses, less the amounts returned to the payers in the same transaction.
 
-    `forwarders` are the deposit addresses of any request that sent something in the transaction.
+    `forwarders` are the deposit addresses, of any request, that sent something in the transaction.
 
-    On Solana, credits are limited to the account's gain as well. The gain alone is not enough: a payer who gets the
-    money back could be credited with another payer's delivery.
+    On Solana, the account's gain limits the credits too. The gain alone is not enough: a payer who gets the money
+    back could be credited with another payer's delivery.
     """
     moved = [t for t in transfers if t.token == token and t.amount > 0 and t.sender != t.recipient]
     arrived = [t for t in moved if t.recipient in own and t.sender not in own and t.sender not in forwarders]
@@ -36,7 +35,7 @@ def arrived_transfers(
 
 
 def coins_to(address: str, facts: TransactionFacts) -> tuple[Transfer, ...]:
-    """Return the transfers of native coin to this deposit address; those that an unmined transaction will make."""
+    """Return the transfers of native coin to this deposit address. If unmined, return the intended transfers."""
     is_mined = facts.block is not None
     moved = facts.transfers if is_mined else facts.intended
     is_usable = address != "" and facts.is_readable and (facts.succeeded or not is_mined)
@@ -44,7 +43,7 @@ def coins_to(address: str, facts: TransactionFacts) -> tuple[Transfer, ...]:
 
 
 def as_one_account(transfers: Sequence[Transfer], recipient: str, deposit_address: str) -> Sequence[Transfer]:
-    """Return the transfers as if the deposit address were the recipient itself. Without one, they stay unchanged."""
+    """Replace the deposit address, if there is one, by the recipient in these transfers."""
     if not deposit_address:
         return transfers
 
@@ -65,10 +64,11 @@ def came_out_of(
 
 
 def _deduct_returned(arrived: Sequence[Transfer], returned: Mapping[str, int], signer: str) -> list[Transfer]:
-    """Return `arrived` less what was returned to each payer.
+    """Return `arrived` less the amounts returned to each payer.
 
-    The returned amount is deducted from the transfers that the payer made, with references first, then from the others
-    that it paid or signed. The sender controls the number of transfers, so the cost must not be quadratic.
+    A returned amount is deducted first from transfers that the payer made (those with references before the others),
+    then from other transfers that it paid for or signed. The sender of a transaction controls the number of transfers,
+    so the cost must not be quadratic.
     """
     by_payer: dict[str, list[Transfer]] = defaultdict(list)
     for transfer in arrived:

@@ -1,4 +1,4 @@
-"""Payments whose transfer the payer signed: no transaction decides them while the signature may still be used."""
+"""Payments whose transfer the payer signed. While the signature may be used, no failed transaction decides them."""
 
 from chains.client import Transfer
 from payments.evaluation.binding import Bound, BoundBy
@@ -11,7 +11,7 @@ SENDING = "Signed; the transfer is being sent."
 def being_sent(authorization: Authorization) -> NotYet:
     """Return the verdict on a payment whose transaction was not mined, or did not move the money.
 
-    Another transaction can, so the payment holds its request like one that a node has seen.
+    Another transaction can still move it. So the payment keeps its request open, as if a node had seen it.
     """
     token, payer, nonce = authorization.terms.key
     amount, recipient = authorization.amount, authorization.recipient
@@ -20,5 +20,5 @@ def being_sent(authorization: Authorization) -> NotYet:
 
 
 def is_undecided(verdict: Verdict | SwapStarted) -> bool:
-    """Whether the transaction shows no use of the authorization: it is missing, or did not pay."""
+    """Whether the transaction did not use the authorization, because it is missing or did not pay."""
     return isinstance(verdict, Refused | NotFound) or (isinstance(verdict, NotYet) and verdict.bound is None)

@@ -2,8 +2,9 @@
 
 A transfer is bound by the request's deposit address, the payer's authorization, its reference, a payer's proof, a
 routing provider's id, or the merchant's acceptance.
-A merchant's wallet is public and shared by its requests, so a transfer to it proves nothing by itself: what is not
-bound to a request is not credited to it. Pure functions. `payments.evaluation.deliveries` finds the delivery of a swap.
+A merchant's wallet is public and shared by its requests, so a transfer to it proves nothing by itself. A request is
+credited only with transfers that are bound to it. Pure functions. `payments.evaluation.deliveries` finds the delivery
+of a swap.
 """
 
 from collections import Counter
@@ -22,11 +23,11 @@ BoundBy = Payment.BoundBy
 
 @dataclass(frozen=True)
 class Delivery:
-    """The evaluated transaction is reported as a delivery by a routing provider.
+    """A routing provider reports the evaluated transaction as a delivery.
 
-    `reported` is the reported amount in base units, if the provider names one. `taken` are the transfers of the
-    transaction that were credited before. `is_own`: the delivery is the customer's own transaction. Anyone can add
-    another payer's money to such a transaction, so only transfers within the call that carries the swap's id count.
+    `reported` is the reported amount in base units, if any. `taken` are the transfers of the transaction that were
+    credited before. `is_own`: the delivery is the customer's own transaction. Anyone can add another payer's money to
+    such a transaction, so only transfers within the call that carries the swap's id count.
     """
 
     reported: int | None
@@ -45,7 +46,7 @@ class Taken:
         return transfer.slot in self._slots or f"{transfer.token}:{transfer.recipient}" in self._slots
 
     def of_account(self, account: str) -> int:
-        """Return how many base units of this account's gain were credited."""
+        """Return how much of this account's gain was credited, in base units."""
         return sum(amount for _, at, amount in self.credits if at == account)
 
     @cached_property
@@ -58,32 +59,33 @@ NOTHING_TAKEN = Taken()
 
 @dataclass(frozen=True)
 class Evidence:
-    """What can bind a transfer to a request, or to other requests.
+    """The facts that can bind a transfer to the request under evaluation, or to other requests.
 
     - `reference` is the request's own reference.
     - `proofs` are those of every request for the same token and recipient, so that each transfer has one owner.
     - `sender_proofs` are those given after the transaction was mined, of every request for the same token and
-      recipient. `claimed` is what they claim (see `with_claims`), `consumed` are the transfers that other payments were
-      credited with, and `solvers` the senders that delivered a swap for any request: they can't prove afterwards.
+      recipient. `claimed` has the transfers that they claim (see `with_claims`), `consumed` those that are credited to
+      other payments. `solvers` are the senders that delivered a swap for any request: they can't prove afterwards.
     - `foreign` are other requests' references: a transfer that carries one belongs to that request.
     - `elsewhere` are the amounts that providers report as delivered by this transaction for other requests.
-    - `is_accepted`, `accepted_at`: the merchant accepted the transaction, and when. `accepted_elsewhere_at`: when it
-      was first accepted for another request. Of an acceptance and a sender proof of another request, the earlier one
-      counts.
+    - `is_accepted`, `accepted_at`: whether and when the merchant accepted the transaction. `accepted_elsewhere_at`:
+      when it was first accepted for another request. If one request has an acceptance and another one a sender proof,
+      the earlier of the two counts.
     - `names_ours`, `names_others`: the transaction names a quote of this request, or of another one.
     - `names_several`: it names several quotes of this request.
-    - `our_calls`, `others_calls` are the indexes, among its mentions, of the calls that carry the id of a quote of this
-      request, and of other requests' quotes.
-    - `routers` are the pinned contracts of the providers whose quotes for this request it names.
+    - `our_calls`, `others_calls` are calls, as indexes of `TransactionFacts.mentions`: those that carry the id of a
+      quote of this request, and those with ids of other requests' quotes.
+    - `routers` are the pinned contracts of the providers whose quotes for this request the transaction names.
     - `delivery`: the transaction is evaluated as a reported delivery.
-    - `deposit_address` is the request's own, "" without one. What arrives there belongs to the request: references and
-      proofs don't matter.
-    - `coin_address` is that of a request for native coin, if a transaction is evaluated: what arrives there is credited
-      by the address's balance, and not by the transaction. `deposit_address` is then empty.
-    - `forwarders` are the deposit addresses of all requests that sent something in the transaction. What they sent
-      counted when it arrived there, so it pays no request.
-    - `authorizations` are those that the transaction used, by payer and nonce, and whether they are for this request.
-      Such a transfer belongs to the request that the payer signed for: references and proofs don't matter.
+    - `deposit_address` is the request's own; "" if it has none. All money that arrives there belongs to the request,
+      whatever references and proofs there are.
+    - `coin_address` is the deposit address of a request for native coin, if a transaction is evaluated.
+      `deposit_address` is then empty, because coin is credited by the address's balance and not by transactions.
+    - `forwarders` are the deposit addresses, of any request, that sent something in the transaction. This money counted
+      when it arrived at them, so it pays no request.
+    - `authorizations` maps the payer and nonce of each authorization that the transaction used to whether it is for
+      this request. Its transfer belongs to the request that the payer signed for, whatever references and proofs there
+      are.
     """
 
     reference: bytes | None
@@ -110,11 +112,11 @@ class Evidence:
     authorizations: Mapping[tuple[str, bytes], bool] = field(default_factory=dict)
 
     def is_certain(self, transfer: Transfer) -> bool:
-        """Whether the transfer belongs to the request in any case: by its deposit address or by an authorization."""
+        """Whether a deposit address or an authorization shows that the transfer belongs to the request."""
         return self.is_addressed(transfer) or self.is_authorized(transfer, ours=True)
 
     def is_authorized(self, transfer: Transfer, *, ours: bool) -> bool:
-        """Whether the payer authorized the transfer for this request or, without `ours`, for another one."""
+        """Whether the payer authorized the transfer for this request or, if `ours` is false, for another one."""
         if transfer.authorization is None:
             return False
         return self.authorizations.get((transfer.sender, transfer.authorization)) is ours
@@ -131,7 +133,7 @@ class Evidence:
         return owner is not None and owner.is_ours == ours
 
     def with_claims(self, arrived: Sequence[Transfer], block: Block) -> "Evidence":
-        """Return the evidence, with the arrived transfers that its sender proofs claim."""
+        """Return the evidence with `claimed` set to the arrived transfers that its sender proofs claim."""
         if not self.sender_proofs:
             return self
         arrived = [transfer for transfer in arrived if not self.is_addressed(transfer)]
@@ -144,7 +146,7 @@ class Evidence:
         return replace(self, claimed=claimed_by(self.sender_proofs, arrived, may_claim))
 
     def may_be_claimed(self, transfer: Transfer, block: Block, at: datetime) -> bool:
-        """Whether the sender of the transfer may prove it afterwards, at this time.
+        """Whether a proof that the sender gives at this time may claim the transfer.
 
         It may not if the transfer was built for another order, perhaps of another system, or if something
         else claims it.
@@ -156,7 +158,7 @@ class Evidence:
         )
 
     def is_claimed_otherwise(self, transfer: Transfer, block: Block, at: datetime) -> bool:
-        """Whether a reference, an earlier proof, a swap, an acceptance or a credit claims the transfer before `at`."""
+        """Whether a reference, a swap, a credit, or a proof or acceptance from before `at` claims the transfer."""
         owner = owner_of(transfer, self.proofs, block)
         has_reference = self.reference in transfer.references or bool(
             self.foreign.intersection(transfer.references)
@@ -171,8 +173,9 @@ class Evidence:
         )
 
     def _may_be_swap(self, transfer: Transfer) -> bool:
-        """Whether a swap of any request may have made the transfer: the swap's call encloses it, or is
-        unknown.
+        """Whether a swap of any request may have made the transfer.
+
+        It may have if the swap's call encloses the transfer, or if the call is unknown.
         """
         is_unlocated = (self.names_ours and not self.our_calls) or (
             self.names_others and not self.others_calls
@@ -183,8 +186,8 @@ class Evidence:
     def is_others(self, transfer: Transfer, block: Block) -> bool:
         """Whether another request claims the transfer by an authorization, its reference or a proof.
 
-        A proof does not cover transfers of another request's swap (see `_may_be_others_swap`), so other requests'
-        proofs do not cover the transfers of this request's swap.
+        A request's proof never covers transfers of another request's swap (see `_may_be_others_swap`). So the
+        transfers of this request's swap are not covered by other requests' proofs.
         """
         if self.is_authorized(transfer, ours=False) or self.foreign.intersection(transfer.references):
             return True
@@ -199,9 +202,9 @@ def _is_by(accepted_at: datetime | None, at: datetime) -> bool:
 
 @dataclass(frozen=True)
 class Bound:
-    """The transfers that belong to a request, each with the amount to credit, and what binds the first of them.
+    """The transfers that belong to a request, each with the amount to credit. `by` is what binds the first of them.
 
-    `proved_at` is the time of the last later proof that binds one of them. That time counts as the time of payment.
+    `proved_at` is the time of the last sender proof that binds one of them. That time counts as the time of payment.
     """
 
     transfers: tuple[Transfer, ...]
@@ -210,13 +213,13 @@ class Bound:
 
     @property
     def amount(self) -> int:
-        """Their sum in base units."""
+        """The sum of the transfers in base units."""
         return sum(transfer.amount for transfer in self.transfers)
 
 
 @dataclass(frozen=True)
 class Unbound:
-    """No transfer that arrived can be credited to the request, for this reason."""
+    """The reason why no arrived transfer can be credited to the request."""
 
     code: FailureCode
     message: str
@@ -267,8 +270,8 @@ def bind(
 ) -> Bound | Unbound:
     """Return the transfers that belong to the request, by any binding.
 
-    `block` is the first one in which our nodes saw the transaction. If the transaction could not be read completely,
-    unbound money is not verifiable, because the binding may be in the missing part.
+    `block` is the first one in which our nodes saw the transaction. If the transaction could not be read completely
+    (`is_complete` is false), unbound money is "not verifiable", because the binding may be in the missing part.
     """
     certain, others = partition(arrived, evidence.is_certain)
     return with_certain(certain, evidence, _bind(others, evidence, block, is_complete=is_complete))
@@ -277,7 +280,7 @@ def bind(
 def with_certain(
     certain: Sequence[Transfer], evidence: Evidence, others: "Bound | Unbound"
 ) -> "Bound | Unbound":
-    """Return what binds the other transfers, with those that belong to the request in any case before them."""
+    """Put the `certain` transfers, which belong to the request anyway, before the other bound transfers."""
     if not certain:
         return others
     by = BoundBy.ADDRESS if any(map(evidence.is_addressed, certain)) else BoundBy.AUTHORIZATION
@@ -306,7 +309,7 @@ def _bind(
 
 
 def proved_at(credited: Iterable[Transfer], evidence: Evidence) -> datetime | None:
-    """Return the time of the last sender proof that binds one of these transfers; None without one."""
+    """Return the time of the last sender proof that binds one of these transfers; None if none does."""
     proofs = (evidence.claimed.get(transfer.slot) for transfer in credited)
     return max((proof.given_at for proof in proofs if proof is not None), default=None)
 
@@ -317,8 +320,8 @@ class Claims:
 
     - `clear` carry the request's reference, and no other request's.
     - `proved` belong to a proof of the request.
-    - `unclaimed` are the others that no other request claims either.
-    - `acceptable` are `proved` and `unclaimed` in the order of arrival: the merchant may accept them.
+    - `unclaimed` are those that neither this request nor another one claims.
+    - `acceptable` are `proved` and `unclaimed` in the order of arrival. The merchant may accept them.
     - `has_ambiguous`: a transfer carries the references of several requests.
     """
 
@@ -330,7 +333,7 @@ class Claims:
 
     @property
     def by(self) -> Payment.BoundBy:
-        """The binding of the first of them."""
+        """The binding of the first claimed transfer."""
         return BoundBy.REFERENCE if self.clear else BoundBy.PAYER
 
     @property
@@ -339,9 +342,9 @@ class Claims:
         return [part for t in (*self.clear, *self.proved) if (part := claimable_part(t)).amount > 0]
 
     def are_contested(self, left: Sequence[Transfer], evidence: Evidence) -> bool:
-        """Whether a provider may report one of them as the delivery of another request's swap.
+        """Whether a provider may report one of the claimed transfers as the delivery of another request's swap.
 
-        `left` are the unclaimed transfers, which may be those deliveries instead.
+        `left` are the unclaimed transfers. If one of them has the reported amount, it may be that delivery instead.
         """
         if evidence.is_accepted or not self.claimable:
             return False
@@ -354,7 +357,7 @@ def claims_in(arrived: Sequence[Transfer], evidence: Evidence, block: Block) -> 
     referenced, others = partition(
         arrived, lambda t: t.authorization is None and evidence.reference in t.references
     )
-    # Anyone can add a transfer with several references to the transaction: only that transfer is left out.
+    # Leave out only the transfer with several references, because anyone can add such a transfer to a transaction.
     clear = [t for t in referenced if evidence.is_accepted or not evidence.foreign.intersection(t.references)]
     acceptable = [t for t in others if not evidence.is_others(t, block)]
     proved, unclaimed = partition(
@@ -369,7 +372,7 @@ def claims_in(arrived: Sequence[Transfer], evidence: Evidence, block: Block) -> 
 def partition(
     transfers: Iterable[Transfer], has: Callable[[Transfer], bool]
 ) -> tuple[list[Transfer], list[Transfer]]:
-    """Return the transfers that match the predicate, and the others."""
+    """Return the transfers that match the predicate, and those that don't."""
     parts: tuple[list[Transfer], list[Transfer]] = ([], [])
     for transfer in transfers:
         parts[0 if has(transfer) else 1].append(transfer)
@@ -379,8 +382,8 @@ def partition(
 def _is_swapped(transfer: Transfer, evidence: Evidence) -> bool:
     """Whether the request's single-chain swap made the transfer in its own transaction.
 
-    The pinned contract itself sent it, and the innermost call to a pinned contract carries this request's id alone: an
-    attacker's swap can complete another customer's delivery in a nested call.
+    The pinned contract itself must have sent it. The innermost call to a pinned contract must carry only ids of this
+    request, because an attacker's swap can complete another customer's delivery in a nested call.
     """
     is_located = bool(evidence.others_calls) or not evidence.names_others
     innermost = max(transfer.within, default=None)
@@ -393,9 +396,9 @@ def _is_swapped(transfer: Transfer, evidence: Evidence) -> bool:
 def _may_be_others_swap(transfer: Transfer, evidence: Evidence) -> bool:
     """Whether another request's swap may have made the transfer, because a call that carries its id encloses it.
 
-    A call that does not enclose the transfer does not count: anyone can add one to a transaction that relays a signed
-    operation. If only logs name the swap, its call is unknown and any transfer may belong to it. The exception is a
-    transfer made by an account itself on an EVM chain, where swaps pay out of contracts. On Solana a wallet's transfer
+    A call that does not enclose the transfer does not count, because anyone can add one to a transaction that relays a
+    signed operation. If only logs name the swap, its call is unknown, and any transfer may belong to it. On EVM chains,
+    transfers that an account made itself are excepted: there, contracts pay out swaps. On Solana, a wallet's transfer
     may be the last step of its swap.
     """
     if evidence.names_others and not evidence.others_calls:
@@ -411,7 +414,7 @@ def claimable_part(transfer: Transfer) -> Transfer:
 
 
 def limit_to_gains(transfers: Iterable[Transfer]) -> list[Transfer]:
-    """Return the transfers, reduced so that those to one account sum to at most the account's gain (Solana)."""
+    """Reduce the transfers to each account to at most the account's gain in all (Solana)."""
     spent: Counter[str] = Counter()
     credited = []
     for transfer in transfers:

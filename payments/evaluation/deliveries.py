@@ -52,12 +52,12 @@ def find_delivery(
 ) -> Bound | Unbound:
     """Return the transfer that is the delivery: one that no request claims by a reference or a proof.
 
-    Anyone can combine a customer's signed operation and a call that carries the id of a swap for the same request in
-    one transaction. If that is the customer's own transaction, both are credited.
+    Anyone can put a customer's signed operation, and a call that carries the id of a swap for the same request, into
+    one transaction. If that is the customer's own transaction, the transfer and the delivery are both credited.
     """
     certain, arrived = partition(arrived, evidence.is_certain)
     delivered = _delivered_or_claimed(arrived, evidence, delivery, block, is_complete=is_complete)
-    # In another transaction than the customer's, they are a payment of their own.
+    # If the delivery is in another transaction than the customer's, these transfers are a payment of their own.
     own = [t for t in certain if delivery.is_own and not delivery.taken.includes(t)]
     return with_certain(own, evidence, delivered)
 
@@ -81,7 +81,7 @@ def _delivered_or_claimed(
 def _delivered(
     arrived: Sequence[Transfer], evidence: Evidence, delivery: Delivery, block: Block, *, is_complete: bool
 ) -> Bound | Unbound:
-    """Return the transfer that is the delivery: the one with the reported amount, else the only candidate."""
+    """Return the delivery: the transfer with the reported amount or, without one, the only candidate."""
     claimed, own = partition(arrived, lambda t: _is_claimed(t, evidence, block))
     used, free = partition(own, delivery.taken.includes)
     inside = [t for t in free if not delivery.is_own or _is_inside_swap(t, evidence)]
@@ -90,7 +90,7 @@ def _delivered(
             return _limited_delivery(transfer, arrived, evidence, delivery, block)
     reported = [t for t in (*claimed, *used) if t.amount == delivery.reported]
     if any(map(delivery.taken.includes, reported)) or (own and not free):
-        # The other transfers may belong to this customer, with a reference that no node can show.
+        # If nodes can't show all of it, the free transfers may be this customer's, by a reference that is missing.
         return _OUTSIDE_SWAP if delivery.is_own and free and not is_complete else _TAKEN_DELIVERY
     if reported:
         return AMBIGUOUS_DELIVERY
@@ -104,7 +104,7 @@ def _delivered(
 
 
 def _is_claimed(transfer: Transfer, evidence: Evidence, block: Block) -> bool:
-    """Whether the transfer belongs to any request by a reference or a proof, and so is not a delivery."""
+    """Whether a reference or a proof of any request claims the transfer. If so, it is not a delivery."""
     is_own_reference = evidence.reference is not None and evidence.reference in transfer.references
     is_own_proof = evidence.is_proved_by(transfer, block, ours=True)
     return is_own_reference or is_own_proof or evidence.is_others(transfer, block)
@@ -113,7 +113,8 @@ def _is_claimed(transfer: Transfer, evidence: Evidence, block: Block) -> bool:
 def _is_inside_swap(transfer: Transfer, evidence: Evidence) -> bool:
     """Whether a call that carries only this swap's id encloses the transfer, and the transfer is not a mint.
 
-    A bridge may mint what it delivers, and anyone can complete such a delivery within their own swap.
+    Mints don't count: a bridge may mint what it delivers, and anyone can complete another customer's delivery within
+    their own swap.
     """
     is_mint = transfer.sender in ("", _ZERO_ADDRESS)
     is_others = bool(evidence.others_calls.intersection(transfer.within))
@@ -125,8 +126,8 @@ def _limited_delivery(
 ) -> Bound | Unbound:
     """Return the delivery, limited to the part that can't belong to other payments.
 
-    In the customer's own transaction and on Solana it is limited to the reported amount. On Solana it is also limited
-    to the account's gain less what was credited and what other payments claim. Any other delivery counts in full.
+    In the customer's own transaction and on Solana, the limit is the reported amount. On Solana it is also the
+    account's gain less what was credited and what other payments claim. Any other delivery counts in full.
     """
     amount = transfer.amount
     if delivery.reported is not None and (delivery.is_own or transfer.gain is not None):

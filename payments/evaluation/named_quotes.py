@@ -24,7 +24,7 @@ _AFTER_PREFIX = bytes(_WORD - PREFIX_BYTES)
 
 
 class Naming(Enum):
-    """Whose quotes a transaction names, relative to one request."""
+    """Whether a transaction names quotes of one request, of other requests, or of both."""
 
     NONE = "none"
     OURS = "ours"
@@ -36,8 +36,8 @@ class Naming(Enum):
 class BuiltQuote:
     """A quote whose transaction was returned to the customer; `made_at` is when the provider made it.
 
-    `contracts` are those that the catalogue pins for this provider. Calls to other providers' contracts don't count, so
-    a provider can't claim them by choosing an id that they contain.
+    `contracts` are those that the catalogue pins for this provider. Only calls to them count. So a provider can't claim
+    calls to other providers' contracts by choosing an id that those contain.
     """
 
     pk: int
@@ -51,9 +51,9 @@ class BuiltQuote:
 class Named:
     """The quotes that a transaction names, relative to one request; `quotes` are that request's own.
 
-    `calls` are the indexes, among the transaction's mentions, of the calls that carry the id of one of them.
-    `others_calls` are those of calls that carry other requests' ids, unless the payer signs all calls of a transaction
-    (`payer_signs_all`). Logs can name a quote too, but no transfer happens within a log.
+    `calls` are the calls that carry the id of one of them, as indexes of `TransactionFacts.mentions`. `others_calls`
+    are those that carry other requests' ids; empty if the payer signs all calls of a transaction (`payer_signs_all`).
+    Logs can name a quote too, but no transfer happens within a log.
     """
 
     naming: Naming
@@ -63,7 +63,7 @@ class Named:
 
     @property
     def quote(self) -> BuiltQuote | None:
-        """The one quote of the request that is named; None if several are, since each may be another payer's."""
+        """The request's only named quote; None if several are named, because each may be another payer's."""
         return self.quotes[0] if len(self.quotes) == 1 else None
 
 
@@ -72,7 +72,7 @@ NOTHING_NAMED = Named(Naming.NONE)
 
 @dataclass(frozen=True)
 class NamedQuote:
-    """A quote that a transaction names, and the indexes, among its mentions, of the calls that carry its id."""
+    """A quote that a transaction names. `calls` carry its id, as indexes of `TransactionFacts.mentions`."""
 
     quote: BuiltQuote
     calls: frozenset[int]
@@ -81,10 +81,10 @@ class NamedQuote:
 def quotes_named(
     facts: TransactionFacts, quotes: Iterable[BuiltQuote], *, rules: CallRules
 ) -> tuple[NamedQuote, ...]:
-    """Return the built `quotes` that the transaction names, of any request.
+    """Return those of the built `quotes`, of any request, that the transaction names.
 
-    A transaction older than a quote can't have been built from it. The sender controls how much data there is to
-    search, so this runs once per transaction, and one search over all data skips each id that does not occur.
+    A transaction older than a quote can't have been built from it. The sender controls the amount of data to search.
+    So this runs once per transaction, and ids that occur nowhere in the data are skipped after a single search.
     """
     if not facts.mentions:
         return ()
@@ -103,10 +103,10 @@ def quotes_named(
 
 
 def naming_for(request_id: UUID, named: Sequence[NamedQuote], *, rules: CallRules) -> Named:
-    """Return whose quotes a transaction names, relative to the request.
+    """Return which of the quotes that a transaction names are of this request, and which of others.
 
     If it names several quotes of the request, the calls of all of them count, because a relayer can add a
-    call of any quote that the page offers.
+    call with any quote that the page offers.
     """
     if not named:
         return NOTHING_NAMED
@@ -125,7 +125,7 @@ def _names(mention: Mention, quote: BuiltQuote, *, rules: CallRules) -> bool:
 
 
 def names(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:
-    """Whether a call or log contains this quote id or, where allowed, its first 8 bytes."""
+    """Whether a call or log contains this quote id or, at the places where that counts, its first 8 bytes."""
     if len(bound_by) != ID_BYTES or not any(bound_by[:PREFIX_BYTES]):
         return False
     prefix = bound_by[:PREFIX_BYTES]
@@ -139,7 +139,7 @@ def names(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:
 
 
 def possible_ids(mentions: Sequence[Mention], *, rules: CallRules) -> tuple[set[bytes], set[bytes]]:
-    """Return the possible ids and id prefixes in these calls and logs, to query quotes by.
+    """Return the possible ids and id prefixes in these calls and logs, with which to query the stored quotes.
 
     In calls, ids are expected at every fourth byte, where nested arguments lie, and at the end.
     """
@@ -161,7 +161,7 @@ def possible_ids(mentions: Sequence[Mention], *, rules: CallRules) -> tuple[set[
 
 
 def _packed(data: bytes, selector_bytes: int) -> bytes:
-    """Return the 8 bytes directly after the selector, where packed calls carry the start of an id."""
+    """Return the 8 bytes directly after the selector. Packed calls carry the start of an id there."""
     return data[selector_bytes : selector_bytes + PREFIX_BYTES]
 
 

@@ -1,11 +1,11 @@
 """Detect transfers that may be the recipient's own money, or the price of something it gave away. Pure functions.
 
 A recipient that is a contract can lend, exchange and forward its funds within one transaction that anyone can send.
-`binding` decides to which request a transfer belongs; this module decides whether the recipient gained by it. What
-can't be decided is left to the merchant.
+`binding` decides to which request a transfer belongs; this module decides whether the recipient gained by it. If that
+is unclear, the merchant decides.
 
-Without this module a thief pays with the merchant's own money: docs/threat-model.md#threat-24 and
-docs/threat-model.md#threat-48 to #threat-50 name the tests that then fail.
+Without this module, a thief could pay with the merchant's own money. docs/threat-model.md#threat-24 and
+docs/threat-model.md#threat-48 to #threat-50 name the tests of this.
 """
 
 from collections.abc import Collection, Iterator, Sequence, Set
@@ -36,12 +36,14 @@ def lent_before(
     """Return the slots of arrived transfers that may return money that the recipient sent out before.
 
     `transfers` are all transfers of the transaction in order. `arrived` are those that reached the recipient, less
-    what went back to the `payers`. After the recipient has sent money to an account that is no payer, arrivals count
-    as its own until the same amount has come back. Native coin that it forwards within the same call counts as lent
-    only until that call ends. Transfers on Solana are skipped: there the account's gain is the limit.
+    the amounts that went back to the `payers`. Once the recipient has sent money to an account that is not a payer,
+    arrivals count as its own until the same amount has come back. Native coin that it forwards within the same call
+    counts as lent only until that call ends. Transfers on Solana are skipped, because the account's gain limits them.
     """
     kept = {transfer.slot: transfer.amount for transfer in arrived}
-    brought: dict[str, int] = {}  # what each call brought and the recipient has not sent on
+    brought: dict[
+        str, int
+    ] = {}  # by call: the amount that reached the recipient and was not sent on within it
     passing: set[str] = set()
     lent: set[str] = set()
     owed = 0
@@ -69,9 +71,9 @@ def went_back(
     recipient: str,
     payers: Collection[str],
 ) -> bool:
-    """Whether money that the recipient forwarded reached a payer, or an account that funded the payer.
+    """Whether money that the recipient forwarded reached a payer, or an account that funded a payer.
 
-    This includes the zero address, from which tokens may be minted and to which they are burned in one transaction.
+    The zero address is such an account too: one transaction may burn tokens and mint them again.
     """
     moved = _movements(token, transfers)
     reached: set[str] = set()
@@ -113,12 +115,12 @@ def _movements(token: str, transfers: Sequence[Transfer]) -> list[Transfer]:
 
 
 def _call_path(transfer: Transfer) -> str:
-    """Return the path of the call that moved native coin; the transaction's own value moves with the first call."""
+    """Return the path of the call that moved native coin. The first call (`0`) moves the transaction's own value."""
     return "0" if transfer.slot == "value" else transfer.slot
 
 
 def _enclosing_calls(transfer: Transfer) -> Iterator[str]:
-    """Yield the paths of the calls that enclose this one, from the inside out. A log has none."""
+    """Yield the paths of the calls that enclose this transfer, from the inside out. A token's log has none."""
     path = transfer.slot
     while "." in path:
         path = path.rpartition(".")[0]

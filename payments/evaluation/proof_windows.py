@@ -6,16 +6,17 @@ from datetime import datetime, timedelta
 
 from chains.client import Block, Transfer
 
-# Block times are set by block producers in whole seconds, so a new transaction may look slightly older than it is.
+# Block producers set block times, in whole seconds. So a new transaction may look slightly older than it is.
 CLOCK_ALLOWANCE = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)
 class Proof:
-    """A wallet's proof that it will pay a request: transfers it makes within this time belong to that request.
+    """A wallet's proof that it will pay a request.
 
-    `given_at` is when the proof was verified and `head` the chain's newest block at that time, if known. `is_ours`: it
-    was given for the request under evaluation.
+    The wallet's transfers from `not_before` to `not_after` belong to that request. `given_at` is when the proof was
+    verified, and `head` the chain's newest block at that time, if known. `is_ours`: the proof is for the request under
+    evaluation.
     """
 
     address: str
@@ -26,10 +27,10 @@ class Proof:
     is_ours: bool = True
 
     def covers(self, transfer: Transfer, mined_at: datetime) -> bool:
-        """Whether the address itself made the transfer within that time.
+        """Whether the wallet itself made the transfer within the proof's time.
 
-        Transfers that a contract makes on its behalf don't count: a relayer's account fills other customers' swaps
-        that way.
+        Transfers that a contract makes on the wallet's behalf don't count, because relayers fill other customers'
+        swaps that way.
         """
         is_in_time = self.not_before - CLOCK_ALLOWANCE <= mined_at <= self.not_after
         return is_in_time and transfer.made_by == self.address != ""
@@ -42,9 +43,10 @@ class Proof:
 
 
 def owner_of(transfer: Transfer, proofs: Iterable[Proof], block: Block) -> Proof | None:
-    """Return the proof that a transfer in `block` belongs to: the newest given before the block, else the next one.
+    """Return the proof that a transfer in `block` belongs to.
 
-    A later proof never takes over a transfer that an earlier one covers.
+    That is the newest proof given before the block or, without one, the first given after it. So a proof given after
+    the block never takes over a transfer that an earlier proof covers.
     """
     if not transfer.made_by:
         return None

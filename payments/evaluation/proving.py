@@ -31,12 +31,11 @@ _USED = "This wallet's transfer already pays another request."
 
 @dataclass(frozen=True)
 class Provable:
-    """The wallet can prove these transfers; `amount` is what would count, in base units, and `block` their
-    block.
+    """The wallet can prove transfers of this transaction. `amount` is their sum in base units, `block` their block.
 
-    `is_all`: nothing else arrived that the merchant could accept, except transfers whose senders signed for
-    this payment too. Anyone can add a transfer to a transaction that relays a stranger's transfer, and sign
-    for it.
+    `is_all`: the merchant could accept no other transfer of the transaction, except those whose senders signed for
+    this payment too. Others matter because anyone can add a transfer to a transaction that relays another person's
+    transfer, and sign for it.
     """
 
     amount: int
@@ -46,7 +45,7 @@ class Provable:
 
 @dataclass(frozen=True)
 class NotProvable:
-    """The wallet can't prove a transfer of this transaction. `is_used`: something else claims the transfer."""
+    """The wallet can prove no transfer of this transaction. `is_used`: something else claims its transfers."""
 
     message: str
     is_used: bool = False
@@ -55,7 +54,10 @@ class NotProvable:
 def provable(
     terms: Terms, facts: TransactionFacts | None, address: str, needed: int, at: datetime
 ) -> Provable | NotProvable:
-    """Evaluate whether `address` can prove at this time that the transaction pays the request, which needs `needed`."""
+    """Evaluate whether `address` can prove at this time that the transaction pays the request.
+
+    `needed` is the amount that the request still needs, in base units.
+    """
     if terms.is_refund:
         return NotProvable(_IS_REFUND)
     if facts is None or facts.block is None:
@@ -64,7 +66,7 @@ def provable(
     if refused is not None:
         return NotProvable(refused.message)
     block = first_block(terms, facts.block)
-    # What went to the deposit address belongs to the request without a proof.
+    # Transfers to the deposit address need no proof: they belong to the request anyway.
     all_arrived = terms.arrived(facts.transfers, facts.sender)
     arrived = [transfer for transfer in all_arrived if not terms.evidence.is_addressed(transfer)]
     own = [transfer for transfer in arrived if transfer.made_by == address]

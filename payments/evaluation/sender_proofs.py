@@ -1,6 +1,4 @@
-"""Decide which transfers of a mined transaction are claimed by proofs that its sender gave later. Pure
-functions.
-"""
+"""Decide which transfers of a mined transaction its sender's later proofs claim. Pure functions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,16 +12,16 @@ BINDS_FOR = timedelta(minutes=60)
 
 @dataclass(frozen=True)
 class SenderProof:
-    """A wallet's signature, given after its transaction was mined, that its transfers pay one request and no
-    other.
+    """A signature in which a wallet states, after its transaction was mined, that its transfers pay one request only.
 
     - `given_at` is when the signature was verified.
-    - `needed` is what the request still needed at that time, in base units: the proof claims no further transfers.
-    - `is_ours`: it was given for the request under evaluation.
-    - `binds`: it was given in time. A later one claims its transfers too, but only the merchant's acceptance credits
-      them.
-    - `credited` are the slots that its own payment was credited with. They stay claimed, so that the proof does not
-      claim the wallet's next transfers instead, which may pay another request.
+    - `needed` is the amount that the request still needed at that time, in base units. Once the proof has claimed
+      transfers of this amount, it claims no more.
+    - `is_ours`: the proof is for the request under evaluation.
+    - `binds`: the proof was given in time. A later one claims transfers too, but they are credited only if the merchant
+      accepts them.
+    - `credited` are the slots of the transfers that were credited to the proof's own payment. They stay claimed.
+      Otherwise the proof would claim the wallet's next transfers, which may pay another request.
     """
 
     address: str
@@ -43,9 +41,10 @@ def claimed_by(
     arrived: Sequence[Transfer],
     may_claim: Callable[[SenderProof, Transfer], bool],
 ) -> Claimed:
-    """Return the arrived transfers that each proof claims; an earlier proof claims first.
+    """Return the proof of each arrived transfer that a proof claims. The earliest proof claims first.
 
-    A proof claims transfers in their order until they cover what the request still needs; the last one is whole.
+    A proof claims transfers in their order until they cover the amount that the request needs. The last of them is
+    claimed as a whole.
     """
     claimed: dict[str, SenderProof] = {}
     for proof in sorted(proofs, key=lambda each: each.given_at):
@@ -60,5 +59,5 @@ def claimed_by(
 
 
 def binds_in_time(mined_at: datetime, given_at: datetime) -> bool:
-    """Whether a proof given at this time is early enough to bind a transfer of this block time by itself."""
+    """Whether a proof of this time is early enough to bind a transfer of this block time without an acceptance."""
     return given_at <= mined_at + BINDS_FOR

@@ -65,11 +65,10 @@ class Terms:
     """The terms of a request, and the evidence that can bind a transfer to it.
 
     `known_tokens` are the symbols of the catalogue's tokens by address. `created_at` is when the request was created
-    or, for a swap's delivery, the earliest time at which it can have been made. `asked_at` is the time of the
-    evaluation: an unmined transaction will be mined after it.
-    `is_refund`: the merchant pays the customer.
-    `first_block` is the first block in which our nodes saw the transaction: its time and height count for expiry and
-    proofs even if a reorganisation moves the transaction to a later one.
+    or, for a swap's delivery, the earliest time at which the delivery can have been made. `asked_at` is the time of the
+    evaluation; an unmined transaction will be mined later. `is_refund`: the merchant pays the customer.
+    `first_block` is the first block in which our nodes saw the transaction. Its time and height count for expiry and
+    proofs, even if a reorganisation moves the transaction to a later block.
     """
 
     chain_id: int
@@ -90,7 +89,7 @@ class Terms:
         return frozenset({self.recipient, self.evidence.deposit_address} - {""})
 
     def arrived(self, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
-        """Return what arrived at the recipient and at the request's deposit address; see `arrived_transfers`."""
+        """Return the transfers that arrived at the request's `own` addresses; see `arrived_transfers`."""
         return arrived_transfers(transfers, self.token, self.own, self.evidence.forwarders, signer)
 
 
@@ -98,7 +97,7 @@ class Terms:
 class Finality:
     """The required depth of a block: `confirmations` (the block itself counts as one), or a `tag` of the network.
 
-    `fallback` confirmations are enough if the tag has not reached the block. `still_since`: when the tag stalled.
+    If the tag has not reached the block, `fallback` confirmations are enough. `still_since` is when the tag stalled.
     """
 
     confirmations: int | None = None
@@ -114,7 +113,7 @@ class Finality:
         return cls(tag=text, fallback=fallback, still_since=still_since)
 
     def is_reached(self, facts: TransactionFacts, head: Head) -> bool:
-        """Whether the mined transaction is deep enough; a tag that the node does not know is never reached."""
+        """Whether the mined transaction is deep enough. A tag that the node doesn't know is never reached."""
         if facts.block is None:
             return False
         if self.confirmations is not None:
@@ -140,8 +139,8 @@ class Paid:
 class Refused:
     """The transaction does not pay the request.
 
-    `arrived` is the amount that still reached the recipient; the merchant can accept it. `may_be_delivery`:
-    if the transaction started a swap of the request, query its provider first.
+    `arrived` is the amount that reached the recipient, which the merchant can accept; None if it can accept nothing.
+    `may_be_delivery`: if the transaction started a swap of the request, query its provider first.
     """
 
     code: FailureCode
@@ -159,8 +158,8 @@ class NotFound:
 class NotYet:
     """The nodes know the transaction, but it can't be counted yet.
 
-    `bound` is what will count once it is deep enough. Without a `block`, it is what the unmined transaction will
-    transfer; for a swap it has no transfers. `likely` is the refusal to expect instead.
+    `bound` has the transfers that will count once the transaction is deep enough. Without a `block`, these are the
+    transfers that the unmined transaction will make, none for a swap. `likely` is the refusal to expect instead.
     """
 
     detail: str
@@ -208,7 +207,7 @@ def evaluate_swap_start(
 ) -> SwapStarted | Verdict:
     """Evaluate whether the transaction `facts` started a swap of the request, on any chain.
 
-    A swap start credits nothing, so it needs no depth: the delivery does. A refusal needs the required depth.
+    A swap start credits nothing, so it needs no depth. The delivery and a refusal need the required depth.
     """
     if facts is None:
         return NotFound()
@@ -225,10 +224,10 @@ def evaluate_swap_start(
 def evaluate_possible_swap_start(
     terms: Terms, verdict: Verdict, facts: TransactionFacts | None, head: Head, finality: Finality
 ) -> SwapStarted | Verdict:
-    """Return the final verdict on a transaction of the requested chain that may also have started a swap.
+    """Return the verdict on a transaction of the requested chain that may also have started a swap.
 
-    A single-chain swap usually delivers in its own transaction from its own contract. If it did not, its provider may
-    deliver by another transaction, or report another transfer of this one as the delivery.
+    A single-chain swap usually delivers in its own transaction, from its own contract. If it did not, its provider may
+    deliver in another transaction, or report another transfer of this one as the delivery.
     """
     evidence = terms.evidence
     refused = verdict.likely if isinstance(verdict, NotYet) else verdict
@@ -239,7 +238,7 @@ def evaluate_possible_swap_start(
 
 
 def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
-    """Return the verdict on an unmined transaction. Only its own bytes can bind it."""
+    """Return the verdict on an unmined transaction. Only its own content can bind it."""
     evidence, bound = terms.evidence, None
     if evidence.delivery is None:
         block = first_block(terms, Block(_UNMINED_NUMBER, "", terms.asked_at))
@@ -253,13 +252,13 @@ def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
 
 
 def _likely(refused: Refused, block: Block, finality: Finality, confirmations: int) -> NotYet:
-    """Return a refusal whose block may still be reorganised away."""
+    """Return the verdict for a refusal whose block may still be reorganised away."""
     detail = f"{refused.message} {_waiting(finality, confirmations)}"
     return NotYet(detail, block, confirmations, likely=refused)
 
 
 def _decide_with_acceptance(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
-    """Return the result for a mined transaction. Transfers that only the acceptance counts are bound manually."""
+    """Return the result for a mined transaction; `MANUAL` if it counts only because the merchant accepted it."""
     decided = decide(terms, facts, block)
     if not (terms.evidence.is_accepted and isinstance(decided, Bound)):
         return decided
@@ -288,7 +287,7 @@ def decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refus
 def _counted(
     terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer]
 ) -> Bound | Unbound:
-    """Return the transfers that count: those bound to the request or, in a reported delivery, the delivered one."""
+    """Return the transfers that count: those bound to the request or, in a reported delivery, the delivery."""
     first = first_block(terms, block)
     evidence = terms.evidence.with_claims(arrived, first)
     if evidence.delivery is None:
@@ -297,7 +296,7 @@ def _counted(
 
 
 def refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
-    """Return why a mined transaction can't count, whatever it transferred."""
+    """Return why a mined transaction can't count, without regard to its transfers; None if it can."""
     if not facts.is_readable:
         message = _UNREADABLE if facts.is_known_form else _UNKNOWN_FORM
         return Refused(FailureCode.NOT_VERIFIABLE, message)
@@ -322,7 +321,7 @@ def _refused_swap_start(evidence: Evidence) -> Refused | None:
 
 
 def first_block(terms: Terms, block: Block) -> Block:
-    """Return the block whose height and time count for the transaction: the first in which our nodes saw it."""
+    """Return `block` with the height and time of the first block in which our nodes saw the transaction."""
     if terms.first_block is None or terms.first_block[1] > block.time:
         return block
     number, time = terms.first_block
@@ -332,9 +331,9 @@ def first_block(terms: Terms, block: Block) -> Block:
 def _exclude_own_money(
     terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer], bound: Bound
 ) -> Bound | Refused:
-    """Return `bound` without what may be the recipient's own money, unless the merchant accepted the payment.
+    """Return `bound` without money that may be the recipient's own, unless the merchant accepted the payment.
 
-    The recipient of a refund is the customer's contract, which could make it fail by what it sends in the transaction.
+    Refunds are not checked: their recipient may be the customer's contract, which could make the check fail.
     """
     evidence, refused = terms.evidence, Refused(FailureCode.NOT_VERIFIABLE, LENT, bound.amount)
     if (
@@ -347,7 +346,7 @@ def _exclude_own_money(
     transfers = as_one_account(facts.transfers, terms.recipient, evidence.deposit_address)
     lent = lent_before(transfers, arrived, terms.token, terms.recipient, payers)
     if not lent.isdisjoint(t.slot for t in bound.transfers):
-        # Loans that others add to the transaction don't affect payments before the loan or after its return.
+        # A loan that another person adds to the transaction affects no payment before the loan or after its return.
         rest = [t for t in arrived if t.slot not in lent]
         without = _counted(terms, facts, block, rest)
         if not isinstance(without, Bound):
@@ -369,10 +368,10 @@ def depth(block: Block, head: Head) -> int:
 
 
 def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
-    """Return why nothing arrived: a sweep, another token, another recipient, or no such transfer."""
+    """Return why nothing arrived: a sweep, another token, another recipient, or no transfer of the token."""
     if came_out_of(terms.evidence.forwarders, facts.transfers, terms.token, terms.recipient):
         return Refused(FailureCode.TRANSACTION_ALREADY_USED, SWEPT)
-    # On Solana tokens move in inner instructions too; an EVM token's logs are complete without a trace.
+    # Native coin, and any token on Solana, can move in inner calls. The logs of an EVM token are always complete.
     may_be_hidden = terms.token == "" or facts.commitment is not None
     if may_be_hidden and not facts.is_complete:
         message = (

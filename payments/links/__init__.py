@@ -1,1 +1,1 @@
-"""Payment links: create and change them, and create payment requests by them."""
+"""Create and change payment links, and create payment requests from them."""

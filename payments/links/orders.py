@@ -1,4 +1,4 @@
-"""The payment request that a customer, or the merchant's API key, creates by a payment link."""
+"""Build the order for a payment request that a customer, or an API key, creates from a payment link."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ from payments.requests.creation import NewRequest, Price, default_lifetime
 def link_order(link: PaymentLink, amount: int | None, own: Mapping[str, Any] | None = None) -> NewRequest:
     """Return the order for one request of the link. With a price, the amount is 0 until it is converted.
 
-    `amount` is what `entered_amount` returned. `own` replaces the link's description, metadata and URLs.
+    `amount` is the result of `entered_amount`. `own` replaces the link's description, metadata and URLs.
     """
     price = Price(link.price["currency"], Decimal(link.price["amount"])) if link.price else None
     order = NewRequest(

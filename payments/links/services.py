@@ -19,7 +19,7 @@ _CREATED = "created"
 
 @dataclass(frozen=True)
 class NewLink:
-    """The validated parameters of a new link: one of `amount`, `price` and `min_amount`. Amounts are base units."""
+    """The validated parameters of a new link, one of `amount`, `price` and `min_amount`. Amounts are base units."""
 
     name: str
     token: Token
@@ -74,7 +74,7 @@ def change_link(
 ) -> PaymentLink:
     """Rename the link, or switch it on or off, and write its history. None keeps a value.
 
-    Switching it off waits for requests that are being created; it creates none afterwards.
+    Switching off waits for requests that are being created. Afterwards the link creates none.
     """
     with transaction.atomic():
         locked = PaymentLink.objects.select_for_update(no_key=True).get(pk=link.pk)

@@ -1,4 +1,4 @@
-"""The deposit address of a payment request, once it was shown, and small arrivals that wait there."""
+"""The deposit addresses that were shown, and small arrivals that wait to be credited."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,22 +10,22 @@ from payments.models.request import PaymentRequest
 
 
 class DepositAddress(models.Model):
-    """The deposit address that was shown for a request, and until when its chain is searched for what arrives.
+    """The deposit address that was shown for a request, and the progress of the search for payments to it.
 
     `address` is derived from `factory`, the request's id and its recipient; `init_code_hash` is the hash of the code
-    that deploys the forwarder. Only the columns of its due work change.
+    that deploys the forwarder. Only the columns about the search change.
 
-    A new address is searched for with every block, by the chain's cursor (`DiscoveryCursor.deposits_next_block`). From
-    30 days after the request's end it is searched for weekly, from `next_block` on, which is null until then.
-    `next_look_at` is when the next of these steps is due; null after the last one. `grouped_at` is when arrivals were
-    last credited together (`WaitingArrival`).
+    At first, the chain's search covers the address with every block (`DiscoveryCursor.deposits_next_block`). From 30
+    days after the request's end, a weekly check searches from `next_block` on, which is null until then. `next_look_at`
+    is when the next of these steps is due; null after the last one. `grouped_at` is when arrivals were last credited
+    together (`WaitingArrival`).
 
     For native coin (`payments.coins`):
 
-    - `swept`: what the forwarder logged as swept away in blocks before `next_block` or, without it, before
-      `DiscoveryCursor.coins_next_block`, in base units.
-    - `waiting_block`, `waiting_hash`, `waiting_received`: the block by which a small arrival was seen, and what the
-      address had received up to then. It is credited once the block is final, at most once an hour.
+    - `swept`: the amount, in base units, that the forwarder logged as swept in blocks before `next_block` or, if that
+      is null, before `DiscoveryCursor.coins_next_block`.
+    - `waiting_block`, `waiting_hash`, `waiting_received`: the block that showed a small arrival, and the total that the
+      address had received by then. The arrival is credited once the block is final, at most once an hour.
     """
 
     request = models.OneToOneField(
@@ -71,11 +71,11 @@ class DepositAddress(models.Model):
 
 
 class WaitingArrival(models.Model):
-    """A transaction that moved the token to a deposit address, and is credited together with others from `due_at` on.
+    """A transaction that moved the token to a deposit address, to be credited with others from `due_at` on.
 
-    Of those that are due at the same time, the largest `amount` comes first: otherwise dust could keep a real payment
-    waiting. One node reported the amount, so nothing else depends on it. The row is deleted once the transaction is
-    credited, or final without paying the request.
+    If several are due at the same time, the largest `amount` comes first. Otherwise tiny amounts could delay a real
+    payment. The amount is only used for this order, because a single node reported it. The row is deleted once the
+    transaction is credited, or is final without paying the request.
     """
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="+", db_index=False)

@@ -18,9 +18,9 @@ class DiscoveryCursor(models.Model):
     `quotes_next_block` and `quotes_searched_at` are the same for the search for quote ids, which has no cursors per
     merchant. `deposits_next_block` and `deposits_searched_at` are those for transfers to deposit addresses.
 
-    `coins_next_block` and `coins_searched_at` are those for native coin at deposit addresses. What their forwarders
-    swept in earlier blocks, which are final, is stored with the addresses. `coins_read_block` is the last block at
-    which their balances were read.
+    `coins_next_block` and `coins_searched_at` are those for native coin at deposit addresses. Blocks before
+    `coins_next_block` are final, and their sweeps are included in `DepositAddress.swept`. `coins_read_block` is the
+    last block at which the addresses' balances were read.
     """
 
     chain = models.OneToOneField(Chain, on_delete=models.CASCADE, primary_key=True, related_name="+")

@@ -1,4 +1,4 @@
-"""The payment link: the terms by which any number of customers each get a payment request."""
+"""The payment link, from which each customer gets a payment request of their own."""
 
 from django.conf import settings
 from django.db import models

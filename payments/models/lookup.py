@@ -1,4 +1,4 @@
-"""The lookups: one row for each transaction that the nodes are queried for."""
+"""The lookups: one row for each transaction that the service looks up on a chain."""
 
 from collections.abc import Collection
 
@@ -17,9 +17,9 @@ from payments.models.swap import Swap, swap_of
 class Lookup(models.Model):
     """One transaction: the customer's (`of_payment`), or the delivery that a swap's provider reports (`of_swap`).
 
-    A payment of native coin at a deposit address has no transaction. Its lookup is of the address's balance, with
-    `address:sequence` instead of a hash: by the block `block_number` with the hash `block_hash`, the address had
-    `received` this much in all, in base units.
+    A payment of native coin at a deposit address has no transaction. Its lookup concerns the address's balance, and has
+    `address:sequence` instead of a hash. `received` is the total, in base units, that the address had received by the
+    block `block_number` with the hash `block_hash`.
 
     Due work:
 
@@ -150,17 +150,17 @@ class Lookup(models.Model):
 
     @property
     def is_difference(self) -> bool:
-        """Whether it is of native coin at a deposit address, and not of a transaction."""
+        """Whether it looks up native coin at a deposit address instead of a transaction."""
         return not self.is_delivery and self.payment.deposit_sequence is not None
 
     @property
     def credit_key(self) -> str:
-        """The key of the stored credits of its transfers: the transaction's hash, or the deposit address."""
+        """The key under which its credited transfers are stored: the transaction's hash, or the deposit address."""
         return self.transaction_hash.partition(":")[0]
 
     @property
     def is_customers_own(self) -> bool:
-        """Whether the customer sent it; in a single-chain swap, the same transaction may be the delivery."""
+        """Whether the customer sent the transaction. In a single-chain swap, it may be the delivery too."""
         payment = self.payment
         return not self.is_delivery or (
             (self.chain_id, self.transaction_hash) == (payment.chain_id, payment.transaction_hash)

@@ -55,7 +55,7 @@ RETRYABLE_FAILURES = frozenset(
         FailureCode.SWAP_FAILED,
     }
 )
-# Money reached the merchant, but nothing binds it to the request: the merchant can accept it.
+# After these failures the merchant can accept the payment: money reached them, but nothing binds it to the request.
 ACCEPTABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_BOUND,
@@ -74,7 +74,7 @@ _FAILURES_OF_THE_REQUEST = frozenset(
     }
 )
 MAX_RETRIES = 3
-# `Payment.is_anyones` for queries.
+# The condition of `Payment.is_anyones`, for queries.
 IS_ANYONES = Q(submitted_publicly=True, bound_by="", accepted_by="", quote__isnull=True) & ~Q(
     failure_code__in=sorted(_FAILURES_OF_THE_REQUEST)
 )
@@ -83,9 +83,9 @@ IS_ANYONES = Q(submitted_publicly=True, bound_by="", accepted_by="", quote__isnu
 class Payment(models.Model):
     """One transaction for one request. Only `payments.requests.transitions` writes `status`.
 
-    Small arrivals at a deposit address are one payment together, with the hash of the last (`WaitingArrival`).
-    Native coin that arrives there is seen by the address's balance (`payments.coins`): `deposit_sequence` numbers these
-    payments of a request from 1, and `transaction_hash` is null until the transaction is submitted.
+    Small arrivals at a deposit address become one payment together, with the hash of the last one (`WaitingArrival`).
+    Native coin at a deposit address is found by the address's balance (`payments.coins`). `deposit_sequence` numbers
+    these payments of a request from 1; their `transaction_hash` is null until the transaction is submitted.
 
     The lookup of its transaction (`lookup`) has the nodes' results and the time of the next check. A swap is bound by
     its `quote`; its `Swap` (`swap`) has the provider's results.
@@ -104,7 +104,7 @@ class Payment(models.Model):
 
     Its transaction:
 
-    - `effect`: a digest of what the transaction does, which a speed-up leaves unchanged. `replaced_hashes`: earlier
+    - `effect`: a digest of the transaction's effect, which is the same after a speed-up. `replaced_hashes`: earlier
       hashes.
     - `network_fee`: the fee that its sender paid the network, in base units of the chain's coin; null if unknown.
     - `carries_others`: the transaction may pay other requests too.
@@ -148,7 +148,7 @@ class Payment(models.Model):
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
     type = models.CharField(max_length=8, choices=Type.choices, default=Type.DIRECT)
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
-    # Null, so that several payments of a request have none.
+    # Null instead of empty, so that several payments of a request can be without a hash.
     transaction_hash = models.CharField(max_length=90, null=True, blank=True)  # noqa: DJ001
     deposit_sequence = models.PositiveIntegerField(null=True, blank=True, editable=False)
     route = models.ForeignKey(
@@ -272,7 +272,7 @@ class Payment(models.Model):
 
     @property
     def own_hash(self) -> str:
-        """The hash of its transaction; empty for native coin whose transaction was not submitted."""
+        """The hash of its transaction; empty if it is native coin whose transaction was not submitted."""
         return self.transaction_hash or ""
 
     @property
@@ -309,9 +309,9 @@ class Payment(models.Model):
 
     @property
     def explorer_url(self) -> str | None:
-        """The transaction's page on the chain's explorer; None without a hash, for a proposal or without an explorer.
+        """The transaction's page on the chain's explorer; None if there is no explorer or no known transaction.
 
-        A failed proposal has the page of the transaction in which its execution failed.
+        For a failed proposal, it is the page of the transaction in which the execution failed.
         """
         base = "" if self.is_simulated else self.chain.explorer_url.rstrip("/")
         is_difference = self.deposit_sequence is not None

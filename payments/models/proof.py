@@ -49,9 +49,9 @@ class PayerProof(models.Model):
 class TransferProof(models.Model):
     """A message that the sender of a mined transfer signs to prove that it pays the payment's request.
 
-    `verified_at` is the time at which a signature was verified, null before; the message can be signed until
-    `expires_at`. `needed` is the amount that remained to be paid at that time, in base units. `binds` is true if the
-    proof was given in time; a later one is only shown to the merchant.
+    The message can be signed until `expires_at`. `verified_at` is the time at which its signature was verified; null
+    before. `needed` is the amount that remained to be paid at `verified_at`, in base units. `binds` is true if the
+    proof was given in time. A later proof is only shown to the merchant.
     """
 
     payment = models.ForeignKey(
@@ -91,7 +91,7 @@ class TransferProof(models.Model):
 
     @property
     def given_at(self) -> datetime:
-        """When the signature was verified."""
+        """The time at which the signature was verified."""
         if self.verified_at is None:
             raise ValueError("the message was not signed")
         return self.verified_at

@@ -39,19 +39,19 @@ class Refund(models.Model):
     to that address. So a refund is built, found and verified like a payment, and its status follows from its
     carrier's payments (`standing_of`). `code` is the secret part of the URL of the page where the customer sets an
     address. `payment` limits the refund to what that payment delivered. `built_at` is the time at which its
-    transaction was last returned for signing: only a payment submitted after that makes the refund fail, so that its
+    transaction was last returned for signing. Failed payments from before that time don't make the refund fail, so its
     amount stays reserved while the transaction may still be sent.
 
-    `moved_to` is the refund that had this address earlier. Transfers that arrive here reduce the amount of that
-    refund. `credited_payments` has the ids of the payments credited before the refund was created; only wallets that
-    made them may set its address. `created_by` is the actor who created it, as in the history; only the merchant sees
-    it. The chain is searched for its transaction from `watched_from` to `watched_until` without a gap
-    (`payments.discovery.watches`). `watched_from` is null if the refund was never watched, or was last watched by an
-    earlier release.
+    If the address of a refund is changed, a cancelled refund keeps the old address, and its `moved_to` is the changed
+    refund. Transfers to the old address reduce the amount of the changed refund. `credited_payments` has the ids of the
+    payments credited before the refund was created; only wallets that made them may set its address. `created_by` is
+    the actor who created it, as in the history; only the merchant sees it. The chain is searched for its transaction
+    from `watched_from` to `watched_until` without a gap (`payments.discovery.watches`). `watched_from` is null if the
+    refund was never watched, or was last watched by an earlier release.
     """
 
     class Status(models.TextChoices):
-        """The states of a refund, which follow from its carrier's payments. They are not stored."""
+        """The states of a refund. They are computed from its carrier's payments, and not stored."""
 
         REQUIRES_ADDRESS = "requires_address"
         READY = "ready"

@@ -59,13 +59,13 @@ class PaymentRequest(models.Model):
 
     Only `payments.requests.transitions` writes `status` and its timestamps, and only `payments.verification.storing`
     writes `amount_paid`. `expiry_check_at` is the time of the next expiry check; a payment in flight moves it beyond
-    `expires_at`. `late_price_mail_at` is the time at which to e-mail the merchant about a payment after the price
-    expired, unless its worth completes the request (`payments.deposits.late_arrivals`). `unbound_failure_sent`:
+    `expires_at`. `late_price_mail_at` is the time at which to e-mail the merchant about a payment that came after the
+    price expired. If the payment was worth the price, the request is completed instead
+    (`payments.deposits.late_arrivals`). `unbound_failure_sent`:
     `payment.failed` was sent for an unbound, publicly submitted transaction, which happens once per request.
     `link_shown_at` is the time at which a wallet link with the reference was first shown: a wallet may have used it.
-    `deposit_address` is null until it was shown (`DepositAddress`). `price` (`currency`,
-    `amount`) is the price from which `amount` was computed at `rate`, which does not change; null if the request is
-    for an amount of tokens.
+    `deposit_address` is null until it was shown (`DepositAddress`). `price` (`currency`, `amount`) is the price from
+    which `amount` was computed at `rate`. Neither changes; both are null if the request is for an amount of tokens.
 
     `is_refund`: the request carries a refund, in the opposite direction: the merchant pays the customer. The API and
     the portal show the `Refund` instead. `has_refunds`: the request has refunds. `is_simulated`: the sandbox
@@ -176,7 +176,8 @@ class PaymentRequest(models.Model):
                 name="payment_request_due_for_expiry",
             ),
             models.Index(fields=("created_at",), name="payment_request_created"),
-            # Without a condition: the planner uses an expression's statistics only from an index of all rows.
+            # The index has no condition, because the planner uses an expression's statistics only from an index of all
+            # rows.
             models.Index(ENDED_AT, name="payment_request_ended"),
             models.Index(
                 fields=("-expires_at",),

@@ -46,7 +46,7 @@ class Swap(models.Model):
 
 
 class Solver(models.Model):
-    """An address that delivered a swap. Its transfers pay requests of others, so it can't prove them as its own.
+    """An address that delivered a swap. Its transfers pay for other customers, so it can't prove them as its own.
 
     Rows are only ever inserted.
     """

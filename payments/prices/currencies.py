@@ -1,7 +1,7 @@
 """The currencies that this deployment can price: those that two independent sources list.
 
-The lists are known without a call, so a source's outage never makes a currency look unknown. Whether the sources
-agree now is checked once a minute for all processes, however many callers there are.
+The lists are known without a call, so a source's outage never makes a currency look unknown. The processes together
+check once a minute whether the sources agree now.
 """
 
 import threading
@@ -111,7 +111,7 @@ def _available(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> fr
     if _kept is not None and time.monotonic() - _kept[0] <= FRESH_SECONDS:
         return _kept[1]
     try:
-        # Threads that wait for the first result are counted too, so that other calls keep their threads.
+        # Limit the threads that wait for the first result too, so that some are left for other calls.
         with waiting_for("rate sources"):
             return _renewed(coin, listings_by_source)
     except Busy:
@@ -136,7 +136,7 @@ def _renewed(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> froz
 
 
 def _query(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> frozenset[str]:
-    """Query each source for its listed currencies and for one coin: exchanges need one call for each."""
+    """Query each source only for one coin and the currencies that it lists, because exchanges need a call for each."""
     listed = _listed(listings_by_source)
     bases_of = {
         name: frozenset({coin, *(code for each in of_source for code in each.currencies if code in listed)})

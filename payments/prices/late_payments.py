@@ -53,7 +53,7 @@ def mail_merchants(
 ) -> int:
     """Store the e-mails about due requests that still wait for acceptance; return how many requests got one.
 
-    A request that `settle` completes, or keeps waiting, gets none.
+    `settle` returns True if it completed a request or postponed its e-mail. Such a request gets none now.
     """
     due = PaymentRequest.objects.filter(pk__in=LATE_MAILS.pick(now(), _BATCH)).select_related(
         "merchant", "token"

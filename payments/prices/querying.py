@@ -136,7 +136,7 @@ def _client(name: str) -> RateSource:
     return _source(name, settings.RATE_URLS.get(name, ""))
 
 
-# A changed URL makes a new client.
+# The cache's key includes the URL, so a changed URL makes a new client.
 @lru_cache(maxsize=16)
 def _source(name: str, url: str) -> RateSource:
     source: RateSource = import_module(f"payments.prices.sources.{name}").make(url)

@@ -1,4 +1,4 @@
-"""Current exchange rates: queried from all sources, agreed by the rules, and compared with the last ones.
+"""Query all sources for current exchange rates, apply the rules, and compare with the last accepted rates.
 
 No rate is stored here; a request stores the rate that converted its price.
 """
@@ -32,7 +32,8 @@ _RETRY_SECONDS = 5
 class Rate:
     """Units of `currency` for one token that is priced as `token`.
 
-    Compute amounts from `exact`, never from `value`. `observed_at` is the oldest observation, without daily sources.
+    Compute amounts from `exact`, never from `value`. `observed_at` is the time of the oldest observation by a source
+    that isn't daily.
     """
 
     exact: Fraction
@@ -56,7 +57,7 @@ def current_rate(token: Token, currency: str) -> Rate:
     if not token.price_as:
         message = f"{token.symbol} has no price here. Send an amount of it instead."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "price")
-    # The currency first: "can't be priced here" helps the caller more than "try again".
+    # Check the currency first: the error "can't be priced here" helps the caller more than "try again".
     values = _in_usd([base for base in dict.fromkeys((currency, token.price_as)) if base != USD])
     now = timezone.now()
     of_token = values.get(token.price_as) or Agreed(Fraction(1), (), now)

@@ -28,7 +28,7 @@ class Witness(Protocol):
 
     @property
     def operator(self) -> str:
-        """Who runs it; empty if no other source has the same operator."""
+        """The company that runs the source; empty if no other source has the same operator."""
         ...
 
     @property
@@ -72,8 +72,9 @@ def is_sound(observation: Observation) -> bool:
 def agree(observations: Sequence[Observation], largest_spread: Decimal) -> Agreed | None:
     """Return the median of the sources that agree within `largest_spread` (0.01 is 1 %), or None.
 
-    At least two must agree, one of them not daily, and more than half of all: two sources prove nothing while the
-    others contradict each other. The first source of an operator votes for it.
+    At least two sources must agree, and at least one of them must not be daily. They must be more than half of all
+    sources, because two sources prove nothing while the others contradict each other. The first source of an operator
+    votes for it.
     """
     votes: dict[str, Observation] = {}
     for each in observations:
@@ -96,7 +97,7 @@ def agree(observations: Sequence[Observation], largest_spread: Decimal) -> Agree
 
 
 def is_proof(witnesses: Collection[Witness]) -> bool:
-    """Whether these are at least two independent sources, one of them not daily."""
+    """Whether these are at least two independent sources, at least one of them not daily."""
     operators = {each.operator or each.source for each in witnesses}
     return len(operators) >= FEWEST_SOURCES and not all(each.is_daily for each in witnesses)
 
@@ -116,7 +117,7 @@ def rounded_rate(rate: Fraction) -> Decimal:
 def token_amount(price: Decimal, rate: Fraction, decimals: int) -> int:
     """Convert a price to base units of a token, at `rate` units of its currency for one token.
 
-    Rounded up once, to the token's last decimal, or to 8 decimals if it has more.
+    The result is rounded up once: to the token's last decimal, or to 8 decimals if it has more.
     """
     digits = min(decimals, MAX_TOKEN_DIGITS)
     return int(math.ceil(Fraction(price) / rate * 10**digits) * 10 ** (decimals - digits))

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 FRANKFURT = ZoneInfo("Europe/Berlin")
 AGREED_AT = time(14, 15)
 """The time of the market to which a day's rates refer."""
-# Usually published around 16:00, sometimes later.
+# Rates are usually published around 16:00, sometimes later.
 _DUE_AT = time(18)
 
 
@@ -18,7 +18,7 @@ def is_business_day(day: date) -> bool:
 
 
 def easter(year: int) -> date:
-    """The anonymous Gregorian algorithm."""
+    """Return Easter Sunday of the year, by the anonymous Gregorian algorithm."""
     century, of_century = divmod(year, 100)
     moon = (19 * (year % 19) + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
     weekday = (32 + 2 * (century % 4) + 2 * (of_century // 4) - moon - of_century % 4) % 7
@@ -28,7 +28,7 @@ def easter(year: int) -> date:
 
 
 def is_current(day: date, now: datetime) -> bool:
-    """Whether no newer rates than those of `day` should be published by `now`."""
+    """Whether the rates of `day` should be the newest ones published by `now`."""
     local = now.astimezone(FRANKFURT)
     due = local.date() if local.time() >= _DUE_AT else local.date() - timedelta(days=1)
     while not is_business_day(due):

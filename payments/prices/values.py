@@ -61,7 +61,7 @@ def value_due(now: datetime | None = None, *, rate_of: RateOf = current_rate) ->
 
 
 def _claim(now: datetime) -> Sequence[Payment]:
-    """Return due payments and schedule their next attempt, so that no other worker values them meanwhile."""
+    """Return due payments. Their next attempt is scheduled first, so that no other worker values them meanwhile."""
     keys = VALUES.pick(now, AT_ONCE)
     with transaction.atomic():
         free = Payment.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)

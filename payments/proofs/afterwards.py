@@ -25,7 +25,7 @@ from payments.verification.quote_evidence import pinned_contracts, quotes_of
 from payments.verification.reopening import reopen
 
 LIFETIME = timedelta(minutes=10)
-# A message this young is returned again, so that a wallet has few messages at a time.
+# A message younger than this is returned again, so that a wallet has only few messages to sign.
 _REUSED_FOR = timedelta(minutes=3)
 _MAX_MESSAGES = 5
 
@@ -33,8 +33,8 @@ _MAX_MESSAGES = 5
 def offer_message(payment: Payment, *, wallet_address: str, client: Client = get_client) -> TransferProof:
     """Return the message that `wallet_address` signs to prove its transfers in the payment's transaction.
 
-    Raises ApiError: `transaction_not_bound` if the wallet made no transfer there that it may claim,
-    `transaction_already_used` if something else claims it, and `node_unavailable`.
+    Raises ApiError: `transaction_not_bound` if the wallet made no transfer in it that a signature may prove,
+    `transaction_already_used` if something else claims the transfer, and `node_unavailable`.
     """
     now = timezone.now()
     _evaluate(payment, wallet_address, now, client)
@@ -69,10 +69,10 @@ def _new_message(payment: Payment, wallet_address: str, now: datetime) -> Transf
 def store_transfer_proof(
     payment: Payment, *, wallet_address: str, signature: str, client: Client = get_client
 ) -> TransferProof:
-    """Verify and store the signature of a message of `offer_message`; repeating the call returns the stored proof.
+    """Verify and store the signature of a message of `offer_message`. Repeating the call returns the stored proof.
 
-    In time, the proof binds the wallet's transfers, and the payment is verified again without using a retry. After
-    that it only shows the merchant that the sender signed.
+    A proof that is given in time binds the wallet's transfers, and the payment is verified again without using a
+    retry. A later one only shows the merchant that the sender signed.
 
     Raises ApiError `signature_invalid`, and those of `offer_message`.
     """
@@ -126,7 +126,8 @@ def _store(message: TransferProof, signature: str, proving: Provable) -> Transfe
         signed: dict[str, Any] = {}
         if proving.is_all:
             signed["sender_signed_at"] = payment.sender_signed_at or now
-        # A payment that binds is mined, so it holds the request open until it is verified.
+        # If the proof binds, the payment's transaction is mined. So the payment holds the request open until it is
+        # verified.
         if message.binds and payment.status == Payment.Status.FAILED:
             reason = "the sender signed for this request"
             reopen(payment, actor="checkout", reason=reason, is_in_flight=True, **signed)
@@ -162,7 +163,7 @@ def _evaluate(payment: Payment, wallet_address: str, now: datetime, client: Clie
         raise _no_node(payment)
     quotes = quotes_of({request.pk}, chain)
     inputs = collect_evidence([payment.lookup], chain, snapshot, quotes, for_new_proof=True)
-    # After the end of the request the proof claims nothing, but the merchant may see it.
+    # If nothing remains to be paid, the proof claims nothing, but the merchant can still see it.
     needed = request.amount_remaining or request.amount
     result = provable(inputs[payment.pk].terms, snapshot.transactions.get(hash_), wallet_address, needed, now)
     if isinstance(result, NotProvable):

@@ -33,7 +33,7 @@ def transfer_proof_message(
     issued_at: datetime,
     expires_at: datetime,
 ) -> str:
-    """Return the message for a transfer that was sent already: the transaction, and the one order that it pays."""
+    """Return the message for a transfer that was sent before. It names the transaction and the order that it pays."""
     request = payment.request
     description = _plain(request.description or "")
     order = f"{description} ({request.shortcode})" if description else f"({request.shortcode})"
@@ -46,7 +46,7 @@ def transfer_proof_message(
 
 @dataclass(frozen=True)
 class _Terms:
-    """The parts of a message that its statement does not name."""
+    """The fields of a message that follow its statement, and the wallet."""
 
     chain: Chain
     wallet_address: str

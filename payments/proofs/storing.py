@@ -19,7 +19,7 @@ from payments.verification.reopening import reopen
 # A transfer counts if it is mined within this time after the route was built.
 WINDOW = timedelta(minutes=60)
 NODE_RETRY_SECONDS = 5
-# The payment may have arrived, and a proof can bind it.
+# After these failures, a proof may still bind the payment.
 REOPENED_BY_PROOF = (FailureCode.TRANSACTION_NOT_BOUND, FailureCode.NOT_VERIFIABLE)
 
 
@@ -85,7 +85,7 @@ def store_proof(
 
 
 def _hold(proof: PayerProof) -> None:
-    """Hold the request for the wallet's mined transfers within the proof's time, until the next check decides.
+    """Keep the request open, until the next check, for the wallet's mined transfers within the proof's time.
 
     Otherwise the request could expire or be cancelled before that check, although it is paid.
     """
@@ -99,9 +99,9 @@ def _hold(proof: PayerProof) -> None:
 
 
 def check_again(open_payments: Iterable[str], now: datetime) -> None:
-    """Check these open payments now. Clearing the claim id keeps the verdict of a running check from being stored.
+    """Schedule checks of these open payments for now.
 
-    A running check does not know the new proof.
+    A running check doesn't know the new proof. Clearing its claim id keeps its verdict from being stored.
     """
     keys = list(open_payments)
     Lookup.of(keys).filter(next_check_at__isnull=False).update(

@@ -17,16 +17,16 @@ _ACTOR = "verification"
 
 
 def follow_execution(payment: Payment, request: PaymentRequest, transaction_hash: str, now: datetime) -> None:
-    """Verify the transaction that executed the proposal of the locked payment of the locked request.
+    """Verify the transaction that executed the payment's proposal. The request and the payment must be locked.
 
-    If another payment of the request already has that transaction, this one fails without an event, and the other one
-    takes over its hashes.
+    If another payment of the request already has that transaction, this payment fails without an event, and the other
+    one takes over its hashes.
     """
     own = Payment.objects.filter(request=request, chain=payment.chain_id, transaction_hash=transaction_hash)
     same = own.exclude(pk=payment.pk).first()
     if same is None:
         columns = continuing_columns(payment, transaction_hash)
-        # The time for verification starts now: the signers may have taken days.
+        # The time limit of the verification starts now, because the signers may have taken days.
         Payment.objects.filter(pk=payment.pk).update(
             **columns, status_detail="Executed; checking the network.", verifying_since=now
         )
@@ -54,9 +54,7 @@ def follow_execution(payment: Payment, request: PaymentRequest, transaction_hash
 
 
 def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: str, now: datetime) -> None:
-    """Create a payment of its own for a transaction that one of the locked payment's accounts executed, and verify
-    it.
-    """
+    """Create another payment for a transaction that one of the locked payment's accounts executed, and verify it."""
     own = Payment.objects.filter(request=request, chain=payment.chain_id)
     known = Q(transaction_hash=transaction_hash) | Q(replaced_hashes__contains=[transaction_hash])
     if not own.filter(known).exists():

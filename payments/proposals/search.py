@@ -1,8 +1,8 @@
 """Search for the transactions that executed proposals. Wallets of contract accounts return a proposal's id.
 
-The search begins at the block in which the route was built and ends a day after the request's end. The search uses no
-retries. A successful execution is then verified like any payment (`payments.verification`), because the id proves
-nothing.
+The search begins at the block of the time at which the route was built, and ends a day after the request's end. It uses
+no retries. Once an execution succeeded, its transaction is verified like any payment (`payments.verification`), because
+the id proves nothing.
 """
 
 import logging
@@ -107,7 +107,8 @@ def _search(
     try:
         found = client.find_executions(sorted(wanted, key=lambda each: each.id), until_block=head)
     except ChainError as error:
-        # If a node knows the id as a hash, no logs are needed: a stranger may have submitted the hash as a proposal.
+        # Continue without the logs: they aren't needed if a node knows the id as a hash. Anyone may have submitted a
+        # hash as a proposal.
         found, failure = ProposalSearch({}, {}), error
     again: dict[int, dict[str, Any]] = {}
     for lookup in lookups:
@@ -146,18 +147,18 @@ def _proposals(lookup: Lookup, first_block: int) -> list[Proposal]:
 
 
 def _deciding(own: Sequence[Proposal], executions: Mapping[Proposal, Execution]) -> Execution | None:
-    """Return the execution that decides the payment: a certain one, or the one by its only account."""
+    """Return the execution that decides the payment: a certain one or, if there is only one account, that account's."""
     certain = [each for each in executions.values() if each.is_certain]
     return next(iter(certain), None) if certain or len(own) > 1 else executions.get(own[0])
 
 
 def pause_of(payment: Payment, now: datetime) -> timedelta:
-    """Return the pause before the next search: 5 seconds at first, a minute after 20."""
+    """Return the pause before the next search: 5 seconds at first, a minute from 20 minutes on."""
     return min(max((now - payment.created_at) / _PART_OF_AGE, SHORTEST_PAUSE), LONGEST_PAUSE)
 
 
 def _first_block(lookup: Lookup, client: ChainClient, head: int, now: datetime) -> int:
-    """Return the next block to search; for the first search, the block in which the route was built."""
+    """Return the next block to search. The first search begins at the time when the route was built."""
     if lookup.proposal_block is not None:
         return lookup.proposal_block
     payment = lookup.payment
@@ -169,7 +170,7 @@ def _first_block(lookup: Lookup, client: ChainClient, head: int, now: datetime) 
     try:
         return min(client.block_at(since), head)
     except ChainError:
-        # Nodes may have pruned old blocks.
+        # Nodes may have pruned old blocks, so estimate the block from the block time.
         block_time = timedelta(milliseconds=max(lookup.chain.block_time_ms, 1))
         return max(head - _MARGIN * ((now - since) // block_time), 0)
 
@@ -208,11 +209,11 @@ def _divert(
     claim_id: uuid.UUID,
     now: datetime,
 ) -> None:
-    """If there are several accounts, verify one account's executions in payments of their own and continue the
-    search.
+    """Verify these executions in payments of their own, and continue the search.
 
-    An account can log any id, so another person's execution must not end the search for the customer's. A completed
-    payment whose execution was removed keeps that execution; the next execution gets a payment of its own.
+    If there are several accounts, one of them may be another person's. An account can log any id, so its execution must
+    not end the search for the customer's. A completed payment whose execution was reorganised away keeps that
+    execution; the next one gets a payment of its own.
     """
     for proposal, execution in executions.items():
         facts = TransactionFacts(
@@ -236,7 +237,7 @@ def _divert(
 
 
 def _store(lookup: Lookup, claim_id: uuid.UUID, change: Callable[[Payment, PaymentRequest], None]) -> bool:
-    """Change the payment if this worker still holds its lease. Returns True, because nothing needs to be postponed."""
+    """Change the payment if this worker still holds its lease. Returns True: the search needs no next time."""
     with transaction.atomic():
         request = lock_request(lookup.payment.request_id)
         held = Lookup.objects.filter(pk=lookup.pk, claim_id=claim_id, proposal_check_at__isnull=False)
@@ -265,7 +266,7 @@ def _verify(payment: Payment, now: datetime) -> None:
 
 
 def _revert(payment: Payment, request: PaymentRequest, execution: Execution, now: datetime) -> None:
-    """Fail the payment. It keeps the id as its hash, because the transaction may pay the request by another call."""
+    """Fail the payment. It keeps the proposal's id as its hash, because another call of the transaction may pay."""
     looked_up = {
         "transaction_hash": execution.transaction_hash,
         "seen_at": now,
@@ -277,7 +278,7 @@ def _revert(payment: Payment, request: PaymentRequest, execution: Execution, now
 
 
 def _give_up(lookup: Lookup, claim_id: uuid.UUID, now: datetime) -> bool:
-    """Fail the payment without an event if a day has passed since its request ended; return whether it has."""
+    """If a day has passed since the request ended, fail the payment without an event and return True."""
     request = lookup.payment.request
     ends = [each for each in (request.completed_at, request.expired_at, request.cancelled_at) if each]
     if request.status == PaymentRequest.Status.ACTIVE or not ends or now < max(ends) + AFTERWARDS:
@@ -301,13 +302,13 @@ def _fail(failed: Failed, now: datetime) -> bool:
 
 
 def _expect_failure(payment: Payment, _: PaymentRequest) -> None:
-    """Mark the payment as likely to fail: the account's call failed, in a block that is not deep enough yet."""
+    """Mark the payment as likely to fail, because the account's call failed in a block that isn't deep enough yet."""
     likely = {"status_detail": _FAILING, "likely_failure": FailureCode.TRANSACTION_REVERTED.value}
     move_payment(payment, Payment.Status.PROCESSING, actor=_ACTOR, reason="its call failed", **likely)
 
 
 def _await(payment: Payment, _: PaymentRequest) -> None:
-    """Mark the payment as waiting for the execution, also after a reorganisation removed a failed one."""
+    """Mark the payment as waiting for the execution; a failed one may have been reorganised away."""
     columns = {"status_detail": AWAITED, "likely_failure": ""}
     if payment.status == Payment.Status.PENDING:
         Payment.objects.filter(pk=payment.pk).update(**columns)
@@ -319,5 +320,5 @@ def _await(payment: Payment, _: PaymentRequest) -> None:
 
 
 def _postpone(rows: Mapping[int, Mapping[str, Any]], claim_id: uuid.UUID) -> None:
-    """Write the next searches of the lookups that this worker still holds, and release their leases."""
+    """Store when to search next for the lookups that this worker still holds, and release their leases."""
     update_each(Lookup, {pk: {**each, **FREE} for pk, each in rows.items()}, guard={"claim_id": claim_id})

@@ -147,7 +147,7 @@ class SwapState(StrEnum):
 
 @dataclass(frozen=True)
 class SwapStatus:
-    """A provider's status of one swap. `raw` is its own wording (`DONE/COMPLETED`), for display.
+    """A provider's status of one swap. `raw` is the provider's own wording (`DONE/COMPLETED`), for display.
 
     The destination fields are set after a delivery, and are not trusted. `explorer_url` shows the swap.
     """

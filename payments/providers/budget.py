@@ -1,6 +1,6 @@
 """Limit calls to routing providers by their quotas, and by a circuit breaker during outages.
 
-Quotas belong to the deployment, so quotes are counted in Redis for all processes together, and no payment request,
+A quota is for the whole deployment, so quotes are counted in Redis for all processes together. No payment request,
 client address or merchant gets more than its share. Each process has its own circuit breakers.
 """
 
@@ -22,7 +22,8 @@ LONGEST_COOLDOWN_SECONDS = 60.0
 def shares_of(request_id: object, address: str, merchant_id: object, *, is_bound: bool) -> tuple[Share, ...]:
     """Return the shares of a customer's quote: those of its payment request, client address and merchant.
 
-    Without `is_bound`, no payment is bound to the request: all such requests share a half, since anyone can open them.
+    If no payment is bound to the request (`is_bound` is false), one more share applies: all such requests together get
+    half of the quota, because anyone can open them.
     """
     own = (
         Share(f"request-{request_id}", 10),

@@ -1,8 +1,8 @@
 """Decode the call data of providers' contracts if the function is known. Pure functions.
 
-Known are LI.FI's bridge calls (all start with `BridgeData`), its same-chain swaps, and Relay's depository. Sources:
-lifinance/contracts (`ILiFi.BridgeData`, `LibSwap.SwapData`, `GenericSwapFacet`, `GenericSwapFacetV3`), and recorded
-quotes of Relay.
+The known functions are LI.FI's bridge calls (all start with `BridgeData`) and same-chain swaps, and Relay's depository.
+Sources: lifinance/contracts (`ILiFi.BridgeData`, `LibSwap.SwapData`, `GenericSwapFacet`, `GenericSwapFacetV3`), and
+recorded quotes of Relay.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from eth_utils.address import to_checksum_address
 
 _WORD = 32
 _NATIVE = "0x0000000000000000000000000000000000000000"
-# LI.FI's placeholder for a receiver whose address does not fit 20 bytes; the real one is in the bridge's own data.
+# LI.FI's placeholder for a receiver whose address does not fit into 20 bytes. The bridge's own data has the address.
 NOT_EVM = "0x11f111f111f111F111f111f111F111f111f111F1"
 
 _BRIDGE_DATA = "(bytes32,string,string,address,address,address,uint256,uint256,bool,bool)"

@@ -30,7 +30,7 @@ from payments.providers.base import ProviderDown
 from payments.providers.budget import Circuit
 
 logger = logging.getLogger(__name__)
-# Its warnings about malformed headers contain the full URL with the customer's address.
+# urllib3's warnings about malformed headers contain the full URL with the customer's address.
 logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
 CONNECT_SECONDS = 3.05
@@ -224,7 +224,7 @@ def _read(path: str, response: requests.Response, ends_at: float, most_bytes: in
 def _checked_answer(path: str, received: _Received, parser: Callable[[str, bytes], Any]) -> Answer:
     status = received.status
     if status == _TOO_MANY_REQUESTS:
-        # On other statuses `ratelimit-reset` is only the end of the current window.
+        # `ratelimit-reset` counts only with 429. With other statuses, it is just the end of the current window.
         wait = _advised_wait(received.headers, "retry-after", "ratelimit-reset")
         wait = _WAIT_WITHOUT_ADVICE_SECONDS if wait is None else wait
         raise ProviderDown(f"{path} is over its rate limit (HTTP 429)", retry_after=wait)
@@ -244,7 +244,7 @@ def _checked_answer(path: str, received: _Received, parser: Callable[[str, bytes
 
 
 def _advised_wait(headers: Mapping[str, str], *names: str) -> float | None:
-    """Return the seconds to wait from the first of these headers that is present, limited."""
+    """Return the seconds to wait, by the first of these headers that is present: 1 to LONGEST_WAIT_SECONDS."""
     for name in names:
         value = headers.get(name, "").strip()
         if _SECONDS.fullmatch(value):

@@ -46,7 +46,7 @@ Accept = Callable[[Offer, Wanted], None]
 
 @dataclass(frozen=True)
 class Choice:
-    """An accepted offer with its request, which is repeated when the quote is too old.
+    """An accepted offer, and the request for it, which is sent again when the quote is too old.
 
     `tags` are among `recommended`, `cheapest` and `fastest`.
     """
@@ -59,7 +59,7 @@ class Choice:
 def request_offers(
     wanted: Wanted, *, providers: Sequence[RoutingProvider], accept: Accept
 ) -> tuple[Choice, ...]:
-    """Return one or two accepted offers, the recommended one first, for at most MAX_QUOTES quotes.
+    """Return one or two accepted offers, the recommended one first. Requests at most MAX_QUOTES quotes.
 
     `accept` raises OfferRefused for an offer that must not be shown; it is then ignored. Raises NoOffer with the most
     useful reason if a provider responded. Raises ShareSpent if the client has used up its share of every quota, and

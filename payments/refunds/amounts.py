@@ -28,11 +28,11 @@ class Refundable:
 
     @property
     def payers(self) -> set[str]:
-        """The wallets that paid; a payment with an unknown sender counts as another payer."""
+        """The wallets that paid. A payment with an unknown sender counts as one more wallet."""
         return {payment.from_address or payment.pk for payment in self.payments}
 
     def taken_by_moved(self, refund_id: str) -> int:
-        """Return the amount that the earlier addresses of this refund reserve."""
+        """Return the amount that was sent, or may still be sent, to earlier addresses of this refund."""
         return _taken([each for each in self.refunds if each.refund.moved_to_id == refund_id])
 
     def without(self, refund_id: str) -> "Refundable":

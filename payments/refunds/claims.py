@@ -49,7 +49,7 @@ class NoSigner(Exception):
 
 @dataclass(frozen=True)
 class Payer:
-    """The wallet that paid. `is_contract_heard`: it may confirm a signature as a contract (EIP-1271)."""
+    """The wallet that paid. `is_contract_heard`: if it is a contract, it can confirm a signature (EIP-1271)."""
 
     chain: Chain
     address: str
@@ -110,8 +110,8 @@ def payer_of(refund: Refund) -> Payer:
     """Return the wallet that may sign: the one that made all of the refund's payments.
 
     Raises NoSigner if several wallets paid, or if one payment's sender is unknown. Anyone who sees the reference can
-    add a coin to a request, even through the same relayer; they must not set the address for another wallet's
-    payment. Raises ApiError `node_unavailable`.
+    pay a small amount to a request, even through the same relayer. They must not be able to set the address for
+    another wallet's payment. Raises ApiError `node_unavailable`.
     """
     payers: list[Payer] = []
     for payment in signable_payments(refund):
@@ -128,10 +128,10 @@ def payer_of(refund: Refund) -> Payer:
 
 
 def signable_payments(refund: Refund) -> list[Payment]:
-    """Return the payments credited before the refund's creation, oldest first: their wallet may sign.
+    """Return the payments credited before the refund's creation, oldest first. The wallet that made them may sign.
 
-    A later payment can't keep that wallet from signing. Raises NoSigner if the database already shows that no wallet
-    can sign; only the chain shows who made a payment.
+    Later payments don't count, so they can't keep that wallet from signing. Raises NoSigner if the database shows
+    that no wallet can sign. Only the chain shows which wallet made a payment.
     """
     credited = refund.request.payments.filter(
         pk__in=refund.credited_payments, status=Payment.Status.COMPLETED, reorged=False
@@ -154,23 +154,23 @@ def signable_payments(refund: Refund) -> list[Payment]:
 
 
 def _is_by_provider(payment: Payment) -> bool:
-    """Whether only a swap's own delivery counts. With another binding, other wallets' transfers also count."""
+    """Whether the payment is only a swap's delivery. With another binding, it may include other wallets' transfers."""
     return payment.type == Payment.Type.SWAP and payment.bound_by == Payment.BoundBy.PROVIDER
 
 
 def _swapper(payment: Payment) -> list[Payer]:
-    """Return the wallet of the route if it sent the transaction itself; only its own key counts.
+    """Return the wallet of the route if it sent the transaction itself. Only its own key can sign, no contract.
 
-    A transaction of several quotes has no route: its relayer may have added a quote for a wallet of their own.
+    A transaction of several quotes has no route, because its relayer may have added a quote for their own wallet.
     """
     wallet = payment.route.wallet_address if payment.route else ""
     return [Payer(payment.chain, wallet, False)] if wallet and wallet == payment.from_address else []
 
 
 def _senders(payment: Payment) -> list[str]:
-    """Return the accounts that the payment's credited transfers debited, according to the chain now.
+    """Query the chain for the accounts that the payment's credited transfers debited.
 
-    Empty if one of the transfers has no such account.
+    Return none if one of the transfers has no such account.
     """
     try:
         snapshot = get_client(payment.chain).look_up([payment.own_hash], with_finality=False)

@@ -93,8 +93,8 @@ def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
     """Store the merchant's address, which may replace an earlier one; an unchanged address has no effect.
 
     The carrier of the previous address is cancelled and kept with a cancelled refund of its own. A wallet may
-    still pay by an old wallet link: that transfer is then found, counts as sent to the old address, and
-    leaves nothing to send to the new one.
+    still send by an old wallet link. The search finds that transfer, and its amount is no longer sent to the
+    new address.
 
     Raises ApiError `refund_not_ready` once a transaction was built or sent, and for a cancelled refund;
     `refund_too_large` if the request can't have one more refund.
@@ -153,10 +153,10 @@ def require_buildable(current: RefundNow) -> PaymentRequest:
 
 
 def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
-    """Reserve the carried refund's amount before its transaction is returned to be signed.
+    """Reserve the amount of the carrier's refund before its transaction is returned to be signed.
 
-    A failed refund reserves nothing, and another refund may use its amount. Afterwards the refund is `ready` and
-    reserves its amount until a later transaction fails, or the refund is cancelled.
+    A failed refund reserves nothing, so another refund may have used its amount. After this call, the refund is `ready`
+    and reserves its amount until a later transaction fails, or the refund is cancelled.
 
     Raises ApiError, and changes nothing, if the refund is completed or cancelled, if its transaction is being
     verified, or if its amount is no longer left (`refund_too_large`).
@@ -174,7 +174,7 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
         if covering_payment(carrier, moment):
             raise in_progress()
         require_left(refund)
-        # Another machine's clock may be ahead: an earlier submission must not appear later.
+        # A machine whose clock is ahead may have stored an earlier submission. It must still count as earlier.
         latest = carrier.payments.aggregate(at=Max("created_at"))["at"] or moment
         unsent = Refund.objects.filter(pk=refund.pk, cancelled_at__isnull=True)
         if unsent.update(built_at=max(moment, latest)) != 1:
@@ -197,7 +197,7 @@ def _require_unsent(current: RefundNow) -> None:
 
 
 def require_left(refund: Refund) -> None:
-    """Raise ApiError `refund_too_large` unless the refund's amount is left beside all other refunds.
+    """Raise ApiError `refund_too_large` unless all other refunds leave enough for this one.
 
     A failed refund no longer reserves its amount, and a reorganised payment no longer counts.
     """
@@ -211,20 +211,20 @@ def refund_of(carrier: PaymentRequest) -> Refund:
 
 
 def is_left(carrier: PaymentRequest) -> bool:
-    """Whether the carried refund's amount is left beside all other refunds."""
+    """Whether all other refunds leave enough for the refund of this carrier."""
     refund = refund_of(carrier)
     return refund.amount <= _left_for(refund)
 
 
 def is_reserved(carrier: PaymentRequest) -> bool:
-    """Whether the carried refund's amount is reserved, so that it may be sent without another build."""
+    """Whether the amount of the carrier's refund is reserved, so that it may be sent without another build."""
     return now([refund_of(carrier)])[0].standing.is_open
 
 
 def _left_for(refund: Refund) -> int:
-    """Return the maximum of the refund beside all other refunds of its request and of its payment.
+    """Return how much the refund can still send, after all other refunds of its request and of its payment.
 
-    Amounts sent to an earlier address of the refund are a part of its amount.
+    Amounts sent to an earlier address of the refund count as a part of it.
     """
     possible = refundable(refund.request).without(refund.pk)
     due = max(refund.amount - possible.taken_by_moved(refund.pk), 0)
@@ -241,13 +241,13 @@ def _require_ended(request: PaymentRequest) -> None:
 
 
 def _credited(request: PaymentRequest) -> list[str]:
-    """Return the ids of the payments credited so far: only their wallets may set the address."""
+    """Return the ids of the payments credited so far. Only the wallets that made them may set the address."""
     credited = request.payments.filter(status=Payment.Status.COMPLETED)
     return list(credited.order_by("created_at", "id").values_list("pk", flat=True))
 
 
 def is_address_changeable(current: RefundNow) -> bool:
-    """Whether the address may change: no wallet has received a transaction, and none was sent."""
+    """Whether the address may change: no transaction was returned to a wallet, and none was sent."""
     standing = current.standing
     is_waiting = standing.status in (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY)
     return is_waiting and current.refund.built_at is None and standing.received == 0
@@ -271,7 +271,7 @@ def _require_changeable(current: RefundNow) -> None:
 
 
 def _set_carrier_aside(refund: Refund, carrier: PaymentRequest, *, actor: str) -> None:
-    """Cancel the locked carrier, and keep it with its address as a cancelled refund of its own."""
+    """Cancel the locked carrier, and create a cancelled refund that keeps it and its address."""
     refunds = Refund.objects.filter(request=refund.request_id).count()
     if refunds >= _MAX_REFUNDS:
         raise _too_large(refund.request, 0, refunds)
@@ -348,7 +348,7 @@ def _give_address(refund: Refund, address: str, source: Refund.AddressSource, *,
         amount=refund.amount,
         recipient_address=address,
         references=True,
-        # The carrier's page is public; the merchant's external_id is not.
+        # The carrier's page is public, so the description must not contain the merchant's external_id.
         description=f"Refund of {request.shortcode}",
         webhook_url=request.webhook_url,
         created_at=moment,

@@ -1,8 +1,8 @@
 """Limit the search for a refund's transaction on the chain.
 
-A refund never expires, and can't be searched for as long as it is open. It is watched for a limited time after its
-transaction was last built, or its page or API object was last read. A transaction that is sent later counts once its
-hash is submitted.
+A refund never expires, so the search for it must be limited in another way. It lasts for 30 days after the transaction
+was last built, or the refund's page or API object was last read. A transaction that is sent later counts once its hash
+is submitted.
 """
 
 from datetime import timedelta
@@ -27,6 +27,7 @@ def keep_watching(refund: Refund) -> None:
         return
     row = Refund.objects.filter(pk=refund.pk)
     is_over = Q(watched_until__isnull=True) | Q(watched_until__lt=moment)
-    # After a gap, search from now on: the gap's blocks would delay the merchant's other payments.
+    # If the search had ended, it restarts at the current block. Searching the blocks in between would delay the
+    # merchant's other payments.
     if not row.filter(is_over).update(watched_from=moment, watched_until=until):
         row.filter(watched_until__lt=until).update(watched_until=until)

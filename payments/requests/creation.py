@@ -28,7 +28,7 @@ class Price:
 
 
 DEFAULT_LIFETIME = timedelta(hours=1)
-# The rate of a price is fixed when the request is created, so a longer time would be a free option.
+# The rate of a price is fixed when the request is created, so a longer time would give the customer a free option.
 MAX_PRICED_LIFETIME = timedelta(seconds=900)
 
 
@@ -40,8 +40,8 @@ def default_lifetime(price: Price | None) -> timedelta:
 class NewRequest:
     """The validated parameters of a new payment request. `amount` is in base units; `lifetime` starts now.
 
-    With a `price`, `amount` follows from it at `rate`, which is stored as displayed. `id` replaces a new one, so that
-    a form that is sent twice creates one request.
+    With a `price`, `amount` is computed from it at `rate`, which is stored as displayed. `id` is used instead of a new
+    id, so that a form that is sent twice creates one request.
     """
 
     token: Token

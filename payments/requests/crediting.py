@@ -22,8 +22,7 @@ PRICE_GRACE = timedelta(seconds=120)
 def is_after_price(request: PaymentRequest, payment: Payment, paid_at: datetime) -> bool:
     """Whether the transfer came too late for the request's price.
 
-    An old price would be a free option for the customer, so only the merchant's acceptance completes the request
-    then.
+    If so, only the merchant's acceptance completes the request: an old price would be a free option for the customer.
     """
     return (
         request.price is not None and not payment.accepted_by and paid_at > request.expires_at + PRICE_GRACE
@@ -35,7 +34,7 @@ def credit(request: PaymentRequest, payment: Payment) -> EventType:
 
     The payment is stored as completed already.
     """
-    # A refund's transaction changes without this lock, so the decision and its event use the same totals.
+    # Refunds can change without this lock. Cache their totals, so that the decision and its event use the same ones.
     request.remember_refunds(request.refund_totals)
     was_paid_in_full = request.is_paid_in_full
     had_payments = request.amount_paid > 0
@@ -52,8 +51,8 @@ def credit(request: PaymentRequest, payment: Payment) -> EventType:
 def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
     """Return the part of `net` that can complete the request without acceptance, in base units.
 
-    Payments after the price count only if they were accepted. Otherwise a customer could hold back a payment of one
-    unit from before the expiry, and let the market decide whether to pay the rest.
+    Payments after the price expired count only if they were accepted. Otherwise a customer could send one unit in time
+    but not submit it, wait for the market, then pay the rest and submit the unit to complete the request.
     """
     if request.price is None or not had_payments:
         return request.net

@@ -21,8 +21,8 @@ def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) ->
     """Return the event of a credited payment: `payment.succeeded`, `payment.partially_paid` or
     `payment.overpaid`.
 
-    A request has one `payment.succeeded`, however often this is recorded; the others are one per payment. For a
-    refund's carrier it is `refund.completed`, or None while something is left to be sent.
+    A request has at most one `payment.succeeded`, and a payment at most one of the others. For a refund's carrier, the
+    event is `refund.completed`, or None until the refund is sent in full.
     """
     if request.is_refund:
         return refund_completed_event(type_, request, payment)
@@ -35,12 +35,12 @@ def record_credit(type_: EventType, request: PaymentRequest, payment: Payment) -
 
 
 def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
-    """Leave out the steps that have no event, such as some steps of a refund."""
+    """Leave out the None values of steps that have no event, such as some steps of a refund."""
     return [event for event in events if event is not None]
 
 
 def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> None:
-    """Record that a reorganisation removed the block of a completed payment or, once unflagged, that it is back."""
+    """Record that a reorganisation removed a completed payment's block or, if `reorged` is false, that it is back."""
     event = _event(
         EventType.PAYMENT_REORGED,
         request,
@@ -53,10 +53,10 @@ def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> 
 
 
 def failed_event(request: PaymentRequest, payment: Payment) -> NewEvent | None:
-    """Return `payment.failed`, one for each failure of a payment. `amount` is the amount that was due.
+    """Return `payment.failed`, one for each failure of a payment. Its `amount` is the amount that was due.
 
-    Anyone who has the checkout's URL can submit unbound transactions, so one event per request covers all of
-    them. For a refund's carrier it is `refund.failed`.
+    Anyone who has the checkout's URL can submit unbound transactions. So a request has only one event for all of
+    them, and this returns None for the others. For a refund's carrier, the event is `refund.failed`.
     """
     if request.is_refund:
         return refund_failed_event(request, payment, _failure_key(payment))

@@ -25,7 +25,7 @@ Status = PaymentRequest.Status
 # Bound unmined transactions hold a request open for this long, counted from the first one. A longer time would
 # let a payer keep a price for free and decide later.
 UNMINED_HOLD = timedelta(minutes=15)
-# The same for hashes that no node has seen.
+# Hashes that no node has seen hold a request open for this long, counted from the first one.
 UNSEEN_HOLD = timedelta(minutes=2)
 # The pause before the next expiry check of a request that a payment holds open.
 HELD_EXPIRY_PAUSE = timedelta(seconds=5)
@@ -91,10 +91,10 @@ def _lockable() -> QuerySet[PaymentRequest]:
 def is_held(request: PaymentRequest, now: datetime) -> bool:
     """Whether an open payment keeps `request` from expiring or being cancelled.
 
-    A mined and bound transaction holds it until it is decided; a swap that its provider knows, for at most 24 hours.
-    An unmined transaction holds it for 15 minutes in total, if a node has seen it and its own bytes bind it. A hash
-    that no node has seen holds it for 2 minutes in total, until nodes know a transaction that was just sent. A
-    proposal, which other signers may execute at any time, does not hold it.
+    A mined and bound transaction holds the request until it is decided. A swap that its provider knows holds it for at
+    most 24 hours. Unmined transactions hold it for 15 minutes in total, if a node has seen them and their own content
+    binds them. Hashes that no node has seen hold it for 2 minutes in total, because nodes may not know a new
+    transaction yet. A proposal, which other signers may execute at any time, does not hold it.
     """
     payments = list(request.payments.select_related("lookup"))
     open_payments = [payment for payment in payments if payment.is_open]
@@ -141,7 +141,7 @@ def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
 
 def _expire(request_id: uuid.UUID, now: datetime) -> bool:
     with transaction.atomic():
-        # Another process pays, cancels or expires a locked request; the next sweep sees the result.
+        # Skip a locked request: another process is changing it, and the next sweep sees the result.
         free = _lockable().select_for_update(of=("self",), no_key=True, skip_locked=True)
         request = free.filter(pk=request_id, status=Status.ACTIVE).first()
         if request is None:
@@ -166,8 +166,8 @@ def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> boo
 def covering_payment(request: PaymentRequest, now: datetime) -> Payment | None:
     """Return one of the open payments that together would cover the remaining amount.
 
-    Only bound payments count: mined or, while they hold the request, seen by a node. Anyone can submit a hash that no
-    node knows, or a transaction that pays another recipient.
+    Only bound payments count: mined ones and, while they hold the request, unmined ones that a node has seen. Anyone
+    can submit a hash that no node knows, or a transaction that pays another recipient.
     """
     payments = list(request.payments.select_related("quote"))
     is_promise_good = now < _promised_until(request, payments)

@@ -1,9 +1,9 @@
-"""Decide whether a payment link takes another payment request, and count what its requests were paid.
+"""Decide whether a payment link accepts another payment request, and count its paid requests.
 
 A link's `max_payments` limits its requests that are completed, or active and paid in part. A completed request counts
-whatever is refunded later. An open, unpaid request doesn't count, so visitors can't use up a link without paying;
-so two customers can pay when one payment is left. Both are credited, and the portal shows the second under
-"Needs attention" (`payments.attention`).
+whatever is refunded later. An open, unpaid request doesn't count, so visitors can't use up a link without paying.
+As a consequence, two customers can both pay if one payment is left. Both are credited, and the portal shows the second
+under "Needs attention" (`payments.attention`).
 """
 
 import uuid
@@ -83,7 +83,7 @@ def _is_used_up(link: PaymentLink) -> bool:
 
 
 def use_link(link: PaymentLink, now: datetime) -> None:
-    """Count one more request of the link. Raises ApiError `link_inactive`, and the caller must roll back.
+    """Count one more request of the link. If this raises ApiError `link_inactive`, the caller must roll back.
 
     The row's lock lasts until the caller's transaction ends, so a link that was made inactive gets no more requests.
     """

@@ -29,8 +29,9 @@ def create_payment(
 ) -> Payment:
     """Store a payment of the locked request with the lookup of its transaction, due now by default.
 
-    `proposed_by` is the account that executes it later: `transaction_hash` is then the proposal's id. Without a hash,
-    `looked_up` has the columns of its lookup. A simulated payment marks its request as simulated.
+    If the transaction is a proposal, `proposed_by` is the account that executes it later, and `transaction_hash` the
+    proposal's id. Without a hash, `looked_up` has the columns of the lookup. A simulated payment marks its request as
+    simulated.
     """
     now = timezone.now()
     due: dict[str, Any] = {"next_check_at": next_check_at or now, "transaction_hash": transaction_hash}

@@ -55,7 +55,7 @@ def find_by_shortcode(shortcode: str) -> PaymentRequest | None:
 
 
 def list_own(merchant_id: uuid.UUID, conditions: Mapping[str, Any], cut: Cut) -> list[PaymentRequest]:
-    """Return the merchant's requests that match the conditions (lookups and values), starting at the edge."""
+    """Return one page (`cut`) of the merchant's requests that match the conditions, by field lookup."""
     values = dict(conditions)
     is_simulated = values.pop("is_simulated", None)
     lookups = tuple(sorted(values))
@@ -69,7 +69,7 @@ def list_own(merchant_id: uuid.UUID, conditions: Mapping[str, Any], cut: Cut) ->
 def _list_query(
     lookups: tuple[str, ...], is_simulated: bool | None, backwards: bool, has_edge: bool, count: int
 ) -> CompiledQuery[PaymentRequest]:
-    # In SQL a flag is a condition without a parameter, so each value has a query of its own.
+    # A boolean condition has no parameter in SQL, so each of its values needs a compiled query of its own.
     flags = {} if is_simulated is None else {"is_simulated": is_simulated}
 
     def build(merchant: uuid.UUID, **values: Any) -> QuerySet[PaymentRequest]:

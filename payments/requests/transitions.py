@@ -29,7 +29,7 @@ _REQUEST_MOVES = {
     PaymentRequest.Status.COMPLETED: (PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED),
     PaymentRequest.Status.EXPIRED: (PaymentRequest.Status.ACTIVE,),
     PaymentRequest.Status.CANCELLED: (PaymentRequest.Status.ACTIVE,),
-    # Only a refund's carrier, and only after a reorganisation.
+    # Only a refund's carrier can become active again, and only after a reorganisation.
     PaymentRequest.Status.ACTIVE: (PaymentRequest.Status.COMPLETED,),
 }
 # A failed payment that is reopened becomes pending again.
@@ -195,7 +195,7 @@ def note(row: PaymentRequest | Payment, reason: str, *, actor: str) -> None:
 
 
 def start_processing(payments: Iterable[Payment]) -> None:
-    """Move the pending ones among these locked payments to `processing`."""
+    """Move those of the locked payments that are pending to `processing`."""
     pending = [Move(payment) for payment in payments if payment.status == Payment.Status.PENDING]
     move_payments(pending, Payment.Status.PROCESSING, actor="verification")
 

@@ -10,9 +10,9 @@ DROPPED = "The merchant cancelled the request before the signed transfer was sen
 
 
 def drop_unsent(request: PaymentRequest, now: datetime) -> None:
-    """Fail the payments of the locked request whose transfer no node has, nor may have.
+    """Fail the payments of the locked request whose signed transfer was never sent to a node.
 
-    A transaction is stored before it is sent, so without a stored one nothing was sent.
+    A transaction is stored before it is sent. So if none is stored, nothing was sent.
     """
     rows = Authorization.objects.filter(request=request, signed_at__isnull=False, ended_at__isnull=True)
     unsent = rows.filter(relays__isnull=True).select_related("payment")

@@ -4,8 +4,8 @@ The sandbox invents what a node or a routing provider would return. The verifica
 a real response, so that history, consumed transfers and events are the same as in production.
 
 Simulated payments are marked in the database and never looked up on a chain. Their hashes start with 16 fixed bytes, so
-that they can't collide with the hash of a real transaction. An open one waits for the next simulated outcome, and times
-out after 24 hours (`payments.sandbox.due`).
+that they can't collide with the hash of a real transaction. An open simulated payment waits for the next simulated
+outcome, and times out after 24 hours (`payments.sandbox.due`).
 
 The effect of the oldest outcomes in each state of the request (409 is `payment_request_not_active`; nothing is written
 then):
@@ -22,9 +22,9 @@ then):
     refunded         as `paid` if an amount remains, and then the whole paid amount is refunded
 
 All other outcomes concern one payment or refund and leave the request as it is, in every state; `swap_completed` pays
-like `paid`. A request with a price whose price has expired stays expired, whatever arrives, until the merchant accepts
-the payment; `paid_late` lets the price expire first. If an open payment holds the request, `expired` and `paid_late`
-return 409 `payment_in_progress`.
+like `paid`. If the price of a request has expired, the request stays expired, whatever is paid, until the merchant
+accepts the payment; `paid_late` lets the price expire first. If an open payment holds the request, `expired` and
+`paid_late` return 409 `payment_in_progress`.
 """
 
 from payments.sandbox.availability import is_open

@@ -34,7 +34,7 @@ _WAITS = "It waits for its next simulated outcome, and times out after 24 hours.
 
 
 def decide_due(*, now: Callable[[], datetime] = timezone.now) -> int:
-    """Decide the simulated payments that are due, or let them wait on; return their number."""
+    """Decide the simulated payments that are due, or let them wait longer; return their number."""
     lookups = Lookup.objects.filter(pk__in=SIMULATED.pick(now(), BATCH)).order_by("next_check_at")
     payments = [lookup.payment for lookup in lookups.select_related("of_payment")]
     for payment in payments:
@@ -55,7 +55,7 @@ def _decide(payment: Payment, now: datetime) -> None:
         if current is None:
             return
         current.request = request
-        # Outside staging no simulated payment may count, even one from a deployment's time as staging.
+        # Outside staging no simulated payment may count, even if it is from the time when this deployment was staging.
         if current.accepted_by and is_open():
             accept(request, current)
         elif is_timed_out(current, now):

@@ -11,7 +11,7 @@ from payments.requests.lifecycle import expire_request, is_held
 from payments.requests.new_payments import mark_simulated
 from payments.sandbox.facts import ACTOR
 
-# A simulated block is a few seconds old.
+# The block time of a simulated payment is a few seconds in the past, so the price must have expired before that.
 _A_MOMENT = timedelta(seconds=60)
 
 
@@ -21,7 +21,7 @@ def expire(request: PaymentRequest) -> None:
     if request.status != PaymentRequest.Status.ACTIVE:
         message = f"The payment request is {request.status}; only an active one can expire."
         raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
-    # Just before now, so that the next payment counts as late.
+    # The expiry is just before now, so that the next payment counts as late.
     expires_at = min(request.expires_at, now - timedelta(microseconds=1))
     request.expires_at = expires_at
     if is_held(request, now):

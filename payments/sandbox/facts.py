@@ -14,7 +14,7 @@ from payments.verification.evidence import ChainCheck
 
 ACTOR = "sandbox"
 HASH_PREFIX = b"sandbox-payment-"
-# Another request's reference, for a transfer that carries both.
+# Simulates the reference of another request, for a transfer that carries the references of both.
 FOREIGN_REFERENCE = HASH_PREFIX
 
 

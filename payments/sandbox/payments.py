@@ -56,7 +56,7 @@ def speed_up(request: PaymentRequest, why: str, payment: Payment | None = None) 
     """Continue a payment with the transaction by which the wallet sped it up."""
     attempt = lease(request, why, payment or leave_pending(request, why))
     sped_up = attempt.payment
-    # The sender, nonce and effect are not stored, because no real transaction has the same.
+    # Set in memory only, so that the replacement matches. They are not stored, because they are invented.
     sped_up.from_address, sped_up.nonce, sped_up.effect = facts.payer_of(request), 0, _EFFECT
     replacement = replace(
         facts.unmined(request, facts.new_hash(request), attempt.now, _amount(request, sped_up)),
@@ -85,7 +85,7 @@ def leave_unbound(
 
 
 def accept(request: PaymentRequest, payment: Payment) -> Payment:
-    """Complete a payment that the merchant has accepted. The amount is the one that had arrived."""
+    """Complete a payment that the merchant has accepted, with the amount that had arrived."""
     attempt = lease(request, "accepted; simulated", payment)
     transfer = facts.transfer(request, _amount(request, payment), ())
     transaction = facts.mined(request, attempt.hash, attempt.now, transfer)

@@ -40,9 +40,9 @@ from payments.stats.histogram import BOUNDS_MS
 from payments.stats.values import count_values, late_days
 from webhooks.models import Delivery
 
-# A change becomes visible at its commit, slightly after its timestamp.
+# Each run looks this far back again, because a change becomes visible at its commit, slightly after its timestamp.
 OVERLAP = timedelta(minutes=5)
-# The period of one step, and the time within which a run starts further steps.
+# A step recounts the changes of this period. A run starts no further step after this many seconds.
 STEP = timedelta(days=1)
 WORK_SECONDS = 15.0
 
@@ -243,8 +243,7 @@ def _locked_progress(now: datetime, *, wait: bool = False) -> FiguresProgress | 
     start = datetime(today.year, today.month, today.day, tzinfo=UTC)
     if wait:
         with connection.cursor() as cursor:
-            cursor.execute(
-                "SET LOCAL lock_timeout = 0"
-            )  # A run may take longer than other locks may be waited for.
+            # Wait without a limit: a run may hold the lock for longer than the usual lock timeout.
+            cursor.execute("SET LOCAL lock_timeout = 0")
     FiguresProgress.objects.get_or_create(pk=1, defaults={"seen_until": start, "filled_from": today})
     return FiguresProgress.objects.select_for_update(skip_locked=not wait).filter(pk=1).first()

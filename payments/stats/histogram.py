@@ -28,7 +28,7 @@ def total(counts: Iterable[Sequence[int]]) -> list[int]:
 def percentile(counts: Sequence[int], part: int) -> int | None:
     """Return the percentile `part` in milliseconds, or None without data.
 
-    The value is the middle of its bucket, or the boundary of the first and the last bucket.
+    The value is the middle of the bucket; for the first and the last bucket, it is the boundary.
     """
     number = sum(counts)
     if number == 0:

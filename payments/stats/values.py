@@ -1,7 +1,7 @@
 """Count the values of a day's payments in their merchants' reporting currencies.
 
-A payment counts on the day of its completion, in the currency of its `value`. Payments without a value are those in
-the day's volumes that are missing here. Currencies are never added up.
+A payment counts on the day of its completion, in the currency of its `value`. The day's volumes also
+include the payments without a value, which are missing here. Currencies are never added up.
 """
 
 from collections.abc import Iterable
@@ -36,8 +36,8 @@ def count_values(day: date, completed: QuerySet[Payment]) -> list[DailyValue]:
 def note_late_values(payments: Iterable[Payment]) -> None:
     """Schedule a recount of these payments' days. Call it in the transaction that stores their values.
 
-    Today is counted all the time. Each call adds rows of its own: a row that another process has already read would
-    not make it count these values too.
+    Today needs no row, because it is recounted all the time. Each call adds rows of its own: if it reused a row that
+    another process has read already, that process would miss these values.
     """
     today = timezone.now().astimezone(UTC).date()
     days = {payment.completed_at.astimezone(UTC).date() for payment in payments if payment.completed_at}

@@ -11,11 +11,11 @@ from payments.submission.sightings import Sighting
 
 # The maximum number of open payments per client address.
 MAX_OPEN_PAYMENTS = 5
-# The maximum over the request's lifetime: payments that a node has seen and that are not older than the request.
+# The maximum number, over the request's lifetime, of payments that a node has seen and that are not older than it.
 MAX_PUBLIC_PAYMENTS = 30
-# The maximum over the request's lifetime: bound payments that are not mined. Signing one costs nothing.
+# The maximum number, over the request's lifetime, of bound payments that are not mined. Signing one costs nothing.
 MAX_UNMINED_PAYMENTS = 100
-# The maximum over the request's lifetime: all publicly submitted payments.
+# The maximum number, over the request's lifetime, of publicly submitted payments.
 MAX_PUBLIC_ROWS = 200
 # The maximum number of proposals of a request that are searched for at a time. They don't count as open payments.
 MAX_PROPOSALS = 3

@@ -45,7 +45,7 @@ SUBMITTED = "Submitted; checking the network."
 class _SightingNeeded(Exception):
     """The transaction has to be looked up before it can be stored or rejected.
 
-    `is_extra`: a rejected transaction is not stored, so a client could repeat the call without limit.
+    `is_extra`: the lookup may end in a rejection. That is not stored, so a client could repeat the call without limit.
     """
 
     def __init__(self, *, is_extra: bool) -> None:
@@ -71,9 +71,9 @@ def submit_hash(
     the request's payments continues that payment instead. Expired and cancelled requests accept hashes too;
     verification decides whether they pay.
 
-    If the route's wallet may be a contract account and no node knows the hash, it is a proposal's id: the payment waits
-    for its execution (`payments.proposals`). Native coin that was sent to the deposit address has a payment of its own,
-    which gets the transaction (`payments.coins`).
+    If the route's wallet may be a contract account and no node knows the hash, it is treated as a proposal's id, and
+    the payment waits for its execution (`payments.proposals`). If the transaction sent native coin to the deposit
+    address, the coin has a payment of its own, which gets the hash (`payments.coins`).
 
     `submitter` is a digest of the client; open payments are counted per submitter. The chain is read only if there is a
     route, a cap is reached, a payment may be sped up, or the transaction was partly credited, always outside a database
@@ -105,7 +105,11 @@ def submit_hash(
 def sight_for_merchant(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
 ) -> Sighting | None:
-    """Look the transaction up if it may speed up a payment or be a sweep, was partly credited, or isn't a proposal."""
+    """Look the transaction up if the result may matter, else return None.
+
+    It matters if the transaction may speed up a payment or be a sweep, if it was partly credited, or if the hash may
+    not be a proposal's id.
+    """
     is_doubtful = _may_be_no_proposal(request, chain, transaction_hash)
     if not is_doubtful and _existing_payment(request, chain, transaction_hash):
         return None
@@ -197,7 +201,7 @@ def _store(
             if continued is not None:
                 return continued, False
             if account and not sighting.is_known:
-                # If no node responded, the first search finds out whether it is a transaction.
+                # If no node responded, the search for the proposal later finds out whether the hash is a transaction.
                 if sighting.is_answered:
                     require_room_for_proposal(locked)
                 if has_room_for_proposal(locked):
@@ -225,14 +229,18 @@ def _existing_payment(
 
 
 def _grouped_payment(own: QuerySet[Payment], chain: Chain, transaction_hash: str) -> Payment | None:
-    """Return the payment by address that was credited with this transaction together with others, if there is one."""
+    """Return the payment that was credited with this transaction in a group of small arrivals, if there is one."""
     credited = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=transaction_hash)
     by_address = credited.filter(payment__bound_by=Payment.BoundBy.ADDRESS)
     return own.filter(pk__in=by_address.values("payment")).first()
 
 
 def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str, account: str) -> bool:
-    """Whether no payment was credited with the hash, and the request lacks it or has not searched this account."""
+    """Whether this hash can be submitted as a proposal of this account.
+
+    It can if no payment was credited with it, and the request has no payment with it, or none that searches this
+    account.
+    """
     existing = _existing_payment(request, chain, transaction_hash)
     is_new = existing is None or may_add_account(existing, transaction_hash, account)
     return is_new and not is_credited(chain, transaction_hash)
@@ -241,8 +249,7 @@ def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: st
 def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
     """Whether a payment failed or continued as a proposal, although its id may be a transaction hash.
 
-    Any account can log that it executed an id, or that it failed to, and a node may not have known the hash at that
-    time.
+    Any account can log that it executed an id or failed to, and nodes may not have known the hash at that time.
     """
     own = Payment.objects.filter(request=request, chain=chain)
     ended = Q(status=Payment.Status.FAILED) | ~Q(transaction_hash=transaction_hash)
@@ -253,7 +260,7 @@ def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash:
 
 
 def _verify_as_hash(payment: Payment, actor: str) -> bool:
-    """Verify the payment by its hash, which a node knows, if it failed as a proposal. Return whether it did."""
+    """If the payment failed as a proposal, verify it by its hash, which a node knows, and return True."""
     hash_ = payment.transaction_hash
     if payment.status != Payment.Status.FAILED or payment.lookup.proposal_id != hash_:
         return False
@@ -270,9 +277,9 @@ def _has_coin_address(request: PaymentRequest, chain: Chain) -> bool:
 
 
 def _attached(request: PaymentRequest, sighting: Sighting | None, actor: str) -> Payment | None:
-    """Return the locked request's payment with the coin that the transaction sent to its deposit address.
+    """Store the transaction with the payment that has its coin at the deposit address, and return that payment.
 
-    The payment gets the transaction. None if the address does not show the coin yet, or for another transaction.
+    The request must be locked. Return None if the transaction sent no coin there, or the balance doesn't show it yet.
     """
     if sighting is None or sighting.facts is None or not sighting.coins:
         return None
@@ -285,7 +292,7 @@ def _attached(request: PaymentRequest, sighting: Sighting | None, actor: str) ->
 def _continued(
     request: PaymentRequest, chain: Chain, sighting: Sighting | None, actor: str
 ) -> Payment | None:
-    """Continue and return the locked request's payment that this transaction speeds up; None if there is none."""
+    """If this transaction speeds up a payment of the locked request, continue that payment with it, and return it."""
     facts = sighting.facts if sighting else None
     payment = continued_by(replaceable(request, chain), facts)
     if payment is None or facts is None:
@@ -311,7 +318,7 @@ def _create(
     likely = FailureCode.TRANSACTION_TOO_OLD if sighting and sighting.is_older else ""
     block = sighting.facts.block if sighting and sighting.facts and sighting.coins else None
     if block is not None:
-        # Once the address shows the coin, the payment is its arrival.
+        # Once the address's balance shows the coin, this payment becomes the one for the coin.
         columns |= {
             "amount": sighting.coins if sighting else None,
             "is_in_flight": True,
@@ -350,7 +357,7 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
 
 
 def decided_or_open(chain: Chain, transaction_hashes: Collection[str]) -> set[tuple[uuid.UUID, str]]:
-    """Return the request and hash of the payments that don't change if discovery finds their transaction."""
+    """Return (request id, hash) of each payment that would not change if discovery found its transaction."""
     undecided = Q(failure_code__in=RETRYABLE_FAILURES) | Q(lookup__proposal_id=F("transaction_hash"))
     payments = Payment.objects.filter(chain=chain, transaction_hash__in=transaction_hashes)
     known = payments.exclude(undecided, status=Payment.Status.FAILED)

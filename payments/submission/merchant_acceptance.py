@@ -78,7 +78,7 @@ def is_acceptable(payment: Payment) -> bool:
 
 
 def _lacks_binding(payment: Payment) -> bool:
-    """Whether the payment's own transaction may have paid the merchant and lacks only the binding."""
+    """Whether the payment's own transaction may have paid the merchant, and only the binding is missing."""
     is_unbound = payment.failure_code in ACCEPTABLE_FAILURES
     delivery = delivery_of(payment)
     is_here = payment.chain_id == payment.request.chain_id and (delivery is None or delivery.is_customers_own)
@@ -101,7 +101,7 @@ def _require_not_refunded(request: PaymentRequest, payment: Payment) -> None:
 def _require_own_recipient(request: PaymentRequest) -> None:
     """Raise ApiError if another merchant used this wallet first, unless it is an allowed recipient of this merchant.
 
-    Otherwise a merchant could name another merchant's wallet and consume the payments that arrive there.
+    Otherwise a merchant could name another merchant's wallet as recipient, and be credited with payments to it.
     """
     named = PaymentRequest.objects.filter(recipient_address=request.recipient_address, is_refund=False)
     first = named.order_by("created_at", "id").values_list("merchant_id", flat=True).first()

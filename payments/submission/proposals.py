@@ -1,9 +1,9 @@
 """Submit the id of a proposal, which a contract account's wallet returns instead of a transaction hash.
 
-An id does not contain the account. A stranger who sees the id first can submit it with an account of their own, or as
-a hash. Each id is therefore searched for with up to three accounts. The first account is never replaced. If all three
-places are taken, an account for which the request's payment was built replaces one for which none was built: building
-succeeds only if the account holds the money.
+An id does not contain the account. Another person who sees the id first can submit it with an account of their own, or
+as a hash. So each id is searched for with up to three accounts. The first account is never replaced. If there are three
+accounts, one for which a transaction of the request was built replaces one for which none was built. A transaction can
+be built only for an account that holds the money.
 """
 
 from django.utils import timezone
@@ -24,7 +24,7 @@ def may_add_account(payment: Payment, transaction_hash: str, account: str) -> bo
     """Whether this account can be added to the search for the payment's id."""
     lookup = payment.lookup
     if lookup.proposal_id != transaction_hash:
-        # It was submitted as a hash, and no node has seen it.
+        # The id was submitted as a hash: it can be a proposal's if no node has seen it.
         is_missing = payment.is_open or payment.failure_code == FailureCode.TRANSACTION_NOT_FOUND
         return payment.transaction_hash == transaction_hash and is_missing and not lookup.is_seen
     if payment.transaction_hash != transaction_hash:
@@ -42,10 +42,10 @@ def add_account(
     actor: str,
     submitter: str,
 ) -> tuple[Payment, bool] | None:
-    """Add this account to the search for the id of the locked request's payment.
+    """Search for the payment's proposal with this account too. The request must be locked.
 
-    Returns the payment of the search and whether it is new. Returns None if the id can't have another account, or the
-    request can't have another id.
+    Return the payment that is searched for, and whether it is new. Return None if the id can't have another account, or
+    the request can't have another proposal.
     """
     lookup = payment.lookup
     if not may_add_account(payment, transaction_hash, account):
@@ -53,7 +53,7 @@ def add_account(
     if not lookup.is_awaited and not has_room_for_proposal(request):
         return None
     if lookup.proposal_id == transaction_hash != payment.transaction_hash:
-        # The payment continued with an execution that may belong to another person.
+        # The payment continues with an execution that may be another person's, so this account gets a new payment.
         created = create_payment(
             request,
             payment.chain,
@@ -91,7 +91,7 @@ def add_account(
 
 
 def _with_account(lookup: Lookup, account: str) -> list[str] | None:
-    """Return the lookup's accounts with this one added; None if it was among them or there is no place."""
+    """Return the lookup's accounts with this one added; None if it is one of them or there is no room."""
     accounts = lookup.proposal_accounts
     if account in accounts:
         return None

@@ -45,7 +45,7 @@ def check_now(payment: Payment, *, actor: str) -> Recheck:
 
 
 def _require_real(payment: Payment) -> None:
-    """Raise ApiError `payment_not_retryable` for a payment of the sandbox, which is on no chain."""
+    """Raise ApiError `payment_not_retryable` for a simulated payment, which is on no chain."""
     if payment.is_simulated:
         message = "This payment was simulated in the sandbox, so it can't be checked on a chain."
         raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
@@ -74,7 +74,7 @@ def _schedule_finality_check(payment: Payment) -> Recheck:
     deciding = Lookup.objects.filter(pk=(delivery or payment.lookup).pk)
     if deciding.filter(finality_check_at__lte=now).exists():
         return Recheck.DUE_ALREADY
-    # A finished series of finality checks starts over; an unfinished one keeps its count.
+    # If the finality checks had ended, the count of misses starts over; otherwise it continues.
     deciding.filter(finality_check_at__isnull=True).update(finality_misses=0)
     deciding.update(finality_check_at=now)
     return Recheck.AT_FINALITY

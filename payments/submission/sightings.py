@@ -27,7 +27,7 @@ Client = Callable[[Chain], ChainClient]
 class Sighting:
     """The result of looking up a transaction. `is_answered` is false if no node returned a usable response.
 
-    `is_bound`: the transaction is mined (at any depth) and bound to the request, or it is bound by its own bytes.
+    `is_bound`: the transaction is mined (at any depth) and bound to the request, or its own content binds it.
     `is_older`: it was mined before the request was created. `starts_swap`: it is mined, and starts a swap of the
     request. `coins`: it is mined, and sent this much native coin to the request's deposit address.
     """

@@ -1,4 +1,4 @@
-"""Determine whether everything that a transaction paid a request's recipient is credited already."""
+"""Determine whether all transfers of a transaction to a request's recipient are credited already."""
 
 from collections import Counter
 
@@ -19,9 +19,9 @@ def is_credited(chain: Chain, transaction_hash: str) -> bool:
 
 
 def needs_lookup(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
-    """Whether a lookup is needed to tell if a part of this credited transaction is left for the request.
+    """Whether a lookup is needed to determine if this credited transaction has transfers left for the request.
 
-    It is needed if the transaction also paid other recipients or requests, or may have started a swap of this one.
+    It is needed if the transaction also paid other recipients or requests, or may have started a swap of this request.
     """
     credited = _credited(chain, transaction_hash)
     return credited.exists() and (
@@ -32,10 +32,10 @@ def needs_lookup(request: PaymentRequest, chain: Chain, transaction_hash: str) -
 def require_unused(
     request: PaymentRequest, chain: Chain, transaction_hash: str, sighting: Sighting | None
 ) -> None:
-    """Raise ApiError `transaction_already_used` if everything that the transaction paid the recipient is credited.
+    """Raise ApiError `transaction_already_used` if all transfers of the transaction to the recipient are credited.
 
     One transaction may pay several requests, and may be submitted for each of them. If the chain could not be read,
-    the transaction counts as unused: verification decides later, and consumes each transfer only once.
+    the transaction is accepted here: verification decides later, and credits each transfer only once.
     """
     if sighting is not None and sighting.facts is not None and _is_sweep(request, chain, sighting.facts):
         raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, SWEPT)
@@ -49,13 +49,13 @@ def require_unused(
 
 
 def has_deposits(request: PaymentRequest) -> bool:
-    """Whether deposit addresses forward to the request's recipient, so that a transaction may be a sweep of them."""
+    """Whether the request's recipient has deposit addresses, so that a transaction to it may be a sweep."""
     shown = DepositAddress.objects.filter(chain=request.chain_id, recipient_address=request.recipient_address)
     return shown.exists()
 
 
 def _is_sweep(request: PaymentRequest, chain: Chain, facts: TransactionFacts) -> bool:
-    """Whether all that the mined transaction paid to the request came out of deposit addresses."""
+    """Whether all money that the mined transaction paid to the request came from deposit addresses."""
     own = {request.recipient_address, request.deposit_address}
     senders = {t.sender for t in facts.transfers if t.recipient in own and t.amount > 0}
     if not senders or not facts.is_complete or request.chain_id != chain.pk:
@@ -78,7 +78,7 @@ def _may_be_left(request: PaymentRequest, chain: Chain, sighting: Sighting | Non
 
 
 def _left_of(facts: TransactionFacts, chain: Chain) -> list[Transfer]:
-    """Return the transfers of the transaction that no payment was credited with."""
+    """Return the transfers of the transaction that are not credited to a payment."""
     slots: set[str] = set()
     spent: Counter[str] = Counter()
     for slot, account, amount in _credited(chain, facts.hash).values_list("slot", "account", "amount"):

@@ -1,4 +1,4 @@
-"""Evaluate a swap's delivery: the transaction that its provider reports, by the rules of a direct payment."""
+"""Evaluate the transaction that a provider reports as a swap's delivery, by the rules of a direct payment."""
 
 import logging
 from dataclasses import replace
@@ -29,8 +29,8 @@ def started(
 def delivered(lookup: Lookup, terms: Terms, check: ChainCheck) -> Completed | Failed | Postponed:
     """Evaluate the transaction that a provider reports as the delivery of a swap.
 
-    The report only says which transaction to look up. If our nodes don't confirm it, a retry is used and the provider
-    is polled again, unless it reports the customer's own transaction: then the rejection is final.
+    The report only says which transaction to look up. If our nodes don't confirm the delivery, a retry is used and
+    the provider is polled again. If the reported transaction is the customer's own, the payment fails at once.
     """
     chain = lookup.chain
     facts = check.snapshot.transactions.get(lookup.transaction_hash)

@@ -50,7 +50,7 @@ TURN_SECONDS = 25.0
 # After this many unanswered calls in a row, the other swaps of the turn are postponed.
 MAX_UNANSWERED = 2
 COOLDOWN = timedelta(seconds=10)
-# Of a merchant's swaps, those with fewer unproved deliveries come first.
+# Among a merchant's swaps, those with fewer unconfirmed deliveries come first.
 SWAPS = Queue(
     model=Swap,
     due="next_poll_at",

@@ -94,9 +94,10 @@ def unproved(
     status: SwapStatus | None = None,
     is_final: bool = False,
 ) -> Failed | Postponed:
-    """Return the outcome of a reported delivery that our nodes don't confirm: use a retry, or fail after the last.
+    """Return the outcome of a reported delivery that our nodes don't confirm.
 
-    The provider is polled again, as its report may have been wrong. With `is_final`, the payment fails at once.
+    A retry is used, and the provider is polled again, because its report may have been wrong. The payment fails after
+    the last retry or, with `is_final`, at once.
     """
     columns, swap = (RESPONDED, _status_columns(payment, status)) if status else ({}, {})
     if is_final or payment.attempts >= MAX_MISSED_CHECKS:
@@ -123,7 +124,7 @@ def ended(payment: Payment, end: Ended, status: SwapStatus) -> Failed:
 
 
 def silent(payment: Payment, name: str, *, next_check: datetime, now: datetime) -> Failed | Postponed:
-    """Return the outcome if the provider did not answer: it is polled again, but the swap times out after 24 hours."""
+    """Return the outcome if the provider did not respond: poll it again. The swap times out after 24 hours."""
     if is_timed_out(payment, now):
         return timed_out(payment, name)
     since = payment.unanswered_since or now
@@ -142,9 +143,10 @@ def timed_out(payment: Payment, name: str) -> Failed:
 
 
 def _may_hold_request(payment: Payment, now: datetime) -> bool:
-    """Whether a swap that its provider does not confirm still holds its request open, as long as an unmined one does.
+    """Whether a swap that its provider does not confirm still holds its request open.
 
-    Anyone can send a call that names a quote but pays nothing, or pays another recipient.
+    It does for no longer than an unmined transaction, because anyone can send a call that names a quote but pays
+    nothing, or pays another recipient.
     """
     return now < min(payment.created_at, payment.request.expires_at) + UNMINED_HOLD
 

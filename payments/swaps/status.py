@@ -14,7 +14,7 @@ from payments.providers.base import SwapState, SwapStatus
 _LONGEST_URL = 500
 _LONGEST_STATUS = 64
 
-# Seconds between polls, and for how many polls each applies. The values are those of LI.FI's reference client.
+# (Seconds between polls, number of polls with this pause), in order, as in LI.FI's reference client.
 _PAUSES = ((10, 6), (30, 6), (60, 12))
 _LAST_PAUSE = 120
 _LONGEST_RETRY_AFTER = 300
@@ -36,7 +36,7 @@ class Journey:
 
 @dataclass(frozen=True)
 class UnderWay:
-    """The swap is in progress. `ask_source`: also look up the customer's transaction; the provider may not know it."""
+    """The swap is in progress. With `ask_source`, also look up the customer's transaction on its chain."""
 
     detail: str
     ask_source: bool = False
@@ -44,7 +44,7 @@ class UnderWay:
 
 @dataclass(frozen=True)
 class Delivered:
-    """The provider reports a delivery by this transaction, with the amount in base units if it names one."""
+    """The provider reports a delivery by this transaction. `amount` is the reported amount in base units, if any."""
 
     transaction_hash: str
     amount: int | None
@@ -156,7 +156,7 @@ def _delivered(status: SwapStatus, journey: Journey) -> Progress:
 
 
 def pause_seconds(polls: int, retry_after: float | None) -> float:
-    """Return the seconds before the next poll: the provider's `retry_after`, else by the number of polls so far."""
+    """Return the seconds before the next poll: the provider's `retry_after` or, without one, by the number of polls."""
     if retry_after is not None and retry_after > 0:
         return min(max(retry_after, 1.0), _LONGEST_RETRY_AFTER)
     for pause, times in _PAUSES:

@@ -1,4 +1,4 @@
-"""Read the proofs that senders gave after a transfer, and what limits them: credits, solvers and acceptances."""
+"""Read the proofs that senders gave after a transfer, and the credits, solvers and acceptances that limit them."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
@@ -13,9 +13,9 @@ from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, S
 
 @dataclass(frozen=True)
 class Afterwards:
-    """The proofs given after one transaction that compete for it, and the transfers that they may not claim.
+    """The proofs that senders gave after one transaction, and what limits the transfers that they can claim.
 
-    The fields are those of `payments.evaluation.binding.Evidence`.
+    `proofs` becomes `sender_proofs` of `payments.evaluation.binding.Evidence`, which explains the other fields.
     """
 
     proofs: tuple[SenderProof, ...] = ()
@@ -84,7 +84,7 @@ def afterwards_of(
 
 
 def accepted_at(payment: Payment) -> datetime:
-    """Return the time of the merchant's acceptance; the earliest time if it was not stored."""
+    """Return the time of the merchant's acceptance; if it was not stored, the earliest time that is possible."""
     return payment.accepted_at or payment.created_at
 
 

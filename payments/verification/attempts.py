@@ -1,4 +1,4 @@
-"""Evaluate a payment against a chain check. Nothing is written: `payments.verification.storing` stores the outcome.
+"""Evaluate a payment with the results of a chain check. Only `payments.verification.storing` writes the outcome.
 
 Swaps are handled by a `SwapHandler` that the caller passes in, so that a direct payment never enters swap code.
 """
@@ -45,7 +45,7 @@ _REPLACED = Refused(
 
 
 class SwapHandler(Protocol):
-    """The functions for swaps that verification calls."""
+    """The functions that verification calls for swaps."""
 
     def started(
         self,
@@ -71,10 +71,10 @@ def outcome_of(
     replacement: TransactionFacts | None = None,
     is_unsearched: bool = False,
 ) -> Outcome:
-    """Evaluate one lookup against the chain check.
+    """Evaluate one lookup with the results of the chain check.
 
     `is_replaced`: another mined transaction of the sender has the payment's nonce. `replacement` is that transaction,
-    if known. `is_unsearched`: the search for it could not be completed.
+    if known. `is_unsearched`: the search for the replacement could not be completed.
     """
     if lookup.transaction_hash in check.snapshot.contradicted:
         return unanswered(lookup, ChainError("the nodes contradict each other"), check.now)
@@ -118,7 +118,7 @@ def verdict_of(lookup: Lookup, evaluation_input: EvaluationInput, check: ChainCh
 
 
 def _may_become_readable(lookup: Lookup, facts: TransactionFacts | None) -> bool:
-    """Whether to check a transaction of unknown form again before the payment fails as not verifiable."""
+    """Whether to check a transaction of unknown form again, because at first the cause may be the nodes."""
     is_unknown_form = facts is not None and not facts.is_readable and not facts.is_known_form
     return is_unknown_form and lookup.payment.unanswered_looks < CHECKS_UNTIL_UNREADABLE
 
@@ -126,7 +126,7 @@ def _may_become_readable(lookup: Lookup, facts: TransactionFacts | None) -> bool
 def _missing(
     lookup: Lookup, check: ChainCheck, is_replaced: bool, replacement: TransactionFacts | None
 ) -> Outcome:
-    """Return the outcome of a transaction that no node knows: its replacement, a failure, or another check."""
+    """Return the outcome of a transaction that no node knows: follow its replacement, fail, or check again."""
     payment = lookup.payment
     if lookup.proposal_id:
         return Unexecuted(lookup)
@@ -140,7 +140,7 @@ def _missing(
     ):
         # Until the replacement is deep enough, a reorganisation can restore the payment's own transaction.
         return waiting(lookup, NotYet(_REPLACED.message, likely=_REPLACED), None, check)
-    # If no node knows the replacement's hash, the checkout gets time to submit it.
+    # If no node knows the replacement's hash, wait for some checks, so that the checkout can submit it.
     if is_known_to_differ or (is_replaced and payment.attempts >= CHECKS_UNTIL_REPLACED):
         return refused(lookup, _REPLACED, None, check.now)
     return missing(lookup, check.now)

@@ -8,20 +8,20 @@ from payments.evaluation.binding import Bound
 from payments.evaluation.verdicts import Finality, NotYet, Paid
 from payments.models import Lookup, Payment, PaymentRequest, Quote
 
-# The maximum of the column. Anyone can sign a transaction with a higher nonce, but no account's nonce ever becomes
-# that high.
+# The maximum of the column. Transactions with a higher nonce can be signed, but no account ever reaches such a nonce.
 _LARGEST_NONCE = 2**63 - 1
 
 
 def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str, Any]:
     """Return the payment's columns about its own transaction once a node has seen it.
 
-    A deposit address's balance has no sender.
+    Return none for a deposit address's balance, which has no sender.
     """
     if facts is None or not facts.sender:
         return {}
     if payment.bound_by == Payment.BoundBy.AUTHORIZATION:
-        # The payer is the sender of the money. `payments.sponsoring` follows the gas account's transactions.
+        # Keep the payer as the sender: a gas account sends the transaction, and `payments.sponsoring` follows its
+        # nonces.
         return {"network_fee": facts.network_fee if facts.block else None}
     is_storable = facts.nonce is not None and facts.nonce <= _LARGEST_NONCE
     return {
@@ -35,7 +35,7 @@ def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str
 def sighting_columns(lookup: Lookup, facts: TransactionFacts | None, now: datetime) -> dict[str, Any]:
     """Return the lookup's columns once a node has seen its transaction.
 
-    The first block stays stored if a reorganisation moves the transaction to another block.
+    The first block is kept if a reorganisation moves the transaction to another block.
     """
     if facts is None:
         return {}
@@ -96,16 +96,17 @@ def waiting_columns(
 UNKNOWN: dict[str, Any] = {**block_columns(None), "confirmations": 0}
 # The lookup's columns for a transaction whose hash is not the id of a proposal.
 NO_PROPOSAL: dict[str, Any] = {"proposal_id": "", "proposal_account": "", "further_accounts": None}
-# The columns of its payment, which no longer holds the request open.
+# The payment's columns if it no longer holds the request open.
 NOT_HOLDING: dict[str, Any] = {"is_in_flight": False, "is_bound_unmined": False, "likely_failure": ""}
 
 
 def paid_columns(
     lookup: Lookup, request: PaymentRequest, bound: Bound, received: int, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the amount paid, its token and the binding, from a swap's quote or the received transfers.
+    """Return the columns for the paid amount, its token and the binding.
 
-    Without a `quote`, one transaction started the swaps of several quotes, perhaps each with a different wallet.
+    They come from the swap's quote or the received transfers. A swap without a `quote` is a transaction that started
+    the swaps of several quotes, perhaps each with a different wallet.
     """
     if lookup.is_delivery:
         return {"bound_by": bound.by}
@@ -116,7 +117,7 @@ def paid_columns(
 
 
 def provider_columns(lookup: Lookup, verdict: Paid | NotYet, quote: Quote | None) -> dict[str, Any]:
-    """Return the columns of the payment's swap if the verdict shows that its transaction is a swap with this quote."""
+    """Return the columns of the payment's swap if the verdict shows that its transaction started it by this quote."""
     is_swap = verdict.bound is not None and verdict.bound.by == Payment.BoundBy.PROVIDER
     is_refused = isinstance(verdict, NotYet) and verdict.likely is not None
     is_named = not lookup.is_delivery and is_swap and not is_refused

@@ -1,7 +1,7 @@
 """Consume transfers: each counts only once in the whole system, and no account is credited with more than it gained.
 
-A unique constraint on (chain, transaction, slot) guarantees the first. The second matters on Solana, where several
-transfers of one transaction can go to one account. An advisory lock serialises the credits of a transaction.
+A unique constraint on (chain, transaction, slot) guarantees that each counts once. The gain matters on Solana, where
+several transfers of one transaction can go to one account. An advisory lock serialises the credits of a transaction.
 """
 
 from collections import Counter, defaultdict
@@ -24,9 +24,9 @@ _LOCK_IN_ORDER = """
 
 @dataclass(frozen=True)
 class Consumption:
-    """The transfers with which the payment of a lookup will be credited, each with the amount that counts.
+    """The transfers of one lookup's transaction to credit to its payment, each with the amount that counts.
 
-    `beside` are those of other transactions that are credited with the same payment.
+    `beside` has the transfers of other transactions that are credited to the same payment.
     """
 
     lookup: Lookup
@@ -35,7 +35,7 @@ class Consumption:
 
     @property
     def received(self) -> int:
-        """Their sum in base units."""
+        """The sum of all these transfers in base units."""
         return sum(transfer.amount for part in self.parts for transfer in part.transfers)
 
     @property
@@ -58,10 +58,10 @@ class Consumption:
 
 
 def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[str, Consumption]:
-    """Return the transfers to credit each payment with, by its id, without those that were credited before.
+    """Return, by payment id, the transfers to credit to each payment. Those that were credited before are left out.
 
-    The payments must have different transactions. Call this inside the transaction that stores the rows: it locks the
-    credits of each transaction until the commit.
+    The payments must have different transactions. Call this inside the database transaction that stores
+    the rows, because it locks the credits of each chain transaction until the commit.
     """
     if not wanted:
         return {}
@@ -71,7 +71,7 @@ def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[st
         chain__in={lookup.chain_id for lookup, _ in wanted},
         transaction_hash__in={lookup.credit_key for lookup, _ in wanted},
     )
-    # A payment of native coin that a reorganisation reversed is no part of what its address received.
+    # Leave out reversed payments of native coin: the amount that their address received no longer includes them.
     stored = stored.exclude(payment__reorged=True, payment__deposit_sequence__isnull=False)
     earlier: dict[tuple[int, str], list[tuple[str, str, int]]] = defaultdict(list)
     rows = stored.values_list("chain_id", "transaction_hash", "slot", "account", "amount")
@@ -90,8 +90,8 @@ def _countable(
 ) -> tuple[Transfer, ...]:
     """Return each unused transfer once, reduced so that no account is credited with more than its gain.
 
-    `earlier` are the slots, accounts and amounts that were credited before. Rows from before slots were instruction
-    paths have the slot `mint:owner` and consumed the owner's whole gain.
+    `earlier` are the slots, accounts and amounts that were credited before. The oldest rows have the slot `mint:owner`
+    and consumed the owner's whole gain.
     """
     used: set[str] = set()
     spent: Counter[str] = Counter()
@@ -112,7 +112,7 @@ def _countable(
 
 
 def store_credits(consumptions: Sequence[Consumption]) -> None:
-    """Consume the transfers. Raises IntegrityError if another payment consumed one since the plan was made."""
+    """Store the transfers as consumed. Raises IntegrityError if another payment consumed one of them in between."""
     rows = [row for consumption in consumptions for row in consumption.rows()]
     ConsumedTransfer.objects.bulk_create(rows, batch_size=_ROWS_AT_ONCE)
 

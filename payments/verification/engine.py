@@ -88,8 +88,8 @@ def verify_on_chain(
     finality = Finality.parse(chain.confirmations, chain.confirmations_fallback, still_since)
     try:
         chain_client = client(chain)
-        # Read the nonces first: otherwise a transaction that is mined between the two calls would count as replaced
-        # by itself.
+        # Read the nonces before the transactions. Otherwise a transaction that is mined between the two calls would
+        # count as replaced by itself.
         used_up = _with_used_up_nonces(chain_client, lookups)
         lookups = _still_held(lookups, lease)
         if not lookups:
@@ -109,7 +109,7 @@ def verify_on_chain(
         return
     unsearched = replacements.unsearched | {each.payment_id for each in {*lookups} - {*held}}
     inputs = collect_evidence(lookups, chain, check.snapshot, quotes)
-    # Of native coin at one address, the earlier is credited first: the later reading includes it.
+    # Credit earlier native coin at an address first, because later readings of the balance include it.
     lookups = sorted(lookups, key=lambda each: each.payment.deposit_sequence or 0)
     outcomes: list[Outcome] = []
     for lookup in lookups:
@@ -126,7 +126,7 @@ def verify_on_chain(
                     is_unsearched=payment.pk in unsearched,
                 )
             except Exception:
-                # A failure of one payment must not delay the others. If its check is postponed, it times out after a
+                # A failure of one payment must not delay the others. Its check is postponed, so it times out after a
                 # day.
                 logger.exception("payment %s could not be evaluated", payment.pk)
                 outcome = unanswered(lookup, UNUSABLE, check.now)
@@ -135,7 +135,7 @@ def verify_on_chain(
 
 
 def _still_held(lookups: Sequence[Lookup], lease: Lease) -> list[Lookup]:
-    """Return the lookups whose lease is still valid; only these are looked up."""
+    """Return the lookups whose lease is still valid. Drop the others."""
     held = [lookup for lookup in lookups if lease.holds(lookup.pk)]
     if len(held) < len(lookups):
         logger.warning("lost the leases of %d payments before their check ended", len(lookups) - len(held))
@@ -164,8 +164,8 @@ def _without_strays(
 def _with_used_up_nonces(client: ChainClient, lookups: Sequence[Lookup]) -> set[str]:
     """Return the ids of payments whose nonce was used by a mined transaction.
 
-    Check only payments whose transaction a node reported as unmined, and a later lookup did not find. If no node
-    knows the transaction at the next lookup either, it was replaced.
+    This checks only payments whose transaction was seen unmined once, and then missed by a lookup. If no node knows
+    the transaction at the next lookup either, it was replaced.
     """
     missed = {
         lookup.payment_id: (lookup.payment.from_address, nonce)
@@ -179,5 +179,5 @@ def _with_used_up_nonces(client: ChainClient, lookups: Sequence[Lookup]) -> set[
     try:
         counts = client.transaction_counts(sorted({sender for sender, _ in missed.values()}))
     except ChainError:
-        return set()  # the nonces can wait for the next check, but the lookup can't
+        return set()  # Continue without the nonces: they can wait for the next check, the lookup can't.
     return {pk for pk, (sender, nonce) in missed.items() if counts.get(sender, 0) > nonce}

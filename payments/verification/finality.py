@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 BATCH = 500
 PAUSE = timedelta(minutes=2)
 LONGEST_WAIT = timedelta(hours=24)
-# How long the transaction of a reorganised payment is looked up, in case it is mined again.
+# The transaction of a reorganised payment is looked up for this long, because it may be mined again.
 REORGED_WATCH = timedelta(days=30)
 # On a chain without a finalized block, a block is final at this multiple of the required depth.
 FINAL_DEPTH_FACTOR = 2
@@ -79,7 +79,7 @@ def check_finality(
 
 
 def _held(lookups: Sequence[Lookup], claim_id: uuid.UUID) -> QuerySet[Lookup]:
-    """Return the rows that this worker may write: its lease is valid, and the payments were not reopened."""
+    """Return the rows that this worker may write: those that it still leases, and whose payments weren't reopened."""
     ids = [lookup.pk for lookup in lookups]
     return Lookup.objects.filter(pk__in=ids, claim_id=claim_id, finality_check_at__isnull=False)
 
@@ -119,8 +119,8 @@ def _check_failed(
 ) -> None:
     """Reopen a failed payment if its block changed; stop the checks once the block is final.
 
-    A payment that timed out undecided is reopened once its block is final, so that transfers from before the nodes
-    became unavailable are credited.
+    A payment that timed out undecided is reopened once its block is final, so that its transfers are credited after an
+    outage of the nodes.
     """
     payment, held = lookup.payment, _held([lookup], claim_id)
     block = facts.block if facts else None
@@ -139,12 +139,12 @@ def _check_failed(
 
 
 def _count_miss(held: QuerySet[Lookup], now: datetime) -> None:
-    """Schedule another check. The alert follows only after several consecutive checks without the transaction."""
+    """Count a check without the transaction and schedule another. Only several in a row raise an alert."""
     held.update(finality_misses=F("finality_misses") + 1, finality_check_at=now + PAUSE, **FREE)
 
 
 def _timed_out_undecided(payment: Payment) -> bool:
-    """Whether the payment timed out with a mined transaction. Swaps are excluded: their provider decides."""
+    """Whether the payment timed out undecided. Swaps are excluded, because their provider decides."""
     return payment.failure_code == FailureCode.VERIFICATION_TIMED_OUT and payment.quote_id is None
 
 
@@ -180,7 +180,7 @@ def _check_completed(
 def _check_reorged(
     lookup: Lookup, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
 ) -> None:
-    """Clear the flag if the transaction is deep enough in the chain again, else check again after a longer pause."""
+    """Clear the flag if the transaction is deep enough in the chain again; otherwise check again later."""
     payment, held = lookup.payment, _held([lookup], claim_id)
     finality = Finality.parse(lookup.chain.confirmations, lookup.chain.confirmations_fallback)
     is_back = facts is not None and finality.is_reached(facts, head) and _still_pays(lookup, facts)
@@ -193,14 +193,14 @@ def _check_reorged(
 
 
 def _reading_columns(lookup: Lookup, facts: TransactionFacts | None) -> dict[str, Any]:
-    """Return the columns of a balance that was read again, so that the next check finds its block deeper."""
+    """Return the columns for a balance that was read again at a new block, whose depth the next check can count."""
     if not lookup.is_difference or facts is None or not _still_pays(lookup, facts):
         return {}
     return {**block_columns(facts.block), "received": facts.transfers[0].gain}
 
 
 def next_check_of_reorged(payment: Payment, now: datetime) -> datetime | None:
-    """Return the time of the next check for a removed transaction: less and less often, and not after 30 days."""
+    """Return the time of the next check for a removed transaction; None after 30 days. The pauses become longer."""
     age = now - (payment.completed_at or now)
     return None if age > REORGED_WATCH else now + max(PAUSE, age / 10)
 
@@ -212,14 +212,14 @@ def _still_pays(lookup: Lookup, facts: TransactionFacts) -> bool:
     if not facts.succeeded:
         return False
     moved = {transfer.slot: transfer.amount for transfer in facts.transfers}
-    # Other transactions that the payment was credited with together were final before.
+    # If the payment was credited with other transactions too, those were final before.
     own = lookup.payment.consumed_transfers.filter(transaction_hash=lookup.credit_key)
     credited = own.values_list("slot", "amount")
     return not facts.is_complete or all(moved.get(slot, 0) >= amount for slot, amount in credited)
 
 
 def is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> bool:
-    """Whether the transaction's block is final: its current block, or else the one in which it was counted."""
+    """Whether the transaction's block is final. If it is in no block now, the stored block counts."""
     height = facts.block.number if facts and facts.block else lookup.block_number or 0
     if facts is not None and facts.commitment is not None:
         return facts.commitment == "finalized"
@@ -227,7 +227,7 @@ def is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> bool
 
 
 def final_height(chain: Chain, head: Head) -> int:
-    """Return the height of the last final block, negative if there is none; not for Solana."""
+    """Return the height of the last final block, negative if there is none. Not for Solana, which has commitments."""
     if head.finalized is not None:
         return head.finalized
     finality = Finality.parse(chain.confirmations, chain.confirmations_fallback)
@@ -238,8 +238,8 @@ def final_height(chain: Chain, head: Head) -> int:
 def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: datetime | None = None) -> None:
     """Flag the completed payment as reorged, record its event and alert the operator. Repeating it changes nothing.
 
-    `held` returns the payment's lookup as long as this worker holds its lease. If it is given and returns no row,
-    nothing is written. A payment that sent a refund fails instead (`undo_refund`).
+    If `held` is given, it selects the payment's lookup while this worker holds its lease; nothing is written if it
+    selects no row. A payment that sent a refund fails instead (`undo_refund`).
     """
     now = now or timezone.now()
     with transaction.atomic():
@@ -256,10 +256,10 @@ def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: da
         if _set_reorged(request, payment, now, reorged=True):
             if held is not None:
                 held.update(finality_check_at=now + PAUSE, finality_misses=0, **FREE)
-            # Another transaction may execute the proposal, and pay the request again.
+            # Search for the proposal again: another transaction may execute it, and pay the request again.
             executed = Lookup.objects.filter(of_payment=payment).exclude(proposal_id="")
             executed.update(proposal_check_at=now, proposal_block=None)
-            # The provider of a swap may deliver again.
+            # Poll a swap's provider again: it may deliver once more.
             if not payment.is_simulated:
                 Swap.objects.filter(payment=payment).update(next_poll_at=now)
             kind = "simulated payment" if payment.is_simulated else "payment"
@@ -271,8 +271,8 @@ def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: da
 def clear_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, **columns: Any) -> bool:
     """Clear the payment's flag, because its transaction is in the chain again; return False if it has no flag.
 
-    `held` returns the payment's lookup as long as this worker holds its lease; `columns` are written to it. If it is
-    given and returns no row, nothing is written. The request does not complete automatically: if it is paid in full
+    If `held` is given, it selects the payment's lookup while this worker holds its lease; `columns` are written to that
+    row, and nothing is written if there is none. The request does not complete automatically: if it is paid in full
     now, the merchant can accept the payment.
     """
     with transaction.atomic():
@@ -291,7 +291,8 @@ def _set_reorged(request: PaymentRequest, payment: Payment, now: datetime, *, re
     unchanged = Payment.objects.filter(pk=payment.pk, status=Payment.Status.COMPLETED, reorged=not reorged)
     if not unchanged.update(reorged=reorged):
         return False
-    # The sum is computed again: a difference would be wrong if a worker of the previous release set the flag.
+    # Compute the whole sum instead of adding to it: a worker of the previous release may have set a flag without
+    # adding.
     lost = request.payments.filter(status=Payment.Status.COMPLETED, reorged=True)
     request.amount_reorged = lost.aggregate(total=Sum("amount_received"))["total"] or 0
     PaymentRequest.objects.filter(pk=request.pk).update(amount_reorged=request.amount_reorged)

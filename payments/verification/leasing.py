@@ -1,8 +1,8 @@
 """The queue of lookups, and leases on them: two workers never verify the same payment at once.
 
 A block that arrives during a check makes the lookup due again (`payments.waking.on_new_heads`). The check may have
-queried its nodes before that block, so its outcome must not postpone the lookup beyond it. `lock_held` therefore
-returns the stored times.
+queried its nodes before that block, so its outcome must not postpone the lookup. For this, `lock_held` returns the
+stored times of the next checks.
 """
 
 import uuid
@@ -64,7 +64,7 @@ def with_payments(lookups: Sequence[Lookup]) -> list[Payment]:
 
 
 def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
-    """Lock those of the payments being verified that the claim still holds, by a lookup or by the swap.
+    """Lock the payments whose lookup or swap this claim still holds, if they are still being verified.
 
     Return the stored time of the next check of each lookup by payment id, or None if the swap is leased. Lookups and
     swaps are locked before payments, as in `claim_due`, so that the two can't deadlock.

@@ -1,7 +1,7 @@
--- What `LOOKUPS` does its own way, because very many rows may be due: these statements step through the index
--- `lookup_due_in_turns` (chain, merchant, LEAST(attempts, 1), next check) and read only the first rows of each merchant,
--- so that their cost does not grow with a backlog. With 100,000 pending payments of one merchant, the p95 of the others
--- stays the same (`bench.fairness`).
+-- The queue `LOOKUPS` uses these statements instead of the usual ones, because very many rows may be due. They step
+-- through the index `lookup_due_in_turns` (chain, merchant, LEAST(attempts, 1), next check) and read only the first
+-- rows of each merchant, so that their cost does not grow with a backlog. With 100,000 pending payments of one
+-- merchant, the p95 of the others stays the same (`bench.fairness`).
 
 -- name: lanes
 -- The chains with due payments.
@@ -38,12 +38,12 @@ WITH RECURSIVE chain (id) AS (
 SELECT id FROM chain
 
 -- name: pick
--- Up to `most` due payments of a chain, merchants taking turns. Of each merchant, payments that no check has missed yet
--- come first: anyone can submit hashes of transactions that don't exist.
+-- Up to `most` due payments of a chain, merchants taking turns. A merchant's payments that no check has missed yet come
+-- first, because anyone can submit hashes of transactions that don't exist.
 --
--- A merchant has 25 payments in a batch if others have open payments on the chain, and 50 if none has but more are due
--- than fit: a backlog must not make each batch last long, since the others' next payments wait for its end. At least 16
--- rows of each merchant are read, and about 4,000 in all.
+-- A merchant has at most 25 payments in a batch if other merchants have open payments on the chain. If no other has,
+-- but more are due than fit, the batch has 50: a batch must not take long, because other merchants' next payments wait
+-- for its end. At least 16 rows of each merchant are read, and about 4,000 in all.
 WITH RECURSIVE share (merchant_id) AS (
     (SELECT {owner} FROM {table} WHERE {waiting} AND {lane} = %(lane)s ORDER BY {owner} LIMIT 1)
     UNION ALL

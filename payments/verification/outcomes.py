@@ -54,8 +54,8 @@ _TIMED_OUT = "The transaction could not be confirmed within 24 hours. You can re
 class Completed:
     """The transaction pays the request; `quote` is the quote that the transaction names.
 
-    `if_used` returns the outcome to store if other payments have consumed all its transfers. Without it, the payment
-    fails as `transaction_already_used`.
+    `if_used` returns the outcome to store if other payments have consumed all its transfers. If it is None, the payment
+    then fails as `transaction_already_used`.
     """
 
     lookup: Lookup
@@ -90,9 +90,9 @@ class Postponed:
     """The payment stays open.
 
     `columns` are written to the payment. `looked_up` is written to `lookup`, which is checked next at `next_check`.
-    `swap` is written to its swap, whose provider is polled next at its `next_poll_at`. With `waits_for_block`, a
-    block that arrived during the check keeps the lookup due. `delivery` is the hash that the provider now reports;
-    empty if none.
+    `swap` is written to the payment's swap; its `next_poll_at` is when the provider is polled next. With
+    `waits_for_block`, the lookup stays due if a block arrived during the check. `delivery` is the hash that the
+    provider now reports, empty if it reports none; None leaves it unchanged.
     """
 
     payment: Payment
@@ -144,7 +144,7 @@ Outcome = Completed | Failed | Postponed | Followed | Unexecuted | Attached
 
 
 def refused(lookup: Lookup, verdict: Refused, facts: TransactionFacts | None, now: datetime) -> Failed:
-    """Return the outcome of a transaction by the customer that does not pay the request."""
+    """Return the outcome of a customer's transaction that does not pay the request."""
     payment = lookup.payment
     columns: dict[str, Any] = {}
     looked_up: dict[str, Any] = {}
@@ -157,7 +157,7 @@ def refused(lookup: Lookup, verdict: Refused, facts: TransactionFacts | None, no
 
 
 def if_used(completed: Completed, now: datetime) -> Failed | Postponed:
-    """Return the outcome of a paid payment if other payments have consumed all its transfers."""
+    """Return the outcome to store instead of `completed` if other payments have consumed all its transfers."""
     if completed.if_used is not None:
         return completed.if_used()
     verdict = Refused(FailureCode.TRANSACTION_ALREADY_USED, _ALREADY_USED)
@@ -165,7 +165,7 @@ def if_used(completed: Completed, now: datetime) -> Failed | Postponed:
 
 
 def missing(lookup: Lookup, now: datetime) -> Failed | Postponed:
-    """Return the outcome of a transaction that healthy nodes don't know: another check, or at last a failure."""
+    """Return the outcome of a transaction that healthy nodes don't know: check again or, after the last check, fail."""
     payment = lookup.payment
     if payment.attempts >= MAX_MISSED_CHECKS:
         return Failed(payment, FailureCode.TRANSACTION_NOT_FOUND, _NOT_FOUND)
@@ -182,8 +182,9 @@ def missing(lookup: Lookup, now: datetime) -> Failed | Postponed:
 def unanswered(
     lookup: Lookup, error: ChainError, now: datetime, detail: str = _NO_ANSWER
 ) -> Failed | Postponed:
-    """Return the outcome if no node gave a usable response: no retry is used, and the payment times out after 24
-    hours.
+    """Return the outcome if no node gave a usable response: check again without using a retry.
+
+    The payment times out after 24 hours.
     """
     payment = lookup.payment
     if is_timed_out(payment, now):
@@ -311,10 +312,10 @@ def completed_swap(completed: Completed) -> dict[str, Any]:
 
 
 def paid_at(completed: Completed) -> datetime:
-    """Return the time that counts as the time of payment: that of the first block in which our nodes saw it.
+    """Return the time of payment: usually that of the first block in which our nodes saw the transaction.
 
-    A delivery counts from its block, a transfer that its sender proved afterwards from the time of the proof, and an
-    accepted unbound transfer from the time of the acceptance.
+    For a delivery, it is the time of its block. For a transfer that its sender proved afterwards, it is the time of the
+    proof; for an unbound transfer that the merchant accepted, the time of the acceptance.
     """
     lookup, block, bound = completed.lookup, completed.verdict.block, completed.verdict.bound
     if bound.by == Payment.BoundBy.MANUAL and completed.payment.accepted_at is not None:
@@ -327,7 +328,7 @@ def paid_at(completed: Completed) -> datetime:
 
 
 def _verified(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:
-    """Return the status detail: paid in full, remaining or overpaid amount, or an expired price."""
+    """Return the status detail. It names the remaining or overpaid amount, or an expired price, if any."""
     symbol, decimals = request.token.symbol, request.token.decimals
     lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
     if after_price:

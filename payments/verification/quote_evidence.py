@@ -99,7 +99,7 @@ def named_quotes_by_hash(
 
 
 def deliveries_of(lookups: Sequence[Lookup], chain: Chain) -> dict[str, Delivery]:
-    """Return the reported delivery and its consumed transfers for each lookup that is a delivery, by payment id.
+    """Return, by payment id, the `Delivery` with its consumed transfers for each lookup that is a delivery.
 
     Makes at most one query, and none without deliveries.
     """
@@ -165,7 +165,9 @@ def reported_elsewhere(lookups: Sequence[Lookup], chain: Chain) -> dict[str, tup
 
 
 def current_proofs() -> QuerySet[PayerProof]:
-    """Return the proofs without a later one of the same wallet, token and recipient for another request."""
+    """Return the proofs that no later one replaces: one by the same wallet, for the same token and recipient, but for
+    another request.
+    """
     later = PayerProof.objects.filter(
         address=OuterRef("address"),
         chain=OuterRef("chain"),

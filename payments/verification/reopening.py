@@ -1,4 +1,4 @@
-"""Reverse results: reopen failed payments, and undo refunds whose block was removed by a reorganisation."""
+"""Reverse results: reopen failed payments, and undo refunds whose block a reorganisation removed."""
 
 from datetime import datetime
 from typing import Any
@@ -35,8 +35,8 @@ def is_given_up(payment: Payment) -> bool:
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
     """Verify the failed payment again, with its attempts reset. The caller holds the lock of the request.
 
-    The check starts over with the customer's transaction for a swap, and with the search for the execution for a
-    proposal that was not executed.
+    The check of a swap starts over with the customer's transaction. The check of a proposal that was not executed
+    starts over with the search for its execution.
     """
     now = timezone.now()
     move_payment(
@@ -61,7 +61,7 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
         claim_id=None,
         lease_until=None,
     )
-    # If the payment continued with the execution, it has the hash of that transaction.
+    # If the payment's hash is the proposal's id, no execution was found: otherwise it has the execution's hash.
     unexecuted = Lookup.objects.filter(of_payment=payment, proposal_id=payment.transaction_hash)
     unexecuted.update(next_check_at=None, proposal_check_at=now)
     Lookup.objects.filter(of_swap=payment.pk).delete()
@@ -83,8 +83,8 @@ def search_again(payment: Payment, now: datetime) -> None:
 def undo_refund(carrier: PaymentRequest, payment: Payment | None) -> bool:
     """Fail the completed payment of the locked carrier, release its transfers, and open the carrier again.
 
-    The refund is then `failed`. Its transaction may still be mined again: then it is found by its reference or
-    submitted, and counts like a new one. Return False without a change if the payment is no longer completed.
+    The refund is then `failed`. If its transaction is mined again and then found by its reference or submitted, it
+    counts like a new one. Return False without a change if the payment is no longer completed.
     """
     if payment is None or payment.status != Payment.Status.COMPLETED:
         return False

@@ -1,7 +1,7 @@
-"""Transactions that a wallet replaced by another with the same nonce: follow a speed-up; fail any other.
+"""Handle transactions that a wallet replaced by another one with the same nonce.
 
-A speed-up has the same `effect`, a digest of what a transaction does, without its fees. The sender signed both, so
-only the sender can replace a payment.
+A payment follows a speed-up, and fails after any other replacement. A speed-up has the same `effect`: a digest of the
+transaction without its fees. The sender signed both transactions, so only the sender can replace a payment.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ from payments.verification.reopening import is_given_up, reopen
 
 # The maximum number of payments per check whose nonces are searched; the others wait for the next check.
 MOST_SEARCHED = 20
-# After this many searches without a response, the rest wait for the next check.
+# After this many searches without a response, the remaining payments wait for the next check.
 MOST_UNANSWERED = 3
 SPED_UP = "Sped up in the wallet; following the new transaction."
 _SEEN_AT_ADDRESS = "What the transaction sent to the deposit address is credited as {}."
@@ -49,15 +49,13 @@ def continued_by(payments: Iterable[Payment], facts: TransactionFacts | None) ->
 
 
 def shares_nonce(payment: Payment, facts: TransactionFacts) -> bool:
-    """Whether this transaction has the payment's sender and nonce, so that only one of the two transactions can be
-    mined.
-    """
+    """Whether this is another transaction with the payment's sender and nonce. Only one of the two can be mined."""
     is_same_place = (facts.sender, facts.nonce) == (payment.from_address, payment.nonce)
     return payment.nonce is not None and is_same_place and facts.hash != payment.transaction_hash
 
 
 def speeds_up(payment: Payment, facts: TransactionFacts) -> bool:
-    """Whether this transaction replaces the payment's and has the same effect."""
+    """Whether this transaction replaces the payment's transaction and has the same effect."""
     return shares_nonce(payment, facts) and payment.effect != "" and facts.effect == payment.effect
 
 
@@ -116,7 +114,7 @@ def find_replacements(
 def _search_by_nonce(
     client: ChainClient, missing: Sequence[Payment], candidates: dict[str, set[str]]
 ) -> list[Payment]:
-    """Add the transactions with the payments' nonces to the candidates; return the payments that were searched for."""
+    """Add the transactions with the payments' nonces to `candidates`. Return the payments whose search succeeded."""
     searched: list[Payment] = []
     unanswered = 0
     for payment in missing:
@@ -166,8 +164,9 @@ def follow(
 ) -> None:
     """Continue the locked payment of the locked `request` with a replacement that has the same effect.
 
-    If another payment of the request already has that transaction, this one fails without an event. If the other one
-    had failed as missing, replaced or undecided, it is verified again, because its transaction exists after all.
+    If another payment of the request already has that transaction, this payment fails without an event. If the other
+    payment had failed as missing, replaced or undecided, it is verified again, because its transaction exists after
+    all.
     """
     same = Payment.objects.filter(
         request=request, chain=payment.chain, transaction_hash=replacement.hash
@@ -191,9 +190,9 @@ def follow(
 def join_difference(
     payment: Payment, request: PaymentRequest, facts: TransactionFacts, now: datetime
 ) -> None:
-    """Fail the locked payment without an event: its coin came to the deposit address, and another payment has it.
+    """Fail the locked payment without an event, because the deposit address's balance showed its coin.
 
-    That one gets the transaction.
+    Another payment has this coin. The transaction is stored as the source of that payment.
     """
     difference = difference_with(request, facts)
     if difference is None:
@@ -222,7 +221,7 @@ def _note_replacement(payment: Payment, transaction_hash: str, *, actor: str) ->
 
 
 def _follow_now(payment: Payment, transaction_hash: str, now: datetime) -> None:
-    """Invalidate a running check, and make the lookup of the new transaction due."""
+    """Make the lookup of the new transaction due, and end the lease of a running check."""
     continue_lookup(payment, transaction_hash)
     Lookup.objects.filter(of_payment=payment).update(
         attempts=0, next_check_at=now, claim_id=None, lease_until=None

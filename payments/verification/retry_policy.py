@@ -1,4 +1,4 @@
-"""The times of a payment's next check, and of the timeout of its verification. Pure functions."""
+"""Compute when a payment is checked next, and when its verification times out. Pure functions."""
 
 import random
 from datetime import datetime, timedelta

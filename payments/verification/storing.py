@@ -1,4 +1,4 @@
-"""Store the outcomes of a check: one function for one payment and for many.
+"""Store the outcomes of a check, for one payment or many.
 
 All code takes locks in this order: requests, lookups and swaps, payments, consumed transfers, merchants' events.
 Every change of a request or of its payments locks the request, so that completion, expiry and cancellation never run
@@ -78,7 +78,7 @@ def store_all(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -
             except SoftTimeLimitExceeded:
                 raise
             except Exception:
-                # This also covers our own bugs: a failure of one payment must not delay the others.
+                # Catch our own bugs too, because a failure of one payment must not delay the others.
                 logger.warning("storing %d payments one by one", len(batch), exc_info=True)
         for outcome in batch:
             if outcome.payment.pk not in written:
@@ -133,7 +133,7 @@ def store_together(completed: Completed, credit: Consumption, request: PaymentRe
 
 @dataclass(frozen=True)
 class _Locked:
-    """The locked requests, and the stored next checks of the locked payments that the claim still holds."""
+    """The locked requests, and the stored time of the next check of each payment that the claim still holds."""
 
     requests: Mapping[uuid.UUID, PaymentRequest]
     next_checks: Mapping[str, datetime | None]
@@ -141,7 +141,7 @@ class _Locked:
 
 
 def _batches(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
-    """Yield the outcomes in batches for `store`: first all that are postponed, then the others in their order.
+    """Yield the outcomes in batches for `store`: first all postponed ones, then the others in their order.
 
     Payments of one request or transaction go into different batches, because the result of one depends on the other.
     """
@@ -184,7 +184,7 @@ def _store_alone(outcome: Outcome, claim_id: uuid.UUID, now: datetime) -> None:
         except SoftTimeLimitExceeded:
             raise
         except Exception:
-            # If its check is postponed, it times out after a day.
+            # Its check is postponed, so the payment times out after a day.
             logger.exception("payment %s could not be stored", payment.pk)
             store([unanswered(_lookup_of(outcome), UNUSABLE, now)], claim_id, now)
 
@@ -236,7 +236,7 @@ def _remember_solvers(rows: Sequence[tuple[Completed, Consumption]]) -> None:
 def _credit(
     rows: Sequence[Completed], payments: Mapping[str, Payment], locked: _Locked
 ) -> dict[str, NewEvent | None]:
-    """Credit the requests of these completed payments, move those that are paid in full, and return the events."""
+    """Credit the requests of these payments, complete those that are paid in full, and return the events."""
     moves, amounts, event_types = [], {}, {}
     for each in rows:
         payment, request = payments[each.payment.pk], locked.requests[each.payment.request_id]
@@ -323,7 +323,7 @@ def _postpone(rows: Sequence[Postponed], locked: _Locked) -> None:
 
 
 def _write_deliveries(reported: Mapping[Payment, str], now: datetime) -> None:
-    """Look up these deliveries from now on, each in place of the payment's earlier one; an empty hash means none."""
+    """Replace the lookups of these payments' deliveries, due now. An empty hash means that there is none now."""
     if not reported:
         return
     Lookup.objects.filter(of_swap__in=[payment.pk for payment in reported]).delete()
@@ -361,7 +361,7 @@ def _tokens(rows: Sequence[Completed]) -> dict[int, set[str]]:
 def _carries_others(completed: Completed, consumption: Consumption, tokens: set[str]) -> bool:
     """Whether the transaction has unused transfers that may pay another request.
 
-    These need no reference: a payer's proof or the merchant may bind them.
+    The transfers need no reference, because a payer's proof or the merchant may bind them.
     """
     if consumption.beside:
         return True

@@ -11,19 +11,20 @@ from config.due_work import leases
 from config.due_work.listening import Channel, notify
 from payments.models import Lookup
 
-# Seen in a mempool or in a block. A hash that no node knows has only ten lookups, and blocks must not use them up.
+# Only transactions that were seen in a mempool or in a block wait for blocks. A hash that no node knows has only ten
+# lookups, which blocks must not use up.
 _WAITS_FOR_A_BLOCK = Q(seen_at__isnull=False) | Q(block_number__isnull=False)
 
-# A worker stores a batch in much less time. Each wait is for one worker.
+# The longest wait for one worker, which stores a batch in much less time.
 _MOST_WAITING_MS = 250
 _MOST_WAITS = 4
 
 
 def make_due(chain_id: int) -> int:
-    """Make these lookups due now and wake the workers; return the number of lookups.
+    """Make the chain's lookups that wait for a block due now, and wake the workers; return the number of lookups.
 
-    Lookups that a worker is sending now are included, because it may have queried its nodes before this block. Such a
-    lookup keeps the time written here if it still waits for a block (`payments.verification.storing`).
+    Lookups that a worker is checking now are included, because it may have queried its nodes before this block. Such a
+    lookup keeps the time that is written here if it still waits for a block (`payments.verification.storing`).
     """
     now = timezone.now()
     waiting = _WAITS_FOR_A_BLOCK & Q(next_check_at__gt=now)
@@ -32,7 +33,7 @@ def make_due(chain_id: int) -> int:
     )
     moved, locked = _make_unlocked_due(open_ones, now, chain_id)
     for _ in range(_MOST_WAITS):
-        # A worker is storing results for these. Afterwards, make those due that still wait for a block.
+        # A worker is storing results of the locked ones. Wait for it, then make due those that still wait for a block.
         if not locked or not _is_unlocked_soon(locked[0]):
             break
         more, locked = _make_unlocked_due(open_ones.filter(pk__in=locked), now, chain_id)
@@ -44,7 +45,7 @@ def _make_unlocked_due(open_ones: QuerySet[Lookup], now: datetime, chain_id: int
     """Make those of the lookups due that no transaction has locked; return how many, and the ids of the others."""
     with transaction.atomic():
         found = set(open_ones.values_list("pk", flat=True))
-        # Waiting for several workers at once could deadlock with them.
+        # Skip locked rows, because waiting for several workers at once could deadlock with them.
         unlocked = open_ones.filter(pk__in=found).select_for_update(skip_locked=True)
         moved = set(unlocked.values_list("pk", flat=True))
         Lookup.objects.filter(pk__in=moved).update(next_check_at=now)

@@ -17,7 +17,7 @@ from payments.waking.on_new_heads import make_due
 
 logger = logging.getLogger(__name__)
 
-_LOCK = 0x68656164  # names this lock among PostgreSQL's advisory ones
+_LOCK = 0x68656164  # the number of this advisory lock
 _WAIT_SECONDS = 1.0
 _LOOK_SECONDS = 0.5
 # A chain is followed for some time after its last open payment, because the next one often comes soon.
@@ -25,9 +25,9 @@ _LINGER_SECONDS = 10.0
 
 
 class HeadWatcher:
-    """Follows heads while this process holds the deployment's lock; other processes wait to take it over.
+    """Follows the heads of chains while this process holds the deployment's lock; other processes wait for the lock.
 
-    The lock belongs to a database connection: it is free as soon as the process or the connection ends.
+    The lock belongs to a database connection, so it is free as soon as the process or the connection ends.
     """
 
     def __init__(self, *, client: Client = get_client) -> None:
@@ -63,7 +63,7 @@ class HeadWatcher:
             try:
                 with connect() as lock:
                     while not self._stopping.is_set() and not _is_ours(lock):
-                        # Without this, a primary that became a standby would be queried forever.
+                        # Otherwise this would query a server forever that was the primary and became a standby.
                         require_primary(lock)
                         self._stopping.wait(_WAIT_SECONDS)
                     self._watch(lock)
@@ -105,5 +105,5 @@ def _make_due(chain_id: int, _head: int) -> None:
     try:
         make_due(chain_id)
     except Exception:
-        connections.close_all()  # a lost connection must not outlive its error in this thread
+        connections.close_all()  # don't reuse a lost connection in this thread
         raise

@@ -27,7 +27,7 @@ CONFIGURE = "webhooks.configure_endpoint"
 
 
 class EndpointForm(forms.Form):
-    """The settings as `PUT /api/webhooks` has them; its serializer validates them."""
+    """The settings of `PUT /api/webhooks`, whose serializer validates them."""
 
     url = forms.CharField(
         label="URL",
@@ -54,7 +54,7 @@ class EndpointForm(forms.Form):
         super().__init__(data, initial=initial)
 
     def body(self) -> dict[str, Any]:
-        """Return the body of the API's call for this change."""
+        """Return the body of the API call that makes this change."""
         cleaned = self.cleaned_data
         return {
             "url": cleaned["url"] or None,

@@ -107,12 +107,12 @@ class EndpointAdmin(EndpointPages, Records):
 
     @admin.display(description="URL")
     def place(self, endpoint: Endpoint) -> str:
-        """Return the URL, and why it is disabled."""
+        """Return the URL and, if the service disabled the endpoint, why."""
         return two_lines(endpoint.url or NOTHING, endpoint.disabled_reason)
 
     @admin.display(description=in_zone("Failing since"), ordering="failing_since")
     def failing(self, endpoint: Endpoint) -> str:
-        """Return the time since which every attempt has failed."""
+        """Return since when every attempt has failed."""
         return when(endpoint.failing_since)
 
     @admin.display(description=in_zone("Changed"), ordering="updated_at")
@@ -193,7 +193,7 @@ class Resend(Action):
         return "Send now" if row.status == Delivery.Status.PENDING else "Send again"
 
     def is_offered(self, row: Delivery) -> bool:
-        """Test events can't be sent again."""
+        """Return False for test events, which can't be sent again."""
         return not row.is_test
 
     def explanation(self, row: Delivery) -> str:
@@ -234,7 +234,7 @@ class DeliveryAdmin(WithActions, Records):
     fields = ("id", "public_event_id", "finished_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
-        """Annotate the last response."""
+        """Annotate each delivery with its last response."""
         deliveries: QuerySet[Delivery] = super().get_queryset(request)
         last = Attempt.objects.filter(delivery=OuterRef("pk")).order_by("-number")
         return deliveries.annotate(

@@ -145,7 +145,7 @@ class Redelivery(Answer, kw_only=True):
     },
 )
 class EventEnvelope(Answer, kw_only=True):
-    """Describes an event, which is stored as the bytes that are sent (`webhooks.events.envelope`)."""
+    """Only describes an event: events are stored as the bytes that are sent (`webhooks.events.envelope`)."""
 
     id: Annotated[str, doc("`evt_` and 24 characters. Handle each id once: the same event can arrive again.")]
     type: Annotated[EventTypeText, doc("The event type.")]
@@ -235,7 +235,7 @@ class DeliveryObject(Answer, kw_only=True):
 
 
 def _url(delivery: Delivery) -> str | None:
-    """Return the current URL: that of the payment request, or else that of the endpoint."""
+    """Return the current URL: the payment request's own or, without one, the endpoint's."""
     if delivery.url_override:
         return delivery.url_override
     endpoint = getattr(delivery.merchant, "webhook_endpoint", None)

@@ -24,7 +24,7 @@ _MAX_TYPES_NAMED = 50
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
 class WebhookAddressField(TextField):
-    """A URL that the service itself calls: never a private address."""
+    """A URL that the service itself calls. Private addresses are rejected."""
 
     default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
 
@@ -69,8 +69,8 @@ class EventTypesField(serializers.ListField):
 class EndpointChangeSerializer(StrictSerializer):
     """The body of PUT. Omitted or null fields other than `url` keep their value.
 
-    A null `enabled_events` restores the default types. Without `url` it sets the types for requests with their own
-    `webhook_url`; `configure` rejects this while the merchant has a URL.
+    A null `enabled_events` restores the default types. If `url` is omitted, the body sets the types for
+    requests with their own `webhook_url`; `configure` rejects this while the merchant has a URL.
     """
 
     url = WebhookAddressField(

@@ -153,7 +153,8 @@ class DeliveryViewSet(viewsets.ViewSet):
         own = self.own(request)
         rows = own.filter(**conditions(query, _DELIVERY_FILTERS))
         if event_id := query.get("event_id"):
-            # A test event has no row. Each condition has an index.
+            # A test event has no event row, so its id is also compared with `public_event_id`. Each condition has an
+            # index.
             rows = rows.filter(Q(event=event_id) | Q(event=None, public_event_id=event_id))
         page = page_of(rows, query, cursors=own)
         return list_answer(request, page, [DeliveryObject.of(row) for row in page.rows])

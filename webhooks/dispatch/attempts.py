@@ -1,4 +1,4 @@
-"""Store the results of attempts: delivered, due again or failed; and keep the health of endpoints."""
+"""Store the results of attempts (delivered, due again or failed), and the health of endpoints."""
 
 import random
 import uuid
@@ -26,7 +26,7 @@ class Outcome:
 
 
 def store_results(outcomes: Sequence[Outcome]) -> int:
-    """Store the results of these attempts; return how many were still leased. The others are ignored.
+    """Store the results of those attempts that are still leased; return their number.
 
     A failed delivery is due again after the delay of `retry_schedule`; the eighth attempt of a series is the last.
     """
@@ -39,7 +39,7 @@ def store_results(outcomes: Sequence[Outcome]) -> int:
         run(STATEMENTS["store"], [list(column) for column in zip(*results, strict=True)])
         with connection.cursor() as cursor:
             columns = [list(column) for column in zip(*map(_attempt, held), strict=True)]
-            # An attempt takes seconds, so older partitions need not be read.
+            # An attempt takes seconds, so partitions that are older than a day need not be read.
             cursor.execute(
                 STATEMENTS["complete_attempts"],
                 [*columns, min(outcome.ended_at for outcome in held) - timedelta(days=1)],
@@ -49,7 +49,7 @@ def store_results(outcomes: Sequence[Outcome]) -> int:
 
 
 def _attempts_made(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    """Lock the deliveries still under these leases; return each one's number of attempts in its current series."""
+    """Lock the deliveries that still have these leases; return the number of attempts in the current series of each."""
     claimed = {(outcome.claim.delivery_id, outcome.claim.claim_id) for outcome in outcomes}
     rows = run(STATEMENTS["held"], [[delivery_id for delivery_id, _ in claimed]]).fetchall()
     return {pk: made for pk, claim_id, made in rows if (pk, claim_id) in claimed}
@@ -79,13 +79,13 @@ def _attempt(outcome: Outcome) -> tuple[str, int, int, int | None, str, str]:
 
 
 def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
-    """Store since when each endpoint has been failing. A payment request's own URL is not the merchant's endpoint."""
+    """Store since when each endpoint has failed. Attempts to payment requests' own URLs don't count."""
     by_merchant: dict[uuid.UUID, list[Outcome]] = {}
     for outcome in outcomes:
         if outcome.claim.merchant_id is not None:
             by_merchant.setdefault(outcome.claim.merchant_id, []).append(outcome)
     healthy = {merchant for merchant, its in by_merchant.items() if any(one.answer.is_success for one in its)}
-    # Include endpoints that were healthy when leased: another attempt may have failed since.
+    # Query the state again: an endpoint that was healthy at the time of the lease may have failed since.
     failing = {merchant for (merchant,) in run(STATEMENTS["failing"], [[*healthy]])} if healthy else set()
     for endpoint in _locked(failing, failing=True):
         arrived = max(one.ended_at for one in by_merchant[endpoint.merchant_id] if one.answer.is_success)

@@ -1,7 +1,7 @@
-"""Connections to receivers: opened to a checked address, limited by a deadline, reused for a short time.
+"""Connections to receivers, which go to a checked address, have a deadline, and are reused for a short time.
 
-A reused connection goes to the address that was checked, so it needs no second lookup. The deadline is applied before
-each read and write, because a receiver that sends one byte a second never exceeds a time-out for a single read.
+A reused connection goes to the address that was checked before, so it needs no lookup. The deadline is applied before
+each read and write, because a receiver that sends one byte a second would never exceed a timeout for a single read.
 """
 
 import ipaddress
@@ -23,7 +23,7 @@ MAX_IDLE_PER_RECEIVER = 8
 
 
 def _left(ends_at: float) -> float:
-    """Return the seconds until `ends_at`, by time.monotonic. Raises TimeoutError when there are none."""
+    """Return the seconds until `ends_at` (of time.monotonic). Raises TimeoutError if none are left."""
     left = ends_at - time.monotonic()
     if left <= 0:
         raise TimeoutError
@@ -36,7 +36,7 @@ class PlainSocket(socket.socket):
     ends_at = math.inf
 
     def recv_into(self, *arguments: Any) -> int:
-        """Read what is available, within the deadline."""
+        """Read the available data, within the deadline."""
         self.settimeout(_left(self.ends_at))
         return super().recv_into(*arguments)
 
@@ -75,7 +75,7 @@ class Connection:
         self.idle_since = self.opened_at
 
     def is_stale(self, now: float) -> bool:
-        """Whether it is too old, closed by the receiver, or holds data that no request asked for."""
+        """Whether the connection is too old, was closed by the receiver, or has data that belongs to no request."""
         if now - self.opened_at > LIFE_SECONDS or now - self.idle_since > IDLE_SECONDS:
             return True
         self.sock.settimeout(0)
@@ -94,9 +94,10 @@ class Connection:
 def connect(
     address: WebAddress, checked: Sequence[str], ends_at: float, tls: ssl.SSLContext | None
 ) -> Connection:
-    """Return a connection to the first of the `checked` addresses that accepts one; each gets its share of the time.
+    """Return a connection to the first of the `checked` addresses that accepts one.
 
-    With `tls` the certificate is verified against the name of `address`. Raises OSError.
+    Each address gets an equal share of the time that is left. With `tls` the certificate is verified against the name
+    of `address`. Raises OSError.
     """
     problem: OSError = TimeoutError()
     for left, ip in zip(range(len(checked), 0, -1), checked, strict=True):
@@ -139,7 +140,7 @@ Key = tuple[Hashable, ...]
 
 
 class Kept:
-    """Idle connections by receiver, safe to use from many threads. The oldest are closed when there are too many."""
+    """Idle connections by receiver. Threads may share it. If there are too many, the oldest are closed."""
 
     def __init__(self) -> None:
         self._idle: OrderedDict[Key, list[Connection]] = OrderedDict()

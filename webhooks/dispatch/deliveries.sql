@@ -2,10 +2,10 @@
 
 -- name: claim
 -- Lease up to `limit` due deliveries, at most `slow_limit` of them from the slow lane.
--- Merchants with pending deliveries are found by stepping through the index, and only the first few rows of each are
--- read: the cost does not grow with a backlog. Deliveries in flight take places among these few, because the longest due
--- are leased first; that limits each merchant to its share. Without an enabled endpoint only deliveries to payment
--- requests' own URLs are read, from an index of their own.
+-- It finds merchants with pending deliveries by stepping through the index, and reads only the first few rows of each,
+-- so its cost does not grow with a backlog. Deliveries in flight are among these few, because the longest due are
+-- leased first. This limits each merchant to its share. If a merchant has no enabled endpoint, only deliveries to
+-- payment requests' own URLs are read, from another index.
 WITH RECURSIVE owner AS (
     (SELECT merchant_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY merchant_id LIMIT 1)
     UNION ALL
@@ -69,8 +69,8 @@ RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.
           claimed.url_override, locked.is_slow, claimed.own_body
 
 -- name: bodies
--- The bodies of events. A statement of its own: PostgreSQL 18.4 crashes if one that locks rows prunes partitions while it
--- runs.
+-- The bodies of events. They need a statement of their own, because PostgreSQL 18.4 crashes if a statement that locks
+-- rows prunes partitions while it runs.
 SELECT event.id, coalesce(event.body, stored.body)
 FROM webhooks_event event
 LEFT JOIN webhooks_eventbody stored ON stored.event_id = event.id AND stored.created = event.created
@@ -83,11 +83,11 @@ SELECT delivery_id, number, url, %s, '', ''
 FROM unnest(%s::text[], %s::int[], %s::text[]) AS made (delivery_id, number, url)
 
 -- name: failing
--- Which of these merchants have a failing endpoint.
+-- Those of the merchants that have a failing endpoint.
 SELECT merchant_id FROM webhooks_endpoint WHERE merchant_id = ANY(%s) AND failing_since IS NOT NULL
 
 -- name: held
--- Lock deliveries whose attempts ended; return who holds each, and how many attempts its series has had.
+-- Lock deliveries whose attempts ended; return the claim id of each, and the number of attempts in its series.
 SELECT id, claim_id, attempts - earlier_attempts FROM webhooks_delivery
 WHERE id = ANY(%s::text[]) ORDER BY id FOR NO KEY UPDATE
 

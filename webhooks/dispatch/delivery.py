@@ -88,11 +88,11 @@ def _note(outcome: Outcome, began: datetime) -> None:
 
 
 def _subjects(body: bytes) -> Sequence[Mapping[str, str]]:
-    """Return the ids of what an event is about, for its trace."""
+    """Return the ids of the objects that an event is about, for its trace."""
     with suppress(ValueError, KeyError, TypeError):
         about = json.loads(body)["data"]["object"]
         ids = {"payment_request_id": str(about["payment_request"])}
-        if str(about["id"]).startswith("pay_"):  # not that of a refund
+        if str(about["id"]).startswith("pay_"):  # a payment's id, not a refund's
             ids["payment_id"] = str(about["id"])
         return [] if about.get("test") else [ids]
     return []

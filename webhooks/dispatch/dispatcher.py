@@ -32,12 +32,12 @@ Attempt = Callable[[Claim], Outcome]
 
 
 class Dispatcher:
-    """Sends due deliveries from several threads. One more thread leases and stores results for all of them, in batches.
+    """Sends due deliveries from several threads. One more thread leases deliveries and stores results, in batches.
 
-    A call of `nudge` returns at once, so that a slow receiver occupies one thread and no worker process. The dispatcher
-    leases no more than its idle threads can send, and reserves half of them for receivers that respond quickly. After
-    its last delivery it polls for 30 seconds. Leases are renewed while attempts last; if the process dies they expire
-    within seconds, and another worker takes over.
+    A call of `nudge` returns at once, so a slow receiver occupies one thread and not the worker process. The dispatcher
+    leases no more deliveries than its idle threads can send, and reserves half of the threads for receivers that
+    respond quickly. After its last delivery it polls for 30 seconds. Leases are renewed during the attempts. If the
+    process dies, they expire within seconds, and another worker takes over.
     """
 
     def __init__(self, concurrency: int = CONCURRENCY, *, attempt: Attempt = attempt) -> None:
@@ -107,7 +107,7 @@ class Dispatcher:
 
     def _send(self) -> None:
         while (claim := self._waiting.get()) is not None:
-            # Another worker may make the attempt after the lease is lost, so it is not made here.
+            # If the lease is lost, another worker may make the attempt, so it is not made here.
             self._ended.put(self._attempt(claim) if claim.is_held else claim)
 
     def _store_and_lease(self) -> None:
@@ -118,7 +118,7 @@ class Dispatcher:
                 if not is_last and (ended or time.monotonic() < self._polls_until):
                     self._take()
                 elif not is_last:
-                    # An idle connection could outlive its server's time as the primary.
+                    # Close idle connections: the server may stop being the primary meanwhile.
                     connections.close_all()
             except Exception:
                 # Deliveries that could not be sent or stored are leased again when their leases expire.
@@ -129,7 +129,7 @@ class Dispatcher:
                 return
 
     def _next_ended(self) -> tuple[list[Outcome | Claim], bool]:
-        """Wait for attempts that ended or did not start; return them, and whether they are the last."""
+        """Wait for attempts that ended or did not start. Return them, and True if there will be no more."""
         try:
             first = self._ended.get(timeout=_POLL_SECONDS)
         except Empty:
@@ -139,7 +139,7 @@ class Dispatcher:
             return ended, True
         ended.append(first)
         if self._out > self._concurrency // 2:
-            time.sleep(_BATCH_WAIT_SECONDS)  # others end within moments: one transaction is cheaper than many
+            time.sleep(_BATCH_WAIT_SECONDS)  # Others end soon, and one transaction is cheaper than many.
         while len(ended) < _BATCH:
             try:
                 one = self._ended.get_nowait()
@@ -187,7 +187,7 @@ class Dispatcher:
         return list(self._slow_merchants)
 
     def _store_results(self, outcomes: Sequence[Outcome]) -> int:
-        """Store results, waiting for the database if necessary: after a lost result the event is delivered twice."""
+        """Store results, waiting for the database if necessary: without its result, an event is sent again."""
         until = time.monotonic() + _MAX_DATABASE_WAIT_SECONDS
         while outcomes:
             try:

@@ -35,11 +35,11 @@ EXCERPT_BYTES = 1024
 _MAX_INTERIM_ANSWERS = 100
 _MAX_ADDRESSES = 8
 _HEADER = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
-# Merchants choose these servers and can make them slow: most threads of a web process are left for others.
+# Merchants choose these servers and can make them slow. So most threads of a web process must stay free for others.
 _MOST_TESTS_AT_ONCE = 3
 _MOST_NAMES_AT_ONCE = 4
 _kept = Kept()
-# getaddrinfo can't be interrupted: a slow lookup finishes in one of these threads after its caller timed out.
+# getaddrinfo can't be interrupted, so it runs in these threads: a slow lookup may end after its caller timed out.
 _lookups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="lookup")
 
 Resolve = Callable[[str], list[str]]
@@ -115,8 +115,8 @@ def post(
 ) -> Answer:
     """POST `body` and return the result within `deadline` seconds, whatever the receiver does.
 
-    `tls` holds the trusted certificates, by default the public authorities'. `resolve` returns the addresses of a host
-    name, by default from the system resolver. Raises Busy if too many threads of a web process send already.
+    `tls` has the trusted certificates, by default those of the public authorities. `resolve` returns the addresses of a
+    host name, by default from the system resolver. Raises Busy if too many threads of a web process are sending.
     """
     with waiting_for("receivers", at_once=_MOST_TESTS_AT_ONCE, queues=False):
         return _post(url, body, headers, rules=rules, deadline=deadline, tls=tls, resolve=resolve)
@@ -151,7 +151,7 @@ def get(
     tls: ssl.SSLContext | None = None,
     resolve: Resolve | None = None,
 ) -> bytes | None:
-    """Return the body at `url`, under the same rules; None unless all of it arrives with 200, within `most` bytes."""
+    """Return the body at `url`, by the same rules as `post`; None unless it arrives whole with 200, in `most` bytes."""
     call = _Call("GET", ends_at=time.monotonic() + deadline, rules=rules, tls=tls, resolve=resolve, most=most)
     error = call.attempt(url, b"", {"Accept-Encoding": "identity"}, deadline)
     return bytes(call.kept) if call.status == http.HTTPStatus.OK and call.is_whole and not error else None
@@ -170,7 +170,7 @@ def try_connecting(url: str, *, rules: Rules, ends_at: float, resolve: Resolve |
 
 
 def _verdict(status: int) -> str:
-    """Return the error for this status, empty for 2xx. The body does not matter."""
+    """Return the error message for this status; empty for 2xx."""
     if 200 <= status < 300:
         return ""
     if 300 <= status < 400:
@@ -260,7 +260,8 @@ class _Call:
         connection.sock.ends_at = self.ends_at
         can_be_kept = False
         try:
-            # A receiver may respond and close before it has read the whole body; the response still counts.
+            # The receiver may respond and close the connection before it has read the whole body. The response still
+            # counts.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.sock.sendall(request)
             response = _Response(connection.sock, call=self)
@@ -282,7 +283,7 @@ class _Call:
             self.kept += chunk
             if not chunk:
                 break
-        # The reader stops at the end of the body and also at a broken connection; only the length differs.
+        # Reading ends at the end of the body, but also if the connection breaks. Only the remaining length shows which.
         self.is_whole = response.length == 0 or (response.length is None and response.isclosed())
 
 
@@ -301,7 +302,7 @@ def _request(method: str, address: WebAddress, body: bytes, headers: Mapping[str
 
 
 class _Response(http.client.HTTPResponse):
-    """A response that passes the status to its call as soon as that line is read, and skips interim responses."""
+    """A response that skips interim responses, and passes its status to the call as soon as it is read."""
 
     def __init__(self, sock: socket.socket, *, call: _Call) -> None:
         super().__init__(sock, method=call.method)

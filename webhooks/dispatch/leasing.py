@@ -1,7 +1,7 @@
-"""Lease due deliveries, so that one worker at a time sends each.
+"""Lease due deliveries, so that only one worker at a time sends a delivery.
 
 A lease is stored in the row (`config.due_work.leases`) and counts one attempt. If the worker dies, the lease expires.
-Leases are taken in batches: one statement for each would cost more than the delivery itself.
+Leases are taken in batches, because a statement for each delivery would cost more than sending it.
 """
 
 import time
@@ -25,13 +25,13 @@ from webhooks.models import Attempt, Delivery, Endpoint
 
 MAX_IN_FLIGHT_PER_MERCHANT = 5
 MAX_SLOW_IN_FLIGHT_PER_MERCHANT = 1
-_SPARE = 32  # extra candidates: other workers may be leasing the first ones at the same moment
+_SPARE = 32  # extra candidates, because other workers may be leasing the first ones
 _WORKER_LOST = "The worker ended before the attempt did."
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One attempt to make, with everything that it needs, read when the delivery was leased.
+    """An attempt to make, with all its data, which were read when the delivery was leased.
 
     The secrets are still encrypted, so one that can't be decrypted fails only its own attempt. `is_slow` puts it
     in the slow lane. `merchant_id` is the endpoint's merchant, or None for a payment request's own URL.
@@ -98,7 +98,7 @@ def claim_due(
             return []
         bodies = dict(run(STATEMENTS["bodies"], [[row[6] for row in rows if row[10] is None]]).fetchall())
         rows = [(*row[:10], row[10] if row[10] is not None else bodies.get(row[6])) for row in rows]
-        # A missing body, which should not happen, must not keep the others from being sent.
+        # Give up deliveries without a body (which should not happen), so that the others are still sent.
         lost = {row[2] for row in rows if row[5] or row[10] is None}
         _give_up(list(lost), now)
         rows = [row for row in rows if row[2] not in lost]
@@ -107,7 +107,7 @@ def claim_due(
 
 
 def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> list[Claim]:
-    """Store the attempts that the leases count, and return the data to make them."""
+    """Store an attempt for each leased delivery, and return the data to make it."""
     if not rows:
         return []
     rows = sorted(rows, key=lambda row: row[:2])
@@ -139,7 +139,7 @@ def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> lis
 
 
 def _endpoints(merchants: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
-    """Return each merchant's endpoint. A missing one is created, because its secret signs the request."""
+    """Return each merchant's endpoint. A missing endpoint is created, because its secret signs the request."""
     endpoints = {endpoint.merchant_id: endpoint for endpoint in _those_of.rows(merchants=[*merchants])}
     if missing := merchants - endpoints.keys():
         for merchant in Merchant.objects.filter(pk__in=missing):
@@ -162,7 +162,7 @@ def _write_attempts(claims: Sequence[Claim], now: datetime) -> None:
 def release(claims: Sequence[Claim]) -> None:
     """Return leases whose attempts did not start: the deliveries are due as before, and no attempt is counted."""
     with transaction.atomic():
-        # Workers that store results lock in the same order, so that the two can't deadlock.
+        # Lock in the same order as workers that store results, to prevent deadlocks.
         run(STATEMENTS["held"], [[claim.delivery_id for claim in claims]])
         for claim in claims:
             held = Delivery.objects.filter(pk=claim.delivery_id, claim_id=claim.claim_id)
@@ -172,7 +172,7 @@ def release(claims: Sequence[Claim]) -> None:
 
 
 def _give_up(lost: Sequence[str], now: datetime) -> None:
-    """Fail deliveries whose worker died during the eighth and last attempt of their series, or without a body."""
+    """Fail deliveries that have no body, or whose worker died during the eighth and last attempt of their series."""
     if lost:
         Attempt.objects.filter(delivery_id__in=lost, duration_ms=None).update(
             error=_WORKER_LOST, duration_ms=0

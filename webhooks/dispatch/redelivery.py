@@ -23,8 +23,8 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
     """Start a new series of eight attempts with the same body, due at once; return the updated delivery.
 
     Earlier attempts are kept, and numbering continues. The status becomes `pending`, whatever it was. An attempt in
-    progress becomes the first of the new series, so that none is lost or made twice. If the endpoint is disabled, the
-    delivery waits until it is enabled.
+    progress becomes the first of the new series, so that its result isn't lost and it isn't made twice. If the endpoint
+    is disabled, the delivery waits until it is enabled.
 
     `actor` (such as `api key quitt_012345` or `operator alice`) is stored and logged.
 
@@ -39,7 +39,7 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
         is_under_way = not Delivery.objects.filter(leases.is_free(), pk=row.pk).exists()
         row.earlier_attempts = row.attempts - 1 if is_under_way else row.attempts
-        if not is_under_way:  # a late worker must not change the new series
+        if not is_under_way:  # a worker that lost its lease must not change the new series
             row.claim_id = row.lease_until = None
         row.status = Delivery.Status.PENDING
         row.due_at = now
@@ -65,8 +65,8 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
 def redeliver_failed(merchant: Merchant, since: datetime, actor: str, *, type_: str | None = None) -> int:
     """Send the deliveries that failed since `since` again, each as a new series; return how many.
 
-    Test events are not sent again. One call starts at most 10,000; call again for the next ones. Raises ApiError as
-    `redeliver` does without a URL.
+    Test events are not sent again. One call starts at most 10,000; call again for the next ones. Raises ApiError
+    `webhook_not_configured` if there is no URL.
     """
     failed = Delivery.objects.filter(
         merchant=merchant,

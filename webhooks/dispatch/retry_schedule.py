@@ -1,4 +1,4 @@
-"""When a failed delivery is retried. Pure."""
+"""Compute when a failed delivery is retried. Pure functions."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ JITTER = 0.1
 
 
 def schedule_text() -> str:
-    """Return the delays for people, such as `1, 3 and 5 minutes, 2 and 6 hours`."""
+    """Return the delays as a text for people, such as `1, 3 and 5 minutes, 2 and 6 hours`."""
     hour = timedelta(hours=1)
     minutes = [str(delay // timedelta(minutes=1)) for delay in DELAYS if delay < hour]
     hours = [str(delay // hour) for delay in DELAYS if delay >= hour]

@@ -1,4 +1,4 @@
-"""The webhook signature. Pure: secrets, time and bytes in, header value out."""
+"""Compute the webhook signature. Pure functions."""
 
 import hashlib
 import hmac
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 def sign(secrets: Sequence[str], timestamp: int, body: bytes) -> str:
     """Return `t=<timestamp>,v1=<hex>`, with one `v1` for each secret, in their order.
 
-    Each is the HMAC-SHA256 of the timestamp (Unix seconds), a dot and the body exactly as it is sent.
+    Each `v1` is the HMAC-SHA256 of the timestamp (Unix seconds), a dot, and the body exactly as it is sent.
     """
     message = b"%d." % timestamp + body
     digests = [hmac.new(secret.encode("ascii"), message, hashlib.sha256).hexdigest() for secret in secrets]

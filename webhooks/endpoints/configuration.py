@@ -32,8 +32,8 @@ UNCHANGED = Unchanged.UNCHANGED
 class Change:
     """A validated change of an endpoint. Omitted settings keep their values.
 
-    `url` None removes the URL; it can be omitted only while none is set. `enabled_events` None restores the default
-    types.
+    If `url` is None, the URL is removed; `url` can be omitted only while none is set. If `enabled_events` is None, the
+    default types are restored.
     """
 
     url: str | Unchanged | None
@@ -47,8 +47,8 @@ def configure(
 ) -> Endpoint | None:
     """Apply `change` and return the endpoint; None if there is none and the change has neither URL nor types.
 
-    The secret is created with the endpoint. After a rotation the previous secret also signs for 24 hours. The change is
-    in the security log, with `request` and `actor` as `audit.note` takes them. Raises ApiError if the URL is omitted
+    The secret is created with the endpoint. After a rotation the previous secret also signs for 24 hours. The security
+    log gets an entry; `request` and `actor` are those of `audit.note`. Raises ApiError if the change omits the URL
     while one is set.
     """
     with transaction.atomic():

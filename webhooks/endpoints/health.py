@@ -1,7 +1,7 @@
 """E-mail a merchant when its endpoint has failed for a day, and when it was disabled after five days.
 
 `webhooks.dispatch.attempts` stores the failures and disables endpoints. An e-mail is due while `warned_at` is null. One
-transaction sets `warned_at` and stores the e-mail, which `merchants.mail.sending` sends.
+transaction sets `warned_at` and stores the e-mail; `merchants.mail.sending` sends it.
 """
 
 from collections.abc import Callable

@@ -23,7 +23,7 @@ class Result:
 def reencrypt_secrets() -> Result:
     """Encrypt all webhook secrets and second factors under the newest key.
 
-    Safe to repeat, and while the secrets are in use.
+    It can be repeated, and can run while the secrets are in use.
     """
     result = Result()
     _each(Endpoint, _endpoint, result)
@@ -34,7 +34,7 @@ def reencrypt_secrets() -> Result:
 def _each(model: type[models.Model], change: Callable[[Any], list[str]], result: Result) -> None:
     for pk in model._default_manager.order_by("pk").values_list("pk", flat=True).iterator():
         with transaction.atomic():
-            # Locked, so that a concurrent rotation is not overwritten.
+            # The row is locked, so that a concurrent rotation is not overwritten.
             row = model._default_manager.select_for_update().filter(pk=pk).first()
             if row is None:
                 continue

@@ -1,4 +1,4 @@
-"""Webhook secrets, stored encrypted under ENCRYPTION_KEYS so that a database dump reveals none."""
+"""Create, encrypt and decrypt webhook secrets. They are stored encrypted, so that a database dump reveals none."""
 
 import secrets
 import string

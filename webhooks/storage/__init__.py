@@ -1,1 +1,1 @@
-"""Storage and retention of events: rows, and weekly partitions of large values."""
+"""Storage and retention of events. Large values are in weekly partitions."""

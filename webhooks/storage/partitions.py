@@ -1,4 +1,4 @@
-"""Weekly partitions of event bodies and attempts: created 60 days ahead, dropped once unused.
+"""Create weekly partitions for event bodies and attempts 60 days ahead, and drop those that are no longer used.
 
 Dropping a partition takes milliseconds and leaves nothing to vacuum. There is no default partition, because its rows
 would block the creation of their own partition. Unique keys are in tables without partitions.
@@ -16,13 +16,13 @@ logger = logging.getLogger(__name__)
 AHEAD = timedelta(days=60)
 LEAST_AHEAD = timedelta(days=7)
 WEEK = timedelta(days=7)
-# The tables, and the rows that keep their partitions in use.
+# Each table, and the query for the rows that keep its partitions in use.
 TABLES = {
     "webhooks_eventbody": "SELECT FROM webhooks_event WHERE created < %s",
     "webhooks_attempt": "SELECT FROM webhooks_delivery WHERE created_at < %s",
 }
-_LOCK = 0x70617274  # An advisory lock: one process at a time creates and drops partitions.
-# All queries queue behind a statement that waits for a lock, so it gives up soon; the next run retries.
+_LOCK = 0x70617274  # The number of an advisory lock: one process at a time creates and drops partitions.
+# If a statement waits for a lock, all queries queue behind it. So it soon gives up, and the next run retries.
 _LOCK_WAIT = "200ms"
 _PARTITIONS = r"""
 SELECT parent.relname, child.relname,
@@ -37,7 +37,7 @@ ORDER BY 1, 3
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition with rows from before `until`."""
+    """A partition whose rows are from before `until`."""
 
     table: str
     name: str
@@ -58,18 +58,17 @@ def make_ahead(now: datetime) -> int:
         start = until or monday(now)
         while start < now + AHEAD:
             if not _run(making_of(table, start)):
-                break  # Continuing would leave a gap.
+                break  # Don't leave a gap.
             made += 1
             start += WEEK
     return made
 
 
 def drop_unused(before: datetime) -> int:
-    """Drop the partitions that end by `before` without an event or delivery of their time; return their
-    number.
+    """Drop the partitions that end by `before` and that no event or delivery uses; return their number.
 
-    Deliveries are never younger than their events, and attempts never older than their deliveries. An event or
-    delivery that still exists, pending or not, therefore keeps its body and its attempts.
+    A delivery is created no later than the time of its event, and an attempt starts no earlier than its delivery is
+    created. So an event or delivery that still exists, pending or not, keeps its body and its attempts.
     """
     dropped = 0
     for partition in partitions():
@@ -79,7 +78,7 @@ def drop_unused(before: datetime) -> int:
 
 
 def days_ahead(now: datetime) -> float:
-    """Return for how many days each table has partitions; 0 or less if rows can't be stored now."""
+    """Return for how many more days every table has partitions; 0 or less if rows can't be stored now."""
     ends = _ends(partitions()).values()
     return min((end - now).total_seconds() / 86400 if end else 0.0 for end in ends)
 
@@ -90,7 +89,7 @@ def are_ready() -> bool:
 
 
 def monday(moment: datetime) -> datetime:
-    """Return the start of the week, in UTC."""
+    """Return the start of the week of this moment, in UTC."""
     day = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return day - timedelta(days=day.weekday())
 
@@ -111,7 +110,7 @@ def making_of(table: str, start: datetime) -> list[str]:
 def _ends(existing: list[Partition]) -> dict[str, datetime | None]:
     ends: dict[str, datetime | None] = dict.fromkeys(TABLES)
     for partition in existing:
-        ends[partition.table] = partition.until  # The last one is the newest.
+        ends[partition.table] = partition.until  # the last one is the newest
     return ends
 
 
@@ -122,9 +121,7 @@ def _is_used(partition: Partition) -> bool:
 
 
 def _run(statements: list[str]) -> bool:
-    """Run the statements in one transaction; return False if another process does the same or locks the
-    table.
-    """
+    """Run the statements in one transaction. Return False if another process is running them or locks the table."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
@@ -136,7 +133,7 @@ def _run(statements: list[str]) -> bool:
     except (
         OperationalError,
         ProgrammingError,
-    ) as error:  # ProgrammingError: another process has just created it.
+    ) as error:  # ProgrammingError: another process has just created the partition.
         logger.warning("a partition could not be made or dropped: %s", error)
         return False
     logger.info("%s", statements[-1])

@@ -1,6 +1,7 @@
 """Remove events and deliveries after 30 days, in small batches.
 
-Their bodies and attempts go a little later, with the partitions that hold them (`webhooks.storage.partitions`).
+Their bodies and attempts are removed a little later, with the partitions that hold them
+(`webhooks.storage.partitions`).
 """
 
 import time

@@ -1,4 +1,4 @@
-"""The forms for a new payment request and a new payment link. The API's serializers validate what they send."""
+"""The forms for a new payment request and a new payment link. The API's serializers validate the input."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
@@ -22,7 +22,7 @@ _EXPIRIES = (
     ("604800", "After a week"),
     ("2592000", "After 30 days"),
 )
-# The fields that have another name than the API's parameter.
+# Parameters of the API, and the form's field for each, if its name differs.
 _FIELDS = {
     "price": "currency",
     "price.amount": "amount",
@@ -58,7 +58,7 @@ class MerchantForm(forms.Form):
 
 
 class _TermsForm(OnceForm):
-    """The amount, and the wallet to pay. The merchant's settings limit `token` and `recipient_address`."""
+    """The amount and the wallet to pay. A merchant's allowed recipients become the choices of the wallet."""
 
     amount = _money("With a point before decimals, such as 12.50.")
     currency = forms.CharField(
@@ -90,7 +90,7 @@ class _TermsForm(OnceForm):
         tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
         usual = [token for token in offered_tokens(tokens) if LISTED not in token.tags]
         choice = cast(forms.ChoiceField, self.fields["token"])
-        # No token is preselected: a request in the wrong one can't be changed, and the customer may pay it.
+        # No token is preselected, because a request for the wrong token can't be changed, and the customer may pay it.
         choice.choices = [("", "Choose a token")] + [
             (str(token.pk), f"{token.symbol} on {token.chain.name}")
             for token in sorted(usual, key=lambda token: (token.chain.name, token.symbol))
@@ -105,7 +105,7 @@ class _TermsForm(OnceForm):
             )
 
     def terms(self) -> dict[str, Any]:
-        """Return the body of the API's call. Empty fields are left out."""
+        """Return the body of the API call without the amount or price. Empty fields are left out."""
         data = self.cleaned_data
         token = Token.objects.get(pk=data["token"])
         body = {
@@ -118,12 +118,12 @@ class _TermsForm(OnceForm):
         return {name: value for name, value in body.items() if value not in ("", None)}
 
     def price(self) -> dict[str, Any]:
-        """Return the amount, or the price if there is a currency."""
+        """Return the parameter `price` if a currency was entered, else `amount`."""
         amount, currency = self.cleaned_data["amount"], self.cleaned_data["currency"].upper()
         return {"price": {"amount": amount, "currency": currency}} if currency else {"amount": amount}
 
     def show(self, problem: Problem) -> None:
-        """Show a problem at the field that it is about."""
+        """Show a problem of the API at the form field that caused it."""
         name = _FIELDS.get(str(problem.param), str(problem.param))
         if name == "currency" and not self.cleaned_data.get("currency"):
             name = "amount"

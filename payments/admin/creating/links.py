@@ -1,4 +1,4 @@
-"""The portal's payment links: created, listed, shared, renamed, and switched on and off."""
+"""List, create, share, rename and switch payment links in the portal."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ _COLOURS = {
 
 
 class _LinkAction(Action):
-    """An action on a link under its lock."""
+    """An action that locks the link."""
 
     permission = _CHANGE
 
@@ -142,7 +142,7 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
     fields = readonly_fields = ("redirect_url", "metadata")
 
     def get_fields(self, request: HttpRequest, obj: PaymentLink | None = None) -> Any:  # noqa: ARG002 - the admin interface
-        """Leave out what the link doesn't have."""
+        """Hide the fields that are empty for this link."""
         return [name for name in self.readonly_fields if getattr(obj, name, None)]
 
     def found(self, rows: QuerySet[PaymentLink], text: str) -> QuerySet[PaymentLink]:

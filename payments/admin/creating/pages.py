@@ -1,4 +1,4 @@
-"""The portal's page that creates a payment request or a payment link, by the services that the API uses."""
+"""The portal's page that creates a payment request or a payment link, with the same services as the API."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -34,7 +34,7 @@ else:
 
 
 class Creates(_AdminClass):
-    """Mixin for the list of objects that users can create: their form, and a page to print. List it first."""
+    """Add two pages to an admin class: a form that creates an object, and a page to print. Must be the first base."""
 
     creating_form: ClassVar[type[RequestForm] | type[LinkForm]]
     creating_title: ClassVar[str]
@@ -72,7 +72,7 @@ class Creates(_AdminClass):
         return print_view(self, request, object_id)
 
     def create_page(self, request: HttpRequest) -> HttpResponse:
-        """Show the form, and create the object once. Users who see every merchant choose one first."""
+        """Show the form, or create the object from it. Users who see every merchant choose a merchant first."""
         portal.demand(self.has_add_permission(request))
         merchant = _merchant_for(request)
         if merchant is None:

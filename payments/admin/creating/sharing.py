@@ -45,7 +45,7 @@ def share_of(row: PaymentRequest | PaymentLink) -> Share:
 
 
 def amount_of(row: PaymentRequest | PaymentLink) -> str:
-    """Return the amount as the customer reads it: of the token, the price, or the limits of an open amount."""
+    """Return what the customer is asked to pay: a token amount, a price, or the limits of an open amount."""
     if row.price:
         return f"{row.price['amount']} {row.price['currency']}"
     if isinstance(row, PaymentLink) and row.min_amount is not None:

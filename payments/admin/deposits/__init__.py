@@ -1,1 +1,1 @@
-"""The portal's pages of deposit addresses."""
+"""The portal's pages about deposit addresses."""

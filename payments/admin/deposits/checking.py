@@ -1,4 +1,4 @@
-"""Search for what arrived at a request's deposit address, because its staff ask for it."""
+"""The portal's action that searches a deposit address for payments at once."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ class CheckDeposits(Action):
         )
 
     def lock(self, row: PaymentRequest) -> PaymentRequest:
-        """Lock nothing: the search may take long, and changes nothing by itself."""
+        """Return the row without a lock: the search may take long. Recording a payment locks the request."""
         return row
 
     def seen(self, row: PaymentRequest) -> str:

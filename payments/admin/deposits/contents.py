@@ -1,4 +1,4 @@
-"""What waits at a merchant's deposit addresses, as its page shows it: amounts and unsigned transactions."""
+"""The unswept amounts at a merchant's deposit addresses, and unsigned transactions that sweep them, for the portal."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Transaction:
-    """An unsigned transaction: its number of sweeps, and a node's estimate of its gas; empty if it is unknown."""
+    """The number of sweeps in an unsigned transaction, and a node's estimate of its gas; `gas` is empty if unknown."""
 
     sweeps: int
     gas: str
@@ -25,7 +25,7 @@ class Transaction:
 
 @dataclass(frozen=True)
 class Asset:
-    """What waits of one token, and the transactions that sweep it; `unsigned` is their JSON."""
+    """The unswept amount of one token, and the transactions that sweep it. `unsigned` has the transactions as JSON."""
 
     token: Token
     is_requested: bool
@@ -37,7 +37,7 @@ class Asset:
 
 @dataclass(frozen=True)
 class Contents:
-    """What waits at some addresses; `problem` says why it is unknown."""
+    """The unswept tokens at some deposit addresses; `problem` says why they are unknown."""
 
     assets: Sequence[Asset] = ()
     unknown: Sequence[Token] = ()
@@ -60,7 +60,7 @@ def contents_of(
     *,
     client: Callable[[Chain], ChainClient] = get_client,
 ) -> Contents:
-    """Query a node for what waits at a range of the merchant's addresses, and for the gas that sweeping it takes."""
+    """Query a node for the balances of a range of the merchant's addresses, and for the gas that the sweeps need."""
     try:
         plan = plan_sweeps(merchant, chain, client=client, newest=newest)
     except LookupError as error:

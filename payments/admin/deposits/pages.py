@@ -1,7 +1,7 @@
-"""The portal's page of what waits to be swept, by chain and token.
+"""The portal's page of unswept amounts at deposit addresses, by chain and token.
 
-Amounts are balances that a node returns when the page is opened. Any account may sign the transactions: it pays the
-gas, and everything goes to the requests' recipients.
+A node returns the amounts when the page is opened. Any account may sign the transactions. It pays the gas; the money
+goes to the requests' recipients.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ class DepositAddressAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Dep
     merchant_path = "request__merchant"
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:  # noqa: ARG002 - the admin interface
-        """Show what waits at a merchant's addresses on one chain, or the merchants to choose from."""
+        """Show the unswept amounts at a merchant's addresses on one chain, or the merchants to choose from."""
         portal.demand(self.has_view_permission(request))
         merchant = self._merchant(request)
         if merchant is None:
@@ -99,14 +99,14 @@ class DepositAddressAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Dep
 
 
 def _counts(merchant: Merchant) -> dict[Chain, int]:
-    """Return the merchant's number of shown addresses on each chain, by the chain's name."""
+    """Return how many addresses the merchant has on each chain, ordered by the chain's name."""
     rows = addresses_of(merchant).order_by().values_list("chain").annotate(Count("pk"))
     counts = dict(rows)
     return {chain: counts[chain.pk] for chain in Chain.objects.filter(pk__in=counts).order_by("name")}
 
 
 def _chosen(request: HttpRequest, counts: dict[Chain, int]) -> Chain:
-    """Return the chain of the query string, or the one with the most addresses."""
+    """Return the chain that the query string names, or the chain with the most addresses."""
     chosen = request.GET.get("chain", "")
     return next(
         (each for each in counts if str(each.pk) == chosen), max(counts, key=lambda each: counts[each])

@@ -69,7 +69,7 @@ class RateSource(Protocol):
 
 
 class Ticker:
-    """An exchange's public API at `url`, called for one pair at a time and not trusted.
+    """An exchange's public API at `url`, called for one pair at a time. Its responses are not trusted.
 
     Unlisted pairs are remembered for some minutes: otherwise prices in currencies that no exchange lists would use up
     the allowed calls.
@@ -95,7 +95,7 @@ class Ticker:
         self._unlisted[pair] = time.monotonic()
 
     def get(self, path: str, **query: str) -> Any:
-        """Return the body of a 2xx response, or None if it rejects the pair. Raises ProviderDown."""
+        """Return the body of a 2xx response, or None if the exchange rejects the pair. Raises ProviderDown."""
         response = self._api.get(path, query, seconds=ANSWER_SECONDS, most_bytes=_MAX_BYTES)
         if response.status in _NO_SUCH_PAIR or _rejects_pair(response.body):
             return None
@@ -183,7 +183,7 @@ def number(value: Any) -> Fraction | None:
         parsed = Decimal(value)
     except InvalidOperation:
         return None
-    # A fraction of 1e999999 would fill the memory.
+    # Converting 1e999999 to a fraction would fill the memory.
     if not parsed.is_finite() or len(parsed.as_tuple().digits) > _MAX_DIGITS:
         return None
     return Fraction(parsed) if _SMALLEST < parsed < _LARGEST else None
@@ -208,7 +208,7 @@ def unix_time_of(value: Any) -> datetime | None:
 
 
 def is_fresh(observed_at: datetime, now: datetime, limit: timedelta) -> bool:
-    """Whether an observation is at most this old, and not from the future."""
+    """Whether an observation is at most as old as `limit`, and not from the future."""
     return now - limit <= observed_at <= now + _CLOCK_SKEW
 
 

@@ -1,7 +1,8 @@
 """Coinbase Exchange: the last trade of a pair (https://docs.cdp.coinbase.com, "Get product ticker").
 
-It lists coins against USD and other currencies, but no currency against USD: a currency's value follows from the
-trades of one coin in both. It has no rate of USDC, because it trades dollars and USDC in one order book.
+It lists coins against USD and other currencies, but no currency against USD. So a currency's value is computed from the
+trades of one coin in that currency and in USD. There is no rate of USDC, because Coinbase trades dollars and USDC in
+one order book.
 """
 
 from collections.abc import Collection, Iterable
@@ -30,7 +31,7 @@ class Coinbase:
         self._ticker = Ticker(NAME, url or URL)
 
     def listings(self) -> Iterable[Listing]:
-        """Return the currencies that it trades the bridging coin in."""
+        """Return the currencies in which Coinbase trades the coin that links them to USD."""
         return [Listing(NAME, CURRENCIES, OPERATOR)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:

@@ -1,8 +1,8 @@
 """Coinbase's list of exchange rates (https://docs.cdp.coinbase.com, "Get exchange rates"), one call for all.
 
-The list has no time, so its age counts from the first response with exactly these rates: its coin prices change all
-the time, and an unchanged list is frozen. Only its currencies are used. Its rate of USDC is always 1, because
-Coinbase exchanges USDC for dollars itself, and coins have rates elsewhere.
+The list has no time, so its age counts from the first response with exactly these rates. Its coin prices change all the
+time, so a list that stays the same is stale. Only its currencies are used: coins have rates elsewhere, and its rate of
+USDC is always 1, because Coinbase itself exchanges USDC for dollars.
 """
 
 from collections.abc import Collection, Iterable, Mapping

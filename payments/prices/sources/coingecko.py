@@ -1,7 +1,7 @@
 """CoinGecko: averages over many exchanges (https://docs.coingecko.com, "Coin Price by IDs"), one call for
 all.
 
-It lists coins in many currencies: a currency's value follows from Bitcoin's prices in it and in dollars. Without a
+It lists coins in many currencies. A currency's value is computed from Bitcoin's prices in it and in dollars. Without a
 key, its public API allows few calls a minute and updates once a minute.
 """
 

@@ -1,7 +1,7 @@
 """The European Central Bank's daily euro reference rates (https://www.ecb.europa.eu/stats/eurofxref).
 
-Daily rates of currencies only confirm a source that isn't daily. A list is valid until the bank's calendar says that
-the next one is due, over weekends and holidays too.
+Daily rates can only confirm a source that isn't daily. A list is valid until the next one is due by the bank's
+calendar, which includes weekends and holidays.
 """
 
 from collections.abc import Collection, Iterable

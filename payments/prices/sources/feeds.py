@@ -1,7 +1,8 @@
 """Price feeds on the chains (`AggregatorV3Interface`), which our own nodes read.
 
-The catalogue lists a chain's feeds: `{"pair": "ETH/USD", "address": "0x…", "heartbeat": 3600}`. A feed updates at
-least once in each heartbeat; 10 % later it is stale. The same pair on two chains is two sources.
+The catalogue lists a chain's feeds: `{"pair": "ETH/USD", "address": "0x…", "heartbeat": 3600}`. A feed updates at least
+once in each heartbeat. It is stale if 10 % more than a heartbeat has passed. The same pair on two chains is two
+sources.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Kraken: the last trade of a pair (https://docs.kraken.com/api, "Get Recent Trades").
 
-Kraken's ticker has no time. Its order book and spreads have the times of quotes, which cost nothing to place. The
-last trade has a paid price and its own time, for one call of a few hundred bytes for each pair.
+Kraken's ticker has no time. Its order book and spreads have the times of quotes, which cost nothing to place. So the
+last trade is used: it has a time of its own and a price that was paid. Each pair needs one call of a few hundred bytes.
 """
 
 from collections.abc import Collection, Iterable
@@ -27,9 +27,9 @@ from payments.providers.base import ProviderDown
 NAME = "kraken"
 URL = "https://api.kraken.com"
 CURRENCIES = frozenset(("AUD", "CAD", "CHF", "EUR", "GBP", "JPY"))
-# Kraken's own codes, where they differ.
+# Kraken uses other codes for these coins.
 _CODES = {"BTC": "XBT", "DOGE": "XDG"}
-# Errors of the exchange itself, unless they name the pair. All others are about the pair, in whatever words.
+# Errors of the exchange itself, unless they name the pair. All other errors are about the pair.
 _OF_THE_EXCHANGE = ("EService:", "EAPI:", "EGeneral:Internal", "EGeneral:Temporary", "EGeneral:Too many")
 _NO_SUCH_PAIR = ("EQuery:", "EGeneral:Invalid")
 
@@ -44,7 +44,7 @@ class Kraken:
         return [Listing(NAME, CURRENCIES)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return each base's last trade in USD, at most `RATE_MAX_AGE` old; USD/base is inverted."""
+        """Return each base's last trade in USD, at most `RATE_MAX_AGE` old. A pair USD/base is inverted."""
         return observe_each(bases, self._in_usd)
 
     def _in_usd(self, base: str) -> Observation | None:

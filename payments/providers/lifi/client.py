@@ -55,9 +55,9 @@ class LifiProvider:
         self._served: tuple[frozenset[int], float] | None = None
 
     def quote(self, wanted: Wanted) -> Offer:
-        """Return one executable offer that guarantees at least `wanted.amount`, according to LI.FI.
+        """Return one executable offer, for which LI.FI guarantees at least `wanted.amount`.
 
-        This is one call within 10 seconds. Raises NoOffer and ProviderDown, at once if the quota is used up.
+        Makes one call of at most 10 seconds; none if the quota is used up. Raises NoOffer and ProviderDown.
         """
         if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
             raise NoOffer(NoOfferCode.NO_ROUTE)
@@ -110,7 +110,7 @@ class LifiProvider:
         }
 
     def _may_serve(self, *chain_ids: int) -> bool:
-        """Whether LI.FI serves these chains, or its chains are not known yet."""
+        """Whether LI.FI serves these chains. True if the chains that it serves are not known yet."""
         return self._served is None or self._served[0].issuperset(chain_ids)
 
     def _served_among(self, chain_ids: Sequence[int]) -> frozenset[int]:

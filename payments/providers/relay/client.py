@@ -1,8 +1,8 @@
 """The client of Relay: exact-output quotes, and status by request id.
 
-Relay takes its own currencies on each chain and delivers any token. Each quote includes the order of its settlement
-protocol, against which the offer is checked. Swaps before the deposit are disabled, because their calls can't be
-decoded. Source: Relay's API reference.
+Relay accepts only the currencies that it lists on each chain, and delivers any token. Each quote includes the order of
+its settlement protocol, against which the offer is checked. Swaps before the deposit are disabled, because their calls
+can't be decoded. Source: Relay's API reference.
 """
 
 import re
@@ -75,7 +75,7 @@ class RelayProvider:
         return status
 
     def _with_delivery(self, status: SwapStatus, tracking: Mapping[str, Any], request_id: str) -> SwapStatus:
-        """Add the delivered token and amount if Relay returns them; our own node verifies them anyway."""
+        """Add the delivered token and amount if Relay returns them. Our own node verifies the delivery in any case."""
         try:
             response = self._api.get("/requests/v3", {"id": request_id})
             delivered = delivered_from(response.body, request_id) if response.status < 400 else None

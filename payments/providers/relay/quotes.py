@@ -2,7 +2,8 @@
 
 With Relay the customer makes a deposit for an order of its settlement protocol. The quote has to agree with the order,
 whose hash is the id that the deposit names. A quote that lacks a required field or contradicts itself is no usable
-response (ProviderDown). One that requires anything but an approval and one deposit for its order is no offer (NoOffer).
+response (ProviderDown). A quote that requires more than an approval and one deposit for its order is no offer
+(NoOffer).
 """
 
 import logging
@@ -175,7 +176,7 @@ def _instructions(fields: Json, order: RelayOrder, amount_in: int) -> SolanaInst
 
 def _instruction(fields: Json) -> SolanaInstruction:
     keys = reading.items(fields.get("keys"), "accounts", limit=_MAX_ACCOUNTS)
-    # Data comes as hex without 0x.
+    # Relay sends an instruction's data as hex without 0x.
     data = reading.data_bytes(f"0x{fields.get('data', '')}", "instruction's data", limit=_MAX_CALL_BYTES)
     return SolanaInstruction(
         _address(fields.get("programId")), tuple(_key(reading.members(key, "account")) for key in keys), data
@@ -210,7 +211,7 @@ def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source
 
 
 def _approved(fields: Json) -> tuple[str, str, int]:
-    """Return an approval's token, spender and amount. Relay's amount is not used: ours is always exact."""
+    """Return an approval's token, spender and amount. Callers ignore the amount: our own approvals are exact."""
     data = reading.data_bytes(fields.get("data"), "approval", limit=_MAX_CALL_BYTES)
     if data[:4] != _APPROVE or len(data) != _APPROVE_BYTES:
         raise _refused("its approval is not an ERC-20 approval")

@@ -65,7 +65,7 @@
         tooltip: {
           displayColors: !small,
           callbacks: {
-            // The exact text where there is one: a drawn number may have been rounded.
+            // Show the exact text if there is one: a drawn number may have been rounded.
             label: ({ dataset: of, dataIndex, formattedValue }) =>
               small ? of.texts[dataIndex] : ` ${of.label}: ${of.texts ? of.texts[dataIndex] : formattedValue}`,
           },
