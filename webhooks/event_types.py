@@ -44,8 +44,8 @@ ABOUT = {
         100,
     ),
     EventType.PAYMENT_FAILED: About(
-        "A payment failed. Each failure is a new event, but publicly submitted transactions that are not "
-        "bound to the request send one in all.",
+        "A payment failed. Each failure is a new event. Publicly submitted transactions that are not bound to "
+        "the request send only one event for the whole request.",
         True,
         "active",
     ),

@@ -72,8 +72,8 @@ class EssentialBalance(_Balance, kw_only=True):
     sufficient: Annotated[
         bool,
         doc(
-            "Whether the balance covers the remaining amount. For tokens other than the requested one, an "
-            "estimate from prices; without a price, true for any balance above zero. List the routes for "
+            "Whether the balance covers the remaining amount. For tokens other than the requested one, this is "
+            "an estimate from prices; without a price, it is true for any balance above zero. List the routes for "
             "an exact result."
         ),
     ]

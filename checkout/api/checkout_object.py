@@ -153,8 +153,8 @@ class CheckoutPayment(PaymentFields, kw_only=True):
     is_bound: Annotated[
         bool,
         doc(
-            "Whether the transaction is bound to this request; until it is mined, judged from its data "
-            "alone. If false, the customer can still pay in another way."
+            "Whether the transaction is bound to this request. Until it is mined, only its data is checked. "
+            "If false, the customer can still pay in another way."
         ),
     ]
     is_awaiting_signers: Annotated[

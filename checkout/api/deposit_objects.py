@@ -35,7 +35,7 @@ class DepositObject(Answer, kw_only=True):
 @described("DepositAddress", "The deposit address of a payment request.", _ADDRESS)
 class DepositAddressObject(Answer, kw_only=True):
     address: Annotated[
-        str, doc("The address to send to. What arrives can only be moved to the request's recipient.")
+        str, doc("The address to send to. Money there can only be moved to the request's recipient.")
     ]
     deposit: Annotated[DepositObject, doc("The values that the address is computed from.")]
 

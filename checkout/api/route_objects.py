@@ -28,8 +28,8 @@ _CENT = Decimal("0.01")
 def dollars(meaning: str) -> msgspec.Meta:
     """Return the description of a field that holds US dollars."""
     return doc(
-        f"{meaning} A string in US dollars, rounded to the cent or, below one cent, to two digits; null if no price "
-        "is known."
+        f"{meaning} A string in US dollars, rounded to the cent; below one cent, rounded to two significant digits. "
+        "Null if no price is known."
     )
 
 

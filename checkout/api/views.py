@@ -301,12 +301,12 @@ class CheckoutViewSet(viewsets.ViewSet):
         summary="Show the deposit address",
         description=(
             "Returns the request's deposit address: an EVM address that can only forward to the request's "
-            "recipient. What is sent there from any wallet or exchange, in the requested token on the "
-            "requested chain, counts for this request and needs no reference. The address is watched from "
+            "recipient. The requested token, sent there on the requested chain from any wallet or exchange, "
+            "counts for this request and needs no reference. The address is watched from "
             "the first call on. Later calls return the same address, also after the request ended.\n\n"
-            "Before an address is shown, nodes simulate a payment to it and its way to the recipient. It is "
-            "unavailable for tokens that take fees or change balances, and for recipients that are contracts: "
-            "your portal can confirm one for tokens, but not for native coin."
+            "Before an address is shown, nodes simulate a payment to it and the sweep to the recipient. There "
+            "is no address for tokens that take fees or change balances, nor for a recipient that is a "
+            "contract. You can confirm such a recipient in the portal, for tokens but not for native coin."
         ),
         path=_REQUEST,
         errors=[
@@ -369,8 +369,8 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Submit a transaction",
         description=(
-            "Submits the hash that the wallet returned. Verification starts within about a second. You can submit a "
-            "hash again: it changes nothing. A transaction that speeds up a payment continues that payment.\n\n"
+            "Submits the hash that the wallet returned. Verification starts within about a second. Submitting "
+            "a hash again changes nothing. A transaction that speeds up a payment continues that payment.\n\n"
             "Each client address can have at most 5 open payments of a request. A request accepts at most 30 public "
             "submissions in total; hashes that no node knows and transactions older than the request don't count. "
             "Neither limit rejects a mined transaction that is bound to the request.\n\n"

@@ -194,7 +194,7 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         "payment_links.retrieve",
         tag="Payment links",
         summary="Retrieve a payment link",
-        description="Returns a payment link. It counts the link's requests and payments.",
+        description="Returns a payment link, with the numbers of its requests and payments.",
         path=_LINK,
         answers={200: OpenApiResponse(PaymentLinkObject, "The payment link.")},
     )

@@ -123,8 +123,8 @@ class PaymentFields(Answer, kw_only=True):
         Time | None,
         doc(
             "The time at which the sender signed for this request after sending the transaction; null if "
-            "it did not. A signature in time binds the payment (`bound_by` is `payer`). After a late one, "
-            "you can accept the payment."
+            "it did not. A signature in time binds the payment (`bound_by` is `payer`). After a late "
+            "signature, you can accept the payment."
         ),
     ]
     reorged: Annotated[

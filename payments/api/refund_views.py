@@ -145,7 +145,7 @@ class RefundViewSet(OwnRequestsViewSet):
         description=(
             "Sets or replaces a refund's address, including one that the customer set, until its "
             "transaction is built. The previous address is kept as a cancelled refund. If a wallet still "
-            "sends money there, it counts as that refund, and the changed refund can't be built."
+            "sends money there, the transfer counts as that cancelled refund, and the changed refund can't be built."
         ),
         path=_REFUND,
         body=RefundAddressSerializer,
