@@ -85,5 +85,11 @@ class AuthorizationClient(Protocol):
         The transactions are candidates: confirm them with `look_up`.
         """
 
+    def data_fee(self, transaction: Mapping[str, Any]) -> int:
+        """Return what to reserve for the fee that the chain takes for the data of this unsigned transaction.
+
+        A transaction can't limit this fee. In base units of the coin; 0 on a chain without it.
+        """
+
     def send(self, raw: str) -> Sent:
         """Send a signed transaction (hex) to the nodes until one accepts it. Idempotent."""

@@ -123,9 +123,9 @@ class Authorizations:
     The account that sends it, by its private key:
 
     - `address_of(key)`, and `sign(unsigned transaction, nonce, key)`.
-    - `max_cost(unsigned transaction)` in base units of the coin.
+    - `max_cost(unsigned transaction)` in base units of the coin, without the data fee of its chain.
     - `raised(unsigned transaction, current one)` has fees with which nodes let it take the other's place.
-    - `capped(unsigned transaction, cost)` has fees with which it costs at most this much.
+    - `capped(unsigned transaction, cost)` has fees with which it costs at most this much, without the data fee.
     - `empty_call(address)` does nothing: it takes the place of a transaction that is no longer needed.
     """
 

@@ -6,7 +6,6 @@
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -72,10 +71,10 @@ def accept_signature(
         account = budgets.gas_account(route.chain)
         if account is None:
             raise unavailable()
-        unsigned = _simulated(chain_client, authorization, signed, account, route)
+        cost = _simulated_cost(chain_client, authorization, signed, account, route)
     except ChainError as error:
         raise no_node(route.chain) from error
-    return _store(authorization, signed, account, rules.max_cost(unsigned), submitter)
+    return _store(authorization, signed, account, cost, submitter)
 
 
 def _found(client: ChainClient, authorization: Authorization) -> tuple[Payment, bool] | None:
@@ -105,12 +104,15 @@ def _require_possible(request: PaymentRequest, authorization: Authorization, now
         raise unavailable()
 
 
-def _simulated(
+def _simulated_cost(
     client: ChainClient, authorization: Authorization, signature: bytes, account: GasAccount, route: Route
-) -> dict[str, Any]:
-    """Return the unsigned relay. Raises ApiError if it would fail, cost too much gas, or the account lacks coin."""
-    rules = terms.rules_of(authorization.chain)
-    if rules is None:
+) -> int:
+    """Return the most that the relay can cost, in base units of the coin.
+
+    Raises ApiError if it would fail, take too much gas, or the account lacks coin.
+    """
+    rules, reader = terms.rules_of(authorization.chain), client.authorizations
+    if rules is None or reader is None:
         raise unavailable()
     call = rules.transfer_call(authorization.terms, signature)
     try:
@@ -125,7 +127,7 @@ def _simulated(
         raise refused(route, refusal) from refusal
     if not isinstance(unsigned, dict) or int(unsigned["gas"], 16) > terms.MAX_GAS:
         raise unavailable()
-    return unsigned
+    return rules.max_cost(unsigned) + reader.data_fee(unsigned)
 
 
 def _store(

@@ -205,7 +205,7 @@ class _Pass:
         signed = self._rules.sign(raised, relay.nonce, self._key)
         if signed.hash in relay.hashes:
             return relay
-        cost = self._rules.max_cost(raised)
+        cost = self._rules.max_cost(raised) + self._reader.data_fee(raised)
         with transaction.atomic():
             if authorization is not None:
                 request = lock_request(authorization.request_id)
@@ -249,11 +249,13 @@ class _Pass:
             return
         if not isinstance(unsigned, dict) or int(unsigned["gas"], 16) > terms.MAX_GAS:
             return
-        relay = self._stored(authorization, unsigned, mined)
+        relay = self._stored(authorization, unsigned, self._reader.data_fee(unsigned), mined)
         if relay is not None:
             self._send(relay)
 
-    def _stored(self, authorization: Authorization, unsigned: dict[str, Any], mined: int) -> Relay | None:
+    def _stored(
+        self, authorization: Authorization, unsigned: dict[str, Any], data_fee: int, mined: int
+    ) -> Relay | None:
         """Store the transaction with the next nonce, unless its payment was decided or dropped meanwhile."""
         with transaction.atomic():
             request = lock_request(authorization.request_id)
@@ -263,10 +265,12 @@ class _Pass:
             if stored is None or stored.day is None:
                 return None
             reserved = stored.cost or 0
-            cost = max(self._rules.max_cost(unsigned), reserved)
+            cost = max(self._rules.max_cost(unsigned) + data_fee, reserved)
             if cost > reserved and not budgets.may_reserve(request, cost, stored.day, besides=stored.pk):
+                if data_fee >= reserved:
+                    return None
                 # What was stored is sent, for what was reserved.
-                unsigned, cost = self._rules.capped(unsigned, reserved), reserved
+                unsigned, cost = self._rules.capped(unsigned, reserved - data_fee), reserved
             account = GasAccount.objects.get(pk=self._account.pk)
             nonce = mined if account.next_nonce is None else max(account.next_nonce, mined)
             signed: SignedTransaction = self._rules.sign(unsigned, nonce, self._key)
@@ -302,6 +306,8 @@ class _Pass:
 def settle_cost(authorization: Authorization) -> None:
     """Write what the authorization cost, once nothing of it can be mined any more."""
     relays = list(Relay.objects.filter(authorization=authorization))
+    if any(relay.succeeded is not None and relay.fee is None for relay in relays):
+        return  # the receipt doesn't show all of the fee, so the most that it can be stays reserved
     if all(relay.ended_at is not None for relay in relays):
         spent = sum(relay.fee or 0 for relay in relays)
         row = Authorization.objects.filter(pk=authorization.pk)

@@ -76,7 +76,7 @@ class EvmClient(DepositReader):
         identity = Identity(_CHAIN_ID, self._is_right_chain, (_HEAD, quantity))
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
         self._web3 = connect(self._rpc)
-        self.authorizations = AuthorizationReader(self._rpc)
+        self.authorizations = AuthorizationReader(self._rpc, fee_rules, chain_id)
         alone = Identity(_CHAIN_ID, self._is_right_chain)
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
         self._oversized = {url: OversizedReader(clock=clock) for url in urls}

@@ -26,7 +26,7 @@ def sign(transaction: dict[str, Any], nonce: int, key: str) -> SignedTransaction
 
 
 def max_cost(transaction: dict[str, Any]) -> int:
-    """Return the most that the transaction can cost in wei, except a rollup's data fee."""
+    """Return the most that the transaction's gas can cost in wei. A rollup's data fee is added to it."""
     price = transaction.get("maxFeePerGas") or transaction["gasPrice"]
     return int(transaction["gas"], 16) * int(price, 16)
 

@@ -79,10 +79,15 @@ class Fees:
 def price_calls(call: EvmCall, rules: FeeRules, chain_id: int) -> list[Call]:
     """Return the calls whose results `prices` parses; `call` is the transaction whose data may cost a fee."""
     calls: list[Call] = [("eth_getBlockByNumber", ["latest", False]), ("eth_maxPriorityFeePerGas", [])]
-    if rules.l1_oracle:
-        data = _GET_L1_FEE + encode(["bytes"], [_encoded(call, chain_id)])
-        calls.append(("eth_call", [{"to": rules.l1_oracle, "data": to_hex(data)}, "latest"]))
-    return calls
+    return [*calls, *data_fee_calls(call, rules, chain_id)]
+
+
+def data_fee_calls(call: EvmCall, rules: FeeRules, chain_id: int) -> list[Call]:
+    """Return the query of the fee for the transaction's data; empty on a chain without such a fee."""
+    if not rules.l1_oracle:
+        return []
+    data = _GET_L1_FEE + encode(["bytes"], [_encoded(call, chain_id)])
+    return [("eth_call", [{"to": rules.l1_oracle, "data": to_hex(data)}, "latest"])]
 
 
 def prices(results: Sequence[Any]) -> Prices:

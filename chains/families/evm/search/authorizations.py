@@ -5,14 +5,15 @@ A token's `authorizationState` is true once the authorization was used or cancel
 
 import logging
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from chains.client import Block, ChainError
+from chains.client import Block, ChainError, EvmCall
 from chains.facts.authorizations import AuthorizationStates, Sent
 from chains.families.evm.abi import WORD, selector, topic
+from chains.families.evm.building.fees import FeeRules, data_fee_calls
 from chains.families.evm.calls import address_word
 from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity, to_hex
 from chains.families.evm.search.log_queries import check, log_call, logs
@@ -30,13 +31,17 @@ _ENDS: Final = [
     to_hex(topic(f"{event}(address,bytes32)")) for event in ("AuthorizationUsed", "AuthorizationCanceled")
 ]
 _STATE: Final = selector("authorizationState(address,bytes32)")
+# The data fee follows the base fee of Ethereum, which can grow by 12.5 % a block: doubling covers six full blocks.
+_DATA_FEE_GROWTH: Final = 2
 
 
 class AuthorizationReader:
     """Authorizations on one EVM chain. `AuthorizationClient` documents the methods."""
 
-    def __init__(self, rpc: JsonRpc) -> None:
+    def __init__(self, rpc: JsonRpc, fee_rules: FeeRules, chain_id: int) -> None:
         self._rpc = rpc
+        self._fee_rules = fee_rules
+        self._chain_id = chain_id
 
     def domain_separators(self, tokens: Sequence[str]) -> list[bytes]:
         calls: list[Call] = [("eth_call", [{"to": token, "data": _SEPARATOR}, "latest"]) for token in tokens]
@@ -56,6 +61,13 @@ class AuthorizationReader:
             except ChainError as error:
                 failure = error
         raise failure or ChainError("no node sent a usable response")
+
+    def data_fee(self, transaction: Mapping[str, Any]) -> int:
+        call = EvmCall(
+            transaction["to"], data_bytes(transaction["data"]), value=quantity(transaction["value"])
+        )
+        calls = data_fee_calls(call, self._fee_rules, self._chain_id)
+        return self._rpc.batch(calls, lambda results: word(results[0])) * _DATA_FEE_GROWTH if calls else 0
 
     def send(self, raw: str) -> Sent:
         failure: ChainError | None = None

@@ -198,6 +198,68 @@ def test_two_failed_relays_bar_the_payer_for_the_day(world: SponsoringWorld) -> 
     assert len(world.routes(request, Account.create())) == 2
 
 
+# --- data fees ------------------------------------------------------------------------------------------------------
+
+ORACLE = "0x420000000000000000000000000000000000000F"
+
+
+def charge_for_data(world: SponsoringWorld, fee: int) -> None:
+    """Let the chain charge this fee for the data of each transaction, as its oracle returns it."""
+    world.chain.rpc("anvil_setCode", ORACLE, f"0x7f{fee:064x}5f5260205ff3")
+    type(world.row).objects.update(l1_fee_oracle=ORACLE)
+
+
+def test_data_fee_of_a_rollup_is_reserved_twice(world: SponsoringWorld) -> None:
+    fee = 10**15
+    world.pay(world.request())
+    charge_for_data(world, fee)
+    world.pay(world.request())
+    without, with_fee = (each.cost or 0 for each in Authorization.objects.order_by("pk"))
+    assert abs(with_fee - without - 2 * fee) < without
+    assert with_fee > 2 * fee
+
+
+def test_data_fee_beyond_the_budget_is_not_sponsored(world: SponsoringWorld) -> None:
+    charge_for_data(world, 10**16)  # twice this is more than a request's share of the budget
+    request = world.request()
+    answer = world.submit(request, *world.signed(request), None)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "sponsoring_unavailable")
+    assert (Payment.objects.count(), Authorization.objects.get().cost) == (0, None)
+
+
+def test_relay_waits_while_its_data_costs_more_than_is_reserved(world: SponsoringWorld) -> None:
+    charge_for_data(world, 10**9)
+    payment = world.pay(world.request())
+    reserved = Authorization.objects.get().cost
+    charge_for_data(world, 10**17)
+    for _ in range(3):
+        world.work()
+    assert (Relay.objects.count(), Authorization.objects.get().cost) == (0, reserved)
+    charge_for_data(world, 10**9)
+    world.work_until_decided(payment)
+    assert decided(payment) == ("completed", "")
+
+
+def test_relay_without_a_known_fee_keeps_its_reservation(
+    world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment = world.pay(world.request())
+    world.work()
+    reserved = Authorization.objects.get().cost
+    end = relaying._Pass._end
+    monkeypatch.setattr(
+        relaying._Pass,
+        "_end",
+        lambda self, relay, succeeded, fee: end(self, relay, succeeded=succeeded, fee=None),
+    )
+    world.work_until_decided(payment)
+    for _ in range(3):
+        world.work()
+    authorization = Authorization.objects.get()
+    assert (Relay.objects.get().succeeded, authorization.ended_at is not None) == (True, True)
+    assert authorization.cost == reserved
+
+
 # --- switches -------------------------------------------------------------------------------------------------------
 
 

@@ -79,6 +79,12 @@ def test_data_fee_has_a_margin_of_a_quarter() -> None:
     assert read(results).data_fee == 1250
 
 
+def test_data_fee_is_queried_only_where_there_is_an_oracle() -> None:
+    [query] = fees.data_fee_calls(CALL, FeeRules(ORACLE), 8453)
+    assert query == fees.price_calls(CALL, FeeRules(ORACLE), 8453)[-1]
+    assert fees.data_fee_calls(CALL, NO_RULES, 8453) == []
+
+
 @pytest.mark.parametrize("wrong", [NO_METHOD, "0x", "not hex", None])
 def test_silent_oracle_is_an_outside_fault(wrong: Any) -> None:
     with pytest.raises(ChainError):
