@@ -1,0 +1,152 @@
+"""kill -9 of all workers in the middle of 50 sponsored payments: each is paid once, without a gap in the nonces."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chains.models import Chain
+from demo.services import anvil
+from merchants.models import Merchant
+from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
+from tests.chain import LocalChain
+from tests.conftest import Api
+from tests.fault_proxy import Exchange, FaultProxy, proxying, truth
+from tests.leases import end_leases
+from tests.processes import Process, beat, eventually, worker
+from tests.support.payments.sponsoring import COINS, SponsoringWorld
+from tests.threads import at_once
+from webhooks.models import Event
+
+PAYMENTS = 50
+SEND = "eth_sendRawTransaction"
+# Longer than on an idle machine, where it takes seconds.
+PATIENCE = 180
+
+
+@dataclass
+class HeldSends:
+    """Fault: the node's answer to one send is held back, before or after the node has the transaction."""
+
+    held: threading.Event = field(default_factory=threading.Event)
+    released: threading.Event = field(default_factory=threading.Event)
+    _until: int = 0
+    _is_taken: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def hold(self, after: int, *, is_taken: bool) -> None:
+        """Hold back the answer to a send after so many others; `is_taken`: the node has got that transaction."""
+        self.held, self.released = threading.Event(), threading.Event()
+        with self._lock:
+            self._until, self._is_taken = after + 1, is_taken
+
+    def __call__(self, exchange: Exchange) -> None:
+        with self._lock:
+            self._until -= 1
+            is_held, held, released = self._until == 0, self.held, self.released
+        if not is_held:
+            truth(exchange)
+            return
+        if self._is_taken:
+            exchange.truth()
+        held.set()
+        released.wait(PATIENCE)
+        exchange.handler.close_connection = True  # its worker is dead
+
+
+@pytest.fixture
+def node(chain: Chain) -> Iterator[FaultProxy]:
+    """A proxy before a chain of its own that mines a block each second. It is the chain's only node."""
+    running = anvil.start(chain_id=chain.pk, block_time=1)
+    try:
+        with proxying(running.url) as proxy:
+            Chain.objects.filter(pk=chain.pk).update(rpc_urls=[proxy.url])
+            chain.refresh_from_db()
+            yield proxy
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def world(node: FaultProxy, chain: Chain, merchant: Merchant, public: Api, settings: Any) -> SponsoringWorld:
+    own = LocalChain.prepare(node.upstream, chain.pk)
+    return SponsoringWorld.prepare(own, chain, merchant, public, settings)
+
+
+def submission(world: SponsoringWorld) -> Callable[[], Any]:
+    """Sign for a new request; return the call that submits the signature."""
+    request = world.request()
+    return partial(replace(world, public=Api()).submit, request, *world.signed(request))
+
+
+def start_workers(world: SponsoringWorld, folder: Path) -> list[Process]:
+    budget = {"SPONSOR_EVM_KEY": world.sponsor_key, "SPONSOR_DAILY_BUDGET": f"{world.row.pk}:1"}
+    return [worker(folder / f"{name}.log", **budget) for name in ("first", "second")]
+
+
+def kill(workers: list[Process]) -> None:
+    for each in workers:
+        each.kill()
+    stored = Relay.objects.filter(sent_at=None, ended_at=None)
+    assert stored.count() == 1, "the kill came between storing and sending"
+    end_leases()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_fifty_signatures_and_killed_workers(
+    world: SponsoringWorld, node: FaultProxy, tmp_path: Path
+) -> None:
+    jobs = [submission(world) for _ in range(PAYMENTS)]
+    sends = HeldSends()
+    sends.hold(6, is_taken=False)
+    node.break_with(sends, SEND)
+    ticking = beat(tmp_path / "beat.log")
+    workers = start_workers(world, tmp_path)
+    try:
+        answers = at_once(jobs)
+        assert {each["status"] for each in answers} <= {"pending", "processing", "completed"}
+        for after, is_taken in ((10, True), (10, False), (3, True)):
+            eventually(sends.held.is_set, "a worker sends a transaction", PATIENCE)
+            kill(workers)
+            sends.released.set()
+            sends.hold(after, is_taken=is_taken)
+            workers = start_workers(world, tmp_path)
+        eventually(sends.held.is_set, "a worker sends a transaction", PATIENCE)
+        # One of two workers dies, maybe the one that sends. Then the other one takes over when the lease ends.
+        workers.pop().kill()
+        sends.released.set()
+        node.heal()
+        for model in (Relay, Authorization):
+            ended = model.objects.filter(ended_at__isnull=False)
+            eventually(lambda ended=ended: ended.count() == PAYMENTS, "all have ended", PATIENCE)
+        eventually(lambda: world.account().next_look_at is None, "nothing waits", PATIENCE)
+    finally:
+        for each in [*workers, ticking]:
+            each.kill()
+    assert_paid_once(world)
+
+
+def assert_paid_once(world: SponsoringWorld) -> None:
+    payments, relays = Payment.objects.all(), Relay.objects.order_by("nonce")
+    assert {(each.status, each.is_sponsored, each.amount_received) for each in payments} == {
+        ("completed", True, 10 * 10**6)
+    }
+    for request in PaymentRequest.objects.all():
+        received = world.chain.token_balance(world.token.contract_address, request.recipient_address)
+        assert (request.status, request.amount_paid, received) == (
+            "completed",
+            request.amount,
+            request.amount,
+        )
+    assert payments.count() == ConsumedTransfer.objects.count() == PAYMENTS
+    assert Event.objects.filter(type="payment.succeeded").count() == PAYMENTS
+    assert [each.nonce for each in relays] == list(range(PAYMENTS))
+    assert {each.succeeded for each in relays} == {True}
+    assert int(world.chain.rpc("eth_getTransactionCount", world.sponsor, "latest"), 16) == PAYMENTS
+    spent = COINS - int(world.chain.rpc("eth_getBalance", world.sponsor, "latest"), 16)
+    assert sum(each.fee or 0 for each in relays) == spent
+    assert sum(each.cost or 0 for each in Authorization.objects.all()) == spent
