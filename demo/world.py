@@ -27,7 +27,7 @@ import requests
 from demo.aggregator import server as aggregator
 from demo.aggregator.places import HARBOUR_CHAIN_ID, local_places
 from demo.commands import Commands
-from demo.contracts.deploy import ChainRefusal, deploy_local_tokens
+from demo.contracts.deploy import ChainRefusal, deploy_local_tokens, renew_local_tokens
 from demo.factories import deploy_factories
 from demo.services import anvil, postgres, redis, surfnet
 from demo.services.process import LOCAL, REPOSITORY, Child, ServiceError, claim, is_free, spawn
@@ -200,7 +200,8 @@ def _start_chain(running: list[Child], chain_id: int, port: int, name: str) -> s
         extra_args=["--quiet"],
     )
     running.append(chain.child)
-    deploy_local_tokens(chain.url, anvil.WALLET_ADDRESS)
+    if not deploy_local_tokens(chain.url, anvil.WALLET_ADDRESS):
+        renew_local_tokens(chain.url)
     return chain.url
 
 

@@ -109,6 +109,8 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "RATE_SOURCES": "feeds,coinbase,kraken",
         "RATE_URL_COINBASE": at.rates,
         "RATE_URL_KRAKEN": at.rates,
+        "SPONSOR_EVM_KEY": anvil.SPONSOR_KEY,
+        "SPONSOR_DAILY_BUDGET": f"{anvil.CHAIN_ID}:1,{HARBOUR_CHAIN_ID}:1",
         "DEMO_WALLET_KEY": anvil.WALLET_KEY,
         "DEMO_MERCHANT_KEY": anvil.MERCHANT_KEY,
         **_solana_environment(at),

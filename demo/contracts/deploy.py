@@ -21,8 +21,8 @@ from demo.services.anvil import DEPLOYER_KEY
 USDC = "0x700b6A60ce7EaaEA56F065753d8dcB9653dbAD35"
 DAI = "0xA15BB66138824a1c7167f5E85b957d04Dd34E468"
 _DEPLOYMENTS = (
-    (USDC, "USD Coin", "USDC", 6),
-    (DAI, "Dai Stablecoin", "DAI", 18),
+    (USDC, "AuthorizedToken", "USD Coin", "USDC", 6),
+    (DAI, "TestToken", "Dai Stablecoin", "DAI", 18),
 )
 _GAS = 2_000_000
 HOLDER_BALANCE = 25_000
@@ -42,18 +42,16 @@ def deploy_token(
     decimals: int,
     deployer_key: str = DEPLOYER_KEY,
 ) -> str:
-    """Deploy a contract of artifacts.json (`TestToken`, `FeeToken`); return its checksummed address.
+    """Deploy a contract of artifacts.json (`TestToken`, `FeeToken`, `AuthorizedToken`); return its checksummed address.
 
     The transaction is mined when it returns, whatever the chain's block time. Raises ChainRefusal.
     """
-    arguments = encode(["string", "string", "uint8"], [name, symbol, decimals])
-    return deploy_contract(rpc_url, artifact, arguments, key=deployer_key)
+    return deploy_contract(rpc_url, artifact, _token_arguments(name, symbol, decimals), key=deployer_key)
 
 
 def deploy_contract(rpc_url: str, artifact: str, arguments: bytes = b"", *, key: str = DEPLOYER_KEY) -> str:
     """Deploy a contract of artifacts.json; return its checksummed address. Raises ChainRefusal."""
-    bytecode = bytes.fromhex(_artifacts()[artifact]["bytecode"].removeprefix("0x"))
-    address: str = send(rpc_url, key, data=bytecode + arguments)["contractAddress"]
+    address: str = send(rpc_url, key, data=_bytecode(artifact) + arguments)["contractAddress"]
     return to_checksum_address(address)
 
 
@@ -75,16 +73,26 @@ def deploy_local_tokens(rpc_url: str, holder: str) -> bool:
     Raises ChainRefusal if the deployer was used for anything else.
     """
     missing = [row for row in _DEPLOYMENTS if rpc(rpc_url, "eth_getCode", row[0], "latest") == "0x"]
-    for constant, name, symbol, decimals in missing:
-        address = deploy_token(rpc_url, name=name, symbol=symbol, decimals=decimals)
+    for constant, artifact, name, symbol, decimals in missing:
+        address = deploy_token(rpc_url, artifact=artifact, name=name, symbol=symbol, decimals=decimals)
         if address != constant:
             raise ChainRefusal(
                 f"{symbol} came to {address} instead of {constant}: begin with an empty chain."
             )
     unminted = [row for row in _DEPLOYMENTS if _total_supply(rpc_url, row[0]) == 0]
-    for constant, _, _, decimals in unminted:  # after both deployments: a mint takes a nonce
+    for constant, *_, decimals in unminted:  # after both deployments: a mint takes a nonce
         mint(rpc_url, constant, holder, HOLDER_BALANCE * 10**decimals)
     return bool(missing or unminted)
+
+
+def renew_local_tokens(rpc_url: str) -> None:
+    """Give the local tokens their present code, on a chain that an earlier version of the local world began.
+
+    Balances stay: what a contract inherits comes first in its storage.
+    """
+    for constant, artifact, name, symbol, decimals in _DEPLOYMENTS:
+        creation = "0x" + (_bytecode(artifact) + _token_arguments(name, symbol, decimals)).hex()
+        rpc(rpc_url, "anvil_setCode", constant, rpc(rpc_url, "eth_call", {"data": creation}, "latest"))
 
 
 def send(
@@ -141,6 +149,14 @@ def _total_supply(rpc_url: str, token: str) -> int:
 
 def _call(signature: str, types: list[str], arguments: list[Any]) -> bytes:
     return keccak(text=signature)[:4] + encode(types, arguments)
+
+
+def _token_arguments(name: str, symbol: str, decimals: int) -> bytes:
+    return encode(["string", "string", "uint8"], [name, symbol, decimals])
+
+
+def _bytecode(artifact: str) -> bytes:
+    return bytes.fromhex(_artifacts()[artifact]["bytecode"].removeprefix("0x"))
 
 
 @cache

@@ -7,7 +7,6 @@ import pytest
 from django.core.management import CommandError
 
 from chains.models import Chain, Token
-from demo.contracts.deploy import deploy_token
 from demo.services.process import free_port
 from tests.chain import LocalChain
 from tests.support.chains.catalogue_files import chain, load, token, write
@@ -73,14 +72,12 @@ def test_token_that_differs_on_chain_is_rejected(
 
 
 def test_authorization_must_name_the_domain_of_the_contract(tmp_path: Path, local_chain: LocalChain) -> None:
-    usdc = deploy_token(
-        local_chain.url, artifact="AuthorizedToken", name="USD Coin", symbol="USDC", decimals=6
-    )
+    usdc = local_chain.usdc
     rules = {"type": "eip3009", "name": "USD Coin", "version": "2"}
     for different in ({"name": "USDC"}, {"version": "1"}):
         wrong = token(contract_address=usdc, authorization={**rules, **different})
         assert "does not verify signatures for" in rejection(tmp_path, entry(local_chain, [wrong]))
-    without = token(contract_address=local_chain.usdc, authorization=rules)
+    without = token(symbol="DAI", decimals=18, contract_address=local_chain.dai, authorization=rules)
     assert "does not verify signatures for" in rejection(tmp_path, entry(local_chain, [without]))
     load(
         write(tmp_path, [entry(local_chain, [token(contract_address=usdc, authorization=rules)])]), "--verify"
