@@ -278,6 +278,14 @@ class ChainClient(Protocol):
         only succeed after another one) the action keeps its own gas limit and is not rejected.
         """
 
+    def rehearse(
+        self, call: EvmCall, *, sender: str, spending: Spending, after: Sequence[EvmCall] = ()
+    ) -> bool:
+        """Return whether a node simulated the call and its debits, after other calls of the same atomic batch.
+
+        Raises TransferRefused if the call would spend more than `spending`, or if a call of a batch would fail.
+        """
+
     def balances(self, owner: str, tokens: Sequence[str]) -> Mapping[str, int]:
         """Return the base units of each token ("" the native coin) that one payment of `owner` can spend, or 0.
 

@@ -109,6 +109,14 @@ class BuildTransactionSerializer(StrictSerializer):
             "contain one. Leave it out for a `swap` route, which the provider's id binds."
         ),
     )
+    batch = TrueOrFalseField(
+        default=False,
+        allow_null=True,
+        help_text=(
+            "Whether the wallet sends the transaction in one atomic batch (EIP-5792 `wallet_sendCalls`), after the "
+            "approvals of `check-approval`. Only for a `swap` route on EVM."
+        ),
+    )
     allow_parallel = TrueOrFalseField(
         default=False,
         allow_null=True,

@@ -187,6 +187,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.INSUFFICIENT_FUNDS,
             ErrorCode.INSUFFICIENT_GAS,
             ErrorCode.TRANSACTION_WOULD_FAIL,
+            ErrorCode.BATCH_UNAVAILABLE,
             ErrorCode.NODE_UNAVAILABLE,
             ErrorCode.ROUTING_UNAVAILABLE,
         ],
@@ -201,6 +202,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         built = build_transaction(
             route,
             binding=binding,
+            is_batch=bool(body["batch"]),
             allow_parallel=bool(body["allow_parallel"]),
             asked_by=client_identity(request),
         )

@@ -80,6 +80,7 @@ class ErrorCode(StrEnum):
     LINK_INACTIVE = "link_inactive"
     DEPOSIT_ADDRESS_UNAVAILABLE = "deposit_address_unavailable"
     SPONSORING_UNAVAILABLE = "sponsoring_unavailable"
+    BATCH_UNAVAILABLE = "batch_unavailable"
 
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
     IDEMPOTENCY_KEY_IN_USE = "idempotency_key_in_use"
@@ -125,6 +126,7 @@ _STATUS = {
     ErrorCode.LINK_INACTIVE: 409,
     ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE: 409,
     ErrorCode.SPONSORING_UNAVAILABLE: 409,
+    ErrorCode.BATCH_UNAVAILABLE: 409,
     ErrorCode.IDEMPOTENCY_KEY_IN_USE: 409,
     ErrorCode.RATE_LIMITED: 429,
     ErrorCode.TOO_MANY_OPEN_PAYMENTS: 429,
@@ -171,6 +173,7 @@ TEMPORARY_CONFLICTS = {
     ErrorCode.PAYMENT_REFUNDED,  # until a refund is cancelled or fails
     ErrorCode.WEBHOOK_NOT_CONFIGURED,  # until a URL is set
     ErrorCode.LINK_INACTIVE,  # until the merchant activates the link, or a part payment of its last request expires
+    ErrorCode.BATCH_UNAVAILABLE,  # until a node can trace and simulate
     ErrorCode.SPONSORING_UNAVAILABLE,  # until the next day, or until there is coin for the fees
     ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE,  # until the merchant switches them on, or the factory is deployed
     ErrorCode.IDEMPOTENCY_KEY_IN_USE,  # until the first call ends

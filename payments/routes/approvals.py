@@ -80,6 +80,13 @@ def _approval(route: Route, quote: Quote, client: ChainClient) -> Approval:
     return Approval(True, quote.spender, allowance, route.amount, tuple(transactions))
 
 
+def missing_approvals(route: Route, quote: Quote, client: ChainClient) -> tuple[dict[str, Any], ...]:
+    """Return the unsigned approvals that the quote still needs, in order. Raises TransferRefused and ChainError."""
+    if not lacks_approval(route, quote, client):
+        return ()
+    return _approval(route, quote, client).transactions
+
+
 def lacks_approval(route: Route, quote: Quote, client: ChainClient) -> bool:
     """Whether the allowance of the quote's spender is too small. Raises ChainError."""
     if not quote.spender or route.token.is_native:

@@ -12,6 +12,7 @@ from payments.models import PaymentRequest, Route
 from payments.models.route import PaymentType
 from payments.refunds.services import reserve_to_send
 from payments.routes.answers import Built, NoRoute
+from payments.routes.batches import require_possible
 from payments.routes.direct import build_direct, can_carry_reference, offer_direct
 from payments.routes.no_route import no_provider, no_wallet, not_available
 from payments.routes.refusals import (
@@ -81,6 +82,7 @@ def build_transaction(
     route: Route,
     *,
     binding: str | None = None,
+    is_batch: bool = False,
     allow_parallel: bool = False,
     asked_by: str = "",
     actor: str = "checkout",
@@ -89,14 +91,17 @@ def build_transaction(
     """Build and simulate the unsigned transaction for `route`.
 
     A direct transfer carries the request's reference if possible. Otherwise, or with `binding` "payer", the payer's
-    signature of the returned message binds it. A provider's id binds a swap. A new quote uses the quota share of the
-    client `asked_by`. A refund's amount is reserved first, in the history by `actor`.
+    signature of the returned message binds it. A provider's id binds a swap. With `is_batch`, the wallet sends the swap
+    and its approvals in one atomic batch. A new quote uses the quota share of the client `asked_by`. A refund's amount
+    is reserved first, in the history by `actor`.
 
     Raises ApiError if the request is not payable, the route has expired or no longer fits the remaining amount,
     `binding` is not possible, the wallet lacks funds or gas, the transaction would fail, or no node or provider
     responds.
     """
     require_binding(route, binding)
+    if is_batch:
+        require_possible(route)
     now = timezone.now()
     require_payable(route.request, now, allow_parallel=allow_parallel)
     if now >= route.expires_at:
@@ -105,7 +110,7 @@ def build_transaction(
     require_available(route)
     try:
         if route.type == PaymentType.SWAP:
-            built = build_swap(route, client, asked_by=asked_by)
+            built = build_swap(route, client, is_batch=is_batch, asked_by=asked_by)
         elif route.is_sponsored:
             built = build_sponsored(route, client(route.chain), now)
         else:

@@ -23,6 +23,7 @@ from payments.providers.offer_checks import OfferRefused, extra_native
 from payments.providers.registry import get_provider, providers_in_order
 from payments.routes.answers import Built, NoRoute
 from payments.routes.approvals import lacks_approval
+from payments.routes.batches import prepare_batched, require_bindable
 from payments.routes.no_route import no_provider, no_route
 from payments.routes.quotes import contract_called, evaluate, quote_request, store_quote, store_route
 from payments.routes.refusals import expired, no_node, require_valid_recipient, routing_down, share_spent
@@ -72,11 +73,12 @@ def offer_swaps(
     return [route for route in routes if route] or no_route(request, NoOfferCode.ROUTE_REFUSED)
 
 
-def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
+def build_swap(route: Route, client: Client, *, is_batch: bool = False, asked_by: str = "") -> Built:
     """Build and simulate the provider's transaction for `route`. An old quote is requested and checked again.
 
-    A new quote uses the quota share of `asked_by`. Raises ApiError if the route no longer fits the remaining amount
-    or if the price has moved. Raises TransferRefused and ChainError for the source chain.
+    With `is_batch`, the simulation includes the approvals that the wallet sends in the same batch. A new quote uses the
+    quota share of `asked_by`. Raises ApiError if the route no longer fits the remaining amount, if the price has moved
+    or if a batch is not possible. Raises TransferRefused and ChainError for the source chain.
     """
     request = route.request
     if route.amount_due != request.amount_remaining:
@@ -85,8 +87,10 @@ def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
         require_valid_recipient(client(request.chain), request)
     except ChainError as error:
         raise no_node(request.chain) from error
+    if is_batch:
+        require_bindable(route, client(route.chain))
     quote = _fresh_quote(route, asked_by)
-    transaction = _prepared(route, quote, client(route.chain))
+    transaction = _prepared(route, quote, client(route.chain), is_batch=is_batch)
     # Meanwhile the request may have been paid, or its token deactivated.
     unchanged = PaymentRequest.objects.filter(
         pk=request.pk,
@@ -103,10 +107,13 @@ def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
     return Built(transaction, Payment.BoundBy.PROVIDER)
 
 
-def _prepared(route: Route, quote: Quote, client: ChainClient) -> dict[str, Any] | str:
+def _prepared(route: Route, quote: Quote, client: ChainClient, *, is_batch: bool) -> dict[str, Any] | str:
     action = actions.from_json(quote.action)
+    spending = _spending(route, quote, action)
+    if is_batch and isinstance(action, EvmCall):
+        return prepare_batched(route, quote, action, spending, client)
     try:
-        return client.prepare(action, sender=route.wallet_address, spending=_spending(route, quote, action))
+        return client.prepare(action, sender=route.wallet_address, spending=spending)
     except TransferRefused as refusal:
         if refusal.refusal != Refusal.WOULD_FAIL or not lacks_approval(route, quote, client):
             raise

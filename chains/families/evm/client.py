@@ -136,7 +136,7 @@ class EvmClient(DepositReader):
         mined = facts.mined(found, transfers.needs_trace)
         traces = facts.checked(found, self._traces(node, mined, mentioning, alone=alone))
         found = facts.set_apart(found, traces.oversized)
-        evidences = self._evidences(node, facts.unproven(found, traces))
+        evidences = self._evidences(node, facts.unproven(found, traces, mentioning))
         read_alone: dict[str, TransactionFacts] = {}
         if found.oversized and not alone:
             read_alone = self._read_alone(node, found, mentioning)
@@ -212,10 +212,17 @@ class EvmClient(DepositReader):
         building.check_value(action, spending)
         if simulate:
             transaction = self._simulated(action, sender, spending.token, spending.amount)
-            self._check_debits(action, sender, spending)
+            self.rehearse(action, sender=sender, spending=spending)
             return transaction
         cost = self._fees(action)
         return building.unsigned(action, sender=sender, chain_id=self._chain_id, gas=action.gas, fees=cost)
+
+    def rehearse(
+        self, call: EvmCall, *, sender: str, spending: Spending, after: Sequence[EvmCall] = ()
+    ) -> bool:
+        usable = (simulator for simulator in self._simulators if simulator.is_usable())
+        tried = islice(usable, _MAX_SIMULATIONS)
+        return any(simulator.check(call, sender, spending, after=after) for simulator in tried)
 
     def _simulated(
         self, call: EvmCall, sender: str, token: str, amount: int, *, is_direct: bool = False
@@ -248,11 +255,6 @@ class EvmClient(DepositReader):
         if not calls:
             return fees.fees(known, [], self._fee_rules)
         return self._rpc.batch(calls, lambda results: fees.fees(known, results, self._fee_rules))
-
-    def _check_debits(self, call: EvmCall, sender: str, spending: Spending) -> None:
-        """Raise TransferRefused if a node's simulation shows that the call spends more than `spending`."""
-        usable = (simulator for simulator in self._simulators if simulator.is_usable())
-        any(simulator.check(call, sender, spending) for simulator in islice(usable, _MAX_SIMULATIONS))
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
         failure: ChainError | None = None

@@ -157,6 +157,17 @@ class SolanaClient:
             raise TransferRefused(Refusal.WOULD_FAIL, note="a Solana cluster can't run an EVM contract call")
         return preparing.prepare(self._rpc, action, sender, spending, simulate=simulate)
 
+    def rehearse(
+        self,
+        call: EvmCall,  # noqa: ARG002 - the interface
+        *,
+        sender: str,  # noqa: ARG002 - the interface
+        spending: Spending,  # noqa: ARG002 - the interface
+        after: Sequence[EvmCall] = (),  # noqa: ARG002 - the interface
+    ) -> bool:
+        """Return False: a Solana cluster can't run an EVM contract call."""
+        return False
+
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
         """Return how much of each token one payment of the owner can spend (see `spendable`), in one round trip."""
         calls: list[Call] = [("getBalance", [owner, CONFIRMED])]

@@ -58,6 +58,7 @@ MEANINGS = {
     ErrorCode.PAYMENT_REFUNDED: "Refunds keep the request from being paid in full.",
     ErrorCode.WEBHOOK_NOT_CONFIGURED: "No webhook URL is set.",
     ErrorCode.SPONSORING_UNAVAILABLE: "The network fee can't be paid for this customer. Use the other direct route.",
+    ErrorCode.BATCH_UNAVAILABLE: "The wallet's batch can't be verified or simulated. Send the approval first.",
     ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE: "The request has no deposit address; the message says why.",
     ErrorCode.LINK_INACTIVE: "The payment link is inactive, has expired, or has reached its number of payments.",
     ErrorCode.RATE_LIMITED: "Too many calls. Try again after Retry-After seconds.",

@@ -8,7 +8,7 @@ many nodes don't support it, and a token can log anything. It doesn't detect mov
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from eth_utils.address import to_checksum_address
@@ -41,42 +41,56 @@ class Simulator:
         """Return False for a while after the node failed a simulation or lacked the method."""
         return self._clock() >= self._not_before
 
-    def check(self, call: EvmCall, sender: str, spending: Spending) -> bool:
-        """Return whether the node could simulate the call. Raises TransferRefused if it exceeds `spending`."""
+    def check(self, call: EvmCall, sender: str, spending: Spending, *, after: Sequence[EvmCall] = ()) -> bool:
+        """Return whether the node could simulate the call. Raises TransferRefused if it exceeds `spending`.
+
+        `after` are the calls before it in an atomic batch: then TransferRefused also if one of them would fail.
+        """
         try:
-            logs = self._logs(call, sender)
+            results = self._results([*after, call], sender)
+            if results is None:
+                return False
+            *earlier, logs = [_logs_of(result) for result in results]
+            if after and (logs is None or None in earlier):
+                raise TransferRefused(Refusal.WOULD_FAIL, note="the batch fails in a simulation")
             if logs is not None:
-                _check_debits(logs, to_checksum_address(sender), spending)
-                self._check_approvals(logs, to_checksum_address(sender), to_checksum_address(call.to))
+                owner = to_checksum_address(sender)
+                _check_debits(logs, owner, spending)
+                granted = _granted([log for each in earlier for log in each or ()], owner)
+                self._check_approvals(logs, owner, to_checksum_address(call.to), granted)
         except ChainError:
             self._not_before = self._clock() + FAILING_SECONDS
             return False
         return logs is not None
 
-    def _logs(self, call: EvmCall, sender: str) -> list[Log] | None:
-        """Return the logs of the simulated call, or None if the node can't simulate it or the call would fail."""
-        fields = {"from": sender, "to": call.to, "data": to_hex(call.data), "value": hex(call.value)}
-        request: Call = ("eth_simulateV1", [{"blockStateCalls": [{"calls": [fields]}]}, "latest"])
+    def _results(self, calls: Sequence[EvmCall], sender: str) -> list[dict[str, Any]] | None:
+        """Return the results of these calls in one block, in order; None if the node can't simulate them."""
+        fields = [
+            {"from": sender, "to": call.to, "data": to_hex(call.data), "value": hex(call.value)}
+            for call in calls
+        ]
+        request: Call = ("eth_simulateV1", [{"blockStateCalls": [{"calls": fields}]}, "latest"])
         (result,) = self._node.batch([request], list)
         if isinstance(result, RpcFault):
             self._not_before = self._clock() + UNABLE_SECONDS
             return None
-        result = _only(_only(result).get("calls"))
-        return transfers.logs_of(result) if quantity(result.get("status")) == 1 else None
+        (block,) = _of_length(result, 1)
+        return _of_length(block.get("calls"), len(calls))
 
-    def _check_approvals(self, logs: Sequence[Log], owner: str, called: str) -> None:
-        """Raise TransferRefused if the call would increase any allowance of the wallet.
+    def _check_approvals(
+        self, logs: Sequence[Log], owner: str, called: str, granted_before: Mapping[tuple[str, str], int]
+    ) -> None:
+        """Raise TransferRefused if the call would increase any allowance of the wallet beyond `granted_before`.
 
         Tokens also log an approval when an allowance is spent, so an approval counts only if it is larger than the
         current allowance. Approvals that the directly called contract logs don't count: with the call itself, the owner
         decides on them.
         """
-        logged = {
-            (log.address, address(to_hex(log.topics[2][12:]))): int.from_bytes(log.data)
-            for log in logs
-            if _is_approval(log, owner) and log.address != called
+        granted = {
+            pair: amount
+            for pair, amount in _granted(logs, owner).items()
+            if pair[0] != called and amount > granted_before.get(pair, 0)
         }
-        granted = {pair: amount for pair, amount in logged.items() if amount > 0}
         if not granted:
             return
         if len(granted) > MAX_APPROVALS:
@@ -107,6 +121,20 @@ def _refused(note: str) -> TransferRefused:
     return TransferRefused(Refusal.WOULD_FAIL, note=note)
 
 
+def _logs_of(result: dict[str, Any]) -> list[Log] | None:
+    """Return the logs of a simulated call; None if it would fail."""
+    return transfers.logs_of(result) if quantity(result.get("status")) == 1 else None
+
+
+def _granted(logs: Sequence[Log], owner: str) -> dict[tuple[str, str], int]:
+    """Return the wallet's allowances that these logs record, by token and spender."""
+    return {
+        (log.address, address(to_hex(log.topics[2][12:]))): int.from_bytes(log.data)
+        for log in logs
+        if _is_approval(log, owner)
+    }
+
+
 def _is_approval(log: Log, owner: str) -> bool:
     return (
         len(log.topics) == 3
@@ -125,7 +153,7 @@ def _current_allowance(result: Any) -> int:
         return 0
 
 
-def _only(result: Any) -> dict[str, Any]:
-    if not isinstance(result, list) or len(result) != 1:
+def _of_length(result: Any, length: int) -> list[dict[str, Any]]:
+    if not isinstance(result, list) or len(result) != length:
         raise ChainError("the node returned a malformed simulation")
-    return json_object(result[0])
+    return [json_object(each) for each in result]

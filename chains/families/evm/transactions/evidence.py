@@ -59,6 +59,14 @@ class Unproven:
     executions: tuple[Execution, ...] = ()
     recipient: str = ""
 
+    @property
+    def key(self) -> "_Key":
+        """What the evidence depends on: which accounts matter depends on the contracts that are watched."""
+        return self.hash, self.block_hash, tuple(execution.account for execution in self.executions)
+
+
+_Key = tuple[str, str, tuple[str, ...]]
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -94,7 +102,7 @@ class EvidenceReader:
     def __init__(self, node: JsonRpc) -> None:
         self._node = node
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], Evidence] = OrderedDict()
+        self._kept: OrderedDict[_Key, Evidence] = OrderedDict()
         self._failing = Failing()
 
     def evidences(self, wanted: Sequence[Unproven]) -> Evidences:
@@ -139,14 +147,14 @@ class EvidenceReader:
             return {
                 unproven.hash: kept
                 for unproven in wanted
-                if (kept := self._kept.get((unproven.hash, unproven.block_hash))) is not None
+                if (kept := self._kept.get(unproven.key)) is not None
             }
 
     def _keep(self, cases: Sequence["_Case"]) -> None:
         with self._lock:
             for case in cases:
                 if not case.is_unavailable:
-                    self._kept[case.unproven.hash, case.unproven.block_hash] = case.evidence()
+                    self._kept[case.unproven.key] = case.evidence()
             while len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
 

@@ -204,7 +204,7 @@ def checked(found: Found, traces: Traces) -> Traces:
     return replace(traces, by_hash=by_hash, missing=frozenset(missing), unreadable=frozenset(unreadable))
 
 
-def unproven(found: Found, traces: Traces) -> list[Unproven]:
+def unproven(found: Found, traces: Traces, watched: Collection[str] = ()) -> list[Unproven]:
     """Return the untraced transactions for which a node's state may prove more."""
     found_unproven: list[Unproven] = []
     for hash_ in sorted(traces.missing | traces.unreadable):
@@ -213,7 +213,9 @@ def unproven(found: Found, traces: Traces) -> list[Unproven]:
             continue
         with suppress(ChainError):
             is_unreadable = hash_ in traces.unreadable
-            each = transfers.unproven(transaction, receipt, is_trace_unreadable=is_unreadable)
+            each = transfers.unproven(
+                transaction, receipt, is_trace_unreadable=is_unreadable, watched=watched
+            )
             found_unproven += [each] if each else []
     return found_unproven
 
@@ -324,7 +326,9 @@ def _facts(
         own_call = mentions(transaction, (), None, mentioning).all
         return replace(waiting, intended=intended(transaction), mentions=own_call)
     trace, is_unreadable = traces.by_hash.get(wanted), wanted in traces.unreadable
-    found = mentions(transaction, transfers.logs_of(receipt), trace, mentioning)
+    evidence = evidences.found.get(wanted, NO_EVIDENCE)
+    executed = () if is_unreadable else transfers.executed_by_known(transaction, receipt, evidence)
+    found = mentions(transaction, transfers.logs_of(receipt), trace, mentioning, executed)
     mined = replace(
         waiting,
         block=block,
@@ -334,7 +338,6 @@ def _facts(
     )
     if not mined.succeeded:
         return mined
-    evidence = evidences.found.get(wanted, NO_EVIDENCE)
     moved = transfers.transfers(
         transaction,
         receipt,

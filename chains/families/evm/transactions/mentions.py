@@ -6,7 +6,7 @@ from typing import Any
 
 from chains.client import Mention
 from chains.families.evm.quantities import address, data_bytes
-from chains.families.evm.transactions.signed_calls import Log
+from chains.families.evm.transactions.signed_calls import Execution, Log
 from chains.families.evm.transactions.trace import Trace
 
 
@@ -32,11 +32,17 @@ class Mentions:
 
 
 def mentions(
-    transaction: dict[str, Any], logs: Sequence[Log], trace: Trace | None, watched: Collection[str]
+    transaction: dict[str, Any],
+    logs: Sequence[Log],
+    trace: Trace | None,
+    watched: Collection[str],
+    executions: Sequence[Execution] = (),
 ) -> Mentions:
     """Return the calls to the `watched` contracts, with their whole input, and then those contracts' logs.
 
-    Inner calls need a trace. Raises ChainError for a malformed transaction.
+    Inner calls need a trace, or `executions`: the calls that accounts of known code made. Without a trace, an account's
+    call encloses no transfer, because another call of its batch may have caused that transfer. Raises ChainError for a
+    malformed transaction.
     """
     if not watched:
         return Mentions()
@@ -51,9 +57,22 @@ def mentions(
         if place and call.kind == "CALL" and call.to in watched:
             by_call[place] = len(found)
             found.append(Mention(call.to, call.data))
+    if trace is None:
+        found += _executed(executions, watched, len(data_bytes(transaction.get("input"))))
     found += [
         Mention(log.address, b"".join(log.topics) + log.data, is_log=True)
         for log in logs
         if log.address in watched
     ]
     return Mentions(tuple(found), by_call)
+
+
+def _executed(executions: Sequence[Execution], watched: Collection[str], size: int) -> list[Mention]:
+    """Return the accounts' calls to the `watched` contracts; none if they have more bytes than the transaction.
+
+    Encoded arguments can point to the same bytes many times.
+    """
+    calls = [call for execution in executions for call in execution.calls if call.to in watched]
+    if sum(len(call.data) for call in calls) > size:
+        return []
+    return [Mention(call.to, bytes(call.data)) for call in calls]

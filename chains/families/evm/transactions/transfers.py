@@ -5,7 +5,7 @@ Call data only shows who may claim the log that this call wrote. Native coin lea
 value, only a trace shows it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -101,8 +101,22 @@ def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
         return False
 
 
+def executed_by_known(
+    transaction: dict[str, Any], receipt: dict[str, Any], evidence: Evidence
+) -> tuple[Execution, ...]:
+    """Return the calls that accounts of known code made. Raises ChainError for a malformed result."""
+    if not evidence.known:
+        return ()
+    signed = _executions(transaction, logs_of(receipt))
+    return tuple(execution for execution in signed if execution.account in evidence.known)
+
+
 def unproven(
-    transaction: dict[str, Any], receipt: dict[str, Any], *, is_trace_unreadable: bool
+    transaction: dict[str, Any],
+    receipt: dict[str, Any],
+    *,
+    is_trace_unreadable: bool,
+    watched: Collection[str] = (),
 ) -> Unproven | None:
     """Return the state to query for a transaction without a trace, or None if no state would help.
 
@@ -112,7 +126,7 @@ def unproven(
     if not _is_ordinary(transaction):
         return None
     logs = logs_of(receipt)
-    signed = () if is_trace_unreadable else _claiming(transaction, logs, token_transfers(logs))
+    signed = () if is_trace_unreadable else _claiming(transaction, logs, token_transfers(logs), watched)
     recipient = address(to) if value and to is not None and not _ran_no_code(transaction, receipt) else ""
     if not signed and not recipient:
         return None
@@ -171,14 +185,17 @@ def _executions(transaction: dict[str, Any], logs: list[Log]) -> tuple[Execution
 
 
 def _claiming(
-    transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer]
+    transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer], watched: Collection[str]
 ) -> tuple[Execution, ...]:
-    """Return the executions that would give a transfer a reference or a sender if the account's code were known."""
+    """Return the executions that would prove something if the account's code were known: a transfer's reference or
+    sender, or a call to a watched contract.
+    """
     sender = address(transaction.get("from"))
     return tuple(
         execution
         for execution in _executions(transaction, logs)
-        if any(
+        if any(call.to in watched for call in execution.calls)
+        or any(
             claim.reference is not None or claim.made_by
             for claim in binding.by_execution(execution, sender, tokens).values()
         )

@@ -152,6 +152,7 @@ def test_each_field_has_a_meaning_and_an_example() -> None:
         "reason",
         "token_address",
         "allow_parallel",
+        "batch",
         "price",
         "open_amount",
         "payment_link",

@@ -10,18 +10,23 @@ from eth_utils.address import to_checksum_address
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chains.client import Mention
 from chains.families.evm.abi import TRANSFER_TOPIC
 from chains.families.evm.calls import token_call
 from chains.families.evm.quantities import to_hex
 from chains.families.evm.transactions import transfers
 from chains.families.evm.transactions.evidence import Evidence
+from chains.families.evm.transactions.mentions import mentions
 from chains.families.evm.transactions.signed_calls import (
     BEFORE_EXECUTION,
     EXECUTION_SUCCESS,
     MAX_CALLS,
     SAFE_TRANSACTION,
     USER_OPERATION_EVENT,
+    Execution,
     Log,
+    SignedCall,
+    Way,
     executions,
 )
 from tests.support.threats.evm_world import (
@@ -308,3 +313,20 @@ def test_many_pointers_to_the_same_bytes_cost_little() -> None:
     started = time.process_time()
     assert read(ENTRY_POINT, pointing(MAX_CALLS), BEGUN, *ends) == [PAID] * MAX_CALLS
     assert time.process_time() - started < 2
+
+
+def test_batch_that_repeats_its_bytes_mentions_nothing() -> None:
+    """A thousand calls can point to the same arguments: copying each would cost a thousand times their size."""
+    repeated = execution_of(*[(TOKEN, 0, b"x" * 100)] * 10)
+    assert [mention.data for mention in mentioned(repeated, size=10_000)] == [b"x" * 100] * 10
+    assert mentioned(repeated, size=999) == ()
+
+
+def execution_of(*calls: tuple[str, int, bytes]) -> Execution:
+    signed = tuple(SignedCall(to, value, memoryview(data)) for to, value, data in calls)
+    return Execution(SAFE, Way.BATCH, b"0000", signed, 0, 0)
+
+
+def mentioned(execution: Execution, *, size: int) -> tuple[Mention, ...]:
+    transaction = {"to": SAFE, "input": to_hex(bytes(size))}
+    return mentions(transaction, (), None, {TOKEN}, [execution]).all
