@@ -118,8 +118,8 @@ class RedactSecrets(logging.Filter):
 class OncePerMinute(logging.Filter):
     """Pass a line that a logger repeats during a fault once a minute, with the number of its repetitions.
 
-    The line has no traceback. Lines are the same if they have one format and one type of exception. `clock` is in
-    seconds.
+    The line has no traceback. A line counts as a repetition if it has the same format and the same type of exception.
+    `clock` is in seconds.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:

@@ -86,9 +86,9 @@ class AuthorizationClient(Protocol):
         """
 
     def data_fee(self, transaction: Mapping[str, Any]) -> int:
-        """Return what to reserve for the fee that the chain takes for the data of this unsigned transaction.
+        """Return the amount to reserve for the chain's fee on the data of this unsigned transaction.
 
-        A transaction can't limit this fee. In base units of the coin; 0 on a chain without it.
+        The amount is in base units of the coin, 0 on a chain without such a fee. A transaction can't limit this fee.
         """
 
     def send(self, raw: str) -> Sent:

@@ -77,7 +77,8 @@ def _deposit_context(
 ) -> dict[str, Any]:
     """Return whether the page offers the deposit address, and the address if the customer chose this way.
 
-    While a payment is in progress the way is hidden: the script shows it if the payment is only a part.
+    While a payment is in progress, the page hides this way to pay. The script shows it if the payment covers only a
+    part.
     """
     is_payable = page["is_payable"]
     may_be_payable = is_payable or page["state"] == "processing"

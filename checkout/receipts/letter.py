@@ -21,7 +21,7 @@ _MARKS = re.compile(r"[\u2066-\u2069]")
 def without_links(text: str) -> str:
     """Return a merchant's text on one line, without anything that a mail program turns into a link.
 
-    Add a space after each joint: `shop. example`. Numbers such as 1.5 stay as they are.
+    Add a space after each character that joins the parts of a link: `shop. example`. Numbers such as 1.5 don't change.
     """
     line = " ".join(text.split())
 

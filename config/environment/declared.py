@@ -192,7 +192,7 @@ class Environment:
         self.parsed: dict[str, object] = {}
         self.faults: list[Fault] = []
         known = declared()
-        # Includes the URLs of nodes, which are settings of the catalogue.
+        # Unknown names count as secret: they include the variables with node URLs, which the catalogue names.
         self.secrets = [
             text for name, text in texts.items() if text and (name not in known or known[name].is_secret)
         ]

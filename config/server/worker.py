@@ -137,7 +137,7 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             super().finish_request(conn, fs)
 
     def _leave(self, conn: Any) -> None:
-        """Stop sending, and close the connection after the client, so that the client can read the whole response."""
+        """Stop sending, but let the client close the connection first, so that it can read the whole response."""
         try:
             conn.sock.setblocking(False)
             conn.sock.shutdown(SHUT_WR)

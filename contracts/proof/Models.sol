@@ -46,7 +46,7 @@ contract TokenModel {
     }
 }
 
-/// A token of an attacker: any balance, any result, and a call back. By a delegatecall, it takes its caller's coin.
+/// A token of an attacker: any balance, any result, a call back. It takes the coin of a caller that delegates to it.
 contract HostileToken is Reentrant {
     address private constant THIEF = address(0xdead);
     uint256 private immutable BALANCE;

@@ -17,7 +17,7 @@ from merchants import encryption
 logger = logging.getLogger(__name__)
 
 STEP_SECONDS = 30
-TOLERANCE = 1  # In steps: a clock may be half a minute off.
+TOLERANCE = 1  # one step, because a clock may be half a minute off
 
 
 class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]  # the library has no types

@@ -28,7 +28,7 @@ from merchants.team.members import may_manage
 
 LIFETIME = timedelta(days=7)
 MAX_OPEN = 50
-"""Open invitations of a merchant. More would make the service a way to send mail to strangers."""
+"""The maximum number of a merchant's open invitations, so that the service can't be used to send mail to strangers."""
 _LONGEST_NAME = 150
 _NOT_IN_NAMES = re.compile(r"[^\w.@+-]")
 

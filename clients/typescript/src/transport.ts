@@ -7,7 +7,9 @@ import { LONGEST_RETRY_AFTER_SECONDS, delay, isTemporary, parseRetryAfter } from
 import { VERSION } from "./version.js";
 
 export interface RequestOptions {
-  /** For POST: the key of the call and its retries; default: a new one. Reuse it to repeat a call without a response. */
+  /**
+   * For POST: the key of the call and its retries; default: a new one. Reuse it to repeat a call that got no response.
+   */
   idempotencyKey?: string;
   /** The timeout of each attempt in milliseconds, until its response is complete. */
   timeoutMs?: number;

@@ -19,8 +19,8 @@ from django.http import HttpRequest, HttpResponse
 MAX_WAITING = 12
 MAX_FOR_ONE_PARTY = 8
 RETRY_AFTER_SECONDS = 2
-# If the party responds, a burst of calls gets its turn within this time. If a caller waits longer, the party hangs: no
-# caller queues for it during the pause. After the pause, one caller at a time does.
+# If the party responds, a burst of calls gets its turn within this time. If a caller waits longer, the party counts as
+# hanging. Then no caller queues for it during the pause, and one caller at a time does after the pause.
 _PATIENCE_SECONDS = 1.0
 _PAUSE_SECONDS = 5.0
 

@@ -68,9 +68,7 @@ def _schema(auto_schema: AutoSchema, hint: Any) -> dict[str, Any]:
 
 
 def reference_to(auto_schema: AutoSchema, struct: type[Answer]) -> dict[str, Any]:
-    resolve: Any = (
-        auto_schema.resolve_serializer
-    )  # drf-spectacular declares only serializers as its arguments
+    resolve: Any = auto_schema.resolve_serializer  # drf-spectacular's types allow only serializers
     return dict(resolve(struct, "response").ref)
 
 

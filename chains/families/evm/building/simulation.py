@@ -44,7 +44,8 @@ class Simulator:
     def check(self, call: EvmCall, sender: str, spending: Spending, *, after: Sequence[EvmCall] = ()) -> bool:
         """Return whether the node could simulate the call. Raises TransferRefused if it exceeds `spending`.
 
-        `after` are the calls before it in an atomic batch: then TransferRefused also if one of them would fail.
+        `after` are the calls before it in an atomic batch. With them, also raises TransferRefused if any call would
+        fail.
         """
         try:
             results = self._results([*after, call], sender)

@@ -17,7 +17,7 @@ _GAS_MARGIN_PERCENT = 125
 # The maximum of a provider's suggested gas limit, as a multiple of the node's estimate.
 _MAX_ADVISED = 3
 _PLAIN_GAS = 21_000
-# An account's first balance costs 20,000 gas to store (EIP-2200). The recipient may empty its account until then.
+# An account's first balance costs 20,000 gas to store (EIP-2200). The recipient may empty its account before that.
 _NEW_BALANCE_GAS = 20_000
 # A reference of 32 bytes costs 16 gas per byte (EIP-2028); common ERC-20 tokens take 45,000 to 65,000 for a transfer.
 _COIN_TRANSFER_GAS = 21_512

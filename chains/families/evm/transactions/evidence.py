@@ -61,7 +61,7 @@ class Unproven:
 
     @property
     def key(self) -> "_Key":
-        """What the evidence depends on: which accounts matter depends on the contracts that are watched."""
+        """The key of the cache. It has the accounts, because the watched contracts decide which accounts matter."""
         return self.hash, self.block_hash, tuple(execution.account for execution in self.executions)
 
 

@@ -18,7 +18,7 @@ import { stepList, type StepState } from "./steps";
 
 type Asked = Reviewed & { plan: Plan; signed: Signed | null };
 
-/** A hint where the wallet's prompt may be hidden, after it has been open for a while. */
+/** A hint on where to find the wallet's prompt, shown once it has been open for a while. */
 export function slowHint({ wallet }: { wallet: Wallet }, { isSlow }: Flow): HTMLElement | null {
   return isSlow ? noticeBox({ tone: "info", text: copy.slowWallet(wallet.name) }) : null;
 }
