@@ -151,7 +151,9 @@ class Oracle:
                     credited[payments[row.payment_id].request_id] += int(row.amount)
             beyond = sum(max(amount - meant_for(request, sent), 0) for request, amount in credited.items())
             assert beyond <= max(net(sent, thiefs_only=True), 0), where
-            assert sum(int(row.amount) for row in rows) <= net(sent), where
+            accepted = any(payments[row.payment_id].bound_by == Payment.BoundBy.MANUAL for row in rows)
+            limit = net(sent) + (lent_to_others(sent) if accepted else 0)
+            assert sum(int(row.amount) for row in rows) <= limit, where
             for account in {row.account for row in rows if row.account}:
                 taken = sum(int(row.amount) for row in rows if row.account == account)
                 assert taken <= self.world.home.gain(sent, account), where
@@ -341,6 +343,25 @@ def net(sent: Sent, *, thiefs_only: bool = False) -> int:
         (move.recipient == MERCHANT) * move.amount - (move.sender == MERCHANT) * move.amount
         for move in sent.moves
         if move.token == TOKEN and (move.owners is THE_THIEFS or not thiefs_only)
+    )
+
+
+def lent_to_others(sent: Sent) -> int:
+    """Return what the merchant's own contract sent to accounts that paid it nothing.
+
+    A merchant who accepts such a payment has read that it may be the recipient's own money.
+    """
+    payers = {sent.sender, MERCHANT}
+    payers.update(
+        account
+        for move in sent.moves
+        if move.recipient == MERCHANT
+        for account in (move.sender, move.made_by)
+    )
+    return sum(
+        move.amount
+        for move in sent.moves
+        if move.sender == MERCHANT and move.recipient not in payers and move.token == TOKEN
     )
 
 
