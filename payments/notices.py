@@ -1,8 +1,8 @@
 """Store notices about a merchant's first payment, and about payments that newly need attention.
 
-Verification doesn't write notices. A task checks each merchant whose members want them every five minutes, and compares
-the cases with those of the last check (`NoticeWatch`). One e-mail reports all new cases. It is sent at most once an
-hour, because anyone can cause many cases with small transfers.
+Verification doesn't write notices. Every five minutes, a task checks each merchant whose members want notices, and
+compares the cases with those of the last check (`NoticeWatch`). One e-mail reports all new cases. It is sent at most
+once an hour, because anyone can cause many cases with small transfers.
 """
 
 from collections import Counter

@@ -98,5 +98,5 @@ def update_statistics() -> int:
 
 @shared_task
 def check_notices() -> int:
-    """Check whether there is anything new in the notices about payments that members subscribed to."""
+    """Store the notices about payments that members want."""
     return notices.check_notices()

@@ -1,8 +1,8 @@
 """The threads of a worker process beside Celery's tasks: those of the queues of due work, and those that wake them.
 
 A task of Celery only wakes a queue (`payments.tasks`, `webhooks.tasks`). The queue's threads do the work, because it
-may wait long for nodes, providers, exchanges, mail servers or endpoints. While Redis is down, no
-task arrives. A ticker then wakes the queues, because the due work is in PostgreSQL.
+may wait long for nodes, providers, exchanges, mail servers or endpoints. While Redis is down, no task arrives.
+A ticker then wakes the queues, because the due work is in PostgreSQL.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The bodies of the calls about payment links, and of a payment request by a link."""
+"""The bodies of the calls about payment links, and of the call that creates a payment request from a link."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -145,7 +145,7 @@ class CreateRequestSerializer(StrictSerializer):
     checked_together: ClassVar[tuple[str, ...]] = (
         "amount", "price", "token_id", "chain_id", "recipient_address", "expires_in",
     )  # fmt: skip
-    # They are optional in the schema, because a body with a `payment_link` has none of them.
+    # These fields are optional in the schema, because a body with a `payment_link` has none of them.
     schema_optional: ClassVar[tuple[str, ...]] = ("token_id", "chain_id", "recipient_address")
     alternatives: ClassVar[Alternatives] = Alternatives(
         names=("amount", "price"),

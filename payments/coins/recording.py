@@ -46,7 +46,7 @@ def record_reading(request_id: UUID, reading: Reading) -> bool:
 
 
 def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment | None:
-    """Return the payment by balance that includes the coin of this mined transaction; None if there is none.
+    """Return the payment, found by balance, that includes the coin of this mined transaction; None if there is none.
 
     It is the first such payment whose block is the transaction's or a later one.
     """
@@ -57,10 +57,10 @@ def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment
 
 
 def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
-    """Store this transaction as the source of the payment by balance, unless it has one. Lock the request first.
+    """Store this transaction as the source of a payment that was found by balance, unless it has one.
 
-    The transaction must have sent the whole amount. Otherwise anyone who sends a part in the same block could be named
-    as the payer of all of it.
+    The request must be locked. The transaction must have sent the whole amount: otherwise anyone who sends a part in
+    the same block could be named as the payer of all of it.
     """
     sent = sum(transfer.amount for transfer in coins_to(payment.lookup.credit_key, facts))
     if sent < (payment.amount or 0):
@@ -74,7 +74,7 @@ def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
 
 
 def _expects(request: PaymentRequest, parts: Sequence[Part], amount: int) -> bool:
-    """Whether the coin may be that of an earlier payment, whose block was reorganised away; that one is checked now."""
+    """Whether the coin may be that of a payment whose block was reorganised away. If so, check that payment now."""
     now = timezone.now()
     unread = [part.payment_id for part in parts if part.is_unread]
     if unread:

@@ -1,4 +1,4 @@
-"""Sum the native coin that a request's payments by address account for.
+"""Sum the native coin that the payments at a request's deposit address account for.
 
 The total that the address received, less this sum, is new. Payments that failed, and those whose block a reorganisation
 removed, account for 0.
@@ -13,7 +13,7 @@ from payments.models import Payment
 
 
 class Part(NamedTuple):
-    """A payment of native coin at a deposit address. `block` shows it; None if reorganised away."""
+    """A payment of native coin at a deposit address. `block` shows it; None if it was reorganised away."""
 
     request_id: UUID
     payment_id: str

@@ -93,8 +93,9 @@ def ended_at(request: PaymentRequest) -> datetime | None:
 
 
 def leave_search(request: PaymentRequest, searched_until: int | None, now: datetime) -> Step:
-    """Return the next step of an address that the chain's search covers; it has searched the blocks before
-    `searched_until`.
+    """Return the next step of an address that the chain's search covers.
+
+    `searched_until` is the first block that this search has not reached; None if it has not begun.
     """
     end = ended_at(request)
     if end is None:

@@ -26,7 +26,8 @@ _PLACES_AT_ONCE = 10_000
 class Waiting:
     """The amount of one token (or native coin) to sweep, in base units, with a sweep for each address that holds it.
 
-    `is_requested`: the addresses' requests are for this token, so it is credited. Other tokens are only swept.
+    `is_requested`: the addresses' requests are for this token, so its arrivals are credited. Other tokens are only
+    swept.
     """
 
     token: Token

@@ -43,7 +43,7 @@ class Shown(NamedTuple):
 
 
 def has_addresses(chain: Chain) -> bool:
-    """Whether the search of the chain has any address to search for with each block."""
+    """Whether the chain has addresses that its search covers with each block."""
     return DepositAddress.objects.filter(chain=chain, next_block__isnull=True).exists()
 
 

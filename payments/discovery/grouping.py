@@ -39,7 +39,7 @@ from payments.verification.storing import store_together
 PERIOD = timedelta(hours=1)
 PAUSE = timedelta(minutes=1)
 MAX_IN_A_GROUP = 500
-# A transaction that no node knows for so long was reorganised away.
+# A transaction that no node has known for this long counts as reorganised away.
 FORGOTTEN_AFTER = timedelta(days=1)
 _REQUESTS_AT_ONCE = 10
 _ACTOR = "discovery"

@@ -77,7 +77,7 @@ class Pass:
                 position, watching.oldest, client, head=head, block_time=block_time, now=began_at
             )
             place = Place(own.merchant_id, restarted(position, start), watching.watches, start, own.is_alone)
-            # A cursor is beyond the head if an earlier head came from a node that was ahead.
+            # Skip cursors beyond the head: an earlier head came from a node that was ahead.
             if start <= head + 1:
                 queue.append(place)
         limits = client.search_limits()

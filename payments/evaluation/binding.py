@@ -224,7 +224,7 @@ class Unbound:
     code: FailureCode
     message: str
     may_be_delivery: bool = False
-    """Whether the request's own swap may have delivered it. If so, query its provider."""
+    """Whether the request's own swap may have delivered the money. If so, query its provider."""
 
 
 UNBOUND = Unbound(

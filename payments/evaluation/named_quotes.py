@@ -72,7 +72,7 @@ NOTHING_NAMED = Named(Naming.NONE)
 
 @dataclass(frozen=True)
 class NamedQuote:
-    """A quote that a transaction names. `calls` carry its id, as indexes of `TransactionFacts.mentions`."""
+    """A quote that a transaction names. `calls` are those with its id, as indexes of `TransactionFacts.mentions`."""
 
     quote: BuiltQuote
     calls: frozenset[int]

@@ -19,7 +19,7 @@ _CREATED = "created"
 
 @dataclass(frozen=True)
 class NewLink:
-    """The validated parameters of a new link, one of `amount`, `price` and `min_amount`. Amounts are base units."""
+    """The validated parameters of a new link, with one of `amount`, `price` and `min_amount`, in base units."""
 
     name: str
     token: Token

@@ -14,8 +14,8 @@ class Quote(models.Model):
     `bound_by` is a unique id of 32 bytes in the call data that binds a transaction to the request. Amounts are base
     units: `amount_in` of the route's token, the others of the requested one. `action` is returned only as the
     unsigned transaction, and `tracking` never leaves the server. `built_at` is when the transaction was returned to
-    the customer; a quote that was never built binds nothing. `watched_until` is when the request
-    expires, as of `built_at`; the chain is searched for the id until a day after the request's end.
+    the customer; a quote that was never built binds nothing. `watched_until` is when the request expires, as
+    of `built_at`; the chain is searched for the id until a day after the request's end.
     """
 
     route = models.ForeignKey(Route, on_delete=models.CASCADE, related_name="quotes")

@@ -17,8 +17,8 @@ class ConsumedTransfer(models.Model):
     Rows are inserted in the transaction that credits the payment, and never changed. `slot` is the transfer's position
     in the chain transaction. For native coin at a deposit address, `transaction_hash` is that address, and `slot` the
     payment's `deposit_sequence`. `account` (Solana) is the token account that received it: the credits of one chain
-    transaction to one account never exceed its gain. The oldest rows have the slot `mint:owner` instead of
-    an instruction path, and no account.
+    transaction to one account never exceed its gain. The oldest rows have the slot `mint:owner` instead of an
+    instruction path, and no account.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)

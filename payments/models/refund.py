@@ -158,8 +158,8 @@ class Standing:
 def standing_of(refund: Refund, payments: Sequence[Payment]) -> Standing:
     """Return the standing of the refund with these payments of its carrier, oldest first.
 
-    A cancelled refund that was sent anyway is completed. Unbound transactions don't make a refund fail: anyone with
-    its link can submit them. Neither do transactions that were submitted before it was built again.
+    A cancelled refund that was sent anyway is completed. Unbound transactions don't make a refund fail, because anyone
+    with its link can submit them. Transactions that were submitted before the refund was last built don't either.
     """
     counted = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
     received = min(sum(payment.amount_received or 0 for payment in counted), refund.amount)

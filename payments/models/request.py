@@ -61,9 +61,10 @@ class PaymentRequest(models.Model):
     writes `amount_paid`. `expiry_check_at` is the time of the next expiry check; a payment in flight moves it beyond
     `expires_at`. `late_price_mail_at` is the time at which to e-mail the merchant about a payment that came after the
     price expired. If the payment was worth the price, the request is completed instead
-    (`payments.deposits.late_arrivals`). `unbound_failure_sent`:
-    `payment.failed` was sent for an unbound, publicly submitted transaction, which happens once per request.
-    `link_shown_at` is the time at which a wallet link with the reference was first shown: a wallet may have used it.
+    (`payments.deposits.late_arrivals`). `unbound_failure_sent`: `payment.failed` was sent for an unbound, publicly
+    submitted transaction, which happens once per request. `link_shown_at` is the time at which a wallet link with the
+    reference was first shown: a wallet may have used it.
+
     `deposit_address` is null until it was shown (`DepositAddress`). `price` (`currency`, `amount`) is the price from
     which `amount` was computed at `rate`. Neither changes; both are null if the request is for an amount of tokens.
 

@@ -23,9 +23,9 @@ class Authorization(models.Model):
     - `domain_name`, `domain_version`: the domain of the token's signatures. `valid_before` is in Unix seconds.
     - `since_block`: the transfer can't be mined in an earlier block.
     - `signature`, `signed_at`: stored before anything is sent; null until the payer's signature was accepted.
-    - `day`, `cost`: what the relay of a signed authorization takes from the budget of this day (UTC), in base units of
-      the native coin: the most that it can cost and, once it is certain, what it cost.
-    - `ended_at`: nothing more is sent: the payment is completed, or the authorization is dead.
+    - `day`, `cost`: the amount that the relay of a signed authorization takes from the budget of this day (UTC), in
+      base units of the native coin. It is the maximum cost and, once known, the actual cost.
+    - `ended_at`: from then on nothing more is sent, because the payment is completed or the authorization is dead.
     - `next_check_at`: when the chain is queried for its use; null after the last check.
     """
 
@@ -91,7 +91,7 @@ class Authorization(models.Model):
 
     @property
     def terms(self) -> TransferAuthorization:
-        """What the payer signs."""
+        """The transfer in the form that the payer signs."""
         token = self.token.contract_address
         return TransferAuthorization(
             domain=TokenDomain(self.chain_id, token, self.domain_name, self.domain_version),
@@ -104,7 +104,7 @@ class Authorization(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Whether the payer signed it and it may still move the money."""
+        """Whether the payer signed the authorization, and it may still move the money."""
         return self.signed_at is not None and self.ended_at is None
 
 
@@ -146,13 +146,15 @@ class GasAccount(models.Model):
 class Relay(models.Model):
     """One nonce of a gas account, and the transactions that were signed for it. At most one of them is mined.
 
-    It is stored before anything is sent, so that another worker can send the same bytes. Without an `authorization` it
-    does nothing but use its nonce.
+    It is stored before anything is sent, so that another worker can send the same bytes. A relay without an
+    `authorization` only uses up its nonce.
 
-    - `hashes`: those of all signed transactions, the current one last. `raw` are its bytes, `unsigned` its content.
-    - `signed_at`: when the current one was signed. `sent_at`: when it was sent last.
-    - `ended_at`: the nonce is used, as deep as the chain requires. `succeeded` and `fee` (in base units of the native
-      coin) are those of the mined transaction; null if it was sent by others with the account's key.
+    - `hashes`: those of all signed transactions, the current one last. `raw` and `unsigned` are the bytes and the
+      content of the current one.
+    - `signed_at`, `sent_at`: when the current one was signed, and last sent.
+    - `ended_at`: when the nonce was used, in a block as deep as the chain requires. `succeeded` and `fee` (in base
+      units of the native coin) are those of the mined transaction; null if it was sent by others with the account's
+      key.
     """
 
     account = models.ForeignKey(GasAccount, on_delete=models.PROTECT, related_name="relays", db_index=False)

@@ -30,7 +30,7 @@ LATE_MAILS = Queue(model=PaymentRequest, due="late_price_mail_at", owner="mercha
 
 RateOf = Callable[[Token, str], Rate]
 Settle = Callable[[PaymentRequest], bool]
-"""Complete a due request without the merchant; return whether no e-mail is due now."""
+"""Completes a due request if the merchant need not decide. Returns True if no e-mail is due now."""
 
 
 def rate_now(request: PaymentRequest, *, rate_of: RateOf = current_rate) -> str | None:

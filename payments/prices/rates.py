@@ -30,7 +30,7 @@ _RETRY_SECONDS = 5
 
 @dataclass(frozen=True)
 class Rate:
-    """Units of `currency` for one token that is priced as `token`.
+    """The number of units of `currency` for one token. `token` is the code by which the token is priced.
 
     Compute amounts from `exact`, never from `value`. `observed_at` is the time of the oldest observation by a source
     that isn't daily.

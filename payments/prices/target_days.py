@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 FRANKFURT = ZoneInfo("Europe/Berlin")
 AGREED_AT = time(14, 15)
-"""The time of the market to which a day's rates refer."""
+"""A day's rates are those of the market at this time."""
 # Rates are usually published around 16:00, sometimes later.
 _DUE_AT = time(18)
 

@@ -130,7 +130,7 @@ def _search(
                 logger.exception("the execution of payment %s could not be stored", lookup.payment_id)
                 is_decided, execution, reached = False, None, first
         if not is_decided and failure is None:
-            # The newest blocks may be reorganised, and the indexes of nodes lag behind.
+            # Search the newest blocks again: they may be reorganised, and the indexes of nodes lag behind.
             block = max(first, min(reached, head + 1 - searched_again(chain)))
             pause = pause_of(lookup.payment, now) if execution is not None or reached > head else timedelta()
             again[lookup.pk] = {"proposal_check_at": now + pause, "proposal_block": block}
@@ -237,7 +237,7 @@ def _divert(
 
 
 def _store(lookup: Lookup, claim_id: uuid.UUID, change: Callable[[Payment, PaymentRequest], None]) -> bool:
-    """Change the payment if this worker still holds its lease. Returns True: the search needs no next time."""
+    """Change the payment if this worker still holds its lease. Returns True, so that the search isn't postponed."""
     with transaction.atomic():
         request = lock_request(lookup.payment.request_id)
         held = Lookup.objects.filter(pk=lookup.pk, claim_id=claim_id, proposal_check_at__isnull=False)

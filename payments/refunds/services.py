@@ -77,7 +77,7 @@ def create_refund(
 
 
 def set_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
-    """Store the address that the customer signed for. Raises ApiError `refund_not_ready` unless it needs one."""
+    """Store the address that the customer signed for. Raises ApiError `refund_not_ready` if it needs none."""
     with transaction.atomic():
         locked = _locked(refund)
         if locked.recipient_address or locked.cancelled_at:

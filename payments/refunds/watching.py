@@ -13,7 +13,7 @@ from django.utils import timezone
 from payments.models import Refund
 
 WATCHED_FOR = timedelta(days=30)
-# Limits how often reads of a page write to the database.
+# The watch is extended at most once in this time, so that few reads of a page write to the database.
 _RENEWED_AFTER = timedelta(hours=1)
 
 

@@ -75,8 +75,8 @@ def lock_requests(
 ) -> dict[uuid.UUID, PaymentRequest]:
     """Return the requests, locked until the transaction ends.
 
-    `skip_locked` leaves out those that another transaction has locked. Use it for several requests: it never waits,
-    so it can't deadlock.
+    `skip_locked` leaves out those that another transaction has locked. Use it for several requests, because it never
+    waits and so can't deadlock.
     """
     locked = PaymentRequest.objects.select_for_update(no_key=True, skip_locked=skip_locked)
     # Prefetched, not joined: a batch's requests share few merchants, tokens and chains.

@@ -1,7 +1,7 @@
 """Count the values of a day's payments in their merchants' reporting currencies.
 
-A payment counts on the day of its completion, in the currency of its `value`. The day's volumes also
-include the payments without a value, which are missing here. Currencies are never added up.
+A payment counts on the day of its completion, in the currency of its `value`. The day's volumes also include the
+payments without a value, which are missing here. Currencies are never added up.
 """
 
 from collections.abc import Iterable

@@ -11,7 +11,8 @@ from payments.submission.sightings import Sighting
 
 # The maximum number of open payments per client address.
 MAX_OPEN_PAYMENTS = 5
-# The maximum number, over the request's lifetime, of payments that a node has seen and that are not older than it.
+# The maximum number, over the request's lifetime, of payments that a node has seen and that are not older than the
+# request.
 MAX_PUBLIC_PAYMENTS = 30
 # The maximum number, over the request's lifetime, of bound payments that are not mined. Signing one costs nothing.
 MAX_UNMINED_PAYMENTS = 100

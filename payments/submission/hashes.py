@@ -260,7 +260,7 @@ def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash:
 
 
 def _verify_as_hash(payment: Payment, actor: str) -> bool:
-    """If the payment failed as a proposal, verify it by its hash, which a node knows, and return True."""
+    """If the payment failed as a proposal, verify it by its hash, which a node knows. Return whether it did."""
     hash_ = payment.transaction_hash
     if payment.status != Payment.Status.FAILED or payment.lookup.proposal_id != hash_:
         return False

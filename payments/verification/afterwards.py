@@ -89,7 +89,7 @@ def accepted_at(payment: Payment) -> datetime:
 
 
 def _ask_the_same(one: PaymentRequest, other: PaymentRequest) -> bool:
-    """Whether both requests are for the same token and recipient, so that they compete for a transfer."""
+    """Whether both requests are for the same token and recipient, so that they may compete for a transfer."""
     return (one.token_id, one.recipient_address) == (other.token_id, other.recipient_address)
 
 

@@ -60,8 +60,8 @@ class Consumption:
 def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[str, Consumption]:
     """Return, by payment id, the transfers to credit to each payment. Those that were credited before are left out.
 
-    The payments must have different transactions. Call this inside the database transaction that stores
-    the rows, because it locks the credits of each chain transaction until the commit.
+    The payments must have different transactions. Call this inside the database transaction that stores the
+    rows, because it locks the credits of each chain transaction until the commit.
     """
     if not wanted:
         return {}

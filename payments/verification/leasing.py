@@ -66,7 +66,7 @@ def with_payments(lookups: Sequence[Lookup]) -> list[Payment]:
 def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
     """Lock the payments whose lookup or swap this claim still holds, if they are still being verified.
 
-    Return the stored time of the next check of each lookup by payment id, or None if the swap is leased. Lookups and
+    Return, by payment id, the stored time of the lookup's next check, or None if the swap is leased. Lookups and
     swaps are locked before payments, as in `claim_due`, so that the two can't deadlock.
     """
     lookups = Lookup.of(ids).filter(claim_id=claim_id).select_for_update(no_key=True).order_by("pk")

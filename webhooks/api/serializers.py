@@ -69,8 +69,8 @@ class EventTypesField(serializers.ListField):
 class EndpointChangeSerializer(StrictSerializer):
     """The body of PUT. Omitted or null fields other than `url` keep their value.
 
-    A null `enabled_events` restores the default types. If `url` is omitted, the body sets the types for
-    requests with their own `webhook_url`; `configure` rejects this while the merchant has a URL.
+    A null `enabled_events` restores the default types. If `url` is omitted, the body sets the types for requests
+    with their own `webhook_url`; `configure` rejects this while the merchant has a URL.
     """
 
     url = WebhookAddressField(

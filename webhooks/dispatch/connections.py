@@ -52,7 +52,7 @@ class TlsSocket(ssl.SSLSocket):
     ends_at = math.inf
 
     def recv_into(self, *arguments: Any, **options: Any) -> int:
-        """Read what is available, within the deadline."""
+        """Read the available data, within the deadline."""
         self.settimeout(_left(self.ends_at))
         return super().recv_into(*arguments, **options)
 
@@ -140,7 +140,7 @@ Key = tuple[Hashable, ...]
 
 
 class Kept:
-    """Idle connections by receiver. Threads may share it. If there are too many, the oldest are closed."""
+    """Idle connections by receiver. If there are too many, the oldest are closed. Thread-safe."""
 
     def __init__(self) -> None:
         self._idle: OrderedDict[Key, list[Connection]] = OrderedDict()

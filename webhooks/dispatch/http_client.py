@@ -283,7 +283,8 @@ class _Call:
             self.kept += chunk
             if not chunk:
                 break
-        # Reading ends at the end of the body, but also if the connection breaks. Only the remaining length shows which.
+        # Reading ends at the end of the body, but also if the connection breaks. The remaining length shows which it
+        # was.
         self.is_whole = response.length == 0 or (response.length is None and response.isclosed())
 
 

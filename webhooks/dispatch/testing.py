@@ -38,10 +38,10 @@ class SentTestEvent:
 
 
 def send_test_event(merchant: Merchant, type_: EventType) -> SentTestEvent:
-    """Send a test event of `type_` to the merchant's URL, even if the endpoint is disabled. Store it afterwards.
+    """Send a test event of `type_` to the merchant's URL, even if the endpoint is disabled.
 
-    `record_test_event` stores the result. Raises ApiError: `webhook_not_configured` if there is no URL,
-    `service_unavailable` while too many test events are being sent.
+    Call `record_test_event` afterwards to store the result. Raises ApiError: `webhook_not_configured` if there is no
+    URL, `service_unavailable` while too many test events are being sent.
     """
     endpoint = Endpoint.objects.filter(merchant=merchant, url__isnull=False).first()
     if endpoint is None or endpoint.url is None:

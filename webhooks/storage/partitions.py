@@ -67,8 +67,9 @@ def make_ahead(now: datetime) -> int:
 def drop_unused(before: datetime) -> int:
     """Drop the partitions that end by `before` and that no event or delivery uses; return their number.
 
-    A delivery is created no later than the time of its event, and an attempt starts no earlier than its delivery is
-    created. So an event or delivery that still exists, pending or not, keeps its body and its attempts.
+    Bodies are kept while an event of their time or an earlier one exists. Attempts are kept while a delivery from
+    before the end of their partition exists, because no attempt is older than its delivery. So an event or delivery
+    that still exists, pending or not, keeps its body and its attempts.
     """
     dropped = 0
     for partition in partitions():

@@ -57,9 +57,10 @@ class RateSource(Protocol):
     """A source of exchange rates to USD. Threads may share it."""
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return the value in USD of each of these currencies that it knows.
+        """Return the value in USD of each of these currencies that the source knows.
 
-        Values older than the source guarantees are left out. Raises ProviderDown without a usable response.
+        Values that are too old are left out; each source has its own limit. Raises ProviderDown without a usable
+        response.
         """
         ...
 

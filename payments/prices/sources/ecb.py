@@ -1,7 +1,7 @@
 """The European Central Bank's daily euro reference rates (https://www.ecb.europa.eu/stats/eurofxref).
 
-Daily rates can only confirm a source that isn't daily. A list is valid until the next one is due by the bank's
-calendar, which includes weekends and holidays.
+Daily rates can only confirm a source that isn't daily. A list is valid until the bank's calendar says that
+the next one is due, so it stays valid over weekends and holidays.
 """
 
 from collections.abc import Collection, Iterable
