@@ -82,7 +82,7 @@ class PaymentFields(Answer, kw_only=True):
         int | None,
         doc(
             "The required depth in blocks; null if the chain's finality decides. For a swap to another "
-            "chain it is 1, because the delivery must reach `destination_confirmations_required`."
+            "chain it is 1: there, `destination_confirmations_required` is the depth that the delivery needs."
         ),
     ]
     explorer_url: Annotated[
