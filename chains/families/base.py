@@ -125,7 +125,8 @@ class Authorizations:
     - `address_of(key)`, and `sign(unsigned transaction, nonce, key)`.
     - `max_cost(unsigned transaction)` in base units of the coin, without the data fee of its chain.
     - `raised(unsigned transaction, current one)` has fees with which nodes let it take the other's place.
-    - `capped(unsigned transaction, cost)` has fees with which it costs at most this much, without the data fee.
+    - `capped(unsigned transaction, cost)` has fees with which it costs at most this much, without the data fee; None if
+      that is too little to be mined soon. `is_ample(unsigned transaction, current one)`: higher fees would not help.
     - `empty_call(address)` does nothing: it takes the place of a transaction that is no longer needed.
     """
 
@@ -140,7 +141,8 @@ class Authorizations:
     sign: Callable[[dict[str, Any], int, str], SignedTransaction]
     max_cost: Callable[[dict[str, Any]], int]
     raised: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
-    capped: Callable[[dict[str, Any], int], dict[str, Any]]
+    capped: Callable[[dict[str, Any], int], dict[str, Any] | None]
+    is_ample: Callable[[dict[str, Any], dict[str, Any]], bool]
     empty_call: Callable[[str], EvmCall]
 
 

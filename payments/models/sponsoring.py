@@ -25,6 +25,7 @@ class Authorization(models.Model):
     - `signature`, `signed_at`: stored before anything is sent; null until the payer's signature was accepted.
     - `day`, `cost`: what the relay of a signed authorization takes from the budget of this day (UTC), in base units of
       the native coin: the most that it can cost and, once it is certain, what it cost.
+    - `postponed_at`: when it was last found that the transfer would fail, or cost too much, and was not sent.
     - `ended_at`: nothing more is sent: the payment is completed, or the authorization is dead.
     - `next_check_at`: when the chain is queried for its use; null after the last check.
     """
@@ -53,6 +54,7 @@ class Authorization(models.Model):
     signed_at = models.DateTimeField(null=True, blank=True)
     day = models.DateField(null=True, blank=True)
     cost = BaseUnitsField(null=True, blank=True)
+    postponed_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
 
     next_check_at = models.DateTimeField(null=True, blank=True)

@@ -79,6 +79,7 @@ FAMILY = Family(
         max_cost=gas_account.max_cost,
         raised=gas_account.raised,
         capped=gas_account.capped,
+        is_ample=gas_account.is_ample,
         empty_call=gas_account.empty_call,
     ),
     subscribe_heads=("eth_subscribe", "newHeads"),
