@@ -5,12 +5,12 @@ the family itself, so a new family is a new folder next to `evm` and `solana`.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from chains.client import ChainClient, EvmCall
+from chains.client import ChainClient, EvmCall, Mention
 from chains.facts.authorizations import SignedTransaction, TokenDomain, TransferAuthorization
 from chains.facts.deposits import Deposit as Deposit
 
@@ -119,6 +119,7 @@ class Authorizations:
       `is_signed(authorization, signature)` is whether the payer's own key made it.
     - `transfer_call(authorization, signature)` makes the transfer. Any account can send it.
     - `domain_separator(domain)` is what the token's contract should return.
+    - `is_ended_by(authorization, mentions)` is whether one of the token's logs shows that it was used or cancelled.
 
     The account that sends it, by its private key:
 
@@ -137,6 +138,7 @@ class Authorizations:
     is_signed: Callable[[TransferAuthorization, bytes], bool]
     transfer_call: Callable[[TransferAuthorization, bytes], EvmCall]
     domain_separator: Callable[[TokenDomain], bytes]
+    is_ended_by: Callable[[TransferAuthorization, Iterable[Mention]], bool]
     address_of: Callable[[str], str]
     sign: Callable[[dict[str, Any], int, str], SignedTransaction]
     max_cost: Callable[[dict[str, Any]], int]

@@ -268,7 +268,8 @@ class _Pass:
     def _send(self, relay: Relay) -> None:
         if not self._lease.holds(self._account.pk):
             raise _LeaseLost
-        sent = self._reader.send(relay.raw)
+        # A node that accepted it may not have passed it on.
+        sent = self._reader.send(relay.raw, to_all=relay.sent_at is not None)
         if sent is not Sent.REJECTED:
             Relay.objects.filter(pk=relay.pk).update(sent_at=self._now())
         else:

@@ -74,6 +74,7 @@ FAMILY = Family(
         is_signed=typed_data.is_signed,
         transfer_call=typed_data.transfer_call,
         domain_separator=typed_data.domain_separator,
+        is_ended_by=typed_data.is_ended_by,
         address_of=gas_account.address_of,
         sign=gas_account.sign,
         max_cost=gas_account.max_cost,
