@@ -79,10 +79,11 @@ class AuthorizationClient(Protocol):
 
     def find_uses(
         self, keys: Collection[tuple[str, str, bytes]], *, since_block: int, until_block: int
-    ) -> dict[tuple[str, str, bytes], str]:
-        """Return the hashes of the transactions that used or cancelled these authorizations, by one node's logs.
+    ) -> dict[tuple[str, str, bytes], frozenset[str]]:
+        """Return the hashes of the transactions that used or cancelled these authorizations, by the nodes' logs.
 
-        The transactions are candidates: confirm them with `look_up`.
+        The transactions are candidates: confirm them with `look_up`. If nodes must agree, two are queried, because one
+        may return no transaction, or a wrong one.
         """
 
     def data_fee(self, transaction: Mapping[str, Any]) -> int:
@@ -91,5 +92,8 @@ class AuthorizationClient(Protocol):
         The amount is in base units of the coin, 0 on a chain without such a fee. A transaction can't limit this fee.
         """
 
-    def send(self, raw: str) -> Sent:
-        """Send a signed transaction (hex) to the nodes until one accepts it. Idempotent."""
+    def send(self, raw: str, *, to_all: bool = False) -> Sent:
+        """Send a signed transaction (hex) to the nodes until one accepts it. Idempotent.
+
+        With `to_all`, send it to every node, because a node may accept it and not pass it on.
+        """

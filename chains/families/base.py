@@ -5,12 +5,12 @@ the family itself, so a new family is a new folder next to `evm` and `solana`.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from chains.client import ChainClient, EvmCall
+from chains.client import ChainClient, EvmCall, Mention
 from chains.facts.authorizations import SignedTransaction, TokenDomain, TransferAuthorization
 from chains.facts.deposits import Deposit as Deposit
 
@@ -119,13 +119,15 @@ class Authorizations:
       `is_signed(authorization, signature)` is whether the payer's own key made it.
     - `transfer_call(authorization, signature)` makes the transfer. Any account can send it.
     - `domain_separator(domain)` is what the token's contract should return.
+    - `is_ended_by(authorization, mentions)` is whether one of the token's logs shows that it was used or cancelled.
 
     The account that sends it, by its private key:
 
     - `address_of(key)`, and `sign(unsigned transaction, nonce, key)`.
     - `max_cost(unsigned transaction)` in base units of the coin, without the data fee of its chain.
     - `raised(unsigned transaction, current one)` has fees with which nodes let it take the other's place.
-    - `capped(unsigned transaction, cost)` has fees with which it costs at most this much, without the data fee.
+    - `capped(unsigned transaction, cost)` has fees with which it costs at most this much, without the data fee; None if
+      that is too little to be mined soon. `is_ample(unsigned transaction, current one)`: higher fees would not help.
     - `empty_call(address)` does nothing: it takes the place of a transaction that is no longer needed.
     """
 
@@ -136,11 +138,13 @@ class Authorizations:
     is_signed: Callable[[TransferAuthorization, bytes], bool]
     transfer_call: Callable[[TransferAuthorization, bytes], EvmCall]
     domain_separator: Callable[[TokenDomain], bytes]
+    is_ended_by: Callable[[TransferAuthorization, Iterable[Mention]], bool]
     address_of: Callable[[str], str]
     sign: Callable[[dict[str, Any], int, str], SignedTransaction]
     max_cost: Callable[[dict[str, Any]], int]
     raised: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
-    capped: Callable[[dict[str, Any], int], dict[str, Any]]
+    capped: Callable[[dict[str, Any], int], dict[str, Any] | None]
+    is_ample: Callable[[dict[str, Any], dict[str, Any]], bool]
     empty_call: Callable[[str], EvmCall]
 
 

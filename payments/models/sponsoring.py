@@ -25,6 +25,7 @@ class Authorization(models.Model):
     - `signature`, `signed_at`: stored before anything is sent; null until the payer's signature was accepted.
     - `day`, `cost`: the amount that the relay of a signed authorization takes from the budget of this day (UTC), in
       base units of the native coin. It is the maximum cost and, once known, the actual cost.
+    - `postponed_at`: when a worker last found that the transfer would fail or cost too much, and did not send it.
     - `ended_at`: from then on nothing more is sent, because the payment is completed or the authorization is dead.
     - `next_check_at`: when the chain is queried for its use; null after the last check.
     """
@@ -53,6 +54,7 @@ class Authorization(models.Model):
     signed_at = models.DateTimeField(null=True, blank=True)
     day = models.DateField(null=True, blank=True)
     cost = BaseUnitsField(null=True, blank=True)
+    postponed_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
 
     next_check_at = models.DateTimeField(null=True, blank=True)

@@ -1,4 +1,4 @@
-"""Drop signed transfers that were not sent, when the merchant cancels their request."""
+"""Drop signed transfers that were not sent: the merchant cancels their request, or another payment arrives."""
 
 from datetime import datetime
 
@@ -9,8 +9,10 @@ from payments.requests.transitions import move_payment
 DROPPED = "The merchant cancelled the request before the signed transfer was sent. Nothing was paid."
 
 
-def drop_unsent(request: PaymentRequest, now: datetime) -> None:
-    """Fail the payments of the locked request whose signed transfer was never sent to a node.
+def drop_unsent(
+    request: PaymentRequest, now: datetime, *, actor: str = "cancellation", message: str = DROPPED
+) -> None:
+    """Fail the payments of the locked request whose signed transfer no node can have.
 
     A transaction is stored before it is sent. So if none is stored, nothing was sent.
     """
@@ -24,12 +26,12 @@ def drop_unsent(request: PaymentRequest, now: datetime) -> None:
         code = FailureCode.AUTHORIZATION_EXPIRED
         columns = {
             "failure_code": code,
-            "failure_message": DROPPED,
-            "status_detail": DROPPED,
+            "failure_message": message,
+            "status_detail": message,
             "is_in_flight": False,
             "is_bound_unmined": False,
             "failed_at": now,
         }
-        if move_payment(payment, Payment.Status.FAILED, actor="cancellation", reason=code.value, **columns):
+        if move_payment(payment, Payment.Status.FAILED, actor=actor, reason=code.value, **columns):
             events.record_failed(request, payment)
         Authorization.objects.filter(pk=authorization.pk).update(ended_at=now, cost=0)

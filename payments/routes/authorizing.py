@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Sum
 from django.utils import timezone
 
 from chains.client import ChainClient, ChainError, Refusal, Spending, TransferRefused
@@ -72,9 +73,11 @@ def accept_signature(
         if account is None:
             raise unavailable()
         cost = _simulated_cost(chain_client, authorization, signed, account, route)
+        token = authorization.token.contract_address
+        balance = chain_client.balances(authorization.payer, [token]).get(token, 0)
     except ChainError as error:
         raise no_node(route.chain) from error
-    return _store(authorization, signed, account, cost, submitter)
+    return _store(authorization, signed, account, cost, balance, submitter)
 
 
 def _found(client: ChainClient, authorization: Authorization) -> tuple[Payment, bool] | None:
@@ -130,8 +133,27 @@ def _simulated_cost(
     return rules.max_cost(unsigned) + reader.data_fee(unsigned)
 
 
+def _require_covered(authorization: Authorization, balance: int) -> None:
+    """Raise ApiError unless the payer's balance covers this transfer beside those that were signed, but not mined.
+
+    A signature costs nothing: with one balance for many, all but one of the relays would fail.
+    """
+    signed = Authorization.objects.filter(
+        token=authorization.token, payer=authorization.payer, signed_at__isnull=False, ended_at__isnull=True
+    )
+    promised = signed.filter(payment__lookup__block_number__isnull=True).aggregate(total=Sum("amount"))
+    missing = int(promised["total"] or 0) + authorization.amount - balance
+    if missing > 0 and authorization.route is not None:
+        raise refused(authorization.route, TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=missing))
+
+
 def _store(
-    authorization: Authorization, signature: bytes, account: GasAccount, cost: int, submitter: str
+    authorization: Authorization,
+    signature: bytes,
+    account: GasAccount,
+    cost: int,
+    balance: int,
+    submitter: str,
 ) -> tuple[Payment, bool]:
     now = timezone.now()
     with transaction.atomic():
@@ -148,6 +170,7 @@ def _store(
             )
             raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
         budgets.lock(account)
+        _require_covered(stored, balance)
         day = now.astimezone(UTC).date()
         if not budgets.may_reserve(request, cost, day):
             raise unavailable()

@@ -13,10 +13,11 @@ A transaction ends when one of those with its nonce is as deep as the chain requ
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from chains.client import ChainClient, ChainError, Head, Spending, TransferRefused
@@ -28,8 +29,9 @@ from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
 from payments.evaluation.verdicts import Finality
-from payments.models import Authorization, GasAccount, Payment, Relay
+from payments.models import Authorization, GasAccount, Payment, PaymentRequest, Relay
 from payments.requests.lifecycle import lock_request
+from payments.requests.unsent import drop_unsent
 from payments.sponsoring import budgets, terms
 from payments.sponsoring.uses import follow
 
@@ -39,11 +41,15 @@ Client = Callable[[Chain], ChainClient]
 
 PAUSE = timedelta(seconds=2)
 PAUSE_AFTER_FAILURE = timedelta(seconds=15)
+PAUSE_POSTPONED = timedelta(seconds=5)
 # Nodes accept only some waiting transactions of one account.
 MAX_WAITING = 16
 SENT_AGAIN_AFTER = timedelta(seconds=10)
 STUCK_AFTER = timedelta(seconds=30)
 STUCK_BLOCKS = 3
+CHANGED = (
+    "Another payment arrived before the signed transfer was sent, so it was not sent. Nothing was paid by it."
+)
 
 GAS_ACCOUNTS = Queue(
     model=GasAccount,
@@ -131,9 +137,16 @@ class _Pass:
             if relay.nonce >= mined:
                 self._push(relay)
         waiting = sum(relay.nonce >= mined for relay in under_way)
-        for authorization in _unsent(self._chain).order_by("signed_at")[: max(MAX_WAITING - waiting, 0)]:
-            self._relay(authorization, mined)
+        for authorization in self._next()[: max(MAX_WAITING - waiting, 0)]:
+            if not self._relay(authorization, mined):
+                Authorization.objects.filter(pk=authorization.pk).update(postponed_at=self._now())
         return {"balance": balance, "looked_at": self._now()}
+
+    def _next(self) -> QuerySet[Authorization]:
+        """Return the authorizations to send, new ones first: those that could not be sent must not hold up others."""
+        is_due = Q(postponed_at=None) | Q(postponed_at__lte=self._now() - PAUSE_POSTPONED)
+        first = F("postponed_at").asc(nulls_first=True)
+        return _unsent(self._chain).filter(is_due).order_by(first, "signed_at")
 
     def is_waiting(self) -> bool:
         return self._under_way().exists() or _unsent(self._chain).exists()
@@ -168,8 +181,11 @@ class _Pass:
                 settle_cost(relay.authorization)
 
     def _end_foreign(self, relay: Relay) -> None:
-        """End a transaction whose nonce was used by one that is not ours, once it can't be mined any more."""
-        if relay.sent_at is None or self._now() - relay.signed_at > terms.LIFETIME:
+        """End a transaction whose nonce was used by one that is not ours, once it can't be mined any more.
+
+        A node may not know ours yet: it may have been sent even if that is not stored, by a worker that died.
+        """
+        if self._now() - relay.signed_at > terms.LIFETIME:
             logger.error("nonce %d of %s was used by others with its key", relay.nonce, self._account)
             self._end(relay, succeeded=None, fee=None)
 
@@ -179,16 +195,19 @@ class _Pass:
         """Send the transaction again, with higher fees if it waits too long."""
         now = self._now()
         block_time = timedelta(milliseconds=self._chain.block_time_ms)
-        is_stuck = relay.sent_at is not None and now - relay.signed_at >= max(
-            STUCK_AFTER, STUCK_BLOCKS * block_time
-        )
+        # One that no node takes counts too: its fees may be too low for their pools.
+        is_stuck = now - relay.signed_at >= max(STUCK_AFTER, STUCK_BLOCKS * block_time)
         if is_stuck and self._key:
             relay = self._signed_again(relay)
         if relay.sent_at is None or now - relay.sent_at >= SENT_AGAIN_AFTER:
             self._send(relay)
 
     def _signed_again(self, relay: Relay) -> Relay:
-        """Store the transaction with higher fees, or an empty one if its authorization is dead; return the relay."""
+        """Store the transaction with higher fees; return the relay.
+
+        An empty one takes its place if its authorization is dead, or if the budget has no room for it while others
+        wait behind it. Unless its own fees are too low, higher ones would not help: the chain or the nodes are slow.
+        """
         authorization = relay.authorization
         is_dead = authorization is None or authorization.ended_at is not None
         empty = self._client.prepare(
@@ -199,34 +218,58 @@ class _Pass:
         )
         if not isinstance(empty, dict):
             raise TypeError("a gas account's transaction is an object")
-        raised = self._rules.raised(
-            {**(empty if is_dead else relay.unsigned), **_fees(relay.unsigned)}, empty
-        )
-        signed = self._rules.sign(raised, relay.nonce, self._key)
-        if signed.hash in relay.hashes:
+        if self._rules.is_ample(relay.unsigned, empty):
             return relay
-        cost = self._rules.max_cost(raised) + self._reader.data_fee(raised)
+        calls = [] if is_dead else [relay.unsigned]
+        if is_dead or self._holds_up_others(relay):
+            calls.append(empty)
+        raised = [self._rules.raised({**call, **_fees(relay.unsigned)}, empty) for call in calls]
+        costs = [self._rules.max_cost(each) + self._reader.data_fee(each) for each in raised]
         with transaction.atomic():
-            if authorization is not None:
-                request = lock_request(authorization.request_id)
-                self._require_lease()
-                if not is_dead and authorization.day is not None:
-                    if not budgets.may_reserve(request, cost, authorization.day, besides=authorization.pk):
-                        return relay
-                    Authorization.objects.filter(pk=authorization.pk).update(cost=cost)
-            else:
-                self._require_lease()
+            request = lock_request(authorization.request_id) if authorization is not None else None
+            self._require_lease()
+            fits = partial(self._reserve, authorization, request)
+            unsigned = next((each for each, cost in zip(raised, costs, strict=True) if fits(cost)), None)
+            if unsigned is None:
+                return relay
+            signed = self._rules.sign(unsigned, relay.nonce, self._key)
+            if signed.hash in relay.hashes:
+                return relay
             relay.hashes = [*relay.hashes, signed.hash]
-            relay.raw, relay.unsigned, relay.signed_at, relay.sent_at = signed.raw, raised, self._now(), None
+            relay.raw, relay.unsigned, relay.signed_at, relay.sent_at = (
+                signed.raw,
+                unsigned,
+                self._now(),
+                None,
+            )
             relay.save(update_fields=["hashes", "raw", "unsigned", "signed_at", "sent_at"])
-            if authorization is not None and not is_dead:
+            if authorization is not None and unsigned["to"] != empty["to"]:
                 self._point_to(authorization, signed.hash)
         return relay
+
+    def _holds_up_others(self, relay: Relay) -> bool:
+        later = Relay.objects.filter(account=self._account, ended_at__isnull=True, nonce__gt=relay.nonce)
+        return later.exists() or _unsent(self._chain).exists()
+
+    def _reserve(
+        self, authorization: Authorization | None, request: PaymentRequest | None, cost: int
+    ) -> bool:
+        """Reserve this cost if it is more than what is reserved. Return False if the budget has no room for it."""
+        if authorization is None or request is None:
+            return True
+        stored = Authorization.objects.get(pk=authorization.pk)
+        if cost <= (stored.cost or 0):
+            return True
+        if stored.day is None or not budgets.may_reserve(request, cost, stored.day, besides=stored.pk):
+            return False
+        Authorization.objects.filter(pk=stored.pk).update(cost=cost)
+        return True
 
     def _send(self, relay: Relay) -> None:
         if not self._lease.holds(self._account.pk):
             raise _LeaseLost
-        sent = self._reader.send(relay.raw)
+        # A node that accepted it may not have passed it on.
+        sent = self._reader.send(relay.raw, to_all=relay.sent_at is not None)
         if sent is not Sent.REJECTED:
             Relay.objects.filter(pk=relay.pk).update(sent_at=self._now())
         else:
@@ -234,10 +277,10 @@ class _Pass:
 
     # --- new transactions -------------------------------------------------------------------------------------------
 
-    def _relay(self, authorization: Authorization, mined: int) -> None:
-        """Store and send the first transaction of an authorization, unless it would fail now."""
+    def _relay(self, authorization: Authorization, mined: int) -> bool:
+        """Store and send the first transaction of an authorization; False if it would fail or cost too much now."""
         if not self._key or terms.ends_at(authorization.valid_before) <= self._now():
-            return
+            return False
         if not self._lease.holds(self._account.pk):
             raise _LeaseLost
         call = self._rules.transfer_call(authorization.terms, bytes(authorization.signature or b""))
@@ -246,12 +289,13 @@ class _Pass:
         except TransferRefused as refusal:
             # The payer may have moved the money since, or the account lacks coin: it is tried again until it is dead.
             logger.warning("authorization %d is not sent: %s", authorization.pk, refusal)
-            return
+            return False
         if not isinstance(unsigned, dict) or int(unsigned["gas"], 16) > terms.MAX_GAS:
-            return
+            return False
         relay = self._stored(authorization, unsigned, self._reader.data_fee(unsigned), mined)
         if relay is not None:
             self._send(relay)
+        return relay is not None
 
     def _stored(
         self, authorization: Authorization, unsigned: dict[str, Any], data_fee: int, mined: int
@@ -264,13 +308,17 @@ class _Pass:
             stored = rows.filter(pk=authorization.pk, ended_at__isnull=True).first()
             if stored is None or stored.day is None:
                 return None
+            if request.amount_remaining != stored.amount:
+                drop_unsent(request, self._now(), actor="sponsoring", message=CHANGED)
+                return None
             reserved = stored.cost or 0
             cost = max(self._rules.max_cost(unsigned) + data_fee, reserved)
             if cost > reserved and not budgets.may_reserve(request, cost, stored.day, besides=stored.pk):
-                if data_fee >= reserved:
+                # What was stored is sent, for what was reserved. Too cheap, it would hold up every later nonce.
+                capped = self._rules.capped(unsigned, reserved - data_fee)
+                if capped is None:
                     return None
-                # What was stored is sent, for what was reserved.
-                unsigned, cost = self._rules.capped(unsigned, reserved - data_fee), reserved
+                unsigned, cost = capped, reserved
             account = GasAccount.objects.get(pk=self._account.pk)
             nonce = mined if account.next_nonce is None else max(account.next_nonce, mined)
             signed: SignedTransaction = self._rules.sign(unsigned, nonce, self._key)

@@ -17,6 +17,7 @@ from payments.models import Authorization, FailureCode, Lookup, Payment, Payment
 from payments.requests.lifecycle import lock_request
 from payments.requests.new_payments import create_payment
 from payments.requests.transitions import move_payment, note
+from payments.sponsoring.terms import rules_of
 from payments.verification.outcomes import Failed, failed_columns, failed_lookup
 from payments.verification.reopening import reopen
 from payments.verification.replacements import continuing_columns
@@ -31,23 +32,38 @@ def find_uses(
 ) -> dict[int, tuple[str, bool]]:
     """Return the transaction that used each authorization, and whether it pays, by the authorization's id.
 
-    Two nodes agree on it if nodes must agree. Raises ChainError.
+    Two nodes agree on it if nodes must agree. One that no transaction shows is missing: a node may lag or lie, or the
+    transaction can't be read yet. Raises ChainError.
     """
     reader = client.authorizations
     if reader is None or not authorizations:
         return {}
     by_key = {each.terms.key: each for each in authorizations}
     since = min(each.since_block for each in authorizations)
-    hashes = reader.find_uses(by_key.keys(), since_block=since, until_block=until_block)
-    if not hashes:
+    candidates = reader.find_uses(by_key.keys(), since_block=since, until_block=until_block)
+    if not candidates:
         return {}
-    snapshot = client.look_up(sorted(set(hashes.values())), with_finality=False)
+    hashes = sorted(set().union(*candidates.values()))
+    tokens = {token for token, _, _ in candidates}
+    snapshot = client.look_up(hashes, with_finality=False, mentioning=tokens)
     found = {}
-    for key, hash_ in hashes.items():
-        facts = snapshot.transactions.get(hash_)
-        if facts is not None and facts.block is not None:
-            found[by_key[key].pk] = (hash_, moves(by_key[key], facts))
+    for key, named in candidates.items():
+        authorization = by_key[key]
+        mined = [
+            facts
+            for hash_ in sorted(named)
+            if (facts := snapshot.transactions.get(hash_)) is not None and facts.block is not None
+        ]
+        for facts in mined:
+            if (pays := moves(authorization, facts)) or _ends(authorization, facts):
+                found[authorization.pk] = (facts.hash, pays)
     return found
+
+
+def _ends(authorization: Authorization, facts: TransactionFacts) -> bool:
+    """Whether the mined transaction shows that the authorization was used or cancelled."""
+    rules = rules_of(authorization.chain)
+    return rules is not None and rules.is_ended_by(authorization.terms, facts.mentions)
 
 
 def moves(authorization: Authorization, facts: TransactionFacts) -> bool:

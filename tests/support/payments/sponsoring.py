@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from eth_abi.abi import encode
 from eth_account import Account
 
 from chains.families import family_of
+from chains.families.evm.abi import selector
 from chains.models import Chain, Token
 from demo.contracts import deploy
 from merchants.models import Merchant
@@ -115,6 +117,33 @@ class SponsoringWorld:
         call = self.call_of(Authorization.objects.get(route=route), signature)
         receipt = deploy.send(self.chain.url, self.chain.payer_key, to=call.to, data=call.data + tail)
         return str(receipt["transactionHash"])
+
+    def cancel(self, authorization: Authorization) -> None:
+        """Cancel the authorization on the chain, as its payer."""
+        data: dict[str, Any] = {
+            "types": {
+                "EIP712Domain": [
+                    {"name": "name", "type": "string"}, {"name": "version", "type": "string"},
+                    {"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"},
+                ],
+                "CancelAuthorization": [
+                    {"name": "authorizer", "type": "address"}, {"name": "nonce", "type": "bytes32"},
+                ],
+            },
+            "primaryType": "CancelAuthorization",
+            "domain": {
+                "name": "USD Coin", "version": "2", "chainId": self.row.pk,
+                "verifyingContract": self.token.contract_address,
+            },
+            "message": {"authorizer": self.payer.address, "nonce": "0x" + bytes(authorization.nonce).hex()},
+        }  # fmt: skip
+        signed = Account.sign_typed_data(self.payer.key, full_message=data).signature
+        types = ["address", "bytes32", "uint8", "bytes32", "bytes32"]
+        arguments = [self.payer.address, bytes(authorization.nonce), signed[64], signed[:32], signed[32:64]]
+        call = selector("cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)") + encode(
+            types, arguments
+        )
+        deploy.send(self.chain.url, self.chain.payer_key, to=self.token.contract_address, data=call)
 
     def work(self, seconds: float = 3.0) -> None:
         """Let the workers do once what is due, and let time pass."""

@@ -10,6 +10,8 @@ from chains.families.evm.quantities import to_hex
 
 _FEES = ("gasPrice", "maxFeePerGas", "maxPriorityFeePerGas")
 _GROWTH_PERCENT = 113  # nodes replace a transaction only if each price is at least a tenth higher
+_AMPLE = 3  # times the current fees, which allow for a base fee that doubles
+_ROOM_PERCENT = 125  # of the latest block's price: a base fee can grow by 12.5 % a block
 _PLAIN_GAS = 21_000
 
 
@@ -43,11 +45,28 @@ def raised(transaction: dict[str, Any], current: dict[str, Any]) -> dict[str, An
     return {**transaction, **fees}
 
 
-def capped(transaction: dict[str, Any], cost: int) -> dict[str, Any]:
-    """Return the transaction with fees with which it costs at most `cost`, in wei."""
+def is_ample(transaction: dict[str, Any], current: dict[str, Any]) -> bool:
+    """Whether the transaction's fees are so far above the `current` ones that it does not wait because of them."""
+    return all(
+        int(transaction[name], 16) >= _AMPLE * int(current[name], 16)
+        for name in _FEES
+        if name in transaction and name in current
+    )
+
+
+def capped(transaction: dict[str, Any], cost: int) -> dict[str, Any] | None:
+    """Return the transaction with fees with which it costs at most `cost`, in wei.
+
+    None if that is too little for the next blocks.
+    """
     price = cost // int(transaction["gas"], 16)
-    fees = {name: hex(min(int(transaction[name], 16), price)) for name in _FEES if name in transaction}
-    return {**transaction, **fees}
+    most = {name: int(transaction[name], 16) for name in _FEES if name in transaction}
+    tip = most.get("maxPriorityFeePerGas")
+    # `maxFeePerGas` allows for a base fee that doubles; a gas price is the latest block's.
+    usual = most["gasPrice"] if tip is None else (most["maxFeePerGas"] - tip) // 2 + tip
+    if price * 100 < usual * _ROOM_PERCENT:
+        return None
+    return {**transaction, **{name: hex(min(fee, price)) for name, fee in most.items()}}
 
 
 def empty_call(account: str) -> EvmCall:

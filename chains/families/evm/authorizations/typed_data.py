@@ -5,6 +5,7 @@ ones take it as `bytes`.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from eth_abi.abi import encode
@@ -15,10 +16,10 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 from eth_utils.exceptions import ValidationError
 
-from chains.client import EvmCall, Transfer
+from chains.client import EvmCall, Mention, Transfer
 from chains.facts.authorizations import TokenDomain, TransferAuthorization
 from chains.families.base import SignatureError
-from chains.families.evm.abi import WORD, account_bytes, selector
+from chains.families.evm.abi import WORD, account_bytes, selector, topic
 from chains.families.evm.quantities import to_hex
 
 KIND: Final = "eip3009"
@@ -40,6 +41,8 @@ _BY_VRS: Final = (
 _BY_BYTES: Final = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
 _SELECTOR: Final = selector(_BY_VRS)
 SELECTORS: Final = frozenset({_SELECTOR, selector(_BY_BYTES)})
+ENDS: Final = topic("AuthorizationUsed(address,bytes32)"), topic("AuthorizationCanceled(address,bytes32)")
+"""The logs by which a token ends an authorization. The payer and the nonce are indexed."""
 _TYPES: Final = [
     "address",
     "address",
@@ -154,6 +157,13 @@ def authorized_transfer(token: str, data: bytes) -> Transfer | None:
         return None
     payer, recipient = (to_checksum_address(word[12:]) for word in words[:2])
     return Transfer("call", token, payer, recipient, int.from_bytes(words[2]), authorization=words[5])
+
+
+def is_ended_by(authorization: TransferAuthorization, mentions: Iterable[Mention]) -> bool:
+    """Whether a log of the token among these shows that the authorization was used or cancelled."""
+    token, payer, nonce = authorization.key
+    ends = {end + bytes(WORD - len(account_bytes(payer))) + account_bytes(payer) + nonce for end in ENDS}
+    return any(each.is_log and each.contract == token and each.data in ends for each in mentions)
 
 
 def _fields(types: dict[str, str]) -> list[dict[str, str]]:

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from chains.client import Block, ChainError, EvmCall
 from chains.facts.authorizations import AuthorizationStates, Sent
-from chains.families.evm.abi import WORD, selector, topic
+from chains.families.evm.abi import WORD, selector
+from chains.families.evm.authorizations.typed_data import ENDS
 from chains.families.evm.building.fees import FeeRules, data_fee_calls
 from chains.families.evm.calls import address_word
 from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity, to_hex
@@ -27,9 +28,7 @@ _SEPARATOR: Final = to_hex(selector("DOMAIN_SEPARATOR()"))
 _KNOWN = re.compile(r"already (known|imported|exists|in)|known transaction|alreadyknown", re.IGNORECASE)
 _USED_UP = re.compile(r"nonce (is )?too low|nonce_too_low|oldnonce|old nonce", re.IGNORECASE)
 # A cancelled authorization counts as used.
-_ENDS: Final = [
-    to_hex(topic(f"{event}(address,bytes32)")) for event in ("AuthorizationUsed", "AuthorizationCanceled")
-]
+_ENDS: Final = [to_hex(each) for each in ENDS]
 _STATE: Final = selector("authorizationState(address,bytes32)")
 # The data fee follows the base fee of Ethereum, which can grow by 12.5 % a block: doubling covers six full blocks.
 _DATA_FEE_GROWTH: Final = 2
@@ -53,14 +52,13 @@ class AuthorizationReader:
 
     def find_uses(
         self, keys: Collection[tuple[str, str, bytes]], *, since_block: int, until_block: int
-    ) -> dict[tuple[str, str, bytes], str]:
-        failure: ChainError | None = None
-        for node in self._rpc.each():
-            try:
-                return _uses(node, keys, since_block, until_block)
-            except ChainError as error:
-                failure = error
-        raise failure or ChainError("no node sent a usable response")
+    ) -> dict[tuple[str, str, bytes], frozenset[str]]:
+        query = partial(_uses, keys=keys, first=since_block, last=until_block)
+        found: dict[tuple[str, str, bytes], frozenset[str]] = {}
+        for uses in quorum.query_enough(self._rpc, query):
+            for key, transaction_hash in uses.items():
+                found[key] = found.get(key, frozenset()) | {transaction_hash}
+        return found
 
     def data_fee(self, transaction: Mapping[str, Any]) -> int:
         call = EvmCall(
@@ -69,8 +67,9 @@ class AuthorizationReader:
         calls = data_fee_calls(call, self._fee_rules, self._chain_id)
         return self._rpc.batch(calls, lambda results: word(results[0])) * _DATA_FEE_GROWTH if calls else 0
 
-    def send(self, raw: str) -> Sent:
+    def send(self, raw: str, *, to_all: bool = False) -> Sent:
         failure: ChainError | None = None
+        accepted = False
         rejected: Sent | None = None
         for node in self._rpc.each():
             try:
@@ -80,11 +79,16 @@ class AuthorizationReader:
             except ChainError as error:
                 failure = error
                 continue
-            if sent is Sent.ACCEPTED:
+            if sent is Sent.ACCEPTED and not to_all:
                 return sent
+            if sent is Sent.ACCEPTED:
+                accepted = True
+                continue
             rejected = sent if rejected is not Sent.USED_UP else rejected
             if isinstance(result, RpcFault):
                 logger.warning("a node did not take a transaction: %s", result.message)
+        if accepted:
+            return Sent.ACCEPTED
         if rejected is None:
             raise failure or ChainError("no node sent a usable response")
         return rejected

@@ -386,7 +386,7 @@ def test_sent_signature_holds_cancellation(
     request = world.request()
     payment = world.pay(request)
 
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise ChainError("no answer")
 
     with monkeypatch.context() as patched:

@@ -1,10 +1,7 @@
 """A signature is worth the same in anyone's hands: it pays its own request alone."""
 
-from typing import Any
-
 import pytest
 from eth_abi.abi import encode
-from eth_account import Account
 
 from chains.families.evm.abi import selector
 from demo.contracts import deploy
@@ -138,7 +135,7 @@ def test_cancelled_authorization_ends_the_payment(world: SponsoringWorld) -> Non
     request = world.request()
     route, signature = world.signed(request)
     payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
-    cancel(world, Authorization.objects.get())
+    world.cancel(Authorization.objects.get())
     world.work_until_decided(payment)
     assert (payment.status, payment.failure_code) == ("failed", "authorization_used")
     assert (Authorization.objects.get().cost, Relay.objects.count()) == (0, 0)
@@ -172,29 +169,3 @@ def test_payer_can_prove_no_authorized_transfer(world: SponsoringWorld, sender: 
     path = f"payment-requests/{other.pk}/payments/{payment}/proof-message"
     answer = world.post(path, {"wallet_address": world.payer.address}, None)
     assert answer.status_code == 409
-
-
-def cancel(world: SponsoringWorld, authorization: Authorization) -> None:
-    """Cancel the authorization on the chain, as its payer."""
-    data: dict[str, Any] = {
-        "types": {
-            "EIP712Domain": [
-                {"name": "name", "type": "string"}, {"name": "version", "type": "string"},
-                {"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"},
-            ],
-            "CancelAuthorization": [
-                {"name": "authorizer", "type": "address"}, {"name": "nonce", "type": "bytes32"},
-            ],
-        },
-        "primaryType": "CancelAuthorization",
-        "domain": {
-            "name": "USD Coin", "version": "2", "chainId": world.row.pk,
-            "verifyingContract": world.token.contract_address,
-        },
-        "message": {"authorizer": world.payer.address, "nonce": "0x" + bytes(authorization.nonce).hex()},
-    }  # fmt: skip
-    signed = Account.sign_typed_data(world.payer.key, full_message=data).signature
-    types = ["address", "bytes32", "uint8", "bytes32", "bytes32"]
-    arguments = [world.payer.address, bytes(authorization.nonce), signed[64], signed[:32], signed[32:64]]
-    call = selector("cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)") + encode(types, arguments)
-    deploy.send(world.chain.url, world.chain.payer_key, to=world.token.contract_address, data=call)

@@ -1,0 +1,13 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("payments", "0019_sponsored_payments")]
+
+    operations = [
+        migrations.AddField(
+            model_name="authorization",
+            name="postponed_at",
+            field=models.DateTimeField(blank=True, null=True),
+        ),
+    ]

@@ -1,0 +1,149 @@
+"""Payers who want to block a chain's gas account, so that the payments of others are not sent."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from demo.contracts import deploy
+from payments.models import Authorization, Payment, Relay
+from payments.sponsoring import relaying
+from tests.support.payments.sponsoring import COINS, SponsoringWorld
+from tests.support.payments.world import look_until_decided, pay, submit
+
+
+def emptied(world: SponsoringWorld) -> Payment:
+    """Return the payment of a new payer who empties its account after the simulation."""
+    payer = Account.create()
+    deploy.mint(world.chain.url, world.token.contract_address, payer.address, 10 * 10**6)
+    request = world.request()
+    payment = Payment.objects.get(pk=world.submit(request, *world.signed(request, payer))["id"])
+    world.chain.rpc("anvil_setBalance", payer.address, hex(10**18))
+    world.chain.transfer(
+        world.token.contract_address, world.chain.recipient, 10 * 10**6, key="0x" + bytes(payer.key).hex()
+    )
+    return payment
+
+
+def base_fee(world: SponsoringWorld) -> int:
+    return int(world.chain.rpc("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
+
+
+def set_base_fee(world: SponsoringWorld, wei: int) -> None:
+    world.chain.rpc("anvil_setNextBlockBaseFeePerGas", hex(wei))
+    world.chain.mine()
+
+
+def test_emptied_accounts_do_not_hold_up_others(
+    world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relaying, "MAX_WAITING", 2)
+    for _ in range(3):
+        emptied(world)
+    payment = world.work_until_decided(world.pay(world.request()), passes=5)
+    assert payment.status == "completed"
+    assert Relay.objects.count() == 1
+
+
+def test_relay_that_costs_more_than_reserved_is_not_sent_too_cheap(
+    own_world: SponsoringWorld, settings: Any
+) -> None:
+    """Below the base fee it would wait in the pool, and hold up every later nonce."""
+    world = own_world
+    payment = world.pay(world.request())
+    reserved = Authorization.objects.get().cost or 0
+    before = base_fee(world)
+    set_base_fee(world, 20 * before)
+    settings.SPONSOR_DAILY_BUDGET = {world.row.pk: Decimal(reserved * 101).scaleb(-18)}
+    for _ in range(2):
+        world.work()
+    assert not Relay.objects.exists()
+    set_base_fee(world, before)
+    world.clock.forward(seconds=15)
+    world.work_until_decided(payment)
+    assert payment.status == "completed"
+
+
+def test_transaction_that_no_node_takes_gets_higher_fees(
+    own_world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The base fee rises between the simulation and the sending."""
+    world = own_world
+    payment = world.pay(world.request())
+    stored = relaying._Pass._stored
+
+    def store_before_fees_rise(self: Any, *arguments: Any) -> Relay | None:
+        relay = stored(self, *arguments)
+        set_base_fee(world, 20 * base_fee(world))
+        return relay
+
+    with monkeypatch.context() as patched:
+        patched.setattr(relaying._Pass, "_stored", store_before_fees_rise)
+        world.work()
+    assert Relay.objects.get().sent_at is None
+    world.clock.forward(seconds=30)
+    set_base_fee(world, base_fee(world))
+    world.work_until_decided(payment, passes=5)
+    assert (payment.status, len(Relay.objects.get().hashes)) == ("completed", 2)
+
+
+def test_budget_that_is_spent_holds_up_no_later_nonce(own_world: SponsoringWorld, settings: Any) -> None:
+    """A transaction without room for higher fees gives its nonce to an empty one, which costs less."""
+    world = own_world
+    first = world.pay(world.request())
+    world.chain.rpc("evm_setAutomine", False)
+    world.work()
+    settings.SPONSOR_DAILY_BUDGET = {}
+    world.clock.forward(seconds=31)
+    world.work()
+    assert len(Relay.objects.get().hashes) == 1, "nothing waits behind it"
+    settings.SPONSOR_DAILY_BUDGET = {world.row.pk: Decimal(1)}
+    second = world.pay(world.request())
+    settings.SPONSOR_DAILY_BUDGET = {}
+    world.work()
+    world.chain.rpc("evm_setAutomine", True)
+    world.chain.mine()
+    world.work_until_decided(second)
+    first.refresh_from_db()
+    assert (first.status, second.status) == ("processing", "completed")
+    emptied = Relay.objects.get(nonce=0)
+    assert (emptied.unsigned["to"], emptied.unsigned["data"]) == (world.sponsor, "0x")
+    world.pass_time_on_chain(15 * 60)
+    world.work()
+    world.work_until_decided(first)
+    assert (first.status, first.failure_code) == ("failed", "authorization_expired")
+    spent = sum(each.cost or 0 for each in Authorization.objects.all())
+    assert spent == COINS - int(world.chain.rpc("eth_getBalance", world.sponsor, "latest"), 16)
+
+
+def test_paid_request_is_not_paid_again_by_its_signature(world: SponsoringWorld) -> None:
+    """The customer pays from another wallet in another tab, before the signed transfer is sent."""
+    request = world.request()
+    deploy.mint(world.chain.url, world.token.contract_address, world.chain.payer, 10 * 10**6)
+    signed = world.pay(request)
+    other = look_until_decided(submit(request, pay(world.chain, request)), world.clock)
+    assert other.status == "completed"
+    for _ in range(3):
+        world.work()
+    signed.refresh_from_db()
+    assert (signed.status, signed.failure_code) == ("failed", "authorization_expired")
+    assert (Relay.objects.count(), Authorization.objects.get().cost) == (0, 0)
+    request.refresh_from_db()
+    assert (request.status, request.amount_paid) == ("completed", request.amount)
+
+
+def test_partly_paid_request_is_free_for_the_rest(world: SponsoringWorld) -> None:
+    """The signature is for more than what remains: it is not sent, and the customer can sign again."""
+    request = world.request()
+    deploy.mint(world.chain.url, world.token.contract_address, world.chain.payer, 10 * 10**6)
+    signed = world.pay(request)
+    look_until_decided(submit(request, pay(world.chain, request, 4 * 10**6)), world.clock)
+    world.work()
+    signed.refresh_from_db()
+    assert (signed.status, Relay.objects.count()) == ("failed", 0)
+    request.refresh_from_db()
+    rest = world.work_until_decided(world.pay(request))
+    assert (rest.status, rest.amount_received) == ("completed", 6 * 10**6)
+    request.refresh_from_db()
+    assert (request.status, request.amount_paid) == ("completed", request.amount)
