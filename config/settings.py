@@ -280,6 +280,7 @@ METRICS = [
     "chains.monitoring.metrics.collect",
     "merchants.mail.metrics.collect",
     "payments.metrics.collect",
+    "payments.sponsoring.metrics.collect",
     "webhooks.metrics.collect",
 ]
 READINESS_CHECKS = {"partitions": "webhooks.storage.partitions.are_ready"}
@@ -295,6 +296,7 @@ DOCTOR_CHECKS = {
     "secrets": "webhooks.doctor.check_secrets",
     "nodes": "chains.monitoring.doctor.check",
     "switches": "chains.monitoring.doctor.check_switches",
+    "sponsoring": "payments.sponsoring.doctor.check",
     "routing": "payments.doctor.check_providers",
     "rates": "payments.doctor.check_rates",
     "egress": "webhooks.doctor.check_egress",
