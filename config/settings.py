@@ -213,7 +213,7 @@ UNFOLD = {
         lambda _: static("merchants/lists.css"),
     ],
     "SHOW_VIEW_ON_SITE": False,
-    "DASHBOARD_CALLBACK": "payments.admin.dashboard.dashboard",
+    "DASHBOARD_CALLBACK": "payments.admin.dashboard.page.dashboard",
     "SIDEBAR": {"navigation": "config.admin.portal.sections"},
     "ACCOUNT": {"navigation": "config.admin.portal.account_links"},
     "BORDER_RADIUS": "6px",
