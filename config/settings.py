@@ -214,7 +214,7 @@ UNFOLD = {
         lambda _: static("merchants/lists.css"),
     ],
     "SHOW_VIEW_ON_SITE": False,
-    "DASHBOARD_CALLBACK": "payments.admin.dashboard.dashboard",
+    "DASHBOARD_CALLBACK": "payments.admin.dashboard.page.dashboard",
     "SIDEBAR": {"navigation": "config.admin.portal.sections"},
     "ACCOUNT": {"navigation": "config.admin.portal.account_links"},
     "BORDER_RADIUS": "6px",
@@ -281,6 +281,7 @@ METRICS = [
     "chains.monitoring.metrics.collect",
     "merchants.mail.metrics.collect",
     "payments.metrics.collect",
+    "payments.sponsoring.metrics.collect",
     "webhooks.metrics.collect",
 ]
 READINESS_CHECKS = {"partitions": "webhooks.storage.partitions.are_ready"}
@@ -296,6 +297,7 @@ DOCTOR_CHECKS = {
     "secrets": "webhooks.doctor.check_secrets",
     "nodes": "chains.monitoring.doctor.check",
     "switches": "chains.monitoring.doctor.check_switches",
+    "sponsoring": "payments.sponsoring.doctor.check",
     "routing": "payments.doctor.check_providers",
     "rates": "payments.doctor.check_rates",
     "egress": "webhooks.doctor.check_egress",

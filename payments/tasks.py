@@ -9,6 +9,7 @@ from payments import notices, workers
 from payments.providers import token_list
 from payments.requests import lifecycle
 from payments.sandbox import due as sandbox
+from payments.sponsoring import accounts
 from payments.stats import daily
 
 
@@ -58,6 +59,12 @@ def wake_relays() -> int:
 def wake_authorizations() -> int:
     """Wake the checks of signed transfers on their chains."""
     return workers.SETTLING.nudge()
+
+
+@shared_task
+def check_sponsor_balances() -> int:
+    """Store the balances of the accounts that pay network fees for customers."""
+    return accounts.check_balances()
 
 
 @shared_task

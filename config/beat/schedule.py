@@ -32,6 +32,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 2.0,
         "options": {"expires": 5},
     },
+    "check sponsor balances": {
+        "task": "payments.tasks.check_sponsor_balances",
+        "schedule": 60.0,
+        "options": {"expires": 50},
+    },
     "expire requests": {
         "task": "payments.tasks.expire_requests",
         "schedule": 2.0,

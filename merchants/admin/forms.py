@@ -81,6 +81,9 @@ class MerchantForm(forms.ModelForm[Merchant]):
         }
         help_texts = {
             "display_name": "What customers see.",
+            "sponsored_payments": (
+                "If the operator sponsors payments, customers can pay without coin for gas. It costs you nothing."
+            ),
             "show_order_number": (
                 "Customers see the order number of each request (external_id in the API) on the checkout and the "
                 "receipt. Anyone with the link can read it."

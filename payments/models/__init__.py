@@ -14,6 +14,7 @@ from payments.models.route import Route
 from payments.models.sponsoring import Authorization, GasAccount, Relay, live_authorization
 from payments.models.statistics import (
     AcceptedRate,
+    DailyFees,
     DailyFigures,
     DailyValue,
     DailyVolume,
@@ -26,6 +27,7 @@ __all__ = [
     "AcceptedRate",
     "Authorization",
     "ConsumedTransfer",
+    "DailyFees",
     "DailyFigures",
     "DailyValue",
     "DailyVolume",

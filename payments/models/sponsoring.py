@@ -183,6 +183,8 @@ class Relay(models.Model):
             models.Index(
                 fields=("account", "nonce"), condition=Q(ended_at__isnull=True), name="relay_under_way"
             ),
+            # For `payments.stats.fees`.
+            models.Index(fields=("ended_at",), condition=Q(ended_at__isnull=False), name="relay_ended"),
         )
 
     def __str__(self) -> str:

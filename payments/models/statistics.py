@@ -4,7 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from chains.models import Token
+from chains.models import Chain, Token
 from merchants.models import Merchant
 
 
@@ -81,6 +81,32 @@ class DailyValue(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day} of {self.merchant_id or 'all'} in {self.currency}"
+
+
+class DailyFees(models.Model):
+    """The network fees of one day's (UTC) sponsored payments on one chain, for a merchant or, with null, for all.
+
+    Transactions of gas accounts count on the day on which they ended. `spent` are the fees of all of them, `saved` of
+    those that made `payments`: what their customers did not pay. In base units of the chain's coin.
+    """
+
+    day = models.DateField()
+    merchant = models.ForeignKey(Merchant, on_delete=models.CASCADE, null=True, related_name="+")
+    chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="+")
+    payments = models.PositiveIntegerField()
+    saved = models.DecimalField(max_digits=96, decimal_places=0)
+    spent = models.DecimalField(max_digits=96, decimal_places=0)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("merchant", "day", "chain"), name="daily_fees_of_a_merchant"),
+            models.UniqueConstraint(
+                fields=("day", "chain"), condition=Q(merchant=None), name="daily_fees_of_all"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.day} of {self.merchant_id or 'all'} on {self.chain_id}"
 
 
 class LateValue(models.Model):

@@ -10,15 +10,14 @@ from django.db.models import Q, Sum
 
 from chains.models import Chain
 from payments.models import Authorization, GasAccount, PaymentRequest, Relay
-from payments.sponsoring.terms import FAILED_RELAYS, budget_of, has_room, key_of, rules_of
+from payments.sponsoring.terms import FAILED_RELAYS, address_of, budget_of, has_room
 
 
 def gas_account(chain: Chain) -> GasAccount | None:
     """Return the operator's account on the chain; None without a key."""
-    rules, key = rules_of(chain), key_of(chain)
-    if rules is None or not key:
+    if not (address := address_of(chain)):
         return None
-    account, _ = GasAccount.objects.get_or_create(chain=chain, address=rules.address_of(key))
+    account, _ = GasAccount.objects.get_or_create(chain=chain, address=address)
     return account
 
 

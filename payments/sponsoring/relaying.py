@@ -32,7 +32,7 @@ from payments.evaluation.verdicts import Finality
 from payments.models import Authorization, GasAccount, Payment, PaymentRequest, Relay
 from payments.requests.lifecycle import lock_request
 from payments.requests.unsent import drop_unsent
-from payments.sponsoring import budgets, terms
+from payments.sponsoring import budgets, metrics, terms
 from payments.sponsoring.uses import follow
 
 logger = logging.getLogger(__name__)
@@ -179,6 +179,7 @@ class _Pass:
             Relay.objects.filter(pk=relay.pk).update(ended_at=self._now(), succeeded=succeeded, fee=fee)
             if relay.authorization is not None:
                 settle_cost(relay.authorization)
+        metrics.count_ended(self._chain, succeeded=succeeded, fee=fee)
 
     def _end_foreign(self, relay: Relay) -> None:
         """End a transaction whose nonce was used by one that is not ours, once it can't be mined any more.
@@ -271,6 +272,8 @@ class _Pass:
         # A node that accepted it may not have passed it on.
         sent = self._reader.send(relay.raw, to_all=relay.sent_at is not None)
         if sent is not Sent.REJECTED:
+            if relay.sent_at is None and len(relay.hashes) == 1:
+                metrics.count_sent(self._chain)
             Relay.objects.filter(pk=relay.pk).update(sent_at=self._now())
         else:
             logger.warning("no node takes %s, nonce %d of %s", relay, relay.nonce, self._account)

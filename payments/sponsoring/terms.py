@@ -29,6 +29,12 @@ def key_of(chain: Chain) -> str:
     return settings.SPONSOR_KEYS.get(chain.chain_type, "")
 
 
+def address_of(chain: Chain) -> str:
+    """Return the address of the operator's account on the chain; empty without a key. Raises ValueError."""
+    rules, key = rules_of(chain), key_of(chain)
+    return rules.address_of(key) if rules is not None and key else ""
+
+
 def budget_of(chain: Chain) -> int:
     """Return what may be spent on the chain in a day, in base units of its coin."""
     amount = settings.SPONSOR_DAILY_BUDGET.get(chain.pk, Decimal(0))

@@ -27,6 +27,7 @@ from django.db.models.functions import Extract, TruncDate
 from django.utils import timezone
 
 from payments.models import (
+    DailyFees,
     DailyFigures,
     DailyValue,
     DailyVolume,
@@ -36,6 +37,7 @@ from payments.models import (
     PaymentRequest,
     Transition,
 )
+from payments.stats.fees import count_fees
 from payments.stats.histogram import BOUNDS_MS
 from payments.stats.values import count_values, late_days
 from webhooks.models import Delivery
@@ -132,9 +134,11 @@ def write_day(day: date, *, today: date) -> None:
     DailyFigures.objects.filter(day=day).delete()
     DailyVolume.objects.filter(day=day).delete()
     DailyValue.objects.filter(day=day).delete()
+    DailyFees.objects.filter(day=day).delete()
     DailyFigures.objects.bulk_create(statistics, batch_size=2000)
     DailyVolume.objects.bulk_create(volumes, batch_size=2000)
     DailyValue.objects.bulk_create(values, batch_size=2000)
+    DailyFees.objects.bulk_create(count_fees(day), batch_size=2000)
 
 
 def _keep_earlier_deliveries(day: date, statistics: list[DailyFigures]) -> list[DailyFigures]:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
-from chains.models import Token
+from django.db.models import Sum
+
+from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.models import DailyFigures, DailyValue, DailyVolume, FiguresProgress
+from payments.models import DailyFees, DailyFigures, DailyValue, DailyVolume, FiguresProgress
 from payments.stats.histogram import percentile, total
 
 MEDIAN, SLOWEST = 50, 95
@@ -85,6 +87,16 @@ class CurrencyVolume:
     daily: list[Decimal]
 
 
+@dataclass(frozen=True)
+class ChainFees:
+    """The network fees of a period's sponsored payments on one chain, in base units of its coin."""
+
+    chain: Chain
+    payments: int
+    saved: int
+    spent: int
+
+
 def totals(merchant: Merchant | None, period: Period) -> Totals:
     return _added_up(_rows(merchant, period))
 
@@ -124,6 +136,15 @@ def values(merchant: Merchant | None, period: Period) -> list[CurrencyVolume]:
         for currency, each in days.items()
     ]
     return sorted(by_currency, key=lambda volume: (-volume.payments, volume.currency))
+
+
+def fees(merchant: Merchant | None, period: Period) -> list[ChainFees]:
+    """Return the network fees of sponsored payments on each chain, by its name."""
+    rows = DailyFees.objects.filter(merchant=merchant, day__range=(period.first, period.last)).order_by()
+    sums = rows.values_list("chain").annotate(Sum("payments"), Sum("saved"), Sum("spent"))
+    found = {chain_id: (payments, int(saved), int(spent)) for chain_id, payments, saved, spent in sums}
+    chains = Chain.objects.filter(pk__in=found).order_by("name", "pk")
+    return [ChainFees(chain, *found[chain.pk]) for chain in chains]
 
 
 def known_until() -> datetime | None:

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,14 @@ from merchants.mail.outbox import enqueue
 from merchants.models import Mail, Merchant
 from merchants.switching import switch_off
 from payments.api import views
-from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
+from payments.models import DiscoveryCursor, GasAccount, Lookup, MerchantCursor, Payment, PaymentRequest
 from payments.providers.budget import spend_quote
 from payments.requests.transitions import move_payment
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.support.observe import promtool
 from tests.support.observe.promtool import FOLDER, alert_names, firing
+from tests.support.payments.relays import SPONSOR, SPONSOR_KEY, new_authorization, new_relay
 from tests.support.payments.rows import new_payment
 from tests.support.payments.world import make_request
 from tests.support.webhooks.delivering import deliver_next
@@ -247,6 +249,39 @@ def test_late_search_fires_discovery_late(during: During, chain: Chain, merchant
         )
 
     assert during(leave) == {"DiscoveryLate"}
+
+
+@pytest.fixture
+def sponsored(chain: Chain, settings: Any) -> Chain:
+    settings.SPONSOR_KEYS = {"evm": SPONSOR_KEY}
+    settings.SPONSOR_DAILY_BUDGET = {chain.pk: Decimal(1)}
+    GasAccount.objects.create(chain=chain, address=SPONSOR, balance=10**18, looked_at=timezone.now())
+    return chain
+
+
+def test_relay_in_no_block_fires_relay_stuck(
+    during: During, sponsored: Chain, merchant: Merchant, usdc: Token
+) -> None:
+    def leave() -> None:
+        authorization = new_authorization(make_request(merchant, usdc, "10", RECIPIENT))
+        new_relay(authorization, created_at=timezone.now() - timedelta(minutes=10))
+        Lookup.objects.update(next_check_at=None)
+
+    assert during(leave) == {"RelayStuck"}
+
+
+def test_poor_sponsor_fires_sponsor_balance_low(during: During, sponsored: Chain) -> None:
+    assert during(lambda: GasAccount.objects.update(balance=9 * 10**17) and None) == {"SponsorBalanceLow"}
+
+
+def test_used_up_budget_fires_sponsor_budget_used(
+    during: During, sponsored: Chain, merchant: Merchant, usdc: Token
+) -> None:
+    def spend() -> None:
+        request = make_request(merchant, usdc, "10", RECIPIENT)
+        new_authorization(request, status="completed", block_number=1, cost=91 * 10**16)
+
+    assert during(spend) == {"SponsorBudgetUsed"}
 
 
 def test_disabled_endpoint_fires_endpoint_disabled(during: During, merchant: Merchant) -> None:

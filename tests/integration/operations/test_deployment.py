@@ -31,6 +31,7 @@ BROKEN = {
     "secrets": {"ENCRYPTION_KEYS": "failed"},
     "nodes": {"Local Chain, 127.0.0.1": "failed"},
     "switches": {"refunds": "warning"},
+    "sponsoring": {"sponsor on Local Chain": "failed"},
     "routing": {"LI.FI": "failed"},
     "rates": {"kraken": "warning", "rate of USDC": "failed"},
     "egress": {"egress": "failed"},
@@ -50,6 +51,8 @@ _SPOIL = (
     f" ON CONFLICT (chain_id, merchant_id) DO UPDATE SET created_at = {_HOUR_AGO}, searched_at = {_HOUR_AGO}",
     f"UPDATE webhooks_delivery SET status = 'pending', due_at = {_HOUR_AGO}, finished_at = NULL",
     "INSERT INTO chains_switch (name, off_at, actor, reason) VALUES ('refunds', now(), 'olga', 'a test')",
+    """UPDATE chains_token SET "authorization" = '{"type": "eip3009", "name": "USD Coin", "version": "2"}'"""
+    " WHERE symbol = 'USDC'",
     f"DELETE FROM django_migrations WHERE app = 'payments' AND name = '{_NEWEST_MIGRATION}'",
 )
 _PARTITIONS = (
@@ -195,7 +198,8 @@ def test_doctor_names_each_broken_part(deployment: Deployment, shop: Crowd) -> N
     disk = small_disk()
     lost_key = {"ENCRYPTION_KEYS": Fernet.generate_key().decode()}
     no_collector = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}
-    code, findings = deployment.doctor(wrapper=disk or (), **lost_key, **no_collector)
+    poor = {"SPONSOR_EVM_KEY": "11" * 32, "SPONSOR_DAILY_BUDGET": f"{deployment.chain.chain_id}:1"}
+    code, findings = deployment.doctor(wrapper=disk or (), **lost_key, **no_collector, **poor)
     assert (code, wrong(findings)) == (1, BROKEN)
     said = " ".join(each["summary"] for each in findings if each["check"] == "nodes")
     assert "50 blocks behind" in said

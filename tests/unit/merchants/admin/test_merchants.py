@@ -58,6 +58,22 @@ def test_deposit_addresses_are_switched_in_the_portal(admin_client: Client, merc
         assert "deposit_addresses" in AuditEntry.objects.order_by("-id")[0].detail
 
 
+@pytest.mark.parametrize("role", [Role.OWNER, Role.DEVELOPER, Role.FINANCE, Role.VIEWER])
+def test_owners_switch_sponsored_payments_in_the_portal(merchant: Merchant, role: Role) -> None:
+    page = f"/admin/merchants/merchant/{merchant.pk}/change/"
+    client = Staff("nina", role, merchant).client
+    assert "Allow payments without a network fee" in client.get(page).content.decode()
+    for value in ("", "on") if role is Role.OWNER else ("",):
+        status = client.post(page, form(sponsored_payments=value)).status_code
+        merchant.refresh_from_db()
+        if role is Role.OWNER:
+            assert (status, merchant.sponsored_payments) == (302, value == "on")
+            assert "sponsored_payments" in AuditEntry.objects.order_by("-id")[0].detail
+        else:
+            assert (status, merchant.sponsored_payments) == (403, True)
+            assert not AuditEntry.objects.filter(detail__contains="sponsored_payments").exists()
+
+
 def test_former_language_is_shown_as_its_replacement(admin_client: Client, merchant: Merchant) -> None:
     for kept, shown in (("zh-CN", "zh-Hans"), ("nl", "en"), ("", "en")):
         Merchant.objects.filter(pk=merchant.pk).update(default_language=kept)

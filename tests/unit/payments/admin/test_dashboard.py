@@ -17,7 +17,7 @@ from django.utils import timezone
 from chains.models import Chain, ChainStatus, Token
 from merchants.models import Merchant
 from merchants.staff.roles import Role, assign_role
-from payments.admin.plots import duration, percentage, short_amount
+from payments.admin.dashboard.plots import duration, percentage, short_amount
 from payments.models import PaymentRequest
 from payments.stats.daily import update_statistics
 from tests.support.payments.days import DAY, a_delivery, a_payment, a_request, paid

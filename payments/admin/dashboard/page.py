@@ -18,7 +18,7 @@ from chains.health import NEEDS_ATTENTION, Health, evaluate
 from chains.models import Chain
 from merchants.models import ApiKey, Merchant
 from merchants.staff.roles import merchant_of
-from payments.admin import plots
+from payments.admin.dashboard import plots, sponsoring
 from payments.attention import MAX_LISTED, Matter, count_payments, count_requests
 from payments.models import Payment, PaymentRequest
 from payments.sandbox.availability import is_open as has_sandbox
@@ -70,8 +70,10 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     now = timezone.now()
     user = request.user
     context["merchant"] = merchant
-    context["concerns"] = concerns(user, merchant, now)
-    context["chains"] = chains(now) if user.has_perm("chains.view_chain") else []
+    sees_chains = user.has_perm("chains.view_chain")
+    context["sponsors"] = sponsoring.sponsors(now) if merchant is None and sees_chains else []
+    context["concerns"] = concerns(user, merchant, now, context["sponsors"])
+    context["chains"] = chains(now) if sees_chains else []
     if not user.has_perms(_STATISTICS_PERMISSIONS):
         return context
     period = Period(now.date(), _days(request))
@@ -79,12 +81,15 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     context["periods"] = [{"days": days, "is_chosen": days == period.days} for days in PERIODS]
     if context["first_steps"] is None:
         context |= plots.statistics(merchant, period, with_webhooks=user.has_perm("webhooks.view_delivery"))
+        context["fees"] = sponsoring.fee_cards(merchant, period)
         context["known_until"] = queries.known_until()
         context["has_sandbox"] = has_sandbox()
     return context
 
 
-def concerns(user: User | AnonymousUser, merchant: Merchant | None, now: datetime) -> list[Concern]:
+def concerns(
+    user: User | AnonymousUser, merchant: Merchant | None, now: datetime, sponsors: list[dict[str, Any]]
+) -> list[Concern]:
     """Return the concerns that the user may see, the most urgent first."""
     payments = _of(merchant, Payment.objects.all(), "request__merchant")
     requests = _of(merchant, PaymentRequest.objects.all(), "merchant")
@@ -96,7 +101,7 @@ def concerns(user: User | AnonymousUser, merchant: Merchant | None, now: datetim
     if user.has_perm("webhooks.view_endpoint"):
         items += _about_webhooks(user, merchant, now)
     if merchant is None and user.has_perm("chains.view_chain"):
-        items.append(_about_chains(now))
+        items += [_about_chains(now), _about_sponsors(sponsors)]
     return sorted((each for each in items if each.number), key=lambda concern: not concern.is_urgent)
 
 
@@ -208,6 +213,17 @@ def _about_chains(now: datetime) -> Concern:
         number,
         reverse("admin:chains_chain_changelist"),
         is_urgent=True,
+    )
+
+
+def _about_sponsors(sponsors: list[dict[str, Any]]) -> Concern:
+    return Concern(
+        "Sponsored payments in trouble",
+        "A transaction is stuck, or the account’s balance or the day’s budget is nearly used up. "
+        "Customers can still pay the network fee themselves.",
+        "local_gas_station",
+        sponsoring.count_troubled(sponsors),
+        f"{reverse('admin:index')}#d-sponsors",
     )
 
 

@@ -1,0 +1,1 @@
+"""The admin's dashboard: daily statistics, chain health, sponsored payments, and what needs attention."""
