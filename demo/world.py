@@ -27,6 +27,7 @@ import requests
 from demo.aggregator import server as aggregator
 from demo.aggregator.places import HARBOUR_CHAIN_ID, local_places
 from demo.commands import Commands
+from demo.contracts.accounts import deploy_delegate
 from demo.contracts.deploy import ChainRefusal, deploy_local_tokens, renew_local_tokens
 from demo.factories import deploy_factories
 from demo.services import anvil, postgres, redis, surfnet
@@ -202,6 +203,7 @@ def _start_chain(running: list[Child], chain_id: int, port: int, name: str) -> s
     running.append(chain.child)
     if not deploy_local_tokens(chain.url, anvil.WALLET_ADDRESS):
         renew_local_tokens(chain.url)
+    deploy_delegate(chain.url)
     return chain.url
 
 

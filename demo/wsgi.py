@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import requests
 
 from config.wsgi import application as product
+from demo.contracts.accounts import DELEGATE
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -127,7 +128,7 @@ def _config(evm: Sequence[LocalNode], solana: LocalNode | None) -> dict[str, Any
         for place, node in enumerate(evm)
     ]
     keys = {"privateKey": evm[0].key, "merchantKey": evm[0].merchant_key}
-    return {**keys, "chains": chains, "solana": on_solana}
+    return {**keys, "chains": chains, "delegate": DELEGATE, "solana": on_solana}
 
 
 def _answer(start_response: "StartResponse", status: str, content_type: str, body: bytes) -> list[bytes]:

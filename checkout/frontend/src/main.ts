@@ -11,6 +11,7 @@ import { localTime } from "./language";
 import { withoutMarks } from "./marks";
 import { isZero, plain } from "./money";
 import { BackButton } from "./page/back";
+import { BatchWatch } from "./page/batches";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
@@ -18,6 +19,7 @@ import { replaceBrokenLogo } from "./page/logo";
 import { Refunds } from "./page/refunds";
 import { Replacements } from "./page/replacements";
 import { WalletList, type Remote } from "./page/wallet-list";
+import { batchNotice, batchScreen } from "./screens/batch";
 import { paymentWarning } from "./screens/payment-warning";
 import { withOpenPrompt, type OpenPrompt } from "./screens/open-prompt";
 import * as outcomes from "./screens/outcomes";
@@ -27,6 +29,7 @@ import { payScreen } from "./screens/pay";
 import { estimateOf, isSlow, tickEstimate, type Estimate } from "./screens/estimate";
 import { isTakingLong, processingScreen, waitingScreen, type Following } from "./screens/progress";
 import { Api } from "./server/api";
+import * as batches from "./server/batches";
 import { Delivery } from "./server/delivery";
 import { Outbox, type OwnTransaction, type Sender } from "./server/outbox";
 import * as progress from "./server/progress";
@@ -63,6 +66,7 @@ class CheckoutPage {
   private readonly finder: Finder;
   private readonly wallets: WalletList;
   private readonly replacements: Replacements;
+  private readonly batchWatch: BatchWatch;
   private readonly refunds: Refunds;
 
   private readonly dueLabel = byId("amount-label").dataset["due"] ?? copy.amount;
@@ -96,6 +100,7 @@ class CheckoutPage {
       isStillDue: () => this.isStillDue(),
       siblingOf: (wallet) => this.wallets.siblingOf(wallet),
       offersSwaps: checkout.pay_with?.is_routed ?? false,
+      mayBatch: () => batches.doubtful(this.outbox.batches) === null,
       depositScript: this.root.dataset.deposit ?? "",
       events: {
         changed: () => this.render(),
@@ -105,6 +110,9 @@ class CheckoutPage {
         promptAnswered: (prompt) => this.outbox.promptAnswered(prompt),
         choseAddress: () => this.recent.choseAddress(),
         sent: (transaction, by) => this.sent(transaction, by),
+        batchOpened: (batch, by) => this.outbox.openBatch(batch, by),
+        batchSent: (id, walletId) => this.batchSent(id, walletId),
+        batchDropped: (id) => this.outbox.dropBatch(id),
         requestChanged: () => this.poll.now(),
       },
     });
@@ -147,6 +155,12 @@ class CheckoutPage {
       (sent) => progress.isReplaceable(sent, this.checkout.payments),
       { spedUp: (sent, hash) => this.spedUp(sent, hash), cancelled: (sent) => this.cancelledInWallet(sent) },
     );
+    this.batchWatch = new BatchWatch(this.outbox, () => this.wallets.all, {
+      isPromptShown: () => this.flow.step.at === "confirming",
+      mined: (batch, hash) => this.batchMined(batch, hash),
+      ended: (batch) => this.batchEnded(batch),
+      changed: () => this.render(),
+    });
     enableCopyButtons(this.root, copy.copied, announce);
   }
 
@@ -174,6 +188,7 @@ class CheckoutPage {
     setInterval(() => this.render(), LATE_CHECK_MS);
     setInterval(tickEstimate, 1000);
     this.replacements.start();
+    this.batchWatch.start();
     this.poll.start();
     void this.delivery.run();
   }
@@ -223,6 +238,28 @@ class CheckoutPage {
     this.wasInFlight = true;
     void this.delivery.run();
     void this.replacements.check();
+    this.render();
+  }
+
+  private batchSent(id: string, walletId: string): void {
+    this.outbox.confirmBatch(id, walletId);
+    this.wasInFlight = true;
+    void this.batchWatch.check();
+    this.render();
+  }
+
+  /** Submit the transaction of a batch, unless another tab already has. */
+  private batchMined({ id, chainId, routeId, by }: batches.Batch, hash: string): void {
+    this.outbox.reread();
+    if (!this.outbox.batches.some((batch) => batch.id === id)) return;
+    this.outbox.dropBatch(id);
+    this.sent({ transaction_hash: hash, chain_id: chainId, route_id: routeId }, by);
+  }
+
+  private batchEnded(batch: batches.Batch): void {
+    const { tone, text } = batchNotice(batch);
+    if (batch.ended === "unsent" && this.flow.step.at === "choose") this.flow.restart({ tone, text });
+    else this.panel.announce(text);
     this.render();
   }
 
@@ -278,7 +315,11 @@ class CheckoutPage {
   }
 
   private isInFlight(): boolean {
-    return this.underWay() !== null || this.awaited() !== null;
+    return this.underWay() !== null || this.awaited() !== null || this.awaitedBatch() !== null;
+  }
+
+  private awaitedBatch(): batches.Batch | null {
+    return this.outbox.batches.find(batches.isAwaited) ?? null;
   }
 
   private isPayable(): boolean {
@@ -313,6 +354,8 @@ class CheckoutPage {
     if (open && !this.awaitsRest) return processingScreen(open, following);
     const awaited = this.awaited();
     if (awaited) return this.waiting(awaited, following);
+    const batch = this.awaitedBatch();
+    if (batch) return batchScreen(batch, () => this.stopAwaiting(batch));
     const warning = this.warning();
     const checkAgain = ({ transaction_hash: hash, chain_id }: Payment): void => {
       if (hash) this.send({ transaction_hash: hash, chain_id });
@@ -345,6 +388,7 @@ class CheckoutPage {
       missing: this.wallets.missing,
       isWalletBlocked: this.isWalletBlocked,
       promptWasLeftOpen: this.outbox.promptWasLeftOpen,
+      batch: batches.doubtful(this.outbox.batches),
       warning: warningElement,
       underWay: this.allUnderWay(),
       flow: this.flow,
@@ -379,6 +423,11 @@ class CheckoutPage {
     return waitingScreen(sent, { isUnsent, isRetrying: this.delivery.isRetrying, payAgain: offered }, following);
   }
 
+  private stopAwaiting({ id }: batches.Batch): void {
+    this.outbox.endBatch(id, "lost");
+    this.render();
+  }
+
   private render(): void {
     const isNoticeFirst = outcomes.isPaidTooMuch(this.checkout) || this.outbox.promptWasLeftOpen;
     this.leaving.towards(this.destination(), isNoticeFirst ? LEAVE_AFTER_NOTICE_SECONDS : LEAVE_AFTER_SECONDS);
@@ -401,6 +450,8 @@ class CheckoutPage {
         this.outbox.unsent,
         this.outbox.own,
         this.outbox.own.map(progress.mayLetGo),
+        this.outbox.batches.map((batch) => [batch, batches.mayLetGo(batch)]),
+        this.flow.asksOnce,
         this.openPrompt(),
         this.delivery.isRetrying,
         this.isTimeUp,
@@ -420,7 +471,7 @@ class CheckoutPage {
     this.root.dataset.screen = screen.name;
     const title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
     document.title = withoutMarks(title);
-    this.embedding.tell(this.state(), screen.name === "confirming" || this.flow.isPaymentOpen || this.awaited() !== null);
+    this.embedding.tell(this.state(), screen.name === "confirming" || this.flow.isPaymentOpen || this.awaited() !== null || this.awaitedBatch() !== null);
     this.runCountdown();
     this.countdown.drawBeside();
     this.backButton.update();

@@ -127,6 +127,9 @@ export function wallet(different: Partial<Wallet> = {}): Wallet {
   return { ...face, ...calls, read: unused, watch: () => () => undefined, ...different };
 }
 
+/** The events of a flow whose wallet executes no batches. */
+export const noBatches = { batchOpened: () => undefined, batchSent: () => undefined, batchDropped: () => undefined };
+
 /** Respond to the next calls of `fetch` with these, in order; a missing one is a lost connection. */
 export function respond(...responses: (Response | null)[]): ReturnType<typeof vi.fn> {
   const calls = vi.fn(async () => {

@@ -1,4 +1,4 @@
-import type { Hex } from "viem";
+import type { Address, Hex } from "viem";
 import type { Chain } from "./node";
 import { ask } from "./node";
 
@@ -6,6 +6,8 @@ export interface Config {
   privateKey: Hex;
   /** The first is the one that the wallet begins on. */
   chains: Chain[];
+  /** The contract that the account delegates to for batches; null if the demo has none. */
+  delegate: Address | null;
 }
 
 export interface SolanaConfig {
@@ -21,6 +23,7 @@ interface ServedConfig {
   /** The key of the merchant's wallet; null if the demo has none. */
   merchantKey: Hex | null;
   chains: { rpc: string; name: string; nativeSymbol: string }[];
+  delegate: Address | null;
   solana: ServedSolana | null;
 }
 
@@ -36,9 +39,9 @@ let served: Promise<ServedConfig> | null = null;
 
 /** Read what the demo server says, and ask each node which chain it is on. */
 export async function loadConfig(isMerchant: boolean): Promise<Config> {
-  const { privateKey, merchantKey, chains } = await (served ??= read());
+  const { privateKey, merchantKey, chains, delegate } = await (served ??= read());
   const key = isMerchant && merchantKey ? merchantKey : privateKey;
-  return { privateKey: key, chains: await Promise.all(chains.map(withId)) };
+  return { privateKey: key, chains: await Promise.all(chains.map(withId)), delegate };
 }
 
 async function withId({ rpc, name, nativeSymbol }: ServedConfig["chains"][number]): Promise<Chain> {

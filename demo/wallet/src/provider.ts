@@ -1,5 +1,6 @@
 import { hexToString, isHex, numberToHex, serializeTransaction, type Address, type Hex } from "viem";
 import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts";
+import { Batches } from "./batches";
 import type { Config } from "./config";
 import { chainDisconnected, invalidParams, unauthorized, unknownChain, unsupported } from "./errors";
 import { ask, type Chain } from "./node";
@@ -44,11 +45,13 @@ export class DemoWalletProvider {
   ]);
   #account!: PrivateKeyAccount;
   #chain!: Chain;
+  #batches!: Batches;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(config: Promise<Config>) {
-    this.#ready = config.then(({ privateKey, chains }) => {
+    this.#ready = config.then(({ privateKey, chains, delegate }) => {
       this.#account = privateKeyToAccount(privateKey);
+      this.#batches = new Batches(this.#account, delegate);
       for (const chain of chains) this.#chains.set(chain.id, chain);
       this.#chain = this.#chains.get(Number(localStorage.getItem(CHAIN))) ?? chains[0]!;
       this.#emit("connect", { chainId: numberToHex(this.#chain.id) });
@@ -94,6 +97,12 @@ export class DemoWalletProvider {
         return this.#inTurn(() => this.#signMessage(given[0], given[1]));
       case "eth_signTypedData_v4":
         return this.#inTurn(() => this.#signTypedData(given[0], given[1]));
+      case "wallet_getCapabilities":
+        return this.#capabilities(given[0], given[1]);
+      case "wallet_sendCalls":
+        return this.#inTurn(() => this.#sendCalls(given[0] ?? {}));
+      case "wallet_getCallsStatus":
+        return this.#batches.status(given[0], (id) => this.#chains.get(id));
     }
     if (PASSED_ON.has(method)) return ask(this.#chain, method, given);
     throw unsupported(method);
@@ -218,6 +227,17 @@ export class DemoWalletProvider {
       { serializer: serializeTransaction },
     );
     return ask(chain, "eth_sendRawTransaction", [signed]);
+  }
+
+  async #capabilities(account: unknown, chainIds: unknown): Promise<Record<Hex, object>> {
+    this.#mustBeOurs(account);
+    const wanted = Array.isArray(chainIds) ? new Set(chainIds.map(Number)) : null;
+    return this.#batches.capabilities([...this.#chains.values()].filter(({ id }) => wanted?.has(id) ?? true));
+  }
+
+  async #sendCalls(asked: object): Promise<{ id: string }> {
+    this.#mustBeOurs(this.#account.address);
+    return this.#batches.send(asked, this.#chain, (id) => this.#chains.get(id)?.name ?? `chain ${id}`);
   }
 
   async #signMessage(message: unknown, account: unknown): Promise<Hex> {

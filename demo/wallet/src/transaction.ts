@@ -77,7 +77,7 @@ async function estimateGas(chain: Chain, account: Address, asked: AskedTransacti
   }
 }
 
-async function findFees(chain: Chain, asked: AskedTransaction): Promise<Fees> {
+export async function findFees(chain: Chain, asked: AskedTransaction): Promise<Fees> {
   const block = await ask<{ baseFeePerGas?: Hex }>(chain, "eth_getBlockByNumber", ["latest", false]);
   const base = quantity(block.baseFeePerGas) ?? 0n;
   const flat = quantity(asked.gasPrice);
@@ -102,14 +102,18 @@ export async function summarise(
   transaction: Prepared,
   nameOf: (chainId: number) => string,
 ): Promise<Summary> {
-  const cost = (wei: bigint) => `${shorten(wei, 18)} ${chain.nativeSymbol}`;
   const { likelyFee, highestFee, warning } = transaction;
-  const fee = { value: `about ${cost(likelyFee)}`, detail: `${cost(highestFee)} at most` };
+  const fee = summariseFee(chain, likelyFee, highestFee);
   const call = transaction.to && readRouterCall(transaction.data);
   const move = call
     ? await summariseRouterCall(chain, account, transaction, call, nameOf)
     : await summariseMove(chain, account, transaction);
   return { ...move, fee, warning };
+}
+
+export function summariseFee(chain: Chain, likely: bigint, highest: bigint): Summary["fee"] {
+  const cost = (wei: bigint) => `${shorten(wei, 18)} ${chain.nativeSymbol}`;
+  return { value: `about ${cost(likely)}`, detail: `${cost(highest)} at most` };
 }
 
 type Move = Omit<Summary, "fee" | "warning">;

@@ -58,8 +58,21 @@ interface TransactionQuestion extends Asking {
   summary: Summary;
 }
 
+interface BatchQuestion extends Asking {
+  kind: "batch";
+  /** One for each call, in order. */
+  summaries: Summary[];
+  fee: Summary["fee"];
+  /** Why the node thinks that the batch would fail, or null. */
+  warning: string | null;
+  /** Whether the account begins to delegate to the wallet's contract. */
+  isUpgrade: boolean;
+}
+
+type AnyQuestion = Question | TransactionQuestion | BatchQuestion;
+
 /** Open the wallet's window and wait for the person. Rejects with 4001 on Reject, Escape or a closed window. */
-export function confirm(question: Question | TransactionQuestion): Promise<void> {
+export function confirm(question: AnyQuestion): Promise<void> {
   const host = element("div");
   host.id = "demo-wallet";
   const root = host.attachShadow({ mode: "open" });
@@ -70,7 +83,7 @@ export function confirm(question: Question | TransactionQuestion): Promise<void>
   dialog.dataset.kind = question.kind;
   dialog.setAttribute("aria-labelledby", "title");
   const reject = button("Reject", "demo-wallet-reject");
-  const accept = button(question.kind === "transaction" ? "Confirm" : question.confirmLabel, "demo-wallet-confirm");
+  const accept = button("confirmLabel" in question ? question.confirmLabel : "Confirm", "demo-wallet-confirm");
   accept.className = "confirm";
   dialog.append(heading(), whoAndWhere(question), body(question), element("footer", reject, accept));
   root.append(dialog);
@@ -109,9 +122,8 @@ function whoAndWhere({ account, network }: Asking): HTMLElement {
   return line;
 }
 
-function body(question: Question | TransactionQuestion): HTMLElement {
-  const isTransaction = question.kind === "transaction";
-  const title = element("h2", isTransaction ? question.summary.title : question.title);
+function body(question: AnyQuestion): HTMLElement {
+  const title = element("h2", titleOf(question));
   title.id = "title";
   title.tabIndex = -1;
   title.autofocus = true;
@@ -119,8 +131,38 @@ function body(question: Question | TransactionQuestion): HTMLElement {
   origin.className = "origin";
   origin.dataset.testid = "demo-wallet-origin";
   const main = element("main", title, origin);
-  main.append(...(isTransaction ? transactionParts(question) : questionParts(question)));
+  main.append(...partsOf(question));
   return main;
+}
+
+function titleOf(question: AnyQuestion): string {
+  if (question.kind === "transaction") return question.summary.title;
+  if (question.kind === "batch") return `${question.summaries.length} steps, all or none`;
+  return question.title;
+}
+
+function partsOf(question: AnyQuestion): HTMLElement[] {
+  if (question.kind === "transaction") return transactionParts(question);
+  return question.kind === "batch" ? batchParts(question) : questionParts(question);
+}
+
+function batchParts({ summaries, fee, warning, isUpgrade }: BatchQuestion): HTMLElement[] {
+  const calls = summaries.flatMap((summary) => {
+    const [amount, symbol] = [summary.amount ?? "", summary.symbol ?? ""];
+    const { counterparty, contract, arrives } = summary;
+    const rows: (Row | false)[] = [
+      { label: summary.title, value: `${amount} ${symbol}`.trim(), testId: "demo-wallet-call" },
+      counterparty !== null && { label: counterparty.label, value: counterparty.address, isCode: true, testId: "demo-wallet-recipient" },
+      contract !== null && { label: "Token", value: contract, isCode: true },
+      arrives !== undefined && { label: "Arrives at", value: arrives.at, isCode: true, testId: "demo-wallet-receiver" },
+      arrives !== undefined && { label: "Arrives on", value: arrives.on },
+    ];
+    return rows.filter((row) => row !== false);
+  });
+  const parts: HTMLElement[] = [table([...calls, { label: "Network fee", ...fee, testId: "demo-wallet-fee" }])];
+  if (isUpgrade) parts.push(paragraph("note", "Your account becomes a smart account (EIP-7702). Its own key stays in control."));
+  if (warning) parts.push(paragraph("warning", `This will probably fail: ${warning}`));
+  return parts;
 }
 
 function questionParts({ rows, text, note }: Question): HTMLElement[] {

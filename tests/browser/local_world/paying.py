@@ -45,8 +45,13 @@ def read_request(world: World, request: dict[str, Any]) -> dict[str, Any]:
     return dict(requests.get(url, headers={"X-API-Key": world.key}, timeout=10).json())
 
 
-def connect_demo_wallet(page: Page, request: dict[str, Any]) -> Locator:
-    """Open the request's page and connect the demo wallet, up to the review; return the page's panel."""
+def connect_demo_wallet(page: Page, request: dict[str, Any], *, has_batches: bool = False) -> Locator:
+    """Open the request's page and connect the demo wallet, up to the review; return the page's panel.
+
+    Without `has_batches`, the wallet shows a prompt for each transaction, as most wallets do.
+    """
+    position = "on" if has_batches else "off"
+    page.add_init_script(f"localStorage.setItem('demo-wallet:batches', '{position}')")
     page.goto(request["payment_url"])
     panel = page.locator("#panel")
     panel.get_by_role("button", name="Demo Wallet").click()

@@ -19,7 +19,13 @@ document.addEventListener("click", ({ isTrusted, target }) => {
   window.clicks += Number(isTrusted && target.closest("button") !== null);
 });
 """
-PROMPTS = ("eth_sendTransaction", "personal_sign", "wallet_switchEthereumChain", "wallet_addEthereumChain")
+PROMPTS = (
+    "eth_sendTransaction",
+    "wallet_sendCalls",
+    "personal_sign",
+    "wallet_switchEthereumChain",
+    "wallet_addEthereumChain",
+)
 
 
 def _counts(page: Page, wallet: StubWallet, *, is_connected: bool) -> tuple[int, int]:
@@ -60,3 +66,13 @@ def test_another_token_takes_four_clicks(
     wallet = add_wallet()
     _pay_with(page, panel, order_there, token)
     assert _counts(page, wallet, is_connected=False) == (4, prompts)
+
+
+@pytest.mark.usefixtures("routed")
+def test_batch_of_permission_and_payment_is_one_prompt(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
+) -> None:
+    page.add_init_script(_COUNT)
+    wallet = add_wallet(batches="supported")
+    _pay_with(page, panel, order_there, "DAI")
+    assert _counts(page, wallet, is_connected=False) == (4, 2)

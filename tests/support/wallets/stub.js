@@ -34,6 +34,24 @@
     eth_sendTransaction: ([transaction]) => window.sendByNode(transaction),
     eth_getTransactionReceipt: ([hash]) => window.receiptOf(hash),
   };
+  // `plan.batches`: its atomic capability. What the batch's last call is sent by counts as the batch's transaction.
+  const sentBatches = () => JSON.parse(sessionStorage.getItem(`${mark}:batches`) ?? "{}");
+  if (plan.batches) {
+    usual.wallet_getCapabilities = () => ({ [hex(state.chainId)]: { atomic: { status: plan.batches } } });
+    usual.wallet_sendCalls = async ([{ id, from, chainId, calls }]) => {
+      let hash = null;
+      for (const call of calls) hash = await window.sendByNode({ from, chainId, ...call });
+      sessionStorage.setItem(`${mark}:batches`, JSON.stringify({ ...sentBatches(), [id]: hash }));
+      return { id };
+    };
+    usual.wallet_getCallsStatus = async ([id]) => {
+      const transactionHash = sentBatches()[id];
+      if (!transactionHash) throw error(5730, "No such batch");
+      const receipt = await window.receiptOf(transactionHash);
+      const about = { version: "2.0.0", id, chainId: hex(state.chainId), atomic: true };
+      return receipt ? { ...about, status: 200, receipts: [{ ...receipt, transactionHash }] } : { ...about, status: 100 };
+    };
+  }
   const reads = ["eth_getTransactionByHash", "eth_getTransactionCount", "eth_blockNumber", "eth_getBlockByNumber"];
   if (plan.findsByNonce) reads.push("eth_getTransactionBySenderAndNonce");
   for (const method of reads) usual[method] = (params) => window.askNode(method, params ?? []);

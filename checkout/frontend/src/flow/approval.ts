@@ -7,9 +7,8 @@ import { copy } from "../copy";
 import { costs, held, isZero } from "../money";
 import type { Api } from "../server/api";
 import type { Approval, EvmTransaction } from "../server/types";
-import type { Shown } from "../wallets/wallet";
 import { approvalNotice, bad, info, type Notice } from "./notices";
-import { spenderOf } from "./route-cache";
+import { shownAllowance } from "./shown";
 import type { Stage } from "./stage";
 import type { Ask, Plan, Reviewed } from "./states";
 
@@ -43,7 +42,7 @@ export class ApprovalFlow {
       const [transaction, ...later] = approval.transactions;
       if (!current() || !transaction) return null;
       const kind = later.length > 0 ? "reset" : "allow";
-      if (!(await wallet.matches(transaction, this.shown(reviewed, approval, kind)))) {
+      if (!(await wallet.matches(transaction, shownAllowance(reviewed, approval, kind)))) {
         if (current()) this.flow.blocked(reviewed, bad(copy.notices.mismatch), false);
         return null;
       }
@@ -71,7 +70,7 @@ export class ApprovalFlow {
   ): Promise<Approval | null> {
     const { flow } = this;
     const { wallet, account } = reviewed;
-    const signed = wallet.read(transaction, this.shown(reviewed, before, plan.asks[plan.at] ?? "allow"));
+    const signed = wallet.read(transaction, shownAllowance(reviewed, before, plan.asks[plan.at] === "reset" ? "reset" : "allow"));
     flow.go({ ...reviewed, at: "approving", plan, isMining: false, signed, ...(notice ? { notice } : {}) });
     let hash: string;
     try {
@@ -126,19 +125,6 @@ export class ApprovalFlow {
     // The customer may have allowed the same part again.
     if (current()) this.flow.review(reviewed, isZero(now.allowance) ? info(copy.notices.approvalUnseen) : partNotice(now));
     return null;
-  }
-
-  private shown({ account, option, route }: Reviewed, { spender }: Approval, kind: Ask): Shown {
-    const shown = spenderOf(route) ?? "";
-    return {
-      kind: "allowance",
-      account,
-      chainId: option.chainId,
-      token: route.from.token,
-      // The spender must still be the one in the route that the customer reviewed.
-      spender: spender?.toLowerCase() === shown.toLowerCase() ? shown : "",
-      rawAmount: kind === "reset" ? "0" : route.from.amount.raw,
-    };
   }
 
   private chainName({ option }: Reviewed): string {

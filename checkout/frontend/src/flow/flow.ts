@@ -8,6 +8,7 @@ import { refusalOf } from "../wallets/refusals";
 import type { Wallet } from "../wallets/wallet";
 import { choiceOf, isSame, type Choice } from "./choice";
 import { Balances, type Option } from "./balances";
+import { Batching } from "./batching";
 import { bad, connectionNotice, info, type Notice } from "./notices";
 import { Paying } from "./paying";
 import { RouteCache } from "./route-cache";
@@ -32,6 +33,7 @@ export class Flow implements Stage {
   waitsFor: number | null = null;
   readonly routeCache: RouteCache;
   readonly depositWay: DepositWay;
+  private readonly batching: Batching;
   private readonly paying: Paying;
   private readonly openPrompts: Record<PromptKind, number> = { payment: 0, other: 0 };
   private turn = 0;
@@ -43,7 +45,8 @@ export class Flow implements Stage {
 
   constructor(readonly means: Means) {
     this.routeCache = new RouteCache(means.api, means.checkout, means.now);
-    this.paying = new Paying(this, means);
+    this.batching = new Batching(this, means);
+    this.paying = new Paying(this, means, this.batching);
     this.depositWay = new DepositWay(this, means);
   }
 
@@ -54,6 +57,11 @@ export class Flow implements Stage {
 
   get isPaymentOpen(): boolean {
     return this.openPrompts.payment > 0;
+  }
+
+  /** Whether the wallet will probably ask once for the reviewed payment and its approval. */
+  get asksOnce(): boolean {
+    return this.step.at === "review" && this.batching.asksOnce(this.step);
   }
 
   async prompted<T>(kind: PromptKind, answer: Promise<T>): Promise<T> {
@@ -216,6 +224,7 @@ export class Flow implements Stage {
       if (!route) return;
       this.review({ wallet, account, option, route, routes }, notice);
       this.means.events.chose(choiceOf(option, route));
+      if (route.type !== "direct") void this.batching.learn(chosen);
       // The review shows what the wallet lacks.
       void this.balances?.ensure(option.chainId);
     } catch (error) {

@@ -6,10 +6,12 @@ import type { BuiltTransaction, Route } from "../server/types";
 import { refusalOf, refused } from "../wallets/refusals";
 import type { Shown, Wallet } from "../wallets/wallet";
 import { ApprovalFlow, type ApprovalResult } from "./approval";
+import type { Batching } from "./batching";
 import { tagOf } from "./choice";
 import { Exclusive } from "./exclusive";
 import { bad, info, paymentNotice, proofNotice, switchNotice, walletNotice, type Notice } from "./notices";
-import { contractOf, mostCoins, spenderOf } from "./route-cache";
+import { spenderOf } from "./route-cache";
+import { shownCall } from "./shown";
 import type { Means, Stage } from "./stage";
 import type { Ask, Plan, Reviewed } from "./states";
 
@@ -27,6 +29,7 @@ export class Paying {
   constructor(
     private readonly flow: Stage,
     private readonly means: Means,
+    private readonly batching: Batching,
   ) {
     this.approvalFlow = new ApprovalFlow(flow, means.api);
     this.exclusive = new Exclusive(`quittance:${means.checkout().id}`);
@@ -46,6 +49,8 @@ export class Paying {
     try {
       if (!(await this.isDue(reviewed, current))) return;
       if (!(await this.flow.holds(reviewed, current)) || !(await this.reachNetwork(reviewed, current))) return;
+      const isDue = (): Promise<boolean> => this.isDue(reviewed, current);
+      if ((await this.batching.run(reviewed, isDue, current)) === "shown" || !current()) return;
       const approval = await this.approvalFlow.run(reviewed, current);
       if (!approval || !current()) return;
       const built = await this.build(reviewed, approval, current);
@@ -139,13 +144,12 @@ export class Paying {
     return null;
   }
 
-  private shown({ account, option, route }: Reviewed): Shown {
+  private shown(reviewed: Reviewed): Shown {
+    if (reviewed.route.type !== "direct") return shownCall(reviewed);
+    const { account, option, route } = reviewed;
     const { chainId, token } = option;
-    if (route.type === "direct") {
-      const recipient = this.means.checkout().recipient_address;
-      return { kind: "transfer", account, chainId, token, recipient, rawAmount: route.from.amount.raw };
-    }
-    return { kind: "call", account, chainId, contract: contractOf(route) ?? "", mostCoins: String(mostCoins(route)) };
+    const recipient = this.means.checkout().recipient_address;
+    return { kind: "transfer", account, chainId, token, recipient, rawAmount: route.from.amount.raw };
   }
 
   /** Have the wallet sign the payer proof and submit it; return null after showing a failure. */

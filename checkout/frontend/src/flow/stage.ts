@@ -2,6 +2,7 @@
 
 import type { Chains } from "../chains";
 import type { Api } from "../server/api";
+import type { SentBatch } from "../server/batches";
 import type { Sender } from "../server/outbox";
 import type { Checkout, SentTransaction } from "../server/types";
 import type { Wallet } from "../wallets/wallet";
@@ -22,6 +23,12 @@ export interface FlowEvents {
   promptOpened(): number;
   promptAnswered(prompt: number): void;
   sent(transaction: SentTransaction, by: Sender): void;
+  /** A wallet is asked for a batch. */
+  batchOpened(batch: SentBatch, by: Sender): void;
+  /** The wallet has the batch, under its own id. */
+  batchSent(id: string, walletId: string): void;
+  /** The batch was not sent. */
+  batchDropped(id: string): void;
   requestChanged(): void;
 }
 
@@ -39,6 +46,8 @@ export interface Means {
   events: FlowEvents;
   /** Whether this deployment offers payments with other tokens. */
   offersSwaps: boolean;
+  /** Whether batches may be offered: not after one whose outcome is in doubt. */
+  mayBatch: () => boolean;
   /** The URL of the script that shows the deposit address; empty if the request can't have one. */
   depositScript: string;
   /** The same wallet on the other chain family, if it has been detected. */

@@ -47,7 +47,8 @@ export type Step =
   | ({ at: "building" } & Reviewed)
   | ({ at: "approving"; plan: Plan; isMining: boolean; signed: Signed | null; notice?: Notice } & Reviewed)
   | ({ at: "proving"; plan: Plan; isSigned: boolean } & Reviewed)
-  | ({ at: "confirming"; plan: Plan; signed: Signed | null } & Reviewed);
+  /** `batch`: all calls of one prompt, in order; missing if it is one transaction. */
+  | ({ at: "confirming"; plan: Plan; signed: Signed | null; batch?: readonly Signed[] } & Reviewed);
 
 export type At = Step["at"];
 

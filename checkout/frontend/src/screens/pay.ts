@@ -7,6 +7,7 @@ import type { Notice } from "../flow/notices";
 import type { Chosen, Step } from "../flow/states";
 import type { Checkout } from "../server/types";
 import type { Wallet } from "../wallets/wallet";
+import { batchNotice } from "./batch";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, partialBox, partialText, screen, smallPrint, spinner } from "./parts";
@@ -68,7 +69,8 @@ export function payScreen(step: Step, context: PayContext): Screen {
 function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   const { checkout, wallets, walletsSettled, flow } = context;
   const leftOpen: Notice = { tone: "info", text: copy.notices.leftOpen.confirming };
-  const nodes: Child[] = [partialBox(checkout), noticeBox(notice), context.promptWasLeftOpen && noticeBox(leftOpen), context.warning];
+  const doubt = context.batch ? batchNotice(context.batch) : context.promptWasLeftOpen ? leftOpen : undefined;
+  const nodes: Child[] = [partialBox(checkout), noticeBox(notice), noticeBox(doubt), context.warning];
   if (!isKnownFamily(checkout)) {
     nodes.push(paragraph(copy.unsupportedChain(checkout.chain.name)), supportLine(checkout));
   } else if (wallets.length > 0) {

@@ -10,13 +10,14 @@ import type { Ask, Plan, Reviewed } from "../flow/states";
 import { untranslated } from "../language";
 import { amountOf, costs, plain } from "../money";
 import type { Signed, Wallet } from "../wallets/wallet";
+import { batchFacts } from "./batch";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, addressFact, fact, facts, money, noticeBox, paragraph, screen, spinner } from "./parts";
 import { costOf } from "./review";
 import { stepList, type StepState } from "./steps";
 
-type Asked = Reviewed & { plan: Plan; signed: Signed | null };
+type Asked = Reviewed & { plan: Plan; signed: Signed | null; batch?: readonly Signed[] };
 
 /** A hint on where to find the wallet's prompt, shown once it has been open for a while. */
 export function slowHint({ wallet }: { wallet: Wallet }, { isSlow }: Flow): HTMLElement | null {
@@ -85,14 +86,15 @@ export function confirmingScreen(step: Asked, context: PayContext): Screen {
   const amount = isDirect ? money(route.from.amount, context.checkout) : costOf(route);
   const address = isDirect ? context.checkout.recipient_address : contractOf(route);
   const help = isDirect ? copy.confirmingHelp : address ? copy.confirmingSwapHelp : copy.confirmingSolanaHelp;
+  const allowed = `${plain(route.from.amount)} ${route.from.token.symbol}`;
   return screen(
     "confirming",
     copy.confirming(wallet.name),
     [
       step.plan.asks.length > 1 ? planList(step, context) : spinner(),
-      paragraph(help(amount, wallet.name)),
+      paragraph(step.batch ? copy.batch.confirming(wallet.name, allowed) : help(amount, wallet.name)),
       openApp(wallet),
-      signedFacts(step, context),
+      step.batch ? batchFacts(step.batch, step, context.chains, nameOf("pay", step, context)) : signedFacts(step, context),
       slowHint(step, flow),
       actions(button("leave-prompt", "quiet", copy.walletClosed, () => flow.leavePrompt())),
     ],

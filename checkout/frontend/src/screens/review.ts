@@ -10,6 +10,7 @@ import type { Reviewed } from "../flow/states";
 import { untranslated } from "../language";
 import { about, amountOf, costs, dollars, held, isZero, lost, needed, plain, worth } from "../money";
 import type { Amount, Checkout, Route, RouteFee } from "../server/types";
+import { batchNotice } from "./batch";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, addressFact, fact, facts, money, noticeBox, payBar, priceText, screen, smallPrint } from "./parts";
@@ -36,7 +37,7 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
       isLacking
         ? actions(...waysWithout(step, flow), pay("quiet"))
         : actions(...(isDirect ? directWaysOn(flow) : swapWaysOn(step, flow))),
-      ...advice(step),
+      ...advice(step, flow.asksOnce),
       isDirect ? null : swapDetails(step, context),
     ],
     step.notice?.text ??
@@ -82,8 +83,9 @@ function acceptance({ option }: Reviewed, { chains, checkout }: PayContext): str
   return copy.mayNeedAcceptance(chains.name(option.chainId), checkout.merchant.name);
 }
 
-/** A prompt may still be open in another tab, or from before a reload. */
-function openQuestion({ promptWasLeftOpen }: PayContext): Notice | undefined {
+/** A batch may have paid, or a prompt may still be open in another tab, or from before a reload. */
+function openQuestion({ promptWasLeftOpen, batch }: PayContext): Notice | undefined {
+  if (batch) return batchNotice(batch);
   return promptWasLeftOpen ? { tone: "info", text: copy.notices.leftOpen.confirming } : undefined;
 }
 
@@ -191,12 +193,13 @@ function swapDetails({ wallet, account, route }: Reviewed, { checkout }: PayCont
   );
 }
 
-function advice({ wallet, route, notice }: Reviewed & { notice?: Notice }): Child[] {
+function advice({ wallet, route, notice }: Reviewed & { notice?: Notice }, asksOnce: boolean): Child[] {
   if (route.type === "direct") return [smallPrint(copy.reviewHelp(wallet.name))];
   if (wallet.family === "solana") return [smallPrint(copy.swapHelpSolana(wallet.name, costOf(route)))];
   // After a first attempt, the wallet may have the permission already, so the text doesn't announce a prompt for it.
   const isAllowed = !notice && wallet.family === "evm" && Boolean(route.from.token.contract_address);
-  return [isAllowed && smallPrint(copy.swapAllowHelp(wallet.name, `${costs(route.from.amount)} ${route.from.token.symbol}`))];
+  const help = asksOnce ? copy.batch.asksOnce : copy.swapAllowHelp;
+  return [isAllowed && smallPrint(help(wallet.name, `${costs(route.from.amount)} ${route.from.token.symbol}`))];
 }
 
 function networkFee({ gas, from }: Route): string {

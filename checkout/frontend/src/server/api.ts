@@ -101,8 +101,9 @@ export class Api {
     return this.ask(`${BASE}/check-approval`, { route_id: routeId });
   }
 
-  buildTransaction(routeId: string, binding?: "payer"): Promise<BuiltTransaction> {
-    return this.ask(`${BASE}/build-transaction`, { route_id: routeId, binding });
+  /** `batch`: the wallet sends the transaction together with the route's approvals. */
+  buildTransaction(routeId: string, binding?: "payer", batch?: true): Promise<BuiltTransaction> {
+    return this.ask(`${BASE}/build-transaction`, { route_id: routeId, binding, batch });
   }
 
   /** Submit the wallet's signature of the payer proof. */

@@ -4,6 +4,7 @@
  */
 
 import type { TrackedTransaction } from "../wallets/wallet";
+import { newBatch, type Batch, type BatchEnd, type SentBatch } from "./batches";
 import type { SentTransaction } from "./types";
 
 /** A transaction that a wallet of this browser sent, as opposed to an entered hash. */
@@ -38,6 +39,7 @@ interface Memory {
   own: OwnTransaction[];
   /** When each prompt without an answer was opened; the time also identifies it. */
   prompts: number[];
+  batches: Batch[];
 }
 
 const PROMPT_MATTERS_FOR_MS = 15 * 60_000;
@@ -87,6 +89,29 @@ export class Outbox {
   /** Whether a wallet's prompt was opened recently and the page never got the answer. */
   get promptWasLeftOpen(): boolean {
     return this.memory.prompts.some(stillMatters);
+  }
+
+  get batches(): readonly Batch[] {
+    return this.memory.batches;
+  }
+
+  /** Store that a wallet is asked for a batch. */
+  openBatch(sent: SentBatch, by: Sender): void {
+    this.change((memory) => memory.batches.push(newBatch(sent, by)));
+  }
+
+  /** Store that the wallet has the batch, under its own id. */
+  confirmBatch(id: string, walletId: string): void {
+    this.editBatch(id, (batch) => Object.assign(batch, { id: walletId, isConfirmed: true }));
+  }
+
+  endBatch(id: string, ended: BatchEnd): void {
+    this.editBatch(id, (batch) => (batch.ended = ended));
+  }
+
+  /** Forget a batch: it was not sent, or its transaction is known. */
+  dropBatch(id: string): void {
+    this.change((memory) => (memory.batches = memory.batches.filter((batch) => batch.id !== id)));
   }
 
   /** Store that a prompt was opened; return its id. */
@@ -185,6 +210,15 @@ export class Outbox {
     this.change((memory) => memory.own.filter((own) => own.hash === hash).forEach(edit));
   }
 
+  /** The batch's prompt has been answered. */
+  private editBatch(id: string, edit: (batch: Batch) => void): void {
+    this.change((memory) => {
+      const edited = memory.batches.filter((batch) => batch.id === id);
+      edited.forEach(edit);
+      memory.prompts = memory.prompts.filter((prompt) => !edited.some(({ by }) => by.prompt === prompt));
+    });
+  }
+
   private change(edit: (memory: Memory) => void): void {
     this.memory = this.read();
     edit(this.memory);
@@ -196,7 +230,7 @@ export class Outbox {
   }
 
   private read(): Memory {
-    const empty: Memory = { unsent: [], acknowledged: [], entered: [], own: [], prompts: [] };
+    const empty: Memory = { unsent: [], acknowledged: [], entered: [], own: [], prompts: [], batches: [] };
     try {
       const text = localStorage.getItem(this.key);
       if (text === null) return this.memory ?? empty;

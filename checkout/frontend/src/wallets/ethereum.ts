@@ -2,6 +2,7 @@
 
 import { webUrl } from "../dom";
 import type { Chain } from "../server/types";
+import { batchesOf } from "./batch";
 import { transactionStatus } from "./evm-status";
 import { matchesShown, readTransaction } from "./evm-review";
 import { inTime, refusalOf, understood, WalletError } from "./refusals";
@@ -61,6 +62,7 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
       const receipt = (await query("eth_getTransactionReceipt", [hash])) as { status?: unknown } | null;
       return receipt ? Number(receipt.status) === 1 : null;
     },
+    batches: batchesOf(provider),
     transactionStatus: (sent) => transactionStatus(query, sent),
     watch(changes) {
       const listeners: [string, (value: unknown) => void][] = [

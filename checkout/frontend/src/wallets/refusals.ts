@@ -7,6 +7,12 @@ export type Refusal =
   | "unknown_chain"
   /** The wallet, or its device, signs no transfer with further data. */
   | "data_refused"
+  /** The wallet executes no such batch; nothing was sent. */
+  | "batch_refused"
+  /** The customer declined to upgrade the account for batches; nothing was sent. */
+  | "upgrade_refused"
+  /** The wallet doesn't know the batch. */
+  | "batch_unknown"
   | "already_asking"
   | "disconnected"
   | "silent"
@@ -59,8 +65,11 @@ export function refusalOf(error: unknown): Refusal {
   return refused(error)?.refusal ?? "other";
 }
 
-/** Convert any wallet error to a WalletError. Wallets nest the code at different depths, so each level is tried. */
-export function understood(error: unknown): WalletError {
+/**
+ * Convert any wallet error to a WalletError. Wallets nest the code at different depths, so each level is tried. `codes`
+ * are those of the called method, which come before the general ones.
+ */
+export function understood(error: unknown, codes: Readonly<Record<string, Refusal>> = {}): WalletError {
   const walletError = refused(error);
   if (walletError) return walletError;
   const queue: unknown[] = typeof error === "object" && error !== null ? [error] : [];
@@ -68,7 +77,7 @@ export function understood(error: unknown): WalletError {
   for (let seen = 0; seen < MOST_LAYERS && queue.length > 0; seen += 1) {
     const { code, message, data, cause, originalError } = queue.shift() as Record<string, unknown>;
     detail ||= typeof message === "string" ? message.slice(0, LONGEST_DETAIL) : "";
-    const refusal = REFUSALS[String(code)];
+    const refusal = codes[String(code)] ?? REFUSALS[String(code)];
     if (refusal) return new WalletError(refusal, detail);
     queue.push(...[data, cause, originalError].filter((inner) => typeof inner === "object" && inner !== null));
   }

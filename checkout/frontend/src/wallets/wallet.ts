@@ -1,6 +1,7 @@
 /** The interface of a wallet, the same for all chain families. */
 
 import type { Chain, Token, UnsignedTransaction } from "../server/types";
+import type { Batches } from "./batch";
 
 /** The id of a wallet that is only in `window.ethereum` and doesn't announce itself. */
 export const INJECTED = "injected";
@@ -81,6 +82,8 @@ export interface Wallet extends WalletFace {
   send(account: string, transaction: UnsignedTransaction): Promise<string>;
   /** Whether a transaction on the wallet's chain succeeded; null until it is mined. */
   outcome?(hash: string): Promise<boolean | null>;
+  /** Its atomic batches; missing on chains without them. */
+  batches?: Batches;
   /** The status of a transaction that it sent. Missing on chains without replacements. */
   transactionStatus?(sent: TrackedTransaction): Promise<TransactionStatus>;
   /** Report changes in the wallet until the returned function is called. */

@@ -5,7 +5,7 @@ import { Flow } from "../../src/flow/flow";
 import type { Screen } from "../../src/screens/panel";
 import { Api } from "../../src/server/api";
 import type { Checkout, Payment } from "../../src/server/types";
-import { chains, checkout, json, NOW, payment, refusal, respond, swap, usdc } from "../fixtures";
+import { chains, checkout, json, noBatches, NOW, payment, refusal, respond, swap, usdc } from "../fixtures";
 import { writePage } from "../setup";
 
 const ADDRESS = "0x4bC1d0E6f9b8D2d1F6a2f9E1b7A65F3E5D4C3B2A";
@@ -90,8 +90,9 @@ function flowOf(request: Checkout, script = "../../src/deposit/main"): { flow: F
     isStillDue: async () => true,
     siblingOf: () => null,
     offersSwaps: false,
+    mayBatch: () => true,
     depositScript: script,
-    events: { ...events, requestChanged: none },
+    events: { ...events, ...noBatches, requestChanged: none },
   });
   return { flow, choseAddress };
 }

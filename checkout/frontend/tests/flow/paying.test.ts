@@ -5,7 +5,7 @@ import { Api } from "../../src/server/api";
 import type { Checkout } from "../../src/server/types";
 import { WalletError } from "../../src/wallets/refusals";
 import type { Wallet } from "../../src/wallets/wallet";
-import { chains, checkout, HASH, HERE, json, locks, NOW, PAYER, refusal, respond, route, usdc, wallet } from "../fixtures";
+import { chains, checkout, HASH, HERE, json, locks, noBatches, NOW, PAYER, refusal, respond, route, usdc, wallet } from "../fixtures";
 
 const BUILT = { route_id: "route_1", chain_type: "evm", transaction: {}, binding: "reference", payer_proof: null };
 
@@ -43,6 +43,7 @@ async function reviewing(
     isStillDue,
     siblingOf: () => null,
     offersSwaps: false,
+    mayBatch: () => true,
     depositScript: "",
     events: {
       changed: () => undefined,
@@ -52,6 +53,7 @@ async function reviewing(
       promptOpened: () => 1,
       promptAnswered: () => undefined,
       sent,
+      ...noBatches,
       requestChanged: () => undefined,
     },
   });

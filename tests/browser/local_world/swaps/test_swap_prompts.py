@@ -1,6 +1,7 @@
 """The wallet's prompts for a payment with another token, one step after the other."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -49,6 +50,41 @@ def test_old_permission_is_revoked_before_a_new_one(
 
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
     assert read_request(world, request_there)["status"] == "completed"
+
+
+@pytest.fixture
+def upgraded(world: World) -> Iterator[None]:
+    """The demo wallet's account is as before once it has delegated to its contract."""
+    yield
+    _call_chain(world, "anvil_setCode", anvil.WALLET_ADDRESS, "0x")
+
+
+@pytest.mark.usefixtures("upgraded")
+def test_wallet_with_batches_asks_once_for_permission_and_payment(
+    world: World, page: Page, request_there: dict[str, Any]
+) -> None:
+    """The demo wallet's account becomes a smart account (EIP-7702) in the transaction that pays."""
+    _allow_a_little(world)
+    panel = connect_demo_wallet(page, request_there, has_batches=True)
+    choose_token(panel, "USDT", "Local Chain")
+    choose_route(panel)
+    expect(panel).to_contain_text("Demo Wallet asks once")
+    panel.get_by_role("button", name=re.compile("^Pay [0-9]")).click()
+
+    wallet = page.get_by_test_id("demo-wallet-window")
+    expect(wallet).to_have_attribute("data-kind", "batch")
+    expect(wallet.get_by_test_id("demo-wallet-call")).to_have_count(3)
+    expect(wallet.get_by_role("heading")).to_have_text("3 steps, all or none")
+    picture(page, "permission and payment in one prompt")
+    page.get_by_test_id("demo-wallet-confirm").click()
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    paid = read_request(world, request_there)
+    assert paid["status"] == "completed"
+    [payment] = paid["payments"]
+    assert (payment["type"], payment["bound_by"]) == ("swap", "provider")
+    sent = _call_chain(world, "eth_getTransactionByHash", payment["transaction_hash"])
+    assert (sent["type"], sent["from"]) == ("0x4", sent["to"])
+    assert _call_chain(world, "eth_getCode", anvil.WALLET_ADDRESS, "latest") != "0x"
 
 
 def _allow_a_little(world: World) -> None:

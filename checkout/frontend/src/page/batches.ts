@@ -1,0 +1,80 @@
+/** Follows the batches that wallets of this browser execute, until each has a transaction or has ended without one. */
+
+import { isLost, WATCHED_FOR_MS, type Batch, type BatchEnd } from "../server/batches";
+import type { Outbox } from "../server/outbox";
+import type { BatchOutcome } from "../wallets/batch";
+import type { Wallet } from "../wallets/wallet";
+
+const CHECK_EVERY_MS = 2_000;
+
+interface Events {
+  /** Whether the page shows that a prompt is open: its answer comes before what the wallet reports. */
+  isPromptShown(): boolean;
+  /** The batch is on the chain, in this transaction. */
+  mined(batch: Batch, hash: string): void;
+  /** The page no longer waits for it. */
+  ended(batch: Batch): void;
+  changed(): void;
+}
+
+export class BatchWatch {
+  private isChecking = false;
+
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly wallets: () => readonly Wallet[],
+    private readonly events: Events,
+  ) {}
+
+  start(): void {
+    setInterval(() => void this.check(), CHECK_EVERY_MS);
+  }
+
+  /** Ask for each recent batch once. A batch that counts as lost can still turn up. */
+  async check(): Promise<void> {
+    if (this.isChecking) return;
+    this.isChecking = true;
+    for (const batch of this.outbox.batches) {
+      const isRecent = Date.now() - batch.sentAt < WATCHED_FOR_MS;
+      const isAsked = !batch.isConfirmed && this.events.isPromptShown();
+      if (isRecent && !isAsked) this.judge(batch, await this.outcome(batch));
+    }
+    this.isChecking = false;
+  }
+
+  /** Null if the wallet is missing, silent or on another account. */
+  private async outcome({ id, chainId, by }: Batch): Promise<BatchOutcome | null> {
+    const listed = this.wallets().find(({ name }) => name === by.wallet);
+    const wallet = listed?.family === "evm" ? listed : listed?.sibling?.();
+    return (await wallet?.batches?.outcome(id, chainId).catch(() => null)) ?? null;
+  }
+
+  private judge(batch: Batch, outcome: BatchOutcome | null): void {
+    if (outcome?.is === "mined") return this.events.mined(batch, outcome.hash);
+    const isKnown = outcome !== null && outcome.is !== "unknown";
+    // The page was closed, or the wallet failed, after the customer had confirmed.
+    if (isKnown && !batch.isConfirmed) this.outbox.confirmBatch(batch.id, batch.id);
+    const end = endOf(batch, outcome);
+    if (end !== null && end !== batch.ended) {
+      if (end === "unsent") this.outbox.dropBatch(batch.id);
+      else this.outbox.endBatch(batch.id, end);
+      this.events.ended({ ...batch, ended: end });
+    } else if (isKnown && !batch.isConfirmed) {
+      this.events.changed();
+    }
+  }
+}
+
+function endOf(batch: Batch, outcome: BatchOutcome | null): BatchEnd | null {
+  switch (outcome?.is) {
+    case "unsent":
+    case "reverted":
+    case "partial":
+      return outcome.is;
+    case "pending":
+      return isLost(batch, false) ? "lost" : null;
+    default:
+      // Nothing was confirmed as far as the page knows; the open prompt has its own warning.
+      return batch.isConfirmed && isLost(batch, outcome?.is === "unknown") ? "lost" : null;
+  }
+}

@@ -1,0 +1,53 @@
+/** The batches that wallets of this browser were asked to execute, as the outbox stores them. */
+
+import type { Sender } from "./outbox";
+
+/** What a batch pays. */
+export interface SentBatch {
+  /** The id that the page gave it, until the wallet answers with another. */
+  id: string;
+  chainId: number;
+  routeId: string;
+}
+
+export type BatchEnd = "unsent" | "reverted" | "partial" | "lost";
+
+export interface Batch extends SentBatch {
+  by: Sender;
+  sentAt: number;
+  /** The wallet has it, so that it was confirmed. */
+  isConfirmed: boolean;
+  /** Why the page no longer waits for it; null while it does. */
+  ended: BatchEnd | null;
+}
+
+const OFFERED_AGAIN_MS = 2 * 60_000;
+const GIVEN_UP_MS = 10 * 60_000;
+/** Wallets may need a moment before they know a new batch. */
+const KNOWN_AFTER_MS = 30_000;
+export const WATCHED_FOR_MS = 24 * 60 * 60_000;
+
+export function newBatch(sent: SentBatch, by: Sender): Batch {
+  return { ...sent, by, sentAt: Date.now(), isConfirmed: false, ended: null };
+}
+
+/** Whether the page waits for the wallet to report a transaction. */
+export function isAwaited({ isConfirmed, ended }: Batch): boolean {
+  return isConfirmed && ended === null;
+}
+
+/** Whether it is time to offer paying again. */
+export function mayLetGo({ sentAt }: Batch): boolean {
+  return Date.now() - sentAt > OFFERED_AGAIN_MS;
+}
+
+/** Whether a confirmed batch counts as lost: it stays pending, or (`isUnknown`) the wallet no longer knows it. */
+export function isLost({ sentAt }: Batch, isUnknown: boolean): boolean {
+  return Date.now() - sentAt > (isUnknown ? KNOWN_AFTER_MS : GIVEN_UP_MS);
+}
+
+/** The newest batch that ended without a transaction and may have paid; null if there is none. */
+export function doubtful(batches: readonly Batch[]): Batch | null {
+  const found = batches.filter(({ ended, sentAt }) => ended !== null && Date.now() - sentAt < WATCHED_FOR_MS);
+  return found[found.length - 1] ?? null;
+}
