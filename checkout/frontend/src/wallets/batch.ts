@@ -4,7 +4,7 @@ import type { EvmTransaction } from "../server/types";
 import type { Provider } from "./ethereum";
 import { inTime, understood, type Refusal } from "./refusals";
 
-/** What became of a batch, as far as the wallet says. `hash` is of the transaction with the last call, the payment. */
+/** The status of a batch, as the wallet reports it. `hash` is of the transaction with the last call, the payment. */
 export type BatchOutcome =
   | { is: "pending" }
   | { is: "mined"; hash: string }
