@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("payments", "0019_sponsored_payments")]
+    dependencies = [("payments", "0021_fees_of_sponsored_payments")]
 
     operations = [
         migrations.AddField(
