@@ -16,9 +16,10 @@ from django.utils import timezone
 from chains.models import Token
 from config.admin import portal
 from config.admin.cells import in_zone
-from merchants.admin.contract_pages import ContractPages
+from merchants.admin.code_lists import CodeListPages
+from merchants.admin.contract_pages import CONTRACTS, shown_contracts
 from merchants.admin.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateForm
-from merchants.admin.recipient_pages import RecipientPages
+from merchants.admin.recipient_pages import RECIPIENTS, shown_recipients
 from merchants.models import ApiKey, Merchant, Permission
 from merchants.services import issue_key, revoke_key, rotate_key
 from merchants.settings import note_settings
@@ -73,10 +74,9 @@ class KeyInline(KeyColumns, MerchantScoped, portal.ReadOnly, portal.TabularInlin
 
 
 @admin.register(Merchant)
-class MerchantAdmin(
-    RecipientPages, ContractPages, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]
-):
+class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]):
     merchant_path = "pk"
+    code_lists = (RECIPIENTS, CONTRACTS)
     form = MerchantForm
     list_display = ("name", "shown_name", "references", "created_at", "id")
     list_per_page = 50
@@ -125,6 +125,14 @@ class MerchantAdmin(
         context = {"merchant": merchant, "name": name, "allow_http": settings.ALLOW_HTTP_URLS}
         return render_to_string("admin/merchants/merchant/preview.html", context)
 
+    @admin.display(description="Wallets")
+    def recipient_list(self, merchant: Merchant) -> str:
+        return shown_recipients(merchant)
+
+    @admin.display(description="Contracts")
+    def contract_list(self, merchant: Merchant) -> str:
+        return shown_contracts(merchant)
+
     @admin.display(description="Display name", empty_value="—")
     def shown_name(self, merchant: Merchant) -> str | None:
         return merchant.display_name or None
@@ -146,8 +154,8 @@ class MerchantAdmin(
     def get_fieldsets(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
         """Hide the fields that a new merchant doesn't have yet."""
         if obj is not None:
-            recipients = self.recipient_fieldset(request, obj), self.contract_fieldset(request, obj)
-            return (*self.fieldsets, *recipients)
+            recipients = RECIPIENTS.section(request, obj, "recipient_list")
+            return (*self.fieldsets, recipients, CONTRACTS.section(request, obj, "contract_list"))
         return (("New merchant", {"fields": ("name", "email")}), *self.fieldsets[1:])
 
     def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:

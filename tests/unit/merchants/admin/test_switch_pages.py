@@ -19,13 +19,14 @@ def olga(db: None) -> Staff:
 
 def test_each_switch_change_requires_a_fresh_operator_code(olga: Staff) -> None:
     assert "Kill switches" in olga.client.get("/admin/").content.decode()
-    answer = olga.client.post(OFF, {"name": "swaps", "reason": "an incident", "code": olga.code()})
+    used = olga.code()
+    answer = olga.client.post(OFF, {"name": "swaps", "reason": "an incident", "code": used})
     assert answer["Location"] == LIST
     assert [*Switch.objects.values_list("name", "actor", "reason")] == [("swaps", "olga", "an incident")]
     assert "by olga: an incident" in olga.client.get(LIST).content.decode()
     assert "an incident" in olga.client.get(ON).content.decode()
     # The code that switched it off is used up.
-    assert olga.client.post(ON, {"code": olga.code()}).status_code == 200
+    assert olga.client.post(ON, {"code": used}).status_code == 200
     assert Switch.objects.exists()
     olga.user.authenticator_set.update(last_step=-1, throttling_failure_count=0)
     assert olga.client.post(ON, {"code": olga.code()})["Location"] == LIST
