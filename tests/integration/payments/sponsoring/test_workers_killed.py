@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_account import Account
 
 from chains.models import Chain
+from demo.contracts import deploy
 from demo.services import anvil
 from merchants.models import Merchant
 from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
@@ -23,6 +25,7 @@ from tests.threads import at_once
 from webhooks.models import Event
 
 PAYMENTS = 50
+PAYERS = 10
 SEND = "eth_sendRawTransaction"
 # Longer than on an idle machine, where it takes seconds.
 PATIENCE = 180
@@ -77,10 +80,15 @@ def world(node: FaultProxy, chain: Chain, merchant: Merchant, public: Api, setti
     return SponsoringWorld.prepare(own, chain, merchant, public, settings)
 
 
-def submission(world: SponsoringWorld) -> Callable[[], Any]:
-    """Sign for a new request; return the call that submits the signature."""
-    request = world.request()
-    return partial(replace(world, public=Api()).submit, request, *world.signed(request))
+def submissions(world: SponsoringWorld) -> Iterator[Callable[[], Any]]:
+    """Sign for new requests by several payers; return the calls that submit the signatures."""
+    payers = [Account.create() for _ in range(PAYERS)]
+    for payer in payers:
+        deploy.mint(world.chain.url, world.token.contract_address, payer.address, 10**9)
+    for number in range(PAYMENTS):
+        request = world.request()
+        signed = world.signed(request, payers[number % PAYERS])
+        yield partial(replace(world, public=Api()).submit, request, *signed)
 
 
 def start_workers(world: SponsoringWorld, folder: Path) -> list[Process]:
@@ -100,7 +108,7 @@ def kill(workers: list[Process]) -> None:
 def test_fifty_signatures_and_killed_workers(
     world: SponsoringWorld, node: FaultProxy, tmp_path: Path
 ) -> None:
-    jobs = [submission(world) for _ in range(PAYMENTS)]
+    jobs = list(submissions(world))
     sends = HeldSends()
     sends.hold(6, is_taken=False)
     node.break_with(sends, SEND)
