@@ -156,7 +156,7 @@ class Relay(models.Model):
     - `signed_at`, `sent_at`: when the current one was signed, and last sent.
     - `ended_at`: when the nonce was used, in a block as deep as the chain requires. `succeeded` and `fee` (in base
       units of the native coin) are those of the mined transaction; null if it was sent by others with the account's
-      key.
+      key. A transaction that failed is noted before it is deep.
     """
 
     account = models.ForeignKey(GasAccount, on_delete=models.PROTECT, related_name="relays", db_index=False)

@@ -11,6 +11,7 @@ A transaction ends when one of those with its nonce is as deep as the chain requ
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -44,6 +45,9 @@ PAUSE_AFTER_FAILURE = timedelta(seconds=15)
 PAUSE_POSTPONED = timedelta(seconds=5)
 # Nodes accept only some waiting transactions of one account.
 MAX_WAITING = 16
+# A payer who empties the account makes all of them fail at once.
+MAX_WAITING_OF_PAYER = 4
+MAX_CONSIDERED = 200
 SENT_AGAIN_AFTER = timedelta(seconds=10)
 STUCK_AFTER = timedelta(seconds=30)
 STUCK_BLOCKS = 3
@@ -136,17 +140,30 @@ class _Pass:
         for relay in under_way:
             if relay.nonce >= mined:
                 self._push(relay)
-        waiting = sum(relay.nonce >= mined for relay in under_way)
-        for authorization in self._next()[: max(MAX_WAITING - waiting, 0)]:
-            if not self._relay(authorization, mined):
-                Authorization.objects.filter(pk=authorization.pk).update(postponed_at=self._now())
+        self._relay_next([relay for relay in under_way if relay.nonce >= mined], mined)
         return {"balance": balance, "looked_at": self._now()}
 
-    def _next(self) -> QuerySet[Authorization]:
-        """Return the authorizations to send, new ones first: those that could not be sent must not hold up others."""
+    def _relay_next(self, waiting: Sequence[Relay], mined: int) -> None:
+        """Send what waits for its first transaction, beside the transactions that wait to be mined.
+
+        New authorizations come first, and a payer has few places: those that can't be sent, and those of one payer,
+        must not hold up others.
+        """
+        room = MAX_WAITING - len(waiting)
+        places = Counter(relay.authorization.payer for relay in waiting if relay.authorization is not None)
+        full = [payer for payer, taken in places.items() if taken >= MAX_WAITING_OF_PAYER]
         is_due = Q(postponed_at=None) | Q(postponed_at__lte=self._now() - PAUSE_POSTPONED)
-        first = F("postponed_at").asc(nulls_first=True)
-        return _unsent(self._chain).filter(is_due).order_by(first, "signed_at")
+        rows = _unsent(self._chain).filter(is_due).exclude(payer__in=full)
+        for each in rows.order_by(F("postponed_at").asc(nulls_first=True), "signed_at")[:MAX_CONSIDERED]:
+            if room <= 0:
+                return
+            if places[each.payer] >= MAX_WAITING_OF_PAYER:
+                continue
+            room -= 1
+            if self._relay(each, mined):
+                places[each.payer] += 1
+            else:
+                Authorization.objects.filter(pk=each.pk).update(postponed_at=self._now())
 
     def is_waiting(self) -> bool:
         return self._under_way().exists() or _unsent(self._chain).exists()
@@ -170,6 +187,9 @@ class _Pass:
             done = next((each for each in facts if each is not None and each.block is not None), None)
             if done is not None and finality.is_reached(done, snapshot.head):
                 self._end(relay, succeeded=done.succeeded, fee=done.network_fee)
+            elif done is not None and not done.succeeded:
+                # It counts against the payer at once: until it is deep, many more could fail.
+                Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
             elif done is None and not snapshot.contradicted.intersection(relay.hashes):
                 self._end_foreign(relay)
 
@@ -283,6 +303,8 @@ class _Pass:
     def _relay(self, authorization: Authorization, mined: int) -> bool:
         """Store and send the first transaction of an authorization; False if it would fail or cost too much now."""
         if not self._key or terms.ends_at(authorization.valid_before) <= self._now():
+            return False
+        if authorization.day is not None and budgets.is_barred(authorization.payer, authorization.day):
             return False
         if not self._lease.holds(self._account.pk):
             raise _LeaseLost

@@ -1,6 +1,12 @@
 """Payers, merchants and nodes that want the gas account to pay for nothing. Each test measures what it costs."""
 
+from typing import Any
+
+from eth_account import Account
+
+from demo.contracts import deploy
 from payments.models import Authorization, Payment, Relay
+from payments.sponsoring import relaying, terms
 from tests.support.payments.sponsoring import SponsoringWorld
 
 
@@ -63,3 +69,101 @@ def test_transaction_above_the_price_is_not_raised(own_world: SponsoringWorld) -
     last = Relay.objects.get().unsigned
     for name in ("maxFeePerGas", "maxPriorityFeePerGas"):
         assert int(first[name], 16) < int(last[name], 16) < 4 * int(first[name], 16)
+
+
+# --- accounts with code (EIP-7702) ------------------------------------------------------------------------------------
+
+_MAGIC = "631626ba7e60e01b60005260206000f3"
+
+
+def delegate(world: SponsoringWorld, flag: str) -> str:
+    """Return a delegate that confirms every signature, and loops for all gas once there is coin at the flag."""
+    address = Account.create().address
+    world.chain.rpc("anvil_setCode", address, f"0x73{flag[2:]}31602957{_MAGIC}5b602956")
+    return str(address)
+
+
+def delegated(world: SponsoringWorld, to: str, units: int = 10 * 10**6) -> tuple[Any, int]:
+    """Return a new payer with tokens that delegates to this code, and what that took of gas."""
+    payer = Account.create()
+    authorization = payer.sign_authorization({"chainId": world.row.pk, "address": to, "nonce": 0})
+    transaction = {
+        "chainId": world.row.pk, "to": payer.address, "value": 0, "data": "0x", "gas": 200_000,
+        "maxFeePerGas": 10**11, "maxPriorityFeePerGas": 10**9,
+        "authorizationList": [authorization],
+    }  # fmt: skip
+    receipts = [world.chain.send(transaction)]
+    deploy.mint(world.chain.url, world.token.contract_address, world.chain.payer, units)
+    receipts.append(world.chain.transfer(world.token.contract_address, payer.address, units))
+    gas = [world.chain.rpc("eth_getTransactionReceipt", each)["gasUsed"] for each in receipts]
+    return payer, sum(int(each, 16) for each in gas)
+
+
+def gas_of_relays(world: SponsoringWorld) -> list[int]:
+    receipts = [world.chain.rpc("eth_getTransactionReceipt", each.hashes[0]) for each in Relay.objects.all()]
+    return [int(each["gasUsed"], 16) for each in receipts]
+
+
+def test_code_that_burns_gas_bars_its_payer_before_finality(own_world: SponsoringWorld) -> None:
+    """One transfer of coin turns signatures that the simulation accepted into ones that burn all gas."""
+    world = own_world
+    type(world.row).objects.update(confirmations="20")
+    world.chain.mine(20)
+    flag = Account.create().address
+    payer, their_gas = delegated(world, delegate(world, flag))
+    for _ in range(6):
+        world.submit(request := world.request("1"), *world.signed(request, payer))
+    world.chain.rpc("evm_setAutomine", False)
+    for _ in range(4):
+        world.work(5)
+        world.chain.rpc("anvil_setBalance", flag, "0x1")
+        world.chain.mine()
+    gas = gas_of_relays(world)
+    assert len(gas) == relaying.MAX_WAITING_OF_PAYER
+    # Measured: 86,000 for the delegation and the tokens, 113,000 for each relay.
+    assert their_gas > 80_000
+    assert max(gas) < 120_000 < terms.MAX_GAS
+    assert [each["sponsored"] for each in world.routes(world.request(), payer)] == [False]
+    assert len(world.routes(world.request())) == 2
+
+
+def test_code_that_takes_too_much_gas_is_not_relayed(own_world: SponsoringWorld) -> None:
+    """It takes 104,000 gas to confirm a signature: with its margin, the limit would be above the maximum."""
+    world = own_world
+    address = str(Account.create().address)
+    world.chain.rpc("anvil_setCode", address, f"0x610fa05b600190038060035750{_MAGIC}")  # 4,000 rounds
+    payer, _ = delegated(world, address)
+    request = world.request()
+    answer = world.submit(request, *world.signed(request, payer), None)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "sponsoring_unavailable")
+    assert not Payment.objects.exists()
+
+
+def test_payer_who_empties_the_account_fails_few_relays(own_world: SponsoringWorld) -> None:
+    """One transaction of the payer makes all of its relays in the same block fail, whatever the number of them."""
+    world = own_world
+    type(world.row).objects.update(confirmations="20")
+    world.chain.mine(20)
+    for _ in range(8):
+        world.pay(world.request("1"))
+    other = Account.create()
+    deploy.mint(world.chain.url, world.token.contract_address, other.address, 10 * 10**6)
+    world.submit(request := world.request(), *world.signed(request, other))
+    world.chain.rpc("evm_setAutomine", False)
+    world.work()
+    assert Relay.objects.count() == relaying.MAX_WAITING_OF_PAYER + 1, "the other payer has a place too"
+    world.chain.rpc("anvil_setBalance", world.payer.address, hex(10**18))
+    everything = world.chain.token_balance(world.token.contract_address, world.payer.address)
+    emptying = world.chain.unsigned_transfer(world.token.contract_address, other.address, everything)
+    key = "0x" + bytes(world.payer.key).hex()
+    sent = world.chain.send({**emptying, "maxFeePerGas": 10**12, "maxPriorityFeePerGas": 10**11}, key)
+    world.chain.mine()
+    for _ in range(3):
+        world.work(5)
+        world.chain.mine()
+    gas = sorted(gas_of_relays(world))
+    theirs = int(world.chain.rpc("eth_getTransactionReceipt", sent)["gasUsed"], 16)
+    # Measured: 30,000 for the payer's own transfer, 61,000 for each relay that failed, 88,000 for the one that paid.
+    assert len(gas) == relaying.MAX_WAITING_OF_PAYER + 1
+    assert max(gas[:-1]) < 65_000 < gas[-1]
+    assert theirs < 35_000

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_account import Account
 
 from chains.models import Chain
+from demo.contracts import deploy
 from demo.services import anvil
 from merchants.models import Merchant
 from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
@@ -23,6 +25,7 @@ from tests.threads import at_once
 from webhooks.models import Event
 
 PAYMENTS = 50
+PAYERS = 10
 SEND = "eth_sendRawTransaction"
 # Longer than on an idle machine, where it takes seconds.
 PATIENCE = 180
@@ -77,10 +80,23 @@ def world(node: FaultProxy, chain: Chain, merchant: Merchant, public: Api, setti
     return SponsoringWorld.prepare(own, chain, merchant, public, settings)
 
 
-def submission(world: SponsoringWorld) -> Callable[[], Any]:
-    """Sign for a new request; return the call that submits the signature."""
-    request = world.request()
-    return partial(replace(world, public=Api()).submit, request, *world.signed(request))
+def submissions(world: SponsoringWorld) -> Iterator[Callable[[], Any]]:
+    """Sign for new requests by several payers; return the calls that submit the signatures."""
+    payers = [Account.create() for _ in range(PAYERS)]
+    for payer in payers:
+        deploy.mint(world.chain.url, world.token.contract_address, payer.address, 10**9)
+    for number in range(PAYMENTS):
+        request = world.request()
+        signed = world.signed(request, payers[number % PAYERS])
+        yield partial(stored, replace(world, public=Api()), request, *signed)
+
+
+def stored(world: SponsoringWorld, request: PaymentRequest, route: str, signature: str) -> str:
+    """Submit the signature, again while the node is too busy, as a client does; return the payment's status."""
+    while (answer := world.submit(request, route, signature, None)).status_code == 503:
+        assert answer.json()["error"]["code"] == "node_unavailable"
+    assert answer.status_code == 201
+    return str(answer.json()["status"])
 
 
 def start_workers(world: SponsoringWorld, folder: Path) -> list[Process]:
@@ -100,15 +116,14 @@ def kill(workers: list[Process]) -> None:
 def test_fifty_signatures_and_killed_workers(
     world: SponsoringWorld, node: FaultProxy, tmp_path: Path
 ) -> None:
-    jobs = [submission(world) for _ in range(PAYMENTS)]
+    jobs = list(submissions(world))
     sends = HeldSends()
     sends.hold(6, is_taken=False)
     node.break_with(sends, SEND)
     ticking = beat(tmp_path / "beat.log")
     workers = start_workers(world, tmp_path)
     try:
-        answers = at_once(jobs)
-        assert {each["status"] for each in answers} <= {"pending", "processing", "completed"}
+        assert set(at_once(jobs)) <= {"pending", "processing", "completed"}
         for after, is_taken in ((10, True), (10, False), (3, True)):
             eventually(sends.held.is_set, "a worker sends a transaction", PATIENCE)
             kill(workers)
