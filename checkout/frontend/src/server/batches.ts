@@ -1,6 +1,6 @@
 /** The batches that wallets of this browser were asked to execute, as the outbox stores them. */
 
-import type { Sender } from "./outbox";
+import type { Sender } from "./sender";
 
 /** What a batch pays. */
 export interface SentBatch {

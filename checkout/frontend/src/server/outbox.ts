@@ -5,7 +5,10 @@
 
 import type { TrackedTransaction } from "../wallets/wallet";
 import { newBatch, type Batch, type BatchEnd, type SentBatch } from "./batches";
+import type { Sender } from "./sender";
 import type { SentTransaction } from "./types";
+
+export type { Sender };
 
 /** A transaction that a wallet of this browser sent, as opposed to an entered hash. */
 export interface OwnTransaction extends TrackedTransaction {
@@ -21,14 +24,6 @@ export interface OwnTransaction extends TrackedTransaction {
   isCancelled: boolean;
   /** The customer has stopped waiting for the network to see it. */
   isLetGo: boolean;
-}
-
-/** The wallet, the account and the prompt that a transaction comes from, and its route's estimate. */
-export interface Sender {
-  wallet: string;
-  account: string;
-  prompt: number;
-  seconds: number | null;
 }
 
 interface Memory {

@@ -1,10 +1,9 @@
 /** Atomic batches of an Ethereum wallet (EIP-5792, version 2.0.0): approval and payment in one prompt. */
 
 import type { EvmTransaction } from "../server/types";
-import type { Provider } from "./ethereum";
 import { inTime, understood, type Refusal } from "./refusals";
 
-/** The status of a batch, as the wallet reports it. `hash` is of the transaction with the last call, the payment. */
+/** The result of a batch, as far as the wallet reports it. `hash` is of the transaction with the last call, the payment. */
 export type BatchOutcome =
   | { is: "pending" }
   | { is: "mined"; hash: string }
@@ -43,10 +42,13 @@ const UNKNOWN: Readonly<Record<string, Refusal>> = { "5730": "batch_unknown" };
 /** Wallets of version 1.0 answer with words. */
 const WORDS: Readonly<Record<string, number>> = { PENDING: 100, CONFIRMED: 200 };
 
-export function batchesOf(provider: Provider): Batches {
+/** Calls a wallet's method (EIP-1193). */
+type Request = (call: { method: string; params: unknown[] }) => Promise<unknown>;
+
+export function batchesOf(request: Request): Batches {
   const ask = async (method: string, params: unknown[], codes: Readonly<Record<string, Refusal>> = {}): Promise<unknown> => {
     try {
-      return await provider.request({ method, params });
+      return await request({ method, params });
     } catch (error) {
       throw understood(error, codes);
     }

@@ -62,7 +62,7 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
       const receipt = (await query("eth_getTransactionReceipt", [hash])) as { status?: unknown } | null;
       return receipt ? Number(receipt.status) === 1 : null;
     },
-    batches: batchesOf(provider),
+    batches: batchesOf((call) => provider.request(call)),
     transactionStatus: (sent) => transactionStatus(query, sent),
     watch(changes) {
       const listeners: [string, (value: unknown) => void][] = [

@@ -15,7 +15,7 @@ function answering(answer: unknown): { batches: ReturnType<typeof batchesOf>; as
     if (answer instanceof Error || (answer as { code?: number } | null)?.code) throw answer;
     return answer;
   };
-  return { batches: batchesOf({ request }), asked };
+  return { batches: batchesOf(request), asked };
 }
 
 const isAtomic = (answer: unknown): Promise<boolean> => answering(answer).batches.areAtomic(PAYER, HERE);
