@@ -59,7 +59,7 @@ test("session requests the payment's networks and its methods there", () => {
   expect(namespaces([chain(), farChain, solana, chain({ chain_type: "cosmos" })])).toEqual({
     eip155: {
       chains: [HERE, "eip155:777"],
-      methods: ["eth_sendTransaction", "personal_sign", "wallet_switchEthereumChain", "wallet_addEthereumChain"],
+      methods: ["eth_sendTransaction", "personal_sign", "eth_signTypedData_v4", "wallet_switchEthereumChain", "wallet_addEthereumChain"],
       events: ["accountsChanged", "chainChanged"],
     },
     solana: { chains: ["solana:localnet"], methods: ["solana_signAndSendTransaction", "solana_signMessage"], events: ["accountsChanged"] },
