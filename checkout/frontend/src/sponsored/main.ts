@@ -2,16 +2,30 @@
 
 import type { Means, Stage } from "../flow/stage";
 import type { Plan, Reviewed } from "../flow/states";
-import type { TypedData } from "../server/types";
+import type { TypedData, UnsignedTransaction } from "../server/types";
+import type { Shown, Signed } from "../wallets/wallet";
 import type { Kit, Ready, SponsoredWay } from "./entry";
 import { readTransfer, transferToSign } from "./typed-data";
 
-/** What the wallet signs; null if it isn't exactly what the customer reviewed. */
-export async function transferOf({ account, option, route, built }: Ready, means: Means): Promise<TypedData | null> {
+/** What the wallet signs, and what it does. */
+interface Transfer {
+  data: TypedData | UnsignedTransaction;
+  signed: Signed | null;
+}
+
+/** Return what the wallet signs: typed data or, on Solana, a transaction. Null if it isn't exactly what the customer reviewed. */
+export async function transferOf({ wallet, account, option, route, built }: Ready, means: Means): Promise<Transfer | null> {
   const { recipient_address: recipient, expires_at: expires } = means.checkout();
   const { chainId, token } = option;
-  const expected = { account, chainId, token, recipient, rawAmount: route.from.amount.raw };
-  return built.typed_data ? transferToSign(built.typed_data, { ...expected, now: means.now(), expiresAt: Date.parse(expires) }) : null;
+  const reviewed = { account, chainId, token, recipient, rawAmount: route.from.amount.raw };
+  const { typed_data: typed, transaction } = built;
+  if (typed && wallet.family === "evm") {
+    const data = transferToSign(typed, { ...reviewed, now: means.now(), expiresAt: Date.parse(expires) });
+    return data && { data, signed: readTransfer(data) };
+  }
+  const shown: Shown = { kind: "transfer", ...reviewed, isSponsored: true };
+  if (typeof transaction !== "string" || !(await wallet.matches(transaction, shown))) return null;
+  return { data: transaction, signed: wallet.read(transaction, shown) };
 }
 
 interface Signing {
@@ -33,11 +47,11 @@ export async function confirm(
   const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };
   const transfer = await transferOf(ready, means);
   if (!transfer || !wallet.authorize || !current()) return;
-  stage.go({ at: "confirming", plan, signed: readTransfer(transfer), ...reviewed });
+  stage.go({ at: "confirming", plan, signed: transfer.signed, ...reviewed });
   const cannotSign = info(copy.sponsored.cannotSign(wallet.name));
   let authorization;
   try {
-    authorization = await stage.prompted("payment", wallet.authorize(account, transfer));
+    authorization = await stage.prompted("payment", wallet.authorize(account, transfer.data));
   } catch (error) {
     if (!current()) return means.events.changed();
     const isUnable = ["unsupported", "data_refused"].includes(kit.refusalOf(error));

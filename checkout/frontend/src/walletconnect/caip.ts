@@ -8,8 +8,10 @@ const ASKED: Readonly<Record<string, { methods: string[]; events: string[] }>> =
     methods: ["eth_sendTransaction", "personal_sign", "eth_signTypedData_v4", "wallet_switchEthereumChain", "wallet_addEthereumChain"],
     events: ["accountsChanged", "chainChanged"],
   },
-  // Not `solana_signTransaction`: the page doesn't send signed transactions itself.
-  solana: { methods: ["solana_signAndSendTransaction", "solana_signMessage"], events: ["accountsChanged"] },
+  solana: {
+    methods: ["solana_signAndSendTransaction", "solana_signTransaction", "solana_signMessage"],
+    events: ["accountsChanged"],
+  },
 };
 
 /** The CAIP-2 namespace of each chain family. */

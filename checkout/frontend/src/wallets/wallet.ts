@@ -21,7 +21,7 @@ export interface WalletFace {
 
 /** What the customer reviewed, which the transaction must match. Amounts are base units. */
 export type Shown = { account: string; chainId: number } & (
-  | { kind: "transfer"; token: Token; recipient: string; rawAmount: string }
+  | { kind: "transfer"; token: Token; recipient: string; rawAmount: string; isSponsored?: boolean }
   | { kind: "allowance"; token: Token; spender: string; rawAmount: string }
   | { kind: "call"; contract: string; mostCoins: string }
 );

@@ -61,6 +61,7 @@ async function reviewing(authorize: Wallet["authorize"], script = SCRIPT): Promi
     offersSwaps: false,
     depositScript: "",
     sponsoredScript: script,
+    mayBatch: false,
     events: { ...events, ...noBatches, signed, requestChanged: none },
   });
   respond(json({ routes: [ORDINARY, SPONSORED] }));
