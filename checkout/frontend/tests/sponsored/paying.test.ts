@@ -61,7 +61,7 @@ async function reviewing(authorize: Wallet["authorize"], script = SCRIPT): Promi
     offersSwaps: false,
     depositScript: "",
     sponsoredScript: script,
-    mayBatch: false,
+    mayBatch: () => false,
     events: { ...events, ...noBatches, signed, requestChanged: none },
   });
   respond(json({ routes: [ORDINARY, SPONSORED] }));
