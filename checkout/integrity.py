@@ -28,11 +28,12 @@ def served_bytes(name: str) -> bytes:
     return _read(_served(name, _second()))
 
 
-def import_map(*, has_deposits: bool = False) -> dict[str, dict[str, str]]:
+def import_map(*, has_deposits: bool = False, has_sponsoring: bool = False) -> dict[str, dict[str, str]]:
     """Return an import map with the digest of each part that the page's script may load later."""
     is_loaded = {
         "walletconnect.js": bool(settings.WALLETCONNECT_PROJECT_ID),
         "deposit.js": has_deposits,
+        "sponsored.js": has_sponsoring,
         **dict.fromkeys(_NOT_IMPORTED, False),
     }
     names = [name for name in _parts(_second()) if is_loaded.get(name, True)]

@@ -33,6 +33,13 @@ _OF_A_REFUND = "refund."
 _NOT_IN_ENGLISH = ("refusal.", "detail.")
 _NOT_WITHOUT_WALLETCONNECT = "walletconnect."
 _NOT_WITHOUT_DEPOSITS = ("deposit.", "refusal.deposit_address_unavailable")
+_NOT_WITHOUT_SPONSORING = (
+    "sponsored.",
+    "refusal.sponsoring_unavailable",
+    "failure.authorization_",
+    "advice.authorization_",
+    "detail.sending",
+)
 # Isolate the direction of inserted values (Unicode FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE).
 _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
 _FROM_RIGHT_TO_LEFT = re.compile(
@@ -48,7 +55,7 @@ _LONG_HASH = re.compile(r"\b(0x[0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})\b", re.IGNO
 _FRENCH_SPACES = ((re.compile(" (?=[;!?])"), "\u202f"), (re.compile(" (?=[:»])|(?<=«) "), "\u00a0"))
 
 # Codes whose server messages address developers, not customers.
-_FOR_PROGRAMS = ("rate_limited", "deposit_address_unavailable")
+_FOR_PROGRAMS = ("rate_limited", "deposit_address_unavailable", "sponsoring_unavailable")
 
 Message = str | dict[str, str]
 
@@ -71,8 +78,13 @@ class Language:
     def direction(self) -> str:
         return self.locale.text_direction
 
-    def script_messages(self, *, has_deposits: bool = False) -> dict[str, Message]:
-        """Return the messages that the page's script needs; `has_deposits` includes those about deposit addresses."""
+    def script_messages(
+        self, *, has_deposits: bool = False, has_sponsoring: bool = False
+    ) -> dict[str, Message]:
+        """Return the messages that the page's script needs.
+
+        Those about deposit addresses and sponsored payments only if the page has the feature.
+        """
         excluded: tuple[str, ...] = _NOT_FOR_THE_SCRIPT
         if not settings.WALLETCONNECT_PROJECT_ID:
             excluded = (*excluded, _NOT_WITHOUT_WALLETCONNECT)
@@ -80,6 +92,9 @@ class Language:
         if not has_deposits:
             excluded = (*excluded, *_NOT_WITHOUT_DEPOSITS)
             needed -= {*_NOT_WITHOUT_DEPOSITS}
+        if not has_sponsoring:
+            excluded = (*excluded, *_NOT_WITHOUT_SPONSORING)
+            needed -= {*_NOT_WITHOUT_SPONSORING}
         if self.tag == ENGLISH:
             excluded = (*excluded, *_NOT_IN_ENGLISH)
         return {

@@ -27,10 +27,10 @@ class PaymentWarning(StrEnum):
 
 
 def is_under_way(payment: dict[str, Any]) -> bool:
-    """Whether the public payment object is in progress."""
+    """Whether the public payment object is in progress. The service itself sends a sponsored payment."""
     return (
         payment["status"] in Payment.OPEN
-        and payment["is_seen"]
+        and (payment["is_seen"] or payment["sponsored"])
         and payment["is_bound"]
         and not payment["likely_failure"]
     )

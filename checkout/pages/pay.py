@@ -28,6 +28,7 @@ from merchants.languages import closest_language
 from payments.api.links import payment_url
 from payments.deposits.showing import is_offered, shown_address
 from payments.models import Payment, PaymentRequest
+from payments.sponsoring.terms import is_allowed
 
 BY_ADDRESS = {"by": "address"}
 """The query of the page that shows the deposit address."""
@@ -61,6 +62,7 @@ def show_pay(
         "is_still": "still" in request.GET,
         "renewed_every": RENEWED_EVERY_SECONDS,
         "walletconnect": walletconnect,
+        "has_sponsoring": _has_sponsoring(payment_request, context["checkout"]["payments"]),
         "preview_image": preview_image(payment_request),
         "provider_names": json.dumps(settings.ROUTING_PROVIDER_NAMES),
         "events_url": events_url(payment_request),
@@ -70,6 +72,11 @@ def show_pay(
     if settings.EVENTS_URL:
         origins.append(settings.EVENTS_URL)
     return shown(request, payment_request, "checkout/pay.html", context, error=error, connects_to=origins)
+
+
+def _has_sponsoring(payment_request: PaymentRequest, payments: list[dict[str, Any]]) -> bool:
+    """Whether the page needs what sponsored payments need: the customer can make one, or made one."""
+    return is_allowed(payment_request) or any(payment["sponsored"] for payment in payments)
 
 
 def _deposit_context(

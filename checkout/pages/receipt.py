@@ -133,7 +133,12 @@ class _Amounts:
 
 
 def _fees(payment: Payment, amounts: _Amounts) -> dict[str, Any]:
-    """Return a swap's quoted fees, and the network fee from its block, else as quoted."""
+    """Return a swap's quoted fees, and the network fee from its block, else as quoted.
+
+    `is_fee_paid`: another account sent the payer's signed transfer, and paid the network fee.
+    """
+    if payment.is_sponsored or payment.bound_by == Payment.BoundBy.AUTHORIZATION:
+        return {"fees": [], "network_fee": "", "network_fee_quoted": "", "is_fee_paid": True}
     paid = _network_fee(payment, amounts)
     if payment.type != Payment.Type.SWAP or payment.route is None or not payment.route.details:
         return {"fees": [], "network_fee": paid, "network_fee_quoted": ""}

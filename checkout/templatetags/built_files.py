@@ -36,5 +36,6 @@ def _style(name: str, content: bytes) -> SafeString:
 
 
 @register.simple_tag
-def import_map(has_deposits: bool = False) -> SafeString:
-    return mark_safe(json.dumps(digests.import_map(has_deposits=has_deposits)).translate(_ESCAPED))  # noqa: S308 - escaped here
+def import_map(has_deposits: bool = False, has_sponsoring: bool = False) -> SafeString:
+    parts = digests.import_map(has_deposits=has_deposits, has_sponsoring=has_sponsoring)
+    return mark_safe(json.dumps(parts).translate(_ESCAPED))  # noqa: S308 - escaped here

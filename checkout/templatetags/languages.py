@@ -68,13 +68,17 @@ def language_links(context: Context) -> list[dict[str, Any]]:
 
 
 @register.simple_tag(takes_context=True)
-def script_messages(context: Context, has_deposits: bool = False) -> SafeString:
-    return _script_messages(_language(context), settings.WALLETCONNECT_PROJECT_ID, has_deposits)
+def script_messages(context: Context, has_deposits: bool = False, has_sponsoring: bool = False) -> SafeString:
+    return _script_messages(
+        _language(context), settings.WALLETCONNECT_PROJECT_ID, has_deposits, has_sponsoring
+    )
 
 
 @lru_cache(maxsize=64)
-def _script_messages(current: Language, _project_id: str, has_deposits: bool) -> SafeString:
-    messages = current.script_messages(has_deposits=has_deposits)
+def _script_messages(
+    current: Language, _project_id: str, has_deposits: bool, has_sponsoring: bool
+) -> SafeString:
+    messages = current.script_messages(has_deposits=has_deposits, has_sponsoring=has_sponsoring)
     return json_script(messages, "messages-data", encoder=_Letters)
 
 

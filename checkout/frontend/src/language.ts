@@ -41,7 +41,7 @@ export function group(prefix: string): Readonly<Record<string, string>> {
 }
 
 /** Codes whose server messages address developers, not customers. */
-const FOR_PROGRAMS = new Set(["rate_limited", "deposit_address_unavailable"]);
+const FOR_PROGRAMS = new Set(["rate_limited", "deposit_address_unavailable", "sponsoring_unavailable"]);
 
 /**
  * Return the message for a server's code. On English pages the server's sentence is used, which is more specific; on

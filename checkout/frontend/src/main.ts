@@ -27,11 +27,11 @@ import { Panel, type Screen } from "./screens/panel";
 import { money, paidSoFar, partialBox, partialText } from "./screens/parts";
 import { payScreen } from "./screens/pay";
 import { estimateOf, isSlow, tickEstimate, type Estimate } from "./screens/estimate";
-import { isTakingLong, processingScreen, waitingScreen, type Following } from "./screens/progress";
-import { Api } from "./server/api";
+import { isTakingLong, processingScreen, signedScreen, waitingScreen, type Following } from "./screens/progress";
+import { Api, type ApiError } from "./server/api";
 import * as batches from "./server/batches";
 import { Delivery } from "./server/delivery";
-import { Outbox, type OwnTransaction, type Sender } from "./server/outbox";
+import { Outbox, type OwnTransaction, type Sender, type SignedTransfer } from "./server/outbox";
 import * as progress from "./server/progress";
 import { StatusPoll } from "./server/status";
 import type { Checkout, Payment, SentTransaction } from "./server/types";
@@ -67,6 +67,8 @@ class CheckoutPage {
   private readonly wallets: WalletList;
   private readonly replacements: Replacements;
   private readonly batchWatch: BatchWatch;
+  /** Who waits for the server's answer to each signature, by its route. */
+  private readonly signers = new Map<string, (answer: ApiError | null) => void>();
   private readonly refunds: Refunds;
 
   private readonly dueLabel = byId("amount-label").dataset["due"] ?? copy.amount;
@@ -102,6 +104,7 @@ class CheckoutPage {
       offersSwaps: checkout.pay_with?.is_routed ?? false,
       mayBatch: () => batches.doubtful(this.outbox.batches) === null,
       depositScript: this.root.dataset.deposit ?? "",
+      sponsoredScript: this.root.dataset.sponsored ?? "",
       events: {
         changed: () => this.render(),
         connected: (wallet) => this.recent.connected(wallet),
@@ -113,6 +116,7 @@ class CheckoutPage {
         batchOpened: (batch, by) => this.outbox.openBatch(batch, by),
         batchSent: (id, walletId) => this.batchSent(id, walletId),
         batchDropped: (id) => this.outbox.dropBatch(id),
+        signed: (transfer) => this.signed(transfer),
         requestChanged: () => this.poll.now(),
       },
     });
@@ -123,13 +127,12 @@ class CheckoutPage {
       (next) => this.update(next),
       (isUp) => this.showConnection(isUp),
     );
-    this.delivery = new Delivery(
-      this.api,
-      this.outbox,
-      () => this.render(),
-      () => this.poll.now(),
-      (sent, message) => this.refused(sent, copy.notices.refusedHash(message)),
-    );
+    this.delivery = new Delivery(this.api, this.outbox, () => this.render(), {
+      delivered: () => this.poll.now(),
+      refused: (sent, error) => this.refused(sent, copy.notices.refusedHash(error.message)),
+      authorized: (signed, payment) => this.authorized(signed, payment),
+      unauthorized: (signed, error) => this.unauthorized(signed, error),
+    });
     this.countdown = new Countdown(byId("countdown"), this.clock, (text) => this.panel.announce(text), () => {
       this.isTimeUp = true;
       this.showAmounts();
@@ -169,6 +172,8 @@ class CheckoutPage {
     byId("expires").textContent = localTime(this.checkout.expires_at);
     this.outbox.onOtherTab(() => {
       this.poll.now();
+      // Another tab may have submitted what was signed here.
+      for (const routeId of this.signers.keys()) if (this.outbox.unsubmitted?.routeId !== routeId) this.answer(routeId, null);
       void this.delivery.run();
       this.render();
     });
@@ -263,6 +268,40 @@ class CheckoutPage {
     this.render();
   }
 
+  /** Submit a transfer that the customer signed. */
+  private signed(transfer: SignedTransfer): Promise<ApiError | null> {
+    this.outbox.sign(transfer);
+    this.wasInFlight = true;
+    const answer = new Promise<ApiError | null>((resolve) => this.signers.set(transfer.routeId, resolve));
+    void this.delivery.run();
+    this.render();
+    return answer;
+  }
+
+  private authorized({ routeId }: SignedTransfer, payment: Payment): void {
+    this.outbox.authorized(routeId, payment.id);
+    const { payments } = this.checkout;
+    // Until the next poll lists it.
+    if (!payments.some(({ id }) => id === payment.id)) this.checkout = { ...this.checkout, payments: [payment, ...payments] };
+    this.answer(routeId, null);
+    this.poll.now();
+    this.render();
+  }
+
+  private unauthorized({ routeId }: SignedTransfer, error: ApiError): void {
+    this.outbox.dropSigned(routeId);
+    const isAnswered = this.answer(routeId, error);
+    // Signed before the page was reloaded.
+    if (!isAnswered && this.flow.step.at === "choose") this.flow.restart(this.flow.serverNotice(error));
+    this.render();
+  }
+
+  /** Return false if nothing here waits for it. */
+  private answer(routeId: string, error: ApiError | null): boolean {
+    this.signers.get(routeId)?.(error);
+    return this.signers.delete(routeId);
+  }
+
   /** Submit a hash that the customer entered, or that should be checked again. */
   private send(transaction: SentTransaction): void {
     this.outbox.remember(transaction);
@@ -308,14 +347,16 @@ class CheckoutPage {
     return progress.awaited(this.checkout.payments, this.outbox.own);
   }
 
-  /** The time estimate of the payment under way, if this browser sent it. */
+  /** The time estimate of the payment under way, if this browser sent or signed it. */
   private estimate(): Estimate | null {
     const payment = this.underWay();
-    return estimateOf(payment ? progress.ownOf(payment, this.outbox.own) : this.awaited());
+    const { own, unsubmitted } = this.outbox;
+    const mine = payment ? (progress.ownOf(payment, own) ?? this.outbox.signedFor(payment.id)) : (this.awaited() ?? unsubmitted);
+    return estimateOf(mine ?? null);
   }
 
   private isInFlight(): boolean {
-    return this.underWay() !== null || this.awaited() !== null || this.awaitedBatch() !== null;
+    return this.underWay() !== null || this.awaited() !== null || this.awaitedBatch() !== null || this.outbox.unsubmitted !== undefined;
   }
 
   private awaitedBatch(): batches.Batch | null {
@@ -356,6 +397,7 @@ class CheckoutPage {
     if (awaited) return this.waiting(awaited, following);
     const batch = this.awaitedBatch();
     if (batch) return batchScreen(batch, () => this.stopAwaiting(batch));
+    if (this.outbox.unsubmitted) return signedScreen(this.delivery.isRetrying, following);
     const warning = this.warning();
     const checkAgain = ({ transaction_hash: hash, chain_id }: Payment): void => {
       if (hash) this.send({ transaction_hash: hash, chain_id });
@@ -396,7 +438,9 @@ class CheckoutPage {
   }
 
   private warning(): progress.PaymentWarning | null {
-    return progress.findWarning(this.checkout.payments, this.outbox.own, (hash) => this.outbox.knows(hash));
+    const isKnownHere = ({ id, transaction_hash: hash }: Payment): boolean =>
+      this.outbox.knows(hash ?? "") || this.outbox.signedFor(id) !== null;
+    return progress.findWarning(this.checkout.payments, this.outbox.own, isKnownHere);
   }
 
   /**
@@ -410,7 +454,8 @@ class CheckoutPage {
   /** Whether the customer's own transaction failed: one that a wallet of this browser sent. */
   private isOwnFailure({ payment, kind }: progress.PaymentWarning): boolean {
     const isFailed = kind === "unpaid" || payment.status === "failed";
-    return isFailed && kind !== "cancelled" && this.outbox.isOwn(payment.transaction_hash ?? "");
+    const isOwn = this.outbox.isOwn(payment.transaction_hash ?? "") || this.outbox.signedFor(payment.id) !== null;
+    return isFailed && kind !== "cancelled" && isOwn;
   }
 
   private waiting(sent: OwnTransaction, following: Following): Screen {
@@ -448,6 +493,7 @@ class CheckoutPage {
         this.wallets.isSettled,
         this.isWalletBlocked,
         this.outbox.unsent,
+        this.outbox.unsubmitted?.routeId,
         this.outbox.own,
         this.outbox.own.map(progress.mayLetGo),
         this.outbox.batches.map((batch) => [batch, batches.mayLetGo(batch)]),
@@ -471,7 +517,7 @@ class CheckoutPage {
     this.root.dataset.screen = screen.name;
     const title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
     document.title = withoutMarks(title);
-    this.embedding.tell(this.state(), screen.name === "confirming" || this.flow.isPaymentOpen || this.awaited() !== null || this.awaitedBatch() !== null);
+    this.embedding.tell(this.state(), screen.name === "confirming" || this.flow.isPaymentOpen || this.awaited() !== null || this.awaitedBatch() !== null || this.outbox.unsubmitted !== undefined);
     this.runCountdown();
     this.countdown.drawBeside();
     this.backButton.update();

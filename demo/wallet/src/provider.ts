@@ -1,6 +1,7 @@
 import { hexToString, isHex, numberToHex, serializeTransaction, type Address, type Hex } from "viem";
 import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts";
 import { Batches } from "./batches";
+import { summariseAuthorization } from "./authorization";
 import type { Config } from "./config";
 import { chainDisconnected, invalidParams, unauthorized, unknownChain, unsupported } from "./errors";
 import { ask, type Chain } from "./node";
@@ -259,7 +260,10 @@ export class DemoWalletProvider {
   async #signTypedData(account: unknown, data: unknown): Promise<Hex> {
     this.#mustBeOurs(account);
     const typed = typeof data === "string" ? JSON.parse(data) : data;
-    await confirm({
+    const address = this.#account.address;
+    const summary = await summariseAuthorization(this.#chain, address, typed);
+    if (summary) await confirm({ kind: "transaction", account: address, network: this.#chain.name, summary });
+    else await confirm({
       kind: "sign",
       account: this.#account.address,
       network: this.#chain.name,

@@ -54,6 +54,11 @@ class DemoSolanaWallet {
       supportedTransactionVersions: [0],
       signAndSendTransaction: (...asked: Asked[]) => this.#each(asked, (one) => this.#sendTransaction(one)),
     },
+    "solana:signTransaction": {
+      version: "1.0.0",
+      supportedTransactionVersions: [0],
+      signTransaction: (...asked: Asked[]) => this.#each(asked, (one) => this.#signTransaction(one)),
+    },
     "solana:signMessage": {
       version: "1.1.0",
       signMessage: (...asked: Asked[]) => this.#each(asked, (one) => this.#signMessage(one)),
@@ -72,7 +77,7 @@ class DemoSolanaWallet {
   ) {
     this.#key = hexToBytes(`0x${config.privateKey}`);
     const publicKey = ed25519.getPublicKey(this.#key);
-    const features = ["solana:signAndSendTransaction", "solana:signMessage"];
+    const features = ["solana:signAndSendTransaction", "solana:signTransaction", "solana:signMessage"];
     this.#account = { address: toBase58(publicKey), publicKey, chains: this.chains, features };
   }
 
@@ -114,6 +119,25 @@ class DemoSolanaWallet {
     const signed = btoa(String.fromCharCode(1, ...signature, ...message));
     await ask(chain, "sendTransaction", [signed, { encoding: "base64", preflightCommitment: "confirmed" }]);
     return { signature };
+  }
+
+  /** Sign a payment whose network fee another account pays, and which that account sends. */
+  async #signTransaction({ account, transaction }: Asked): Promise<{ signedTransaction: Uint8Array }> {
+    this.#mustBeOurs(account);
+    const { chain, symbols } = this.config;
+    let payment: SolanaPayment;
+    try {
+      payment = readPayment(transaction, true);
+    } catch {
+      throw invalidParams("This wallet signs only single payments for which another account pays the fee.");
+    }
+    if (payment.payer !== this.#account.address) throw unauthorized();
+    const { deposit: _, ...summary } = await summarise(chain, symbols, payment, transaction);
+    const fee = { value: "none", detail: "another account pays it" };
+    await confirm({ ...this.#asking, kind: "transaction", summary: { ...summary, fee } });
+    const signedTransaction = transaction.slice();
+    signedTransaction.set(ed25519.sign(transaction.slice(1 + 2 * SIGNATURE), this.#key), 1 + SIGNATURE);
+    return { signedTransaction };
   }
 
   async #signMessage({ account, message }: Asked): Promise<{ signedMessage: Uint8Array; signature: Uint8Array }> {

@@ -183,7 +183,7 @@ async function readHolding(chain: Chain, account: Address, token: Address | null
   return { symbol, places: decimals === null ? 0 : Number(decimals), balance };
 }
 
-async function summariseTokenCall(chain: Chain, account: Address, token: Address, data: Hex, isTransfer: boolean): Promise<Move> {
+export async function summariseTokenCall(chain: Chain, account: Address, token: Address, data: Hex, isTransfer: boolean): Promise<Move> {
   const { symbol, places, balance } = await readHolding(chain, account, token);
   const amount = hexToBigInt(slice(data, 36, 68));
   return {

@@ -53,7 +53,11 @@ def test_shop_order_is_paid_with_the_demo_wallet(world: World, page: Page, troub
     )
     assert request["recipient_address"] == recipient
     (payment,) = request["payments"]
-    assert (payment["status"], payment["bound_by"]) == ("completed", "reference")
+    assert (payment["status"], payment["bound_by"], payment["sponsored"]) == (
+        "completed",
+        "authorization",
+        True,
+    )
     assert not [trouble for trouble in troubles if "favicon" not in trouble], troubles
 
 

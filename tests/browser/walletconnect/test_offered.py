@@ -140,6 +140,7 @@ def test_code_requests_only_what_the_payment_needs(
     methods = [
         "eth_sendTransaction",
         "personal_sign",
+        "eth_signTypedData_v4",
         "wallet_switchEthereumChain",
         "wallet_addEthereumChain",
     ]

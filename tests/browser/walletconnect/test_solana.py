@@ -21,7 +21,11 @@ def test_solana_wallet_signs_and_sends_by_itself(
 ) -> None:
     page.goto(create_on_solana()["payment_url"])
     proposal = phone.scan(pairing_uri(panel))
-    wanted = {"chains": [NETWORK], "methods": [SEND, "solana_signMessage"], "events": ["accountsChanged"]}
+    wanted = {
+        "chains": [NETWORK],
+        "methods": [SEND, "solana_signTransaction", "solana_signMessage"],
+        "events": ["accountsChanged"],
+    }
     assert proposal["params"]["optionalNamespaces"] == {"solana": wanted}
     phone.approve(proposal, solana=allowed(local_ledger.payer, SEND, "solana_signMessage"))
     panel.get_by_role("button", name="Pay 10.50 USDC").click()

@@ -13,7 +13,7 @@ from tests.support.wallets.stub import NAME, StubWallet
 
 # On a button, and as the page receives them: if the page moves under the pointer, Playwright keeps the click from the
 # page and clicks again.
-_COUNT = """
+COUNT_CLICKS = """
 window.clicks = 0;
 document.addEventListener("click", ({ isTrusted, target }) => {
   window.clicks += Number(isTrusted && target.closest("button") !== null);
@@ -21,6 +21,7 @@ document.addEventListener("click", ({ isTrusted, target }) => {
 """
 PROMPTS = (
     "eth_sendTransaction",
+    "eth_signTypedData_v4",
     "wallet_sendCalls",
     "personal_sign",
     "wallet_switchEthereumChain",
@@ -28,7 +29,7 @@ PROMPTS = (
 )
 
 
-def _counts(page: Page, wallet: StubWallet, *, is_connected: bool) -> tuple[int, int]:
+def counts(page: Page, wallet: StubWallet, *, is_connected: bool) -> tuple[int, int]:
     """Return the clicks and the prompts; a wallet that is connected to the page connects without a prompt."""
     methods = PROMPTS if is_connected else ("eth_requestAccounts", *PROMPTS)
     return int(page.evaluate("window.clicks")), sum(len(wallet.asked(method)) for method in methods)
@@ -37,12 +38,12 @@ def _counts(page: Page, wallet: StubWallet, *, is_connected: bool) -> tuple[int,
 def test_direct_payment_takes_two_clicks_and_two_prompts(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet
 ) -> None:
-    page.add_init_script(_COUNT)
+    page.add_init_script(COUNT_CLICKS)
     wallet = add_wallet()
     for is_connected, prompts in ((False, 2), (True, 1)):
         send(page, review(page, panel, create()))
         expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
-        assert _counts(page, wallet, is_connected=is_connected) == (2, prompts)
+        assert counts(page, wallet, is_connected=is_connected) == (2, prompts)
 
 
 def _pay_with(page: Page, panel: Locator, order: dict[str, Any], token: str) -> None:
@@ -62,17 +63,17 @@ def _pay_with(page: Page, panel: Locator, order: dict[str, Any], token: str) -> 
 def test_another_token_takes_four_clicks(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet, token: str, prompts: int
 ) -> None:
-    page.add_init_script(_COUNT)
+    page.add_init_script(COUNT_CLICKS)
     wallet = add_wallet()
     _pay_with(page, panel, order_there, token)
-    assert _counts(page, wallet, is_connected=False) == (4, prompts)
+    assert counts(page, wallet, is_connected=False) == (4, prompts)
 
 
 @pytest.mark.usefixtures("routed")
 def test_batch_of_permission_and_payment_is_one_prompt(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
-    page.add_init_script(_COUNT)
+    page.add_init_script(COUNT_CLICKS)
     wallet = add_wallet(batches="supported")
     _pay_with(page, panel, order_there, "DAI")
-    assert _counts(page, wallet, is_connected=False) == (4, 2)
+    assert counts(page, wallet, is_connected=False) == (4, 2)

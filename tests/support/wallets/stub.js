@@ -32,6 +32,7 @@
       return plan.changesToAdded ? change(Number(chainId)) : null;
     },
     eth_sendTransaction: ([transaction]) => window.sendByNode(transaction),
+    eth_signTypedData_v4: ([, data]) => window.signTypedData(data),
     eth_getTransactionReceipt: ([hash]) => window.receiptOf(hash),
   };
   // `plan.batches`: its atomic capability. What the batch's last call is sent by counts as the batch's transaction.

@@ -4,6 +4,7 @@ import { copy } from "../copy";
 import { DepositWay } from "../deposit/entry";
 import { ApiError } from "../server/api";
 import type { Route } from "../server/types";
+import { SponsoredWay } from "../sponsored/entry";
 import { refusalOf } from "../wallets/refusals";
 import type { Wallet } from "../wallets/wallet";
 import { choiceOf, isSame, type Choice } from "./choice";
@@ -34,6 +35,7 @@ export class Flow implements Stage {
   readonly routeCache: RouteCache;
   readonly depositWay: DepositWay;
   private readonly batching: Batching;
+  readonly sponsoredWay: SponsoredWay;
   private readonly paying: Paying;
   private readonly openPrompts: Record<PromptKind, number> = { payment: 0, other: 0 };
   private turn = 0;
@@ -48,6 +50,7 @@ export class Flow implements Stage {
     this.batching = new Batching(this, means);
     this.paying = new Paying(this, means, this.batching);
     this.depositWay = new DepositWay(this, means);
+    this.sponsoredWay = new SponsoredWay(this, means);
   }
 
   /** Whether the wallet has yet to answer a prompt, also after the customer has left its screen. */
@@ -166,7 +169,8 @@ export class Flow implements Stage {
     if (!isAsking) return;
     this.turn += 1;
     const isMining = step.at === "approving" && step.isMining;
-    this.review(step, info(isMining ? copy.notices.stoppedWaiting : copy.notices.leftOpen[step.at]));
+    const at = step.route.sponsored ? "proving" : step.at;
+    this.review(step, info(isMining ? copy.notices.stoppedWaiting : copy.notices.leftOpen[at]));
   }
 
   /** How many steps back there are to the list of wallets. */
@@ -217,10 +221,11 @@ export class Flow implements Stage {
     this.means.events.chose(choiceOf(option));
     this.go({ at: "quoting", wallet, account, option });
     try {
-      const routes = await this.routeCache.find(account, option);
+      const [offered] = await Promise.all([this.routeCache.find(account, option), this.sponsoredWay.load()]);
       if (!current()) return;
-      if (typeof routes === "string") return this.blocked(chosen, bad(routes), option.isRequested);
-      const route = routes.find(({ tags }) => tags.includes(tag)) ?? routes[0];
+      if (typeof offered === "string") return this.blocked(chosen, bad(offered), option.isRequested);
+      const routes = this.sponsoredWay.usable(offered, wallet);
+      const route = this.sponsoredWay.preferred(routes, tag);
       if (!route) return;
       this.review({ wallet, account, option, route, routes }, notice);
       this.means.events.chose(choiceOf(option, route));

@@ -2,7 +2,8 @@
 
 import { copy } from "../copy";
 import { ApiError } from "../server/api";
-import type { BuiltTransaction, Route } from "../server/types";
+import type { Route } from "../server/types";
+import type { Ready } from "../sponsored/entry";
 import { refusalOf, refused } from "../wallets/refusals";
 import type { Shown, Wallet } from "../wallets/wallet";
 import { ApprovalFlow, type ApprovalResult } from "./approval";
@@ -15,7 +16,6 @@ import { shownCall } from "./shown";
 import type { Means, Stage } from "./stage";
 import type { Ask, Plan, Reviewed } from "./states";
 
-type Ready = Reviewed & { built: BuiltTransaction };
 
 const PROOF_ATTEMPTS = 4;
 const PROOF_PAUSE_SECONDS = 3;
@@ -117,10 +117,12 @@ export class Paying {
         flow.blocked(reviewed, bad(renewed));
         return null;
       }
-      const isSame = route.type === "direct" && renewed.from.amount.raw === route.from.amount.raw;
+      const isSame = route.type === "direct" && renewed.from.amount.raw === route.from.amount.raw && renewed.sponsored === route.sponsored;
       if (!isSame) {
         const isSwap = renewed.type !== "direct";
-        const notice = isSwap ? copy.notices.priceChanged(approval.asks.length > 0) : copy.notices.amountChanged;
+        const isUnsponsored = route.sponsored && !renewed.sponsored;
+        const changed = isUnsponsored ? copy.sponsored.unavailable : copy.notices.amountChanged;
+        const notice = isSwap ? copy.notices.priceChanged(approval.asks.length > 0) : changed;
         // Without `routes`: the other routes have expired, too.
         const { wallet, account, option, binding } = reviewed;
         flow.review({ wallet, account, option, route: renewed, ...(binding ? { binding } : {}) }, info(notice));
@@ -131,15 +133,20 @@ export class Paying {
   }
 
   /** The closest replacement for an expired route, or a message that explains why there is none. */
-  private async renewed({ account, option, route }: Reviewed): Promise<Route | string> {
-    this.flow.routeCache.clear();
-    const routes = await this.flow.routeCache.find(account, option);
+  private async renewed({ wallet, account, option, route }: Reviewed): Promise<Route | string> {
+    const { routeCache, sponsoredWay } = this.flow;
+    routeCache.clear();
+    const routes = await routeCache.find(account, option);
     if (typeof routes === "string") return routes;
-    return routes.find(({ tags }) => tags.includes(tagOf(route))) ?? routes[0] ?? copy.notices.noRoute;
+    return sponsoredWay.renewed(sponsoredWay.usable(routes, wallet), route) ?? copy.notices.noRoute;
   }
 
   private async checked(ready: Ready, current: () => boolean): Promise<Ready | null> {
-    if (await ready.wallet.matches(ready.built.transaction, this.shown(ready))) return ready;
+    const { wallet, route, built } = ready;
+    const isRight = route.sponsored
+      ? await this.flow.sponsoredWay.matches(ready)
+      : built.transaction !== null && (await wallet.matches(built.transaction, this.shown(ready)));
+    if (isRight) return ready;
     if (current()) this.flow.blocked(ready, bad(copy.notices.mismatch), false);
     return null;
   }
@@ -200,6 +207,8 @@ export class Paying {
     const { flow } = this;
     const { events } = this.means;
     const { wallet, account, option, route, built, binding } = ready;
+    if (route.sponsored) return flow.sponsoredWay.confirm(ready, plan, current);
+    if (built.transaction === null) return;
     const reviewed: Reviewed = { wallet, account, option, route, ...(binding ? { binding } : {}) };
     const signed = wallet.read(built.transaction, this.shown(reviewed));
     const prompt = events.promptOpened();
@@ -233,6 +242,8 @@ export class Paying {
     if (isExpiry(error)) {
       this.flow.routeCache.clear();
       await this.flow.quote(reviewed, current, info(copy.notices.priceChanged(true)), tagOf(reviewed.route));
+    } else if (error instanceof ApiError && error.code === "sponsoring_unavailable") {
+      await this.flow.sponsoredWay.fallBack(reviewed, info(copy.sponsored.unavailable), current);
     } else if (refused(error)) {
       this.flow.review(reviewed, walletNotice(error, reviewed.wallet));
     } else {

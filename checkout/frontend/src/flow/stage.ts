@@ -1,10 +1,11 @@
 /** The interfaces of the flow: its dependencies (`Means`), and what the payment steps use of it (`Stage`). */
 
 import type { Chains } from "../chains";
-import type { Api } from "../server/api";
+import type { Api, ApiError } from "../server/api";
 import type { SentBatch } from "../server/batches";
-import type { Sender } from "../server/outbox";
+import type { Sender, SignedTransfer } from "../server/outbox";
 import type { Checkout, SentTransaction } from "../server/types";
+import type { SponsoredWay } from "../sponsored/entry";
 import type { Wallet } from "../wallets/wallet";
 import type { Choice } from "./choice";
 import type { Notice } from "./notices";
@@ -29,6 +30,8 @@ export interface FlowEvents {
   batchSent(id: string, walletId: string): void;
   /** The batch was not sent. */
   batchDropped(id: string): void;
+  /** Submit a signed transfer; resolves once the server has it, or with the reason why it never will. */
+  signed(transfer: SignedTransfer): Promise<ApiError | null>;
   requestChanged(): void;
 }
 
@@ -50,6 +53,8 @@ export interface Means {
   mayBatch: () => boolean;
   /** The URL of the script that shows the deposit address; empty if the request can't have one. */
   depositScript: string;
+  /** The URL of the script for sponsored payments; empty if the request can't have one. */
+  sponsoredScript: string;
   /** The same wallet on the other chain family, if it has been detected. */
   siblingOf: (wallet: Wallet) => Wallet | null;
 }
@@ -58,6 +63,7 @@ export interface Means {
 export interface Stage {
   readonly step: Step;
   readonly routeCache: RouteCache;
+  readonly sponsoredWay: SponsoredWay;
   readonly means: Means;
   /** Cancel the current operation and start a new one; the returned function tells whether it is still the current one. */
   begin(): () => boolean;

@@ -68,5 +68,5 @@ export const NEXT: Readonly<Record<At, readonly At[]>> = {
   building: ["switching", "review", "looking", "quoting", "blocked", "approving", "proving", "confirming"],
   approving: ["approving", "building", "review", "looking", "quoting", "blocked"],
   proving: ["proving", "review", "looking", "quoting", "blocked", "confirming"],
-  confirming: ["review"],
+  confirming: ["review", "quoting"],
 };

@@ -2,7 +2,7 @@
 
 import { copy } from "../copy";
 import { el } from "../dom";
-import type { OwnTransaction } from "../server/outbox";
+import type { OwnTransaction, SignedTransfer } from "../server/outbox";
 
 /** A fast chain's estimate is a few seconds; a delay of a few more seconds isn't worth a message. */
 const NEVER_SLOW_BEFORE_MS = 30_000;
@@ -14,8 +14,8 @@ export interface Estimate {
   seconds: number;
 }
 
-/** The estimate of a transaction that this browser sent; null for any other. */
-export function estimateOf(sent: OwnTransaction | null): Estimate | null {
+/** The estimate of what this browser sent or signed; null for anything else. */
+export function estimateOf(sent: OwnTransaction | SignedTransfer | null): Estimate | null {
   return sent?.seconds ? { sentAt: sent.sentAt, seconds: sent.seconds } : null;
 }
 

@@ -84,15 +84,32 @@ export function waitingScreen(sent: OwnTransaction, { isUnsent, isRetrying, payA
   );
 }
 
+/** The screen for a transfer that the customer signed in this browser, until the server has the signature. */
+export function signedScreen(isRetrying: boolean, { estimate = null }: Following): Screen {
+  const text = isRetrying ? copy.sponsored.retrying : copy.sponsored.submitting;
+  return screen(
+    "processing",
+    copy.processing,
+    [
+      isRetrying ? noticeBox({ tone: "error", text }) : paragraph(text),
+      !isRetrying && estimate && estimateLine(estimate),
+      stepList(signedSteps(null)),
+    ],
+    text,
+  );
+}
+
 export function processingScreen(payment: Payment, following: Following): Screen {
   const { checkout, chains, now, estimate = null } = following;
   const [from, to] = [chains.name(payment.chain_id), chains.name(payment.destination_chain_id)];
-  const steps = isCrossing(payment) ? crossingSteps(from, to, payment) : directSteps(payment);
+  const steps = isCrossing(payment) ? crossingSteps(from, to, payment) : payment.sponsored ? signedSteps(payment) : directSteps(payment);
   const isVeryLong = isTakingLong(payment, chains, now);
   const isLong = isVeryLong || (estimate !== null && isSlow(estimate));
   const current = steps.find(([, state]) => state === "current" || state === "awaited")?.[0] ?? copy.stepSent;
   const isUnseen = !isCrossing(payment) && payment.confirmations === 0;
-  const long = !isVeryLong ? slowText(payment, chains) : isUnseen ? copy.takingLongUnseen : copy.takingLong;
+  // The customer can't speed up what another account sends.
+  const isToSpeedUp = isUnseen && !payment.sponsored;
+  const long = !isVeryLong ? slowText(payment, chains) : isToSpeedUp ? copy.takingLongUnseen : copy.takingLong;
   return screen(
     isLong ? "late" : "processing",
     isLong ? copy.late : copy.processing,
@@ -122,12 +139,15 @@ function slowText(payment: Payment, chains: Chains): string {
 export function transactionBoxes(payment: Payment, chains: Chains, amount = ""): Child[] {
   const { destination_transaction_hash: delivered, provider_url: providerUrl } = payment;
   const isTwo = isCrossing(payment) || Boolean(delivered && delivered !== payment.transaction_hash);
-  const own = payment.transaction_hash === null ? copy.depositReceived : copy.transaction;
+  const isUnsent = payment.transaction_hash === null && payment.sponsored === true;
+  const own = payment.transaction_hash === null && !isUnsent ? copy.depositReceived : copy.transaction;
   const name = isTwo ? copy.transactionOn(chains.name(payment.chain_id)) : own;
   const label = [name, amount].filter(Boolean).join(" · ");
   const linkText = isTwo && webUrl(providerUrl ?? null) ? copy.followAt(providerName(payment.provider)) : null;
   const link = linkText && externalLink(providerUrl ?? null, linkText, "provider-link");
-  const first = transactionBox(label, payment.transaction_hash, payment.explorer_url, link);
+  const beingSent = isUnsent && payment.status !== "failed" && copy.sponsored.beingSent;
+  if (isUnsent && !beingSent) return [];
+  const first = transactionBox(label, payment.transaction_hash, payment.explorer_url, beingSent ? el("span", {}, beingSent) : link);
   if (!isTwo || !delivered) return [first];
   const url = payment.destination_explorer_url ?? chains.transactionUrl(payment.destination_chain_id, delivered);
   return [first, transactionBox(copy.deliveryOn(chains.name(payment.destination_chain_id)), delivered, url)];
@@ -156,7 +176,8 @@ export function shopSite({ redirect_url: done, cancel_url: cancel }: Checkout): 
 
 function detailOf(payment: Payment, sentence: string): string {
   const isSeen = payment.confirmations > 0 || Boolean(payment.provider_status);
-  const state = !isSeen ? "looking" : isCrossing(payment) ? "crossing" : "seen";
+  const isUnsent = payment.sponsored && payment.transaction_hash === null;
+  const state = isUnsent ? "sending" : !isSeen ? "looking" : isCrossing(payment) ? "crossing" : "seen";
   return messageFor("detail", state, sentence);
 }
 
@@ -172,6 +193,14 @@ function directSteps(payment: Payment | null, waiting = 0): StepRow[] {
   const reached = !payment ? waiting : payment.confirmations > 0 ? 2 : 1;
   const steps: [string, string?][] = [[copy.stepSent], [copy.stepSeen], [copy.stepFinality, confirmationsText(payment)], [copy.stepPaid]];
   return inOrder(steps, reached, reached > 1);
+}
+
+/** The steps of a payment that the payer signed and another account sends; null until the server has the signature. */
+function signedSteps(payment: Payment | null): StepRow[] {
+  const isSent = Boolean(payment?.transaction_hash);
+  const reached = isSent && payment && payment.confirmations > 0 ? 3 : isSent ? 2 : 1;
+  const rest = directSteps(payment).map(([name, , remark = ""]): [string, string?] => [name, remark]);
+  return inOrder([[copy.sponsored.stepSigned], ...rest], reached, reached > 2);
 }
 
 function crossingSteps(from: string, to: string, payment: Payment | null, waiting = 0): StepRow[] {

@@ -7,7 +7,7 @@ import type { Flow } from "../flow/flow";
 import type { Notice } from "../flow/notices";
 import { contractOf } from "../flow/route-cache";
 import type { Ask, Plan, Reviewed } from "../flow/states";
-import { untranslated } from "../language";
+import { localTime, untranslated } from "../language";
 import { amountOf, costs, plain } from "../money";
 import type { Signed, Wallet } from "../wallets/wallet";
 import { batchFacts } from "./batch";
@@ -87,12 +87,13 @@ export function confirmingScreen(step: Asked, context: PayContext): Screen {
   const address = isDirect ? context.checkout.recipient_address : contractOf(route);
   const help = isDirect ? copy.confirmingHelp : address ? copy.confirmingSwapHelp : copy.confirmingSolanaHelp;
   const allowed = `${plain(route.from.amount)} ${route.from.token.symbol}`;
+  const isSigned = route.sponsored === true;
   return screen(
     "confirming",
-    copy.confirming(wallet.name),
+    isSigned ? copy.proving(wallet.name) : copy.confirming(wallet.name),
     [
       step.plan.asks.length > 1 ? planList(step, context) : spinner(),
-      paragraph(step.batch ? copy.batch.confirming(wallet.name, allowed) : help(amount, wallet.name)),
+      paragraph(step.batch ? copy.batch.confirming(wallet.name, allowed) : (isSigned ? copy.sponsored.signing : help)(amount, wallet.name)),
       openApp(wallet),
       step.batch ? batchFacts(step.batch, step, context.chains, nameOf("pay", step, context)) : signedFacts(step, context),
       slowHint(step, flow),
@@ -105,7 +106,7 @@ export function confirmingScreen(step: Asked, context: PayContext): Screen {
 /** The decoded transaction that the wallet shows. */
 function signedFacts({ signed, route, plan, wallet }: Asked, { chains }: PayContext): HTMLElement | null {
   if (!signed) return null;
-  const { chainId, party, contract, rawAmount } = signed;
+  const { chainId, party, contract, rawAmount, validUntil } = signed;
   const { token } = route.from;
   const isToken = party !== null && contract !== null;
   const coin = FAMILIES[wallet.family];
@@ -124,6 +125,7 @@ function signedFacts({ signed, route, plan, wallet }: Asked, { chains }: PayCont
       fact(copy.network, chains.name(chainId)),
       party && addressFact(partyName, party),
       contract && addressFact(isToken ? copy.tokenContract : copy.contract, contract),
+      validUntil !== undefined && fact(copy.sponsored.validUntil, localTime(validUntil)),
     ),
   );
 }

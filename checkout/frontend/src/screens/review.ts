@@ -10,6 +10,7 @@ import type { Reviewed } from "../flow/states";
 import { untranslated } from "../language";
 import { about, amountOf, costs, dollars, held, isZero, lost, needed, plain, worth } from "../money";
 import type { Amount, Checkout, Route, RouteFee } from "../server/types";
+import { otherDirect } from "../sponsored/entry";
 import { batchNotice } from "./batch";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
@@ -109,11 +110,11 @@ export function costOf(route: Route): string {
   return untranslated(`${costs(outlayOf(route))} ${route.from.token.symbol}`);
 }
 
-function directFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElement {
+function directFacts(step: Reviewed, { checkout, chains, flow }: PayContext): HTMLElement {
   return facts(
     fact(copy.amount, stacked(el("strong", {}, money(step.route.from.amount, checkout)), priceText(checkout))),
     fact(copy.network, chains.name(step.option.chainId)),
-    fact(copy.networkFee, networkFee(step.route)),
+    fact(copy.networkFee, feeOrNone(step, flow)),
     ...depositFacts(step.route, checkout),
     addressFact(copy.recipient, checkout.recipient_address, "fact--to"),
     addressFact(copy.payer, step.account),
@@ -194,12 +195,26 @@ function swapDetails({ wallet, account, route }: Reviewed, { checkout }: PayCont
 }
 
 function advice({ wallet, route, notice }: Reviewed & { notice?: Notice }, asksOnce: boolean): Child[] {
+  if (route.sponsored) return [smallPrint(copy.sponsored.help(wallet.name))];
   if (route.type === "direct") return [smallPrint(copy.reviewHelp(wallet.name))];
   if (wallet.family === "solana") return [smallPrint(copy.swapHelpSolana(wallet.name, costOf(route)))];
   // After a first attempt, the wallet may have the permission already, so the text doesn't announce a prompt for it.
   const isAllowed = !notice && wallet.family === "evm" && Boolean(route.from.token.contract_address);
   const help = asksOnce ? copy.batch.asksOnce : copy.swapAllowHelp;
   return [isAllowed && smallPrint(help(wallet.name, `${costs(route.from.amount)} ${route.from.token.symbol}`))];
+}
+
+/** The network fee of a direct payment, with a button that changes who pays it if the customer can choose. */
+function feeOrNone(step: Reviewed, flow: Flow): HTMLElement {
+  const { route } = step;
+  const { noFee, paidForYou, payFee, payNoFee } = copy.sponsored;
+  const fee = route.sponsored ? stacked(el("strong", {}, noFee), paidForYou) : stacked(el("span", {}, networkFee(route)));
+  if (otherDirect(step)) {
+    const change = el("button", { type: "button", id: "change-fee", class: "copy" }, route.sponsored ? payFee : payNoFee);
+    change.addEventListener("click", () => flow.sponsoredWay.change(step));
+    fee.append(change);
+  }
+  return fee;
 }
 
 function networkFee({ gas, from }: Route): string {

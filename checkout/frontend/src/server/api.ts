@@ -4,6 +4,7 @@ import { copy } from "../copy";
 import { messageFor } from "../language";
 import type {
   Approval,
+  Authorization,
   BuiltTransaction,
   Checkout,
   Held,
@@ -114,6 +115,13 @@ export class Api {
   async showDepositAddress(): Promise<string> {
     const { address } = await this.ask<{ address: string }>(`${this.request}/deposit-address`, {});
     return address;
+  }
+
+  /** Submit the payer's signature of a transfer that another account sends. */
+  async authorize(routeId: string, authorization: Authorization): Promise<Payment> {
+    const payment = await post<Payment>(`${this.request}/authorizations`, { route_id: routeId, ...authorization });
+    // The response is the merchant's object, without the fields of the page's.
+    return { ...payment, is_seen: false, is_bound: true, likely_failure: null };
   }
 
   submit(sent: SentTransaction): Promise<Payment> {

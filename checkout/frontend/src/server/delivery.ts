@@ -1,11 +1,20 @@
-/** Submits stored transaction hashes to the server, and retries until the server has them. */
+/** Submits stored transaction hashes and signatures to the server, and retries until the server has them. */
 
 import { ApiError, type Api } from "./api";
-import type { Outbox } from "./outbox";
-import type { SentTransaction } from "./types";
+import type { Outbox, SignedTransfer } from "./outbox";
+import type { Payment, SentTransaction } from "./types";
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
+
+export interface Delivered {
+  /** The server has a hash. */
+  delivered(): void;
+  refused(sent: SentTransaction, error: ApiError): void;
+  /** The server has a signature. */
+  authorized(signed: SignedTransfer, payment: Payment): void;
+  unauthorized(signed: SignedTransfer, error: ApiError): void;
+}
 
 export class Delivery {
   isRetrying = false;
@@ -16,27 +25,52 @@ export class Delivery {
     private readonly api: Api,
     private readonly outbox: Outbox,
     private readonly onChange: () => void,
-    private readonly onDelivered: () => void,
-    private readonly onRefused: (sent: SentTransaction, message: string) => void,
+    private readonly events: Delivered,
   ) {}
 
-  /** Submit unsent hashes one at a time, with back-off, until none is left. Calling it again skips the current pause. */
+  /** Submit what is unsent one at a time, with back-off, until nothing is left. Calling it again skips the current pause. */
   async run(): Promise<void> {
     if (this.running) return this.wake();
     this.running = true;
     let pause = FIRST_PAUSE_MS;
-    for (let sent = this.outbox.next; sent; sent = this.outbox.next) {
-      const waitMs = await this.submit(sent);
+    for (let submit = this.next(); submit; submit = this.next()) {
+      const waitMs = await this.attempt(submit);
       pause = waitMs === null ? FIRST_PAUSE_MS : Math.min(pause * 2, LONGEST_PAUSE_MS);
       if (waitMs !== null) await this.sleep(Math.max(waitMs, pause / 2));
     }
     this.running = false;
   }
 
+  /** How to submit what comes next: signatures first, since they end soon. */
+  private next(): Submit | null {
+    const { api, outbox, events } = this;
+    const { unsubmitted: signed, next: sent } = outbox;
+    if (signed?.authorization) {
+      const { routeId, authorization } = signed;
+      return {
+        submit: async () => {
+          const payment = await api.authorize(routeId, authorization);
+          return () => events.authorized(signed, payment);
+        },
+        refused: (error) => events.unauthorized(signed, error),
+      };
+    }
+    if (!sent) return null;
+    return {
+      submit: async () => {
+        await api.submit(sent);
+        outbox.acknowledge(sent.transaction_hash);
+        return () => events.delivered();
+      },
+      refused: (error) => events.refused(sent, error),
+    };
+  }
+
   /** Return null if the server's answer is final, else the milliseconds that it asks to wait. */
-  private async submit(sent: SentTransaction): Promise<number | null> {
+  private async attempt({ submit, refused }: Submit): Promise<number | null> {
+    let report: () => void;
     try {
-      await this.api.submit(sent);
+      report = await submit();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.isTemporary) {
@@ -45,12 +79,11 @@ export class Delivery {
         return (error.retryAfterSeconds ?? 0) * 1000;
       }
       this.isRetrying = false;
-      this.onRefused(sent, error.message);
+      refused(error);
       return null;
     }
     this.isRetrying = false;
-    this.outbox.acknowledge(sent.transaction_hash);
-    this.onDelivered();
+    report();
     return null;
   }
 
@@ -66,4 +99,10 @@ export class Delivery {
       window.addEventListener("online", this.wake);
     });
   }
+}
+
+interface Submit {
+  /** Return what reports that the server has it. */
+  submit(): Promise<() => void>;
+  refused(error: ApiError): void;
 }

@@ -6,7 +6,7 @@
 import type { TrackedTransaction } from "../wallets/wallet";
 import { newBatch, type Batch, type BatchEnd, type SentBatch } from "./batches";
 import type { Sender } from "./sender";
-import type { SentTransaction } from "./types";
+import type { Authorization, SentTransaction } from "./types";
 
 export type { Sender };
 
@@ -32,6 +32,7 @@ interface Memory {
   /** Hashes that the customer typed here. Others are submitted, too: a page can offer to check any hash again. */
   entered: string[];
   own: OwnTransaction[];
+  signed: SignedTransfer[];
   /** When each prompt without an answer was opened; the time also identifies it. */
   prompts: number[];
   batches: Batch[];
@@ -78,7 +79,35 @@ export class Outbox {
 
   /** Whether this browser has sent any transaction for the request. */
   get hasSent(): boolean {
-    return this.memory.unsent.length + this.memory.acknowledged.length > 0;
+    return this.memory.unsent.length + this.memory.acknowledged.length + this.memory.signed.length > 0;
+  }
+
+  /** The signed transfer that the server doesn't have yet. */
+  get unsubmitted(): SignedTransfer | undefined {
+    return this.memory.signed.find(({ authorization }) => authorization !== null);
+  }
+
+  /** The transfer that the customer signed here for this payment. */
+  signedFor(paymentId: string): SignedTransfer | null {
+    return this.memory.signed.find((signed) => signed.paymentId === paymentId) ?? null;
+  }
+
+  /** Store a transfer that the customer signed. */
+  sign(signed: SignedTransfer): void {
+    this.change((memory) => (memory.signed = [...memory.signed.filter(({ routeId }) => routeId !== signed.routeId), signed]));
+  }
+
+  /** The server has the signature, which is not kept. */
+  authorized(route: string, paymentId: string): void {
+    this.change((memory) => {
+      const own = memory.signed.filter(({ routeId }) => routeId === route);
+      for (const signed of own) Object.assign(signed, { paymentId, authorization: null });
+    });
+  }
+
+  /** Remove a signature that the server rejected permanently. */
+  dropSigned(route: string): void {
+    this.change((memory) => (memory.signed = memory.signed.filter(({ routeId }) => routeId !== route)));
   }
 
   /** Whether a wallet's prompt was opened recently and the page never got the answer. */
@@ -225,7 +254,7 @@ export class Outbox {
   }
 
   private read(): Memory {
-    const empty: Memory = { unsent: [], acknowledged: [], entered: [], own: [], prompts: [], batches: [] };
+    const empty: Memory = { unsent: [], acknowledged: [], entered: [], own: [], signed: [], prompts: [], batches: [] };
     try {
       const text = localStorage.getItem(this.key);
       if (text === null) return this.memory ?? empty;

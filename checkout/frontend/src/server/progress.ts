@@ -33,9 +33,14 @@ export function followed({ hash }: OwnTransaction, payments: readonly Payment[])
   return payment && payment.transaction_hash !== hash ? payment.transaction_hash : null;
 }
 
-/** Whether the page should wait for it: a node has seen it, and it is bound or was sent from this browser. */
+/**
+ * Whether the page should wait for it: a node has seen it, and it is bound or was sent from this browser. A signed transfer
+ * is sent by the service.
+ */
 export function isUnderWay(payment: Payment, own: readonly OwnTransaction[]): boolean {
-  if (!isOpen(payment) || !payment.is_seen || payment.likely_failure) return false;
+  if (!isOpen(payment) || payment.likely_failure) return false;
+  if (payment.sponsored) return true;
+  if (!payment.is_seen) return false;
   const mine = ownOf(payment, own);
   return mine ? !mine.isCancelled : payment.is_bound;
 }
@@ -44,7 +49,7 @@ export function isUnderWay(payment: Payment, own: readonly OwnTransaction[]): bo
 export function findWarning(
   payments: readonly Payment[],
   own: readonly OwnTransaction[],
-  isKnownHere: (hash: string) => boolean,
+  isKnownHere: (payment: Payment) => boolean,
 ): PaymentWarning | null {
   const warnings: PaymentWarning[] = [];
   for (const payment of payments) {
@@ -52,7 +57,7 @@ export function findWarning(
     const kind = warningKind(payment, own);
     if (kind) warnings.push({ payment, kind });
   }
-  return warnings.find(({ payment }) => isKnownHere(payment.transaction_hash ?? "")) ?? warnings[0] ?? null;
+  return warnings.find(({ payment }) => isKnownHere(payment)) ?? warnings[0] ?? null;
 }
 
 function warningKind(payment: Payment, own: readonly OwnTransaction[]): WarningKind | null {

@@ -39,7 +39,7 @@ export interface Payment {
   status: string;
   type: string;
   chain_id: number;
-  /** Null for native coin that arrived at the deposit address, unless its hash was submitted. */
+  /** Null for native coin that arrived at the deposit address, and for a sponsored payment until it is sent. */
   transaction_hash: string | null;
   /** The hashes of transactions that this one speeds up, and the id of a contract account's proposal. */
   replaced_hashes?: string[];
@@ -57,6 +57,8 @@ export interface Payment {
   sender_signed_at: string | null;
   /** Whether a node knows the transaction. */
   is_seen: boolean;
+  /** Whether the payer signed a transfer that the service sends; missing in responses of earlier releases. */
+  sponsored?: boolean;
   /** Whether other signers still have to execute it; missing in responses of earlier releases. */
   is_awaiting_signers?: boolean;
   /** Whether it is bound to the request. */
@@ -153,6 +155,8 @@ export interface Route {
   provider: string | null;
   tags: string[];
   warnings?: { code: string }[];
+  /** Whether another account sends the transfer and pays the network fee; missing in responses of earlier releases. */
+  sponsored?: boolean;
   expires_at: string;
 }
 
@@ -201,13 +205,26 @@ export interface EvmTransaction {
 /** On Solana a versioned transaction in base64. */
 export type UnsignedTransaction = EvmTransaction | string;
 
+/** A transfer as EIP-712 typed data (EIP-3009). */
+export interface TypedData {
+  types: unknown;
+  primaryType: string;
+  domain: Readonly<Record<string, unknown>>;
+  message: Readonly<Record<string, unknown>>;
+}
+
 export interface BuiltTransaction {
   route_id: string;
   chain_type: string;
-  transaction: UnsignedTransaction;
-  binding: "reference" | "payer";
+  /** Null if the payer signs `typed_data` instead. */
+  transaction: UnsignedTransaction | null;
+  binding: "reference" | "payer" | "authorization";
   payer_proof: { message: string; expires_at: string } | null;
+  typed_data?: TypedData | null;
 }
+
+/** The payer's signature of a transfer that another account sends. */
+export type Authorization = { signature: string } | { transaction: string };
 
 /** A transaction that this browser's wallet sent. */
 export interface SentTransaction {

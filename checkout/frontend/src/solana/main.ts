@@ -108,6 +108,12 @@ function methodsOf(wallet: Registered, networks: ReadonlyMap<number, string>): W
       const answer = await askFor(account, SIGN_MESSAGE, { message: new TextEncoder().encode(message) });
       return signature(answer.signature);
     },
+    authorize: features[SIGN]?.signTransaction && (async (account, transaction) => {
+      const input = { transaction: fromBase64(String(transaction)), chain: cluster };
+      const { signedTransaction: signed } = await askFor(account, SIGN, input);
+      if (!(signed instanceof Uint8Array)) throw new WalletError("other", "");
+      return { transaction: btoa(String.fromCharCode(...signed)) };
+    }),
     async send(account, transaction) {
       const input = { transaction: fromBase64(String(transaction)), chain: cluster };
       return signature((await askFor(account, SEND, input)).signature);

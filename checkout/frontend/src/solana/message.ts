@@ -1,4 +1,4 @@
-/** Decodes an unsigned version 0 transaction: the payer, and each instruction with its accounts. */
+/** Decodes an unsigned version 0 transaction: who signs it, and each instruction with its accounts. */
 
 import { toBase58 } from "./base58";
 
@@ -15,8 +15,10 @@ export interface Instruction {
 }
 
 export interface Message {
-  /** The only signer, who pays the fee. */
+  /** The only signer, or the second one of a sponsored transaction. */
   payer: string;
+  /** The first signer. */
+  feePayer: string;
   instructions: Instruction[];
 }
 
@@ -24,19 +26,23 @@ const KEY = 32;
 const SIGNATURE = 64;
 const VERSION_0 = 0x80;
 
-/** Decode a version 0 message with one signer and no lookup tables. Throws RangeError for any other. */
-export function readTransaction(bytes: Uint8Array): Message {
+/**
+ * Decode a version 0 message without lookup tables, signed by the payer alone or, if it is sponsored, by the account that
+ * pays the fee and the payer. Throws RangeError for any other.
+ */
+export function readTransaction(bytes: Uint8Array, isSponsored = false): Message {
   const reader = new Reader(bytes);
-  if (reader.short() !== 1) throw new RangeError("Not one signature");
-  reader.take(SIGNATURE);
+  const expected = isSponsored ? 2 : 1;
+  if (reader.short() !== expected) throw new RangeError("Another number of signatures");
+  reader.take(SIGNATURE * expected);
   if (reader.byte() !== VERSION_0) throw new RangeError("Not version 0");
   const [signers, readOnlySigners, readOnlyOthers] = [reader.byte(), reader.byte(), reader.byte()];
-  if (signers !== 1 || readOnlySigners !== 0) throw new RangeError("Not one signer");
+  if (signers !== expected || readOnlySigners >= expected) throw new RangeError("Another number of signers");
   const keys = reader.list(() => toBase58(reader.take(KEY)));
   const uses = keys.map((address, index) => ({
     address,
-    isSigner: index === 0,
-    isWritable: index === 0 || index < keys.length - readOnlyOthers,
+    isSigner: index < signers,
+    isWritable: index < signers ? index < signers - readOnlySigners : index < keys.length - readOnlyOthers,
   }));
   reader.take(KEY); // the recent blockhash
   const use = (): AccountUse => present(uses[reader.byte()]);
@@ -47,7 +53,7 @@ export function readTransaction(bytes: Uint8Array): Message {
   }));
   // Resolving a lookup table's accounts would need a request to the chain.
   if (reader.short() !== 0 || !reader.isAtEnd) throw new RangeError("More than a payment");
-  return { payer: present(uses[0]).address, instructions };
+  return { payer: present(uses[expected - 1]).address, feePayer: present(uses[0]).address, instructions };
 }
 
 /** Return the account that pays a transaction's fee. Throws RangeError if it can't be decoded. */

@@ -37,14 +37,17 @@ export interface SolanaPayment {
   fee: bigint;
 }
 
-/** Decode a transaction that consists of one payment, of a token from up to five accounts. Throws RangeError for any other. */
-export function readPayment(transaction: Uint8Array): SolanaPayment {
-  const { payer, instructions } = readTransaction(transaction);
+/**
+ * Decode a transaction that consists of one payment, of a token from up to five accounts. In a sponsored one, another
+ * account pays the fee and may open the recipient's token account. Throws RangeError for any other.
+ */
+export function readPayment(transaction: Uint8Array, isSponsored = false): SolanaPayment {
+  const { payer, feePayer, instructions } = readTransaction(transaction, isSponsored);
   const rest = instructions.filter(({ program }) => program !== BUDGET);
   const opening = rest.find(({ program }) => program === ASSOCIATED);
   const moves = rest.filter((instruction) => instruction !== opening && instruction.program !== MEMO);
   const fee = highestFee(instructions);
-  const opens = opening ? readOpening(opening, payer) : null;
+  const opens = opening ? readOpening(opening, feePayer) : null;
   const paid = readMoves(moves, payer);
   if (opens && (paid.mint !== opens.mint || paid.to !== opens.account)) throw new RangeError("Opens another account");
   return { payer, ...paid, opens, fee };
@@ -61,7 +64,7 @@ export async function matchesShown(transaction: string, shown: Shown): Promise<b
     // effect.
     if (shown.kind === "call") return readPayer(fromBase64(transaction)) === shown.account;
     if (shown.kind !== "transfer") return false;
-    paid = readPayment(fromBase64(transaction));
+    paid = readPayment(fromBase64(transaction), shown.isSponsored);
   } catch {
     return false;
   }
@@ -77,7 +80,7 @@ export async function matchesShown(transaction: string, shown: Shown): Promise<b
 /** Decode a matching payment for display. For a token transfer, show the recipient instead of its token account. */
 export function readSigned(transaction: string, shown: Shown): Signed | null {
   if (shown.kind !== "transfer") return null;
-  const { mint, amount, to } = readPayment(fromBase64(transaction));
+  const { mint, amount, to } = readPayment(fromBase64(transaction), shown.isSponsored);
   const party = mint ? shown.recipient : to;
   return { chainId: shown.chainId, party, contract: mint, rawAmount: amount.toString() };
 }

@@ -5,11 +5,13 @@ import type { Chain } from "../server/types";
 /** The only methods and events that the page requests; wallets show them to the customer. */
 const ASKED: Readonly<Record<string, { methods: string[]; events: string[] }>> = {
   eip155: {
-    methods: ["eth_sendTransaction", "personal_sign", "wallet_switchEthereumChain", "wallet_addEthereumChain"],
+    methods: ["eth_sendTransaction", "personal_sign", "eth_signTypedData_v4", "wallet_switchEthereumChain", "wallet_addEthereumChain"],
     events: ["accountsChanged", "chainChanged"],
   },
-  // Not `solana_signTransaction`: the page doesn't send signed transactions itself.
-  solana: { methods: ["solana_signAndSendTransaction", "solana_signMessage"], events: ["accountsChanged"] },
+  solana: {
+    methods: ["solana_signAndSendTransaction", "solana_signTransaction", "solana_signMessage"],
+    events: ["accountsChanged"],
+  },
 };
 
 /** The CAIP-2 namespace of each chain family. */

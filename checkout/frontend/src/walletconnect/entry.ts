@@ -96,6 +96,10 @@ export function walletConnect(
       matches: (transaction, shown) => inner().matches(transaction, shown),
       read: (transaction, shown) => inner().read(transaction, shown),
       sign: async (account, message) => inner().sign(account, message),
+      get authorize() {
+        // Missing if the session doesn't allow it.
+        return link?.wallet(own)?.authorize;
+      },
       send: async (account, transaction) => inner().send(account, transaction),
       watch: (changes) => link?.wallet(own)?.watch(changes) ?? (() => undefined),
       leave() {

@@ -134,7 +134,9 @@ function walletOf(session: Session, family: string, chains: Chain[]): Wallet | n
   if (session.networks(SPACES[family] ?? "").length === 0) return null;
   if (family === "evm") {
     const face = { id: "walletconnect", name: NAME, icon: null };
-    return ethereumWallet(face, evmProvider(session, [...networks.values()]));
+    const wallet = ethereumWallet(face, evmProvider(session, [...networks.values()]));
+    if (!session.allows("eip155", "eth_signTypedData_v4")) delete wallet.authorize;
+    return wallet;
   }
   const named = new Map([...networks].map(([chain, network]) => [clusterOf(chain), network]));
   return solanaWallet(registered(session, named, NAME), chains);

@@ -1,6 +1,7 @@
 /** Adapts a session to the Wallet Standard, the interface of browser wallets for Solana. */
 
 import { fromBase58, toBase58 } from "../solana/base58";
+import { fromBase64 } from "../solana/payment";
 import type { Session } from "./session";
 
 interface Input {
@@ -11,8 +12,15 @@ interface Input {
 }
 
 const SEND = "solana_signAndSendTransaction";
+const SIGN = "solana_signTransaction";
+const SIGNATURE = 64;
 
 /** `networks` maps the Wallet Standard's name of a network to WalletConnect's name, the request's network first. */
+interface Signed {
+  signature?: unknown;
+  transaction?: unknown;
+}
+
 export function registered(session: Session, networks: ReadonlyMap<string, string>, name: string): object {
   const [any = ""] = networks.values();
   const accounts = (): object[] => {
@@ -34,6 +42,18 @@ export function registered(session: Session, networks: ReadonlyMap<string, strin
     ask(SEND, networks.get(chain) ?? any, { transaction: base64(transaction), pubkey: account.address });
   const sign = async ({ account, message }: Input): Promise<object[]> =>
     ask("solana_signMessage", any, { message: toBase58(message), pubkey: account.address });
+  /** Sign a transaction whose first signer pays the fee, and signs last. */
+  const authorize = async ({ account, transaction, chain }: Input): Promise<object[]> => {
+    const params = { transaction: base64(transaction), pubkey: account.address };
+    const answer = (await session.request(networks.get(chain) ?? any, SIGN, params)) as Signed | null;
+    // A wallet may have changed the compute budget, and then returns the transaction.
+    if (typeof answer?.transaction === "string") return [{ signedTransaction: fromBase64(answer.transaction) }];
+    const signature = fromBase58(String(answer?.signature ?? ""), SIGNATURE);
+    if (!signature) throw new Error("The wallet gave no signature.");
+    const signedTransaction = transaction.slice();
+    signedTransaction.set(signature, 1 + SIGNATURE);
+    return [{ signedTransaction }];
+  };
   return {
     name,
     icon: null,
@@ -43,7 +63,7 @@ export function registered(session: Session, networks: ReadonlyMap<string, strin
       "standard:events": { on: (_: string, listener: (change: object) => void) => session.onChange(() => listener({ accounts: accounts() })) },
       // A wallet without the first feature can't send transactions, and the page doesn't send them.
       ...(session.allows("solana", SEND) ? { "solana:signAndSendTransaction": { signAndSendTransaction: send } } : {}),
-      "solana:signTransaction": {},
+      "solana:signTransaction": session.allows("solana", SIGN) ? { signTransaction: authorize } : {},
       "solana:signMessage": { signMessage: sign },
     },
   };

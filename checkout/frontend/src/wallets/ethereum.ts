@@ -54,6 +54,9 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
     async sign(account, message) {
       return bytesOf(await ask("personal_sign", [hexOf(message), account]), SIGNATURE);
     },
+    async authorize(account, transfer) {
+      return { signature: bytesOf(await ask("eth_signTypedData_v4", [account, JSON.stringify(transfer)]), SIGNATURE) };
+    },
     async send(_, transaction) {
       const fields = Object.entries(transaction).filter(([, value]) => value !== null && value !== undefined);
       return bytesOf(await ask("eth_sendTransaction", [Object.fromEntries(fields)]), HASH);

@@ -1,6 +1,6 @@
 /** The interface of a wallet, the same for all chain families. */
 
-import type { Chain, Token, UnsignedTransaction } from "../server/types";
+import type { Authorization, Chain, Token, TypedData, UnsignedTransaction } from "../server/types";
 import type { Batches } from "./batch";
 
 /** The id of a wallet that is only in `window.ethereum` and doesn't announce itself. */
@@ -21,7 +21,7 @@ export interface WalletFace {
 
 /** What the customer reviewed, which the transaction must match. Amounts are base units. */
 export type Shown = { account: string; chainId: number } & (
-  | { kind: "transfer"; token: Token; recipient: string; rawAmount: string }
+  | { kind: "transfer"; token: Token; recipient: string; rawAmount: string; isSponsored?: boolean }
   | { kind: "allowance"; token: Token; spender: string; rawAmount: string }
   | { kind: "call"; contract: string; mostCoins: string }
 );
@@ -34,6 +34,8 @@ export interface Signed {
   /** The token or other contract that it calls; null for a transfer of the native coin. */
   contract: string | null;
   rawAmount: string;
+  /** When a signature that was not used ends. */
+  validUntil?: string;
 }
 
 /** The call that an EVM transaction makes. */
@@ -78,6 +80,8 @@ export interface Wallet extends WalletFace {
   read(transaction: UnsignedTransaction, shown: Shown): Signed | null;
   /** Ask to sign a text; return the signature in the format that the server accepts. */
   sign(account: string, message: string): Promise<string>;
+  /** Ask to sign a transfer that another account sends. Missing if the wallet can't. */
+  authorize?: ((account: string, transfer: TypedData | UnsignedTransaction) => Promise<Authorization>) | undefined;
   /** Ask to sign and send a transaction; return its hash. */
   send(account: string, transaction: UnsignedTransaction): Promise<string>;
   /** Whether a transaction on the wallet's chain succeeded; null until it is mined. */

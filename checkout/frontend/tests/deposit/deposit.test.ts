@@ -92,7 +92,8 @@ function flowOf(request: Checkout, script = "../../src/deposit/main"): { flow: F
     offersSwaps: false,
     mayBatch: () => true,
     depositScript: script,
-    events: { ...events, ...noBatches, requestChanged: none },
+    sponsoredScript: "",
+    events: { ...events, ...noBatches, signed: async () => null, requestChanged: none },
   });
   return { flow, choseAddress };
 }

@@ -45,6 +45,7 @@ async function reviewing(
     offersSwaps: false,
     mayBatch: () => true,
     depositScript: "",
+    sponsoredScript: "",
     events: {
       changed: () => undefined,
       connected: () => undefined,
@@ -54,6 +55,7 @@ async function reviewing(
       promptAnswered: () => undefined,
       sent,
       ...noBatches,
+      signed: async () => null,
       requestChanged: () => undefined,
     },
   });

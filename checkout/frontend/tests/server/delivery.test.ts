@@ -4,12 +4,13 @@ import { Delivery } from "../../src/server/delivery";
 import { Outbox } from "../../src/server/outbox";
 import { HASH, HERE, json, PAYER, payment, refusal, respond } from "../fixtures";
 
-const events = { changed: vi.fn(), delivered: vi.fn(), refused: vi.fn() };
+const changed = vi.fn();
+const events = { delivered: vi.fn(), refused: vi.fn(), authorized: vi.fn(), unauthorized: vi.fn() };
 
 function delivery(): { outbox: Outbox; delivery: Delivery } {
   const outbox = new Outbox("req_1");
   outbox.remember({ transaction_hash: HASH, chain_id: HERE }, { wallet: "Stub Wallet", account: PAYER, prompt: 1, seconds: 40 });
-  return { outbox, delivery: new Delivery(new Api("req_1"), outbox, events.changed, events.delivered, events.refused) };
+  return { outbox, delivery: new Delivery(new Api("req_1"), outbox, changed, events) };
 }
 
 beforeEach(() => {
@@ -58,6 +59,30 @@ test("rejected hash is reported with the server's message", async () => {
   const { outbox, delivery: running } = delivery();
   events.refused.mockImplementation(({ transaction_hash }) => outbox.drop(transaction_hash));
   await running.run();
-  expect(events.refused).toHaveBeenCalledWith(expect.objectContaining({ transaction_hash: HASH }), "Not a hash.");
+  expect(events.refused).toHaveBeenCalledWith(expect.objectContaining({ transaction_hash: HASH }), expect.objectContaining({ message: "Not a hash." }));
   expect(events.delivered).not.toHaveBeenCalled();
+});
+
+const SIGNED = { routeId: "route_1", authorization: { signature: "0x1b" }, paymentId: null, sentAt: 0, seconds: null };
+
+test("signature is submitted before a hash, until the server has it", async () => {
+  const calls = respond(null, json(payment({ transaction_hash: null, sponsored: true }), 201), json(payment(), 201));
+  const { outbox, delivery: running } = delivery();
+  outbox.sign(SIGNED);
+  events.authorized.mockImplementation(({ routeId }, { id }) => outbox.authorized(routeId, id));
+  void running.run();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(calls.mock.calls.map(([url]) => url.split("/").pop())).toEqual(["authorizations", "authorizations", "payments"]);
+  expect(JSON.parse(calls.mock.calls[1]?.[1].body)).toEqual({ route_id: "route_1", signature: "0x1b" });
+  expect([outbox.unsubmitted, outbox.signedFor("pay_1")?.authorization]).toEqual([undefined, null]);
+});
+
+test("rejected signature is reported and not submitted again", async () => {
+  const calls = respond(refusal(409, "sponsoring_unavailable"), json(payment(), 201));
+  const { outbox, delivery: running } = delivery();
+  outbox.sign(SIGNED);
+  events.unauthorized.mockImplementation(({ routeId }) => outbox.dropSigned(routeId));
+  await running.run();
+  expect(events.unauthorized).toHaveBeenCalledWith(SIGNED, expect.objectContaining({ code: "sponsoring_unavailable" }));
+  expect(calls).toHaveBeenCalledTimes(2);
 });

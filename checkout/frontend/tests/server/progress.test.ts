@@ -7,7 +7,7 @@ import { HASH, NOW, own, payment } from "../fixtures";
 const OTHER = `0x${"56".repeat(32)}`;
 const UNSEEN = { is_seen: false, is_bound: false };
 const SIGNERS = { ...UNSEEN, status: "pending", is_awaiting_signers: true };
-const known = (hash: string) => hash === HASH;
+const known = ({ transaction_hash: hash }: Payment): boolean => hash === HASH;
 
 const kindOf = (different: Partial<Payment>, sent: OwnTransaction[] = []): string | null =>
   findWarning([payment(different)], sent, known)?.kind ?? null;
@@ -20,6 +20,8 @@ test.each<[string, Partial<Payment>, OwnTransaction[], boolean]>([
   ["only submitted", UNSEEN, [], false],
   ["bound and about to fail", { likely_failure: "transaction_reverted" }, [], false],
   ["failed", { status: "failed" }, [], false],
+  ["signed and not sent yet", { is_seen: false, sponsored: true, transaction_hash: null }, [], true],
+  ["signed and failed", { status: "failed", sponsored: true, transaction_hash: null }, [], false],
 ])("payment that is %s: whether it is under way", (_, different, sent, expected) => {
   expect(isUnderWay(payment(different), sent)).toBe(expected);
 });
@@ -35,6 +37,7 @@ test.each<[string, Partial<Payment>, string | null]>([
   ["about to fail", { is_bound: false, likely_failure: "transaction_reverted" }, "unpaid"],
   ["bound and about to fail", { likely_failure: "transaction_reverted" }, "unpaid"],
   ["sent to another recipient", { status: "failed", failure_code: "wrong_recipient" }, "unpaid"],
+  ["signed and not sent in time", { status: "failed", sponsored: true, failure_code: "authorization_expired" }, "unpaid"],
   ["not tied to the request", { status: "failed", failure_code: "transaction_not_bound" }, "unpaid"],
 ])("warning about a payment that is %s", (_, different, kind) => {
   expect(kindOf(different)).toBe(kind);

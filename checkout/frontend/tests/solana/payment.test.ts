@@ -13,6 +13,7 @@ const MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
 const SOURCE = "3wvJdyFnGvaMWpbq93NU91SggiVRveULUXL6iX5VZDGP";
 const TARGET = "ASZ2TDDNJG2n42TxAezqNNzwWipykHrENDKMCoLKgzup";
 const OTHERS = "DNDTCnZkNk358qDFZd9unHtnrc73SsXcpVWtwJJMrR4B";
+const SPONSOR = "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV";
 const TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 const SYSTEM = "11111111111111111111111111111111";
 const BUDGET = "ComputeBudget111111111111111111111111111111";
@@ -31,14 +32,20 @@ const move = (raw: bigint, to = TARGET, more: string[] = [REFERENCE], owner = PA
   data: [12, ...number(raw, 8), 6],
 });
 const coins = (lamports: bigint, to = OWNER): Step => ({ program: SYSTEM, accounts: [PAYER, to, REFERENCE], data: [2, 0, 0, 0, ...number(lamports, 8)] });
-const opening = (owner = OWNER, account = TARGET): Step => ({ program: ASSOCIATED, accounts: [PAYER, account, owner, MINT, SYSTEM, TOKEN], data: [1] });
+const opening = (owner = OWNER, account = TARGET, by = PAYER): Step => ({ program: ASSOCIATED, accounts: [by, account, owner, MINT, SYSTEM, TOKEN], data: [1] });
 const memo = (): Step => ({ program: MEMO, accounts: [], data: [...REFERENCE].map((character) => character.charCodeAt(0)) });
 const price = (microLamports: bigint): Step => ({ program: BUDGET, accounts: [], data: [3, ...number(microLamports, 8)] });
 const units = (count: bigint): Step => ({ program: BUDGET, accounts: [], data: [2, ...number(count, 4)] });
 
 /** An unsigned version 0 transaction of these steps. */
-function transaction(...steps: Step[]): string {
-  const writable = [PAYER, SOURCE, TARGET, OTHERS, OWNER].filter((key) => steps.some(({ accounts }) => accounts.includes(key)) || key === PAYER);
+const transaction = (...steps: Step[]): string => compiled([PAYER], steps);
+
+/** One that the sponsor pays for. */
+const sponsored = (...steps: Step[]): string => compiled([SPONSOR, PAYER], steps);
+
+function compiled(signers: string[], steps: Step[]): string {
+  const named = [SOURCE, TARGET, OTHERS, OWNER].filter((key) => steps.some(({ accounts }) => accounts.includes(key)));
+  const writable = [...signers, ...named];
   const readable = [...new Set(steps.flatMap(({ program, accounts }) => [...accounts, program]))].filter((key) => !writable.includes(key));
   const keys = [...writable, ...readable];
   const bytesOf = (key: string): number[] => [...fromBase58(key, 32)!];
@@ -49,8 +56,8 @@ function transaction(...steps: Step[]): string {
     data.length,
     ...data,
   ]);
-  const header = [0x80, 1, 0, readable.length];
-  const all = [1, ...Array<number>(64).fill(0), ...header, keys.length, ...keys.flatMap(bytesOf), ...Array<number>(32).fill(0), steps.length, ...body, 0];
+  const header = [0x80, signers.length, signers.length - 1, readable.length];
+  const all = [signers.length, ...Array<number>(64 * signers.length).fill(0), ...header, keys.length, ...keys.flatMap(bytesOf), ...Array<number>(32).fill(0), steps.length, ...body, 0];
   return btoa(String.fromCharCode(...all));
 }
 
@@ -95,6 +102,31 @@ test.each<[string, string, Shown]>([
   ["a permission that Solana doesn't have", COMPILED, { ...tokens, kind: "allowance", spender: OWNER }],
 ])("transaction with %s is not sent", async (_, built, shown) => {
   expect(await matchesShown(built, shown)).toBe(false);
+});
+
+const free: Shown = { ...tokens, isSponsored: true };
+
+test.each([
+  ["a transfer", sponsored(units(40_000n), price(1_000n), move(10_500_000n))],
+  ["a transfer to an account that the sponsor opens", sponsored(opening(OWNER, TARGET, SPONSOR), move(10_500_000n))],
+])("%s that another account pays for is signed", async (_, built) => {
+  expect(await matchesShown(built, free)).toBe(true);
+  expect(readSigned(built, free)).toEqual({ chainId: SOLANA, party: OWNER, contract: MINT, rawAmount: "10500000" });
+  // The review of an ordinary payment shows another fee.
+  expect(await matchesShown(built, tokens)).toBe(false);
+});
+
+test.each<[string, string]>([
+  ["another amount", sponsored(move(10_510_000n))],
+  ["another recipient", sponsored(move(10_500_000n, OTHERS))],
+  ["an account that the payer opens", sponsored(opening(), move(10_500_000n))],
+  ["a further transfer", sponsored(move(10_500_000n), coins(1n))],
+  ["the sponsor's tokens", sponsored(move(10_500_000n, TARGET, [REFERENCE], SPONSOR))],
+  ["the payer alone", transaction(move(10_500_000n))],
+  ["a third signer", compiled([SPONSOR, PAYER, OTHER], [move(10_500_000n)])],
+  ["another payer", compiled([SPONSOR, OTHER], [move(10_500_000n, TARGET, [REFERENCE], OTHER)])],
+])("sponsored transaction with %s is not signed", async (_, built) => {
+  expect(await matchesShown(built, free)).toBe(false);
 });
 
 test("provider's transaction must be paid by the account", async () => {

@@ -13,16 +13,17 @@ interface Plan {
   connect?: () => unknown;
   send?: (input: never) => unknown;
   sign?: (input: never) => unknown;
+  signTransaction?: (input: never) => unknown;
   without?: string[];
   clusters?: string[];
 }
 
-function registered({ connect = () => ({ accounts: [HERE] }), send, sign, without = [], clusters = ["solana:localnet"] }: Plan = {}): object {
+function registered({ connect = () => ({ accounts: [HERE] }), send, sign, signTransaction, without = [], clusters = ["solana:localnet"] }: Plan = {}): object {
   const features: Record<string, object> = {
     "standard:connect": { connect },
     "standard:events": { on: (_: string, listener: unknown) => Object.assign(events, { listener }) && (() => (events.listener = null)) },
     "solana:signAndSendTransaction": { signAndSendTransaction: send },
-    "solana:signTransaction": {},
+    "solana:signTransaction": signTransaction ? { signTransaction } : {},
     "solana:signMessage": { signMessage: sign },
   };
   for (const name of without) delete features[name];
@@ -123,4 +124,20 @@ test("changed account is reported until the wallet is left", async () => {
 
 test("wallet without events works", () => {
   expect(() => adapted({ without: ["standard:events"] }).watch({ account: vi.fn(), chain: vi.fn(), offline: vi.fn() })()).not.toThrow();
+});
+
+test("wallet signs a transaction that another account sends", async () => {
+  const signTransaction = vi.fn(() => [{ signedTransaction: Uint8Array.of(2, 7) }]);
+  const wallet = await connected({ signTransaction });
+  expect(await wallet.authorize?.(ADDRESS, btoa("\x02\x00"))).toEqual({ transaction: btoa("\x02\x07") });
+  expect(signTransaction).toHaveBeenCalledWith({ account: HERE, chain: "solana:localnet", transaction: Uint8Array.of(2, 0) });
+});
+
+test("wallet that answers with no transaction has not signed", async () => {
+  const wallet = await connected({ signTransaction: () => [{}] });
+  expect(await refusalIn(wallet.authorize!(ADDRESS, ""))).toBe("other");
+});
+
+test("wallet without the method signs no transaction for another account", () => {
+  expect([adapted().authorize, adapted({ without: ["solana:signTransaction"] }).authorize]).toEqual([undefined, undefined]);
 });

@@ -59,10 +59,10 @@ test("session requests the payment's networks and its methods there", () => {
   expect(namespaces([chain(), farChain, solana, chain({ chain_type: "cosmos" })])).toEqual({
     eip155: {
       chains: [HERE, "eip155:777"],
-      methods: ["eth_sendTransaction", "personal_sign", "wallet_switchEthereumChain", "wallet_addEthereumChain"],
+      methods: ["eth_sendTransaction", "personal_sign", "eth_signTypedData_v4", "wallet_switchEthereumChain", "wallet_addEthereumChain"],
       events: ["accountsChanged", "chainChanged"],
     },
-    solana: { chains: ["solana:localnet"], methods: ["solana_signAndSendTransaction", "solana_signMessage"], events: ["accountsChanged"] },
+    solana: { chains: ["solana:localnet"], methods: [SEND, SIGN, "solana_signMessage"], events: ["accountsChanged"] },
   });
 });
 
@@ -165,6 +165,7 @@ test("wallet that can switch networks is asked to, and waited for", async () => 
 });
 
 const SEND = "solana_signAndSendTransaction";
+const SIGN = "solana_signTransaction";
 
 function onSolana(methods: string[]): { phone: Wallet; pay: ReturnType<typeof solanaWallet> } {
   const phone = new Wallet({ solana: { accounts: [`solana:localnet:${ADDRESS}`], methods } });
@@ -206,4 +207,23 @@ test("open request has an id until it is answered", async () => {
   answer("0x1b");
   await answered;
   expect(wallet.session.requestId).toBeNull();
+});
+
+test.each<[string, object]>([
+  ["its signature", { signature: `${"1".repeat(63)}2` }],
+  ["the signed transaction", { signature: "", transaction: btoa("signed") }],
+])("Solana wallet signs for another account and returns %s", async (_, answer) => {
+  const { phone, pay } = onSolana([SEND, SIGN]);
+  phone.request.mockResolvedValue(answer);
+  await pay!.connect();
+  const built = btoa(`\x02${"\0".repeat(128)}message`);
+  const { transaction } = (await pay!.authorize!(ADDRESS, built)) as { transaction: string };
+  if ("transaction" in answer) return expect(transaction).toBe(answer.transaction);
+  const bytes = atob(transaction);
+  expect([bytes.slice(0, 65), bytes.slice(129)]).toEqual([`\x02${"\0".repeat(64)}`, "message"]);
+  expect(bytes.slice(65, 129)).not.toBe("\0".repeat(64));
+});
+
+test("Solana session that doesn't allow it signs for no other account", () => {
+  expect(onSolana([SEND]).pay!.authorize).toBeUndefined();
 });

@@ -1,0 +1,87 @@
+/**
+ * The direct route for which the payer signs a transfer, and another account sends it and pays the network fee. What it
+ * needs is loaded with the routes, if the request can have such a route.
+ */
+
+import { copy } from "../copy";
+import { tagOf } from "../flow/choice";
+import { info, walletNotice, type Notice } from "../flow/notices";
+import type { Means, Stage } from "../flow/stage";
+import type { Plan, Reviewed } from "../flow/states";
+import type { BuiltTransaction, Route } from "../server/types";
+import { refusalOf } from "../wallets/refusals";
+import type { Wallet } from "../wallets/wallet";
+
+type Part = typeof import("./main");
+export type Ready = Reviewed & { built: BuiltTransaction };
+
+/** What the loaded script uses of this one, so that it needs no copy. */
+const kit = { copy, info, walletNotice, refusalOf };
+export type Kit = typeof kit;
+
+export class SponsoredWay {
+  /** The customer pays the network fee, by choice or because nothing else is possible. */
+  private isDeclined = false;
+  private part: Part | null = null;
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly means: Means,
+  ) {}
+
+  async load(): Promise<void> {
+    const { sponsoredScript: script } = this.means;
+    // The server provides the file name, which may contain a digest.
+    if (script) this.part ??= await (import(script) as Promise<Part>).catch(() => null);
+  }
+
+  /** The offered routes without those that this wallet or this page can't pay by. */
+  usable(routes: Route[], { authorize }: Wallet): Route[] {
+    return this.part && authorize ? routes : routes.filter((route) => !route.sponsored);
+  }
+
+  /** The route to review first: without a network fee if there is one, else that with the tag, else the recommended one. */
+  preferred(routes: readonly Route[], tag: string): Route | undefined {
+    const ordinary = routes.filter((route) => !route.sponsored);
+    const free = this.isDeclined ? undefined : routes.find((route) => route.sponsored);
+    return free ?? ordinary.find(({ tags }) => tags.includes(tag)) ?? ordinary[0];
+  }
+
+  /** The new route that replaces this one. */
+  renewed(routes: readonly Route[], route: Route): Route | undefined {
+    return this.preferred(routes.filter((other) => !other.sponsored === !route.sponsored), tagOf(route)) ?? this.preferred(routes, "");
+  }
+
+  /** Review the other direct route. */
+  change(step: Reviewed): void {
+    const { step: now } = this.stage;
+    const other = otherDirect(step);
+    if (!other || now.at !== "review" || now.route !== step.route) return;
+    this.isDeclined = !other.sponsored;
+    this.stage.review({ ...step, route: other });
+  }
+
+  /** Let the customer pay the network fee, and say why. */
+  async fallBack(reviewed: Reviewed, notice: Notice, current: () => boolean): Promise<void> {
+    this.isDeclined = true;
+    const route = otherDirect(reviewed);
+    // Alone, so that the review doesn't offer again what is not possible.
+    if (route) this.stage.review({ ...reviewed, route, routes: [route] }, notice);
+    else await this.stage.quote(reviewed, current, notice);
+  }
+
+  /** Whether the built transfer is exactly the reviewed one. */
+  async matches(ready: Ready): Promise<boolean> {
+    return (await this.part?.transferOf(ready, this.means)) != null;
+  }
+
+  /** Have the wallet sign the transfer, and submit the signature. */
+  async confirm(ready: Ready, plan: Plan, current: () => boolean): Promise<void> {
+    await this.part?.confirm(kit, this, this.stage, this.means, { ready, plan, current });
+  }
+}
+
+/** The other direct route: with a network fee instead of without one, or the reverse. */
+export function otherDirect({ route, routes = [] }: Reviewed): Route | undefined {
+  return route.type === "direct" ? routes.find((other) => !other.sponsored !== !route.sponsored) : undefined;
+}
