@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from chains.facts.authorizations import AuthorizationClient
 from chains.facts.blocks import Block as Block
+from chains.facts.cosigning import CosigningClient
 from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.facts.nodes import NodeAbilities as NodeAbilities
 from chains.facts.nodes import NodeHealth as NodeHealth
@@ -233,6 +234,10 @@ class ChainClient(Protocol):
     @property
     def authorizations(self) -> AuthorizationClient | None:
         """Queries about transfers by signature; None if the chain has none."""
+
+    @property
+    def cosigning(self) -> CosigningClient | None:
+        """Queries about transactions that the operator's account signs as well; None if the chain has none."""
 
     def health(self) -> list[NodeHealth]:
         """Return the health of each node in the catalogue's order. Queries no node; returns hosts, never full URLs."""
