@@ -80,10 +80,11 @@ class CosigningClient(Protocol):
     def rehearse(self, signed: PayerSigned, *, last_valid_height: int) -> None:
         """Simulate a transaction as the payer signed it. Raises TransferRefused, CannotSponsor and TooLate."""
 
-    def send(self, raw: str) -> Sent:
-        """Send a signed transaction (base64) to the nodes until one accepts it. Sending it again does no harm.
+    def send(self, raw: str, *, to_all: bool = False) -> Sent:
+        """Send a signed transaction (base64) to the nodes until one accepts it. Idempotent.
 
-        A node simulates it first, and does not send a transaction that would fail.
+        A node simulates it first, and does not send a transaction that would fail. With `to_all`, send it to every node,
+        because a node may accept it and not pass it on.
         """
 
     def fates(self, transactions: Mapping[str, int]) -> dict[str, Fate]:

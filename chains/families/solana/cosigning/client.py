@@ -80,18 +80,21 @@ class CosigningReader:
         if simulation.error is not None:
             raise TransferRefused(Refusal.WOULD_FAIL, note=simulation.note)
 
-    def send(self, raw: str) -> Sent:
+    def send(self, raw: str, *, to_all: bool = False) -> Sent:
         failure: ChainError | None = None
-        is_rejected = False
+        is_rejected, is_accepted = False, False
         for node in self._rpc.each():
             try:
                 # Parsed outside the batch: a node that does not take the transaction is healthy.
                 (result,) = node.batch([("sendTransaction", [raw, _SENT])], list)
-                if _is_accepted(result):
-                    return Sent.ACCEPTED
-                is_rejected = True
+                is_accepted |= (is_taken := _is_accepted(result))
+                is_rejected |= not is_taken
             except ChainError as error:
                 failure = error
+            if is_accepted and not to_all:
+                break
+        if is_accepted:
+            return Sent.ACCEPTED
         if not is_rejected:
             raise failure or ChainError("no node sent a usable response")
         return Sent.REJECTED
