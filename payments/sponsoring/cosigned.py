@@ -5,7 +5,6 @@ or until its authorization is dead (`settling`). A node simulates it before each
 not sent, and costs nothing.
 """
 
-import logging
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -19,8 +18,6 @@ from payments.evaluation.verdicts import Finality
 from payments.models import Authorization, FailureCode, GasAccount, Payment, Relay
 from payments.sponsoring import terms
 from payments.sponsoring.passes import LeaseLost, Pass
-
-logger = logging.getLogger(__name__)
 
 MAX_WAITING = 64
 _FINAL = Finality.parse("finalized")
@@ -68,15 +65,16 @@ class CosignedPass(Pass):
                     self._end(relay, succeeded=facts.succeeded, fee=facts.network_fee)
             elif relay.hashes[0] in snapshot.contradicted:
                 continue
-            elif _is_dead(relay):
-                self._end(relay, succeeded=None, fee=None)
-            elif self._now() - relay.signed_at > terms.LIFETIME:
-                # It was completed, and a fork took it away afterwards: finality checks report that.
-                logger.error("%s of %s is in no block any more", relay, self._account)
+            elif _is_dead(relay) or self._is_lost(relay):
                 self._end(relay, succeeded=None, fee=None)
             else:
                 waiting.append(relay)
         return waiting
+
+    def _is_lost(self, relay: Relay) -> bool:
+        """Whether a fork took a transaction away whose payment was decided. Finality checks report the payment."""
+        is_decided = relay.authorization is None or relay.authorization.ended_at is not None
+        return is_decided and self._now() - relay.signed_at > terms.LIFETIME
 
     def _relay(self, authorization: Authorization) -> bool:
         """Sign, store and send the transaction of an authorization; False if the account may not sign it."""

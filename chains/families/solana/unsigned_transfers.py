@@ -25,7 +25,7 @@ from chains.families.solana.references import reference_key
 
 SIGNATURE_FEE = 5_000
 """Lamports for each signature."""
-MAX_SPONSORED_FEE = 100_000
+MAX_SPONSORED_FEE = 50_000
 """The maximum network fee of a sponsored transaction in lamports, whatever budget the wallet sets."""
 _MICRO = 10**6
 

@@ -1,17 +1,11 @@
 """A payer on Solana without SOL, the operator's account with some, and the steps from a request to its payment."""
 
-import base64
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from solders.instruction import AccountMeta, CompiledInstruction, Instruction
 from solders.keypair import Keypair
-from solders.message import MessageV0, to_bytes_versioned
-from solders.pubkey import Pubkey
-from solders.signature import Signature
-from solders.transaction import VersionedTransaction
+from solders.system_program import TransferParams, transfer
 
 from chains.families import get_client
 from chains.models import Chain, Token
@@ -19,7 +13,8 @@ from merchants.models import Merchant
 from payments.models import Authorization, GasAccount, Payment, PaymentRequest
 from tests.conftest import Api
 from tests.support.payments.world import Clock, make_request
-from tests.support.solana.ledger import LocalLedger, new_address
+from tests.support.solana.ledger import LocalLedger, new_address, token_account
+from tests.support.solana.signing import sign
 from tests.verifying import relay_due, settle_due, verify_due
 
 COINS = 10**9
@@ -148,58 +143,33 @@ class CosigningWorld:
         while self.ledger.rpc("getBlockHeight", options) <= height:
             pass
 
+    def work_until_completed(self, payment: Payment, passes: int = 400) -> None:
+        """Work until a payment that failed is completed after all."""
+        for _ in range(passes):
+            self.work(1.0)
+            payment.refresh_from_db()
+            if payment.status == Payment.Status.COMPLETED:
+                return
+        raise AssertionError(f"{payment.pk} is {payment.status}: {payment.status_detail}")
 
-def message_of(transaction: str) -> MessageV0:
-    message = VersionedTransaction.from_bytes(base64.b64decode(transaction)).message
-    assert isinstance(message, MessageV0)
-    return message
-
-
-def sign(transaction: str, payer: Keypair) -> str:
-    """Return the transaction as a wallet does that signs its own place only."""
-    return sign_message(message_of(transaction), payer)
-
-
-def sign_message(message: MessageV0, *signers: Keypair) -> str:
-    """Return the transaction with the signatures of those, and zeros in the places of the other signers."""
-    raw, keys = to_bytes_versioned(message), message.account_keys
-    by_key = {signer.pubkey(): signer.sign_message(raw) for signer in signers}
-    places = keys[: message.header.num_required_signatures]
-    signatures = [by_key.get(key, Signature.default()) for key in places]
-    return base64.b64encode(bytes(VersionedTransaction.populate(message, signatures))).decode("ascii")
-
-
-def instructions_of(message: MessageV0) -> list[Instruction]:
-    """Return the instructions of a message with the rights that it gives to each account."""
-    keys = message.account_keys
-
-    def meta(place: int) -> AccountMeta:
-        return AccountMeta(keys[place], message.is_signer(place), message.is_maybe_writable(place))
-
-    def whole(compiled: CompiledInstruction) -> Instruction:
-        return Instruction(
-            keys[compiled.program_id_index], compiled.data, [meta(place) for place in compiled.accounts]
+    def empty_payer(self) -> None:
+        """Move all tokens of the payer elsewhere; somebody else pays the fee."""
+        moves = self.ledger.token_move(
+            str(self.ledger.key.pubkey()),
+            self.ledger.token_balance(self.payer_address),
+            sender=self.payer,
+            to_account=token_account(self.ledger.payer),
         )
+        self.ledger.send(moves, self.ledger.key, self.payer)
 
-    return [whole(each) for each in message.instructions]
+    def drain_sponsor(self) -> None:
+        """Move all coin of the operator's account elsewhere."""
+        sponsor, lamports = self.sponsor.pubkey(), self.ledger.balance(self.sponsor_address)
+        move = transfer(
+            TransferParams(from_pubkey=sponsor, to_pubkey=self.ledger.key.pubkey(), lamports=lamports)
+        )
+        self.ledger.send([move], self.ledger.key, self.sponsor)
 
-
-def rebuilt(
-    transaction: str,
-    *,
-    add: Sequence[Instruction] = (),
-    first: Sequence[Instruction] = (),
-    keep: Any = lambda _: True,
-    change: Any = lambda instruction: instruction,
-    fee_payer: Pubkey | None = None,
-    blockhash: Any = None,
-) -> MessageV0:
-    """Return the message of a transaction with other instructions, as a wallet or a thief would compile it."""
-    message = message_of(transaction)
-    kept = [change(each) for each in instructions_of(message) if keep(each)]
-    return MessageV0.try_compile(
-        fee_payer or message.account_keys[0],
-        [*first, *kept, *add],
-        [],
-        blockhash or message.recent_blockhash,
-    )
+    @staticmethod
+    def in_coins(lamports: int) -> Decimal:
+        return Decimal(lamports).scaleb(-9)

@@ -1,7 +1,8 @@
 """A payer with the token and no SOL signs a transaction, and the operator's account pays for it."""
 
 from payments.models import Authorization, Payment, Relay
-from tests.support.payments.cosigning import CosigningWorld, message_of, sign
+from tests.support.payments.cosigning import CosigningWorld
+from tests.support.solana.signing import message_of, sign
 
 
 def test_payer_without_sol_completes_the_request(world: CosigningWorld) -> None:
