@@ -32,7 +32,7 @@ class PayerSigned:
 
 
 class Fate(StrEnum):
-    """What became of a transaction, for certain."""
+    """The certain end of a transaction."""
 
     LANDED = "landed"
     """It is in a final block, successful or not."""

@@ -126,7 +126,7 @@ def accept_transaction(
     authorization = (
         Authorization.objects.select_related("token", "chain", "payment__request").filter(route=route).first()
     )
-    rules, account = terms.cosigning_of(route.chain), budgets.gas_account(route.chain)
+    rules = terms.cosigning_of(route.chain)
     if authorization is None or authorization.transaction is None or rules is None:
         raise expired("This route was not built for a signature. Request routes again.")
     built = bytes(authorization.transaction)
@@ -140,6 +140,7 @@ def accept_transaction(
         return authorization.payment, False
     before_check()
     _require_possible(request, authorization, timezone.now())
+    account = budgets.gas_account(route.chain)
     if account is None or rules.fee_payer_of(built) != account.address:
         raise unavailable()
     try:

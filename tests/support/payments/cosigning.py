@@ -120,9 +120,10 @@ class CosigningWorld:
         raise AssertionError(f"{payment.pk} is {payment.status}: {payment.status_detail}")
 
     def work_until_idle(self, passes: int = 400) -> None:
-        """Work until the operator's account has nothing left to send or to wait for."""
+        """Work until the operator's account has nothing left to send, and each transaction has ended."""
         for _ in range(passes):
-            if self.account().next_look_at is None:
+            live = Authorization.objects.filter(signed_at__isnull=False, ended_at__isnull=True)
+            if self.account().next_look_at is None and not live.exists():
                 return
             self.work(1.0)
         raise AssertionError("the account is still due")

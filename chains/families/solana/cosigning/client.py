@@ -1,4 +1,4 @@
-"""Build, simulate and send transactions whose fee payer is the operator's account, and find out what became of them."""
+"""Build, simulate and send transactions whose fee payer is the operator's account, and find out how they ended."""
 
 import base64
 import logging

@@ -31,7 +31,7 @@ from chains.families.solana.vetting.messages import (
 )
 
 LIGHTHOUSE: Final = "L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95"
-# Kinds 0 and 1 write and close a memory account, which somebody pays for; 16 and 17 call other programs.
+# Kinds 0 and 1 write and close a memory account, whose rent a signer pays; 16 and 17 call other programs.
 _ASSERTIONS: Final = range(2, 16)
 # The limit of compute units and the price for each, with the length of their data.
 _BUDGET_BYTES: Final = {2: 5, 3: 9}
