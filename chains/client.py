@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from chains.facts.authorizations import AuthorizationClient
 from chains.facts.blocks import Block as Block
+from chains.facts.cosigning import CosigningClient
 from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.facts.nodes import NodeAbilities as NodeAbilities
 from chains.facts.nodes import NodeHealth as NodeHealth
@@ -234,6 +235,10 @@ class ChainClient(Protocol):
     def authorizations(self) -> AuthorizationClient | None:
         """Queries about transfers by signature; None if the chain has none."""
 
+    @property
+    def cosigning(self) -> CosigningClient | None:
+        """Queries about transactions that the operator's account signs as well; None if the chain has none."""
+
     def health(self) -> list[NodeHealth]:
         """Return the health of each node in the catalogue's order. Queries no node; returns hosts, never full URLs."""
 
@@ -325,15 +330,13 @@ class ChainClient(Protocol):
         """Return why the deposit address can't be shown; None if money that arrives there reaches the recipient.
 
         A node rehearses a payment of `amount` base units of the token. If nodes must agree, two have to return the same
-        result. `is_confirmed` allows a contract as the recipient: the merchant confirmed that it controls the address
-        on every chain.
+        result. `is_confirmed` allows a contract: the merchant confirmed that it controls the address on every chain.
         """
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
         """Return the balance of each (address, token) in base units; the token "" is the native coin.
 
-        One node is enough: a sweep sends the whole balance to the recipient anyway. Tokens without a valid response are
-        omitted.
+        One node is enough: a sweep sends the whole balance to the recipient. Tokens without a valid response are omitted.
         """
 
     def estimated_gas(self, calls: Sequence[EvmCall]) -> Sequence[int | None]:
@@ -423,6 +426,5 @@ class ChainClient(Protocol):
         """Return the amounts that transactions moved to these recipients; `tokens` has the one token of each recipient.
 
         The work of one call is bounded; the next call continues at `next_block`. One node's logs are enough: they name
-        candidates, which `look_up` confirms. Many recipients share a query. Nothing is found on chains that are not
-        searched by block.
+        candidates, which `look_up` confirms. One query serves all. Nothing is found on chains not searched by block.
         """

@@ -76,9 +76,9 @@ class Token(models.Model):
 
     EVM addresses are stored with their EIP-55 checksum, Solana mints in base58. `trailing_data` is false for a token
     whose contract rejects data after its arguments, so its transfers can't carry a reference. `price_as` is the coin
-    whose exchange rates it is priced at, such as USDC; empty for a token without a price. `authorization` says how a
-    payer's signature alone moves it (`{"type", "name", "version"}`), null if a signature can't. An inactive token
-    tagged LISTED was added from a routing provider, not from the catalogue.
+    whose exchange rates it is priced at, such as USDC; empty for a token without a price. `authorization` says how the
+    operator can pay the network fee of its transfers (`{"type", "name", "version"}`, on Solana `{"type"}`), or is null.
+    An inactive token tagged LISTED was added from a routing provider, not from the catalogue.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="tokens")
@@ -112,7 +112,7 @@ class Token(models.Model):
     def authorization_domain(self) -> TokenDomain | None:
         """The domain for which payers sign authorizations of this token; None if the token supports none."""
         rules = self.authorization
-        if rules is None:
+        if rules is None or "name" not in rules:
             return None
         return TokenDomain(self.chain_id, self.contract_address, rules["name"], rules["version"])
 

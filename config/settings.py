@@ -331,7 +331,7 @@ ROUTING_QUOTE_LIMITS = {
 }
 vars().update({name: env.parsed[name] for each in PROVIDERS for name in each.settings})
 # --- payments without a network fee: the gas accounts by chain family, and what they may spend each day ---------------
-SPONSOR_KEYS = {"evm": env.SPONSOR_EVM_KEY}
+SPONSOR_KEYS = {"evm": env.SPONSOR_EVM_KEY, "solana": env.SPONSOR_SOLANA_KEY}
 SPONSOR_DAILY_BUDGET = env.SPONSOR_DAILY_BUDGET
 
 # --- exchange rates; each source is a file (payments/prices/sources) ------------------------------------------------

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from chains.client import ChainClient, EvmCall, Mention
 from chains.facts.authorizations import SignedTransaction, TokenDomain, TransferAuthorization
+from chains.facts.cosigning import PayerSigned
 from chains.facts.deposits import Deposit as Deposit
 
 LONGEST_SIGNATURE = 10_000
@@ -149,6 +150,27 @@ class Authorizations:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cosigning:
+    """How the operator's account pays for a transaction that the payer signs. Works offline.
+
+    - `kind` is the type in the catalogue.
+    - `address_of(key)` is the address of the account with this private key.
+    - `read_signed(built transaction, text, payer, sponsor)` parses what the wallet returned. It is accepted only if the
+      payer signed what was built; the wallet may have added protections that cost the sponsor nothing. Raises
+      SignatureError.
+    - `fee_payer_of(transaction)` is the address of the account that pays for a transaction that we built.
+    - `sign(payer-signed transaction, key)` adds the signature of the fee payer. The same transaction always has the
+      same signature.
+    """
+
+    kind: str
+    address_of: Callable[[str], str]
+    read_signed: Callable[[bytes, str, str, str], PayerSigned]
+    fee_payer_of: Callable[[bytes], str]
+    sign: Callable[[bytes, str], SignedTransaction]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Wording:
     """The checkout's texts for this family, as keys of `checkout/messages`; the defaults suit any chain.
 
@@ -197,8 +219,8 @@ class Family:
     - `account_name` and `chain_reference(chain id, cluster name)` go into the sign-in message for a wallet (EIP-4361).
     - `actions` are the classes of `chains.client.Action` that its wallets sign. If empty, customers can only send
       manually.
-    - `deposits` is None if the family has no deposit addresses, `authorizations` if a payer always sends the
-      transaction.
+    - `deposits` is None if the family has no deposit addresses. For sponsored payments, a family has `authorizations`
+      (the payer signs a transfer), `cosigning` (the payer and the operator sign the transaction), or neither.
     - `links` is None if wallets support no such links. `call_rules` find a provider's ID in calls.
     - `native_alias` is the address routing providers use for the native coin; empty if there is none.
 
@@ -238,9 +260,15 @@ class Family:
     links: WalletLinks | None = None
     deposits: DepositContracts | None = None
     authorizations: Authorizations | None = None
+    cosigning: Cosigning | None = None
     subscribe_heads: tuple[str, ...] = ()
     has_price_feeds: bool = False
     has_data_fees: bool = False
+
+    @property
+    def sponsoring(self) -> Authorizations | Cosigning | None:
+        """How the operator's account pays the network fee for others; None if it can't."""
+        return self.authorizations or self.cosigning
 
     @property
     def address_hint(self) -> str:

@@ -1,1 +1,1 @@
-"""Monitoring of chains and nodes: the checks of `manage.py doctor`, and metrics."""
+"""Monitoring of chains and nodes: the checks of `manage.py doctor` and of catalogues, and metrics."""

@@ -98,7 +98,8 @@ class BuiltTransaction(Answer, kw_only=True):
     transaction: Annotated[
         Any,
         doc(
-            "The unsigned transaction; null on a sponsored route.",
+            "The unsigned transaction. On a sponsored route, it is null on EVM chains; on Solana, the wallet signs it "
+            "without sending it, and the operator's account pays the fee. Send it to `authorizations`.",
             extra_json_schema={"oneOf": [_EVM_TRANSACTION, _SOLANA_TRANSACTION, {"type": "null"}]},
         ),
     ]
@@ -118,8 +119,8 @@ class BuiltTransaction(Answer, kw_only=True):
     typed_data: Annotated[
         dict[str, Any] | None,
         doc(
-            "On a sponsored route, the transfer for `eth_signTypedData_v4` (EIP-712, EIP-3009); null on other "
-            "routes. Send the signature to `authorizations`."
+            "On a sponsored route of an EVM chain, the transfer for `eth_signTypedData_v4` (EIP-712, EIP-3009); null "
+            "on other routes. Send the signature to `authorizations`."
         ),
     ]
     expires_at: Annotated[Time, doc("The time at which the route expires.")]

@@ -175,8 +175,8 @@ class RouteObject(Answer, kw_only=True):
     sponsored: Annotated[
         bool,
         doc(
-            "Whether the operator pays the network fee: the customer signs `typed_data` and needs no coin for "
-            "gas. Send the signature to `authorizations`."
+            "Whether the operator pays the network fee: the customer signs `typed_data` or, on Solana, `transaction`, "
+            "and needs no coin for gas. Send what the wallet signed to `authorizations`."
         ),
     ]
     warnings: Annotated[list[RouteWarning], doc("Warnings to show before the customer pays; usually empty.")]
@@ -247,7 +247,7 @@ def _direct(route: Route, network_fee: int | None, deposit: int) -> dict[str, An
     return {
         "from_": RouteFrom(**side),
         "to": RouteTo(**side, amount_min=side["amount"]),
-        "fees": [_deposit(route.chain, deposit)] if deposit else [],
+        "fees": [_deposit(route.chain, deposit)] if deposit and not route.is_sponsored else [],
         "gas": _network_fee(route.chain, 0 if route.is_sponsored else network_fee),
         "duration_seconds": round(block_seconds * (confirmations + 1)) if confirmations is not None else None,
         "steps": [_transfer(route)],

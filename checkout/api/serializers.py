@@ -157,18 +157,37 @@ class SubmitPaymentSerializer(StrictSerializer):
 
 @described(
     "SignedAuthorization",
-    "The wallet's signature of a sponsored route's `typed_data`.",
+    "What the wallet signed for a sponsored route: the signature of its `typed_data` or, on Solana, its signed "
+    "`transaction`. Set one of the two.",
     {"route_id": _ROUTE_ID, "signature": "0x" + "1b" * 65},
 )
 class AuthorizationSerializer(StrictSerializer):
-    """The body of POST …/authorizations: the signature of the transfer that the operator sends."""
+    """The body of POST …/authorizations: what the payer signed, for the operator to send."""
 
     route_id = TextField(max_length=64, help_text="The `id` of the sponsored route.")
     signature = TextField(
         max_length=10_000,
+        required=False,
+        allow_null=True,
         code=ErrorCode.SIGNATURE_INVALID,
         help_text="The signature by the wallet's own key: 65 bytes in hex, or 64 (EIP-2098).",
     )
+    transaction = TextField(
+        max_length=10_000,
+        required=False,
+        allow_null=True,
+        code=ErrorCode.SIGNATURE_INVALID,
+        help_text="On Solana, the transaction as the wallet's `signTransaction` returned it, in base64.",
+    )
+
+    def validate(self, attrs: dict[str, object]) -> dict[str, object]:
+        """Require exactly one of `signature` and `transaction`; null counts as missing."""
+        attrs = {name: value for name, value in attrs.items() if value is not None}
+        if ("signature" in attrs) == ("transaction" in attrs):
+            code = "parameter_invalid" if "signature" in attrs else "parameter_missing"
+            message = "Set either signature or transaction, not both."
+            raise serializers.ValidationError({"signature": serializers.ErrorDetail(message, code)})
+        return attrs
 
 
 @described(

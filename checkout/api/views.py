@@ -46,7 +46,7 @@ from payments.models import PaymentRequest
 from payments.models.route import PaymentType
 from payments.proofs.afterwards import offer_message, store_transfer_proof
 from payments.proofs.storing import store_proof
-from payments.routes.authorizing import accept_signature
+from payments.routes.authorizing import accept
 from payments.routes.routes import NoRoute, build_transaction, find_routes, require_binding
 from payments.submission.hashes import submit_hash
 
@@ -331,10 +331,13 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Submit a signed transfer",
         description=(
-            "Submits the signature of a sponsored route's `typed_data`. The operator's account sends the transfer "
-            "and pays the network fee. The transfer is simulated and stored before it is sent. You can submit a "
-            "signature again: it returns the same payment. If the transfer was sent already, by any account, its "
-            "payment is found.\n\n"
+            "Submits what the wallet signed for a sponsored route: the signature of its `typed_data` or, on Solana, "
+            "its `transaction`. The operator's account sends the transfer and pays the network fee. The transfer is "
+            "simulated and stored before it is sent. You can submit a signature again: it returns the same payment. "
+            "If the transfer was sent already, by any account, its payment is found.\n\n"
+            "On Solana, the customer signs the transaction without sending it, and the operator's account signs last. "
+            "The wallet may change the limit and the price of compute units and add assertions of the Lighthouse "
+            "program; with any other change, the transaction is rejected with `signature_invalid`.\n\n"
             "If the fee can't be paid for this customer, offer the other direct route."
         ),
         path=_REQUEST,
@@ -357,10 +360,11 @@ class CheckoutViewSet(viewsets.ViewSet):
     def authorize(self, request: Request, id: str) -> Response:
         payment_request = find_request(id)
         body = validated(AuthorizationSerializer, request)
-        payment, is_new = accept_signature(
+        payment, is_new = accept(
             payment_request,
             find_route(body["route_id"], of=payment_request),
-            body["signature"],
+            signature=body.get("signature"),
+            text=body.get("transaction"),
             submitter=client_digest(request),
             before_check=lambda: count_expensive(request, payment_request.pk),
         )

@@ -101,6 +101,12 @@ class Environment:
         default="",
         is_secret=True,
     )
+    SPONSOR_SOLANA_KEY = Setting(
+        values.key_pair,
+        "the key pair of an account of its own, 64 bytes in base58 or as solana-keygen's list of numbers; or nothing",
+        default="",
+        is_secret=True,
+    )
     SPONSOR_DAILY_BUDGET = Setting(
         values.budgets,
         "chain:amount,chain:amount with chain ids and amounts of native coin, such as 8453:0.05,137:20; or nothing",

@@ -1,5 +1,6 @@
 """Parsers of settings that are not addresses. Each returns the value of a text, or raises Wrong."""
 
+import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -8,6 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from urllib.parse import unquote
 
 from cryptography.fernet import Fernet
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from limits import RateLimitItem
 from limits import parse as parse_limit
 
@@ -19,6 +21,10 @@ _MIN_DIFFERENT_CHARACTERS = 5
 MAX_PROXIES = 16
 # The order of the curve secp256k1: a private key is below it.
 _ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_KEY_PAIR_BYTES = 64
+_LONGEST_KEY_PAIR = 400
 
 _RATE = re.compile(r"[1-9][0-9]{0,8}/(second|minute|hour)")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]{0,500}")
@@ -138,6 +144,38 @@ def private_key(text: str) -> str:
     if not re.fullmatch(r"[0-9a-f]{64}", digits) or not 0 < int(digits, 16) < _ORDER:
         raise Wrong("is not a private key in hex")
     return "0x" + digits
+
+
+def key_pair(text: str) -> str:
+    """Parse an ed25519 key with its public key, 64 bytes in base58 or as a JSON list; return it in hex, or nothing."""
+    if not text:
+        return ""
+    try:
+        pair = _key_pair_bytes(text)
+        public = Ed25519PrivateKey.from_private_bytes(pair[:32]).public_key().public_bytes_raw()
+    except (ValueError, TypeError, RecursionError):
+        # `from None`: a traceback must not show the key.
+        raise Wrong("is not a key pair of Solana") from None
+    if public != pair[32:]:
+        raise Wrong("has a public key that does not belong to its private key")
+    return pair.hex()
+
+
+def _key_pair_bytes(text: str) -> bytes:
+    """Return the bytes of a list of numbers or of base58. Raises ValueError and TypeError."""
+    if len(text) > _LONGEST_KEY_PAIR:
+        raise ValueError
+    if text.startswith("["):
+        pair = bytes(json.loads(text))
+    else:
+        number = 0
+        for character in text:
+            number = number * len(_BASE58) + _BASE58.index(character)
+        zeros = len(text) - len(text.lstrip(_BASE58[0]))
+        pair = bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8)
+    if len(pair) != _KEY_PAIR_BYTES:
+        raise ValueError
+    return pair
 
 
 def budgets(text: str) -> dict[int, Decimal]:

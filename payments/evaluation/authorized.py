@@ -15,6 +15,9 @@ def being_sent(authorization: Authorization) -> NotYet:
     """
     token, payer, nonce = authorization.terms.key
     amount, recipient = authorization.amount, authorization.recipient
+    if authorization.transaction is not None:
+        signed = Transfer("signed", token, payer, recipient, amount)
+        return NotYet(SENDING, bound=Bound((signed,), BoundBy.REFERENCE))
     signed = Transfer("signed", token, payer, recipient, amount, authorization=nonce)
     return NotYet(SENDING, bound=Bound((signed,), BoundBy.AUTHORIZATION))
 

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("chains", "0003_authorizations"),
         ("merchants", "0007_sponsored_payments"),
-        ("payments", "0019_sponsored_payments"),
+        ("payments", "0020_sponsored_on_solana"),
     ]
 
     operations = [

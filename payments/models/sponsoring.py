@@ -1,4 +1,6 @@
-"""Transfers that payers sign, and the transactions by which the operator's gas accounts send them."""
+"""Transfers that payers sign, and the transactions by which the operator's accounts send them."""
+
+from datetime import UTC, datetime
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -22,6 +24,11 @@ class Authorization(models.Model):
 
     - `domain_name`, `domain_version`: the domain of the token's signatures. `valid_before` is in Unix seconds.
     - `since_block`: the transfer can't be mined in an earlier block.
+    - `transaction`, `last_valid_height` (Solana, instead of the four above): the transaction to sign, in which the
+      operator's account pays the fee, then as the payer signed it; and the last height at which it can land. The
+      operator's account signs last, so no one else can send it.
+    - `deposit`: what the transaction pays for the recipient's token account, in base units of the native coin. An
+      account is paid for once: while `cost` is reserved or spent.
     - `signature`, `signed_at`: stored before anything is sent; null until the payer's signature was accepted.
     - `day`, `cost`: the amount that the relay of a signed authorization takes from the budget of this day (UTC), in
       base units of the native coin. It is the maximum cost and, once known, the actual cost.
@@ -45,9 +52,12 @@ class Authorization(models.Model):
     amount = BaseUnitsField()
     domain_name = models.CharField(max_length=100)
     domain_version = models.CharField(max_length=100)
-    valid_before = models.BigIntegerField()
+    valid_before = models.BigIntegerField(null=True, blank=True)
     nonce = models.BinaryField(max_length=32)
     since_block = models.BigIntegerField()
+    transaction = models.BinaryField(max_length=1232, null=True, blank=True)
+    last_valid_height = models.BigIntegerField(null=True, blank=True)
+    deposit = BaseUnitsField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     signature = models.BinaryField(max_length=65, null=True, blank=True)
@@ -68,6 +78,7 @@ class Authorization(models.Model):
             ),
             base_units_constraint("amount", "authorization"),
             base_units_constraint("cost", "authorization"),
+            base_units_constraint("deposit", "authorization"),
         )
         indexes = (
             models.Index(fields=("nonce",), name="authorization_nonce"),
@@ -86,6 +97,11 @@ class Authorization(models.Model):
                 condition=Q(signed_at__isnull=False, ended_at__isnull=True),
                 name="authorization_to_relay",
             ),
+            models.Index(
+                fields=("recipient",),
+                condition=Q(deposit__gt=0, signed_at__isnull=False),
+                name="authorization_of_accounts",
+            ),
         )
 
     def __str__(self) -> str:
@@ -93,16 +109,21 @@ class Authorization(models.Model):
 
     @property
     def terms(self) -> TransferAuthorization:
-        """The transfer in the form that the payer signs."""
+        """The transfer in the form that the payer signs, if it is not a whole transaction."""
         token = self.token.contract_address
         return TransferAuthorization(
             domain=TokenDomain(self.chain_id, token, self.domain_name, self.domain_version),
             payer=self.payer,
             recipient=self.recipient,
             amount=self.amount,
-            valid_before=self.valid_before,
+            valid_before=self.valid_before or 0,
             nonce=bytes(self.nonce),
         )
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """The time of the chain at which the signature ends; None if a block's height ends it."""
+        return None if self.valid_before is None else datetime.fromtimestamp(self.valid_before, UTC)
 
     @property
     def is_live(self) -> bool:
@@ -112,7 +133,7 @@ class Authorization(models.Model):
 
 def live_authorization(payment: Payment) -> Authorization | None:
     """Return the authorization that may still move the payment's money; None for any other payment."""
-    if payment.bound_by != Payment.BoundBy.AUTHORIZATION:
+    if payment.bound_by != Payment.BoundBy.AUTHORIZATION and not payment.is_sponsored:
         return None
     authorization: Authorization | None = getattr(payment, "authorization", None)
     return authorization if authorization is not None and authorization.is_live else None
@@ -149,10 +170,10 @@ class Relay(models.Model):
     """One nonce of a gas account, and the transactions that were signed for it. At most one of them is mined.
 
     It is stored before anything is sent, so that another worker can send the same bytes. A relay without an
-    `authorization` only uses up its nonce.
+    `authorization` only uses up its nonce. On Solana there are no nonces: a relay is one transaction.
 
-    - `hashes`: those of all signed transactions, the current one last. `raw` and `unsigned` are the bytes and the
-      content of the current one.
+    - `hashes`: those of all signed transactions, the current one last. `raw` (hex, on Solana base64) and
+      `unsigned` are the bytes and the content of the current one.
     - `signed_at`, `sent_at`: when the current one was signed, and last sent.
     - `ended_at`: when the nonce was used, in a block as deep as the chain requires. `succeeded` and `fee` (in base
       units of the native coin) are those of the mined transaction; null if it was sent by others with the account's
@@ -160,11 +181,11 @@ class Relay(models.Model):
     """
 
     account = models.ForeignKey(GasAccount, on_delete=models.PROTECT, related_name="relays", db_index=False)
-    nonce = models.BigIntegerField()
+    nonce = models.BigIntegerField(null=True, blank=True)
     authorization = models.ForeignKey(
         Authorization, on_delete=models.PROTECT, null=True, blank=True, related_name="relays"
     )
-    hashes = ArrayField(models.CharField(max_length=66))
+    hashes = ArrayField(models.CharField(max_length=88))
     raw = models.TextField()
     unsigned = models.JSONField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)

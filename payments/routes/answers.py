@@ -18,7 +18,8 @@ class NoRoute:
 class Built:
     """An unsigned transaction and its binding. With `payer`, the wallet also signs `proof_message`.
 
-    With `authorization` there is no transaction: the wallet signs `typed_data`.
+    With `authorization` there is no transaction: the wallet signs `typed_data`. The transaction of a sponsored route on
+    Solana is signed, but not sent, by the wallet.
     """
 
     transaction: dict[str, Any] | str | None

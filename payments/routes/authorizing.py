@@ -12,6 +12,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from chains.client import ChainClient, ChainError, Refusal, Spending, TransferRefused
+from chains.facts.cosigning import CannotSponsor, PayerSigned, TooLate
 from chains.families import SignatureError, get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
@@ -19,8 +20,14 @@ from payments.evaluation.authorized import SENDING
 from payments.models import Authorization, GasAccount, Payment, PaymentRequest, Route
 from payments.requests.lifecycle import lock_request
 from payments.requests.new_payments import create_payment
-from payments.routes.refusals import expired, no_node, refused, require_payable, require_switched_on
-from payments.routes.sponsored import unavailable
+from payments.routes.refusals import (
+    expired,
+    no_node,
+    refused,
+    require_payable,
+    require_switched_on,
+    unavailable,
+)
 from payments.sponsoring import budgets, terms
 from payments.sponsoring.uses import attach, find_uses
 
@@ -30,6 +37,30 @@ Client = Callable[[Chain], ChainClient]
 # How soon a stored authorization is checked on the chain.
 FIRST_CHECK = timedelta(seconds=2)
 _WRONG = "The signature is not of this route's typed data by its wallet. Build the route and sign again."
+
+
+def accept(
+    request: PaymentRequest,
+    route: Route,
+    *,
+    signature: str | None,
+    text: str | None,
+    submitter: str = "",
+    before_check: Callable[[], None] = lambda: None,
+) -> tuple[Payment, bool]:
+    """Store what the payer signed for this built route: a signature or, in `text`, a whole transaction.
+
+    Raises the ApiErrors of `accept_signature`, and `parameter_invalid` for the other one of the two.
+    """
+    is_cosigned = terms.cosigning_of(route.chain) is not None
+    if text is not None and not is_cosigned:
+        message = "On this chain, the wallet signs typed data. Send its signature."
+        raise ApiError(ErrorCode.PARAMETER_INVALID, message, "transaction")
+    if signature is not None and is_cosigned:
+        message = "On this chain, the wallet signs the transaction. Send the signed transaction."
+        raise ApiError(ErrorCode.PARAMETER_INVALID, message, "signature")
+    store = accept_transaction if is_cosigned else accept_signature
+    return store(request, route, signature or text or "", submitter=submitter, before_check=before_check)
 
 
 def accept_signature(
@@ -73,11 +104,83 @@ def accept_signature(
         if account is None:
             raise unavailable()
         cost = _simulated_cost(chain_client, authorization, signed, account, route)
-        token = authorization.token.contract_address
-        balance = chain_client.balances(authorization.payer, [token]).get(token, 0)
+        balance = _balance(chain_client, authorization)
     except ChainError as error:
         raise no_node(route.chain) from error
     return _store(authorization, signed, account, cost, balance, submitter)
+
+
+def accept_transaction(
+    request: PaymentRequest,
+    route: Route,
+    text: str,
+    *,
+    submitter: str = "",
+    client: Client = get_client,
+    before_check: Callable[[], None] = lambda: None,
+) -> tuple[Payment, bool]:
+    """Store the transaction that the payer signed for this built route; return its payment, and whether it is new.
+
+    As `accept_signature`, on chains where the operator's account signs the payer's transaction last.
+    """
+    authorization = (
+        Authorization.objects.select_related("token", "chain", "payment__request").filter(route=route).first()
+    )
+    rules = terms.cosigning_of(route.chain)
+    if authorization is None or authorization.transaction is None or rules is None:
+        raise expired("This route was not built for a signature. Request routes again.")
+    built = bytes(authorization.transaction)
+    try:
+        signed = rules.read_signed(built, text, authorization.payer, rules.fee_payer_of(built))
+    except SignatureError as error:
+        message = f"{error} Build the route and sign again."
+        raise ApiError(ErrorCode.SIGNATURE_INVALID, message, "transaction") from error
+    if authorization.payment is not None:
+        _require_same(authorization, signed)
+        return authorization.payment, False
+    before_check()
+    _require_possible(request, authorization, timezone.now())
+    account = budgets.gas_account(route.chain)
+    if account is None or rules.fee_payer_of(built) != account.address:
+        raise unavailable()
+    try:
+        chain_client = client(route.chain)
+        _rehearse(chain_client, authorization, signed, route)
+        balance = _balance(chain_client, authorization)
+    except ChainError as error:
+        raise no_node(route.chain) from error
+    cost = signed.fee + (authorization.deposit or 0)
+    return _store(authorization, signed.signature, account, cost, balance, submitter, signed=signed)
+
+
+def _rehearse(client: ChainClient, authorization: Authorization, signed: PayerSigned, route: Route) -> None:
+    """Raise ApiError unless the transaction would succeed now, with time left to send it."""
+    if client.cosigning is None or authorization.last_valid_height is None:
+        raise unavailable()
+    try:
+        client.cosigning.rehearse(signed, last_valid_height=authorization.last_valid_height)
+    except TooLate as error:
+        raise expired("This transaction can't be sent any more. Build the route and sign again.") from error
+    except CannotSponsor as error:
+        logger.error("a signed transaction on %s is not sent: %s", route.chain.name, error)
+        raise unavailable() from error
+    except TransferRefused as refusal:
+        raise _refusal(client, authorization, route, refusal) from refusal
+
+
+def _refusal(
+    client: ChainClient, authorization: Authorization, route: Route, refusal: TransferRefused
+) -> ApiError:
+    """Return the error for a transfer that would fail: of too little money, if the payer lacks some."""
+    missing = authorization.amount - _balance(client, authorization)
+    if missing > 0:
+        refusal = TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=missing)
+    return refused(route, refusal)
+
+
+def _balance(client: ChainClient, authorization: Authorization) -> int:
+    token = authorization.token.contract_address
+    return client.balances(authorization.payer, [token]).get(token, 0)
 
 
 def _found(client: ChainClient, authorization: Authorization) -> tuple[Payment, bool] | None:
@@ -101,7 +204,7 @@ def _require_possible(request: PaymentRequest, authorization: Authorization, now
     require_switched_on(request, request.token)
     if authorization.amount != request.amount_remaining:
         raise expired("This route is for another amount than what remains. Request routes again.")
-    if terms.ends_at(authorization.valid_before) - now < terms.LEFT_TO_SEND:
+    if authorization.ends_at is not None and authorization.ends_at - now < terms.LEFT_TO_SEND:
         raise expired("This signature ends too soon to be sent. Request routes again.")
     if not terms.is_allowed(request) or budgets.is_barred(authorization.payer, now.astimezone(UTC).date()):
         raise unavailable()
@@ -124,10 +227,7 @@ def _simulated_cost(
         if refusal.refusal == Refusal.INSUFFICIENT_GAS:
             logger.error("the gas account %s lacks coin", account)
             raise unavailable() from refusal
-        balance = client.balances(authorization.payer, [call.to]).get(call.to, 0)
-        if balance < authorization.amount:
-            refusal = TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=authorization.amount - balance)
-        raise refused(route, refusal) from refusal
+        raise _refusal(client, authorization, route, refusal) from refusal
     if not isinstance(unsigned, dict) or int(unsigned["gas"], 16) > terms.MAX_GAS:
         raise unavailable()
     return rules.max_cost(unsigned) + reader.data_fee(unsigned)
@@ -154,25 +254,29 @@ def _store(
     cost: int,
     balance: int,
     submitter: str,
+    *,
+    signed: PayerSigned | None = None,
 ) -> tuple[Payment, bool]:
+    """Store the payment with what the payer signed, which is due to be sent now, and reserve its cost."""
     now = timezone.now()
     with transaction.atomic():
         request = lock_request(authorization.request_id)
         rows = Authorization.objects.select_related("token", "chain")
         stored = rows.select_for_update(of=("self",), no_key=True).get(pk=authorization.pk)
         if stored.payment is not None:
+            _require_same(stored, signed)
             return stored.payment, False
+        if stored.transaction != authorization.transaction:
+            raise expired("The route was built again meanwhile. Sign the newest transaction.")
         _require_possible(request, stored, now)
         live = Authorization.objects.filter(request=request, signed_at__isnull=False, ended_at__isnull=True)
         if live.exists():
-            message = (
-                "A signed payment for this request is being sent. Wait until it has completed or failed."
-            )
-            raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
+            raise _in_progress()
         budgets.lock(account)
         _require_covered(stored, balance)
         day = now.astimezone(UTC).date()
-        if not budgets.may_reserve(request, cost, day):
+        may_open = not stored.deposit or budgets.may_open_account(request)
+        if not may_open or not budgets.may_reserve(request, cost, day):
             raise unavailable()
         payment = create_payment(
             request,
@@ -186,7 +290,7 @@ def _store(
             from_address=stored.payer,
             token=stored.token,
             amount=stored.amount,
-            bound_by=Payment.BoundBy.AUTHORIZATION,
+            bound_by=Payment.BoundBy.REFERENCE if signed else Payment.BoundBy.AUTHORIZATION,
             is_bound_unmined=True,
             held_from=now,
             status_detail=SENDING,
@@ -198,6 +302,18 @@ def _store(
             day=day,
             cost=cost,
             next_check_at=now + FIRST_CHECK,
+            **({"transaction": signed.transaction} if signed else {}),
         )
         GasAccount.objects.filter(pk=account.pk).update(next_look_at=now)
     return payment, True
+
+
+def _require_same(stored: Authorization, signed: PayerSigned | None) -> None:
+    """Raise ApiError if the payment's transaction is not this one."""
+    if signed is not None and bytes(stored.transaction or b"") != signed.transaction:
+        raise _in_progress() if stored.is_live else expired()
+
+
+def _in_progress() -> ApiError:
+    message = "A signed payment for this request is being sent. Wait until it has completed or failed."
+    return ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)

@@ -112,6 +112,11 @@ def expired(message: str = "This route is no longer valid. Request routes again.
     return ApiError(ErrorCode.ROUTE_EXPIRED, message)
 
 
+def unavailable() -> ApiError:
+    message = "The network fee can't be paid for you at the moment. Pay with the other route."
+    return ApiError(ErrorCode.SPONSORING_UNAVAILABLE, message)
+
+
 def refused(route: Route, refused: TransferRefused) -> ApiError:
     """Return the error for a transfer that the wallet can't afford or that would fail."""
     match refused.refusal:

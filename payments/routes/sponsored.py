@@ -6,11 +6,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from chains.client import ChainClient, Refusal, TransferRefused
-from config.api.errors import ApiError, ErrorCode
 from payments.models import Authorization, Payment, PaymentRequest, Route
 from payments.routes.answers import Built
+from payments.routes.cosigned import build_cosigned
 from payments.routes.direct import offer_direct
-from payments.routes.refusals import expired, require_valid_recipient
+from payments.routes.refusals import expired, require_valid_recipient, unavailable
 from payments.sponsoring import budgets, terms
 
 # How soon the chain is queried for a signature that was given away, but not submitted here.
@@ -26,6 +26,8 @@ def offer_sponsored(request: PaymentRequest, wallet_address: str, now: datetime)
     """
     if not terms.is_allowed(request) or request.expires_at - now < terms.LEFT_TO_BUILD:
         return None
+    if terms.address_of(request.chain) in (wallet_address, request.recipient_address):
+        return None
     day = now.astimezone(UTC).date()
     is_spent = budgets.spent_on(request.chain, day) >= terms.budget_of(request.chain)
     if is_spent or budgets.is_barred(wallet_address, day):
@@ -34,10 +36,13 @@ def offer_sponsored(request: PaymentRequest, wallet_address: str, now: datetime)
 
 
 def build_sponsored(route: Route, client: ChainClient, now: datetime) -> Built:
-    """Return the typed data that the customer signs. It is the same for each call with one route.
+    """Return the typed data or the transaction that the customer signs.
 
+    The typed data is the same for each call with one route, and the transaction as long as it can still be sent.
     Raises ApiError, TransferRefused and ChainError.
     """
+    if terms.cosigning_of(route.chain) is not None:
+        return build_cosigned(route, client, now)
     request = route.request
     if route.amount != request.amount_remaining:
         raise expired()
@@ -50,7 +55,7 @@ def build_sponsored(route: Route, client: ChainClient, now: datetime) -> Built:
         if balance < route.amount:
             raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=route.amount - balance)
         existing = _store(route, client.head(), now)
-    if terms.ends_at(existing.valid_before) - timezone.now() < terms.LEFT_TO_BUILD:
+    if existing.ends_at is None or existing.ends_at - timezone.now() < terms.LEFT_TO_BUILD:
         raise expired()
     return Built(None, Payment.BoundBy.AUTHORIZATION, typed_data=rules.typed_data(existing.terms))
 
@@ -81,9 +86,3 @@ def _store(route: Route, head: int, now: datetime) -> Authorization:
         )
         Route.objects.filter(pk=route.pk).update(built_at=now)
     return authorization
-
-
-def unavailable(
-    message: str = "The network fee can't be paid for you at the moment. Pay with the other route.",
-) -> ApiError:
-    return ApiError(ErrorCode.SPONSORING_UNAVAILABLE, message)

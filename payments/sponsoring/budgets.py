@@ -10,7 +10,7 @@ from django.db.models import Q, Sum
 
 from chains.models import Chain
 from payments.models import Authorization, GasAccount, PaymentRequest, Relay
-from payments.sponsoring.terms import FAILED_RELAYS, address_of, budget_of, has_room
+from payments.sponsoring.terms import FAILED_RELAYS, MAX_ACCOUNTS, address_of, budget_of, has_room
 
 
 def gas_account(chain: Chain) -> GasAccount | None:
@@ -41,6 +41,19 @@ def may_reserve(request: PaymentRequest, cost: int, day: date, *, besides: int |
     )
     known = {name: int(value or 0) for name, value in sums.items()}
     return has_room(cost, budget=budget_of(request.chain), **known)
+
+
+def may_open_account(request: PaymentRequest) -> bool:
+    """Whether the operator's account may open the recipient's token account.
+
+    A recipient can close it and keep its rent, so each one is opened once, and only some for a merchant.
+    """
+    opened = Authorization.objects.filter(
+        chain=request.chain_id, deposit__gt=0, cost__gt=0, signed_at__isnull=False
+    )
+    recipient, of_merchant = request.recipient_address, opened.filter(merchant=request.merchant_id)
+    is_opened = opened.filter(recipient=recipient, token=request.token_id).exists()
+    return not is_opened and of_merchant.count() < MAX_ACCOUNTS
 
 
 def is_barred(payer: str, day: date) -> bool:

@@ -8,6 +8,8 @@ One worker at a time leases the account's row, so its nonces have no gap and no 
    authorization is dead meanwhile, an empty transaction takes its place.
 
 A transaction ends when one of those with its nonce is as deep as the chain requires.
+
+On Solana there are no nonces, and the account only adds its signature to the payer's transaction (see `cosigned`).
 """
 
 import logging
@@ -18,11 +20,10 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from chains.client import ChainClient, ChainError, Head, Spending, TransferRefused
-from chains.facts.authorizations import Sent, SignedTransaction
+from chains.facts.authorizations import SignedTransaction
 from chains.families import get_client
 from chains.models import Chain
 from config.api.log_context import log_context
@@ -30,11 +31,11 @@ from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
 from payments.evaluation.verdicts import Finality
-from payments.models import Authorization, GasAccount, Payment, PaymentRequest, Relay
+from payments.models import Authorization, GasAccount, PaymentRequest, Relay
 from payments.requests.lifecycle import lock_request
-from payments.requests.unsent import drop_unsent
-from payments.sponsoring import budgets, metrics, terms
-from payments.sponsoring.uses import follow
+from payments.sponsoring import budgets, terms
+from payments.sponsoring.cosigned import CosignedPass
+from payments.sponsoring.passes import LeaseLost, Pass, unsent
 
 logger = logging.getLogger(__name__)
 
@@ -42,18 +43,13 @@ Client = Callable[[Chain], ChainClient]
 
 PAUSE = timedelta(seconds=2)
 PAUSE_AFTER_FAILURE = timedelta(seconds=15)
-PAUSE_POSTPONED = timedelta(seconds=5)
 # Nodes accept only some waiting transactions of one account.
 MAX_WAITING = 16
-# A payer who empties the account makes all of them fail at once.
 MAX_WAITING_OF_PAYER = 4
 MAX_CONSIDERED = 200
 SENT_AGAIN_AFTER = timedelta(seconds=10)
 STUCK_AFTER = timedelta(seconds=30)
 STUCK_BLOCKS = 3
-CHANGED = (
-    "Another payment arrived before the signed transfer was sent, so it was not sent. Nothing was paid by it."
-)
 
 GAS_ACCOUNTS = Queue(
     model=GasAccount,
@@ -77,12 +73,14 @@ def relay_due(
         pause: timedelta | None = PAUSE_AFTER_FAILURE
         columns: dict[str, Any] = {}
         try:
-            work = _Pass(chain, account, lease, client(chain), now)
+            chain_client = client(chain)
+            has_nonces = chain_client.cosigning is None
+            work = (_Pass if has_nonces else CosignedPass)(chain, account, lease, chain_client, now)
             columns = work.run()
             pause = PAUSE if work.is_waiting() else None
         except ChainError as error:
             logger.warning("nothing could be relayed on %s: %s", chain.name, error)
-        except _LeaseLost:
+        except LeaseLost:
             return 1
         next_look = None if pause is None else now() + pause
         with transaction.atomic():
@@ -91,24 +89,13 @@ def relay_due(
             )
             if held.exists():
                 # What was stored meanwhile has made the account due again.
-                if next_look is None and _unsent(chain).exists():
+                if next_look is None and unsent(chain).exists():
                     next_look = now()
                 GasAccount.objects.filter(pk=account.pk).update(**columns, next_look_at=next_look, **FREE)
     return 1
 
 
-class _LeaseLost(Exception):
-    """Another worker may hold the account."""
-
-
-def _unsent(chain: Chain) -> QuerySet[Authorization]:
-    """Return the authorizations that wait for their first transaction."""
-    return Authorization.objects.filter(
-        chain=chain, signed_at__isnull=False, ended_at__isnull=True, relays__isnull=True
-    )
-
-
-class _Pass:
+class _Pass(Pass):
     """One pass over an account's transactions and the authorizations that wait for one."""
 
     def __init__(
@@ -119,17 +106,11 @@ class _Pass:
         client: ChainClient,
         now: Callable[[], datetime],
     ) -> None:
-        self._chain = chain
-        self._account = account
-        self._lease = lease
-        self._client = client
-        self._now = now
         rules, reader = terms.rules_of(chain), client.authorizations
         if rules is None or reader is None:
             raise ChainError(f"{chain.name} has no transfers by signature", permanent=True)
+        super().__init__(chain, account, lease, client, now)
         self._rules, self._reader = rules, reader
-        key = terms.key_of(chain)
-        self._key = key if key and rules.address_of(key) == account.address else ""
 
     def run(self) -> dict[str, Any]:
         """Do what is due; return the columns of the account to store. Raises ChainError."""
@@ -138,23 +119,20 @@ class _Pass:
         balance = self._client.balances(self._account.address, [""]).get("")
         under_way = list(self._under_way())
         for relay in under_way:
-            if relay.nonce >= mined:
+            if _place(relay) >= mined:
                 self._push(relay)
-        self._relay_next([relay for relay in under_way if relay.nonce >= mined], mined)
+        self._relay_next([relay for relay in under_way if _place(relay) >= mined], mined)
         return {"balance": balance, "looked_at": self._now()}
 
     def _relay_next(self, waiting: Sequence[Relay], mined: int) -> None:
         """Send what waits for its first transaction, beside the transactions that wait to be mined.
 
-        New authorizations come first, and a payer has few places: those that can't be sent, and those of one payer,
-        must not hold up others.
+        A payer has few places, because one who empties the account makes all of them fail at once.
         """
         room = MAX_WAITING - len(waiting)
         places = Counter(relay.authorization.payer for relay in waiting if relay.authorization is not None)
         full = [payer for payer, taken in places.items() if taken >= MAX_WAITING_OF_PAYER]
-        is_due = Q(postponed_at=None) | Q(postponed_at__lte=self._now() - PAUSE_POSTPONED)
-        rows = _unsent(self._chain).filter(is_due).exclude(payer__in=full)
-        for each in rows.order_by(F("postponed_at").asc(nulls_first=True), "signed_at")[:MAX_CONSIDERED]:
+        for each in self._next().exclude(payer__in=full)[:MAX_CONSIDERED]:
             if room <= 0:
                 return
             if places[each.payer] >= MAX_WAITING_OF_PAYER:
@@ -163,20 +141,13 @@ class _Pass:
             if self._relay(each, mined):
                 places[each.payer] += 1
             else:
-                Authorization.objects.filter(pk=each.pk).update(postponed_at=self._now())
-
-    def is_waiting(self) -> bool:
-        return self._under_way().exists() or _unsent(self._chain).exists()
-
-    def _under_way(self) -> QuerySet[Relay]:
-        rows = Relay.objects.filter(account=self._account, ended_at__isnull=True)
-        return rows.select_related("authorization__token", "authorization__payment").order_by("nonce")
+                self._postpone(each)
 
     # --- mined transactions -----------------------------------------------------------------------------------------
 
     def _end_mined(self, mined: int) -> None:
         """End the transactions whose nonces are used in blocks that are deep enough, with what they cost."""
-        used = [relay for relay in self._under_way() if relay.nonce < mined]
+        used = [relay for relay in self._under_way() if _place(relay) < mined]
         if not used:
             return
         finality = Finality.parse(self._chain.confirmations, self._chain.confirmations_fallback)
@@ -192,14 +163,6 @@ class _Pass:
                 Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
             elif done is None and not snapshot.contradicted.intersection(relay.hashes):
                 self._end_foreign(relay)
-
-    def _end(self, relay: Relay, *, succeeded: bool | None, fee: int | None) -> None:
-        with transaction.atomic():
-            self._require_lease()
-            Relay.objects.filter(pk=relay.pk).update(ended_at=self._now(), succeeded=succeeded, fee=fee)
-            if relay.authorization is not None:
-                settle_cost(relay.authorization)
-        metrics.count_ended(self._chain, succeeded=succeeded, fee=fee)
 
     def _end_foreign(self, relay: Relay) -> None:
         """End a transaction whose nonce was used by one that is not ours, once it can't be mined any more.
@@ -253,7 +216,7 @@ class _Pass:
             unsigned = next((each for each, cost in zip(raised, costs, strict=True) if fits(cost)), None)
             if unsigned is None:
                 return relay
-            signed = self._rules.sign(unsigned, relay.nonce, self._key)
+            signed = self._rules.sign(unsigned, _place(relay), self._key)
             if signed.hash in relay.hashes:
                 return relay
             relay.hashes = [*relay.hashes, signed.hash]
@@ -270,7 +233,7 @@ class _Pass:
 
     def _holds_up_others(self, relay: Relay) -> bool:
         later = Relay.objects.filter(account=self._account, ended_at__isnull=True, nonce__gt=relay.nonce)
-        return later.exists() or _unsent(self._chain).exists()
+        return later.exists() or unsent(self._chain).exists()
 
     def _reserve(
         self, authorization: Authorization | None, request: PaymentRequest | None, cost: int
@@ -286,28 +249,16 @@ class _Pass:
         Authorization.objects.filter(pk=stored.pk).update(cost=cost)
         return True
 
-    def _send(self, relay: Relay) -> None:
-        if not self._lease.holds(self._account.pk):
-            raise _LeaseLost
-        # A node that accepted it may not have passed it on.
-        sent = self._reader.send(relay.raw, to_all=relay.sent_at is not None)
-        if sent is not Sent.REJECTED:
-            if relay.sent_at is None and len(relay.hashes) == 1:
-                metrics.count_sent(self._chain)
-            Relay.objects.filter(pk=relay.pk).update(sent_at=self._now())
-        else:
-            logger.warning("no node takes %s, nonce %d of %s", relay, relay.nonce, self._account)
-
     # --- new transactions -------------------------------------------------------------------------------------------
 
     def _relay(self, authorization: Authorization, mined: int) -> bool:
         """Store and send the first transaction of an authorization; False if it would fail or cost too much now."""
-        if not self._key or terms.ends_at(authorization.valid_before) <= self._now():
+        if not self._key or authorization.ends_at is None or authorization.ends_at <= self._now():
             return False
         if authorization.day is not None and budgets.is_barred(authorization.payer, authorization.day):
             return False
         if not self._lease.holds(self._account.pk):
-            raise _LeaseLost
+            raise LeaseLost
         call = self._rules.transfer_call(authorization.terms, bytes(authorization.signature or b""))
         try:
             unsigned = self._client.prepare(call, sender=self._account.address, spending=Spending("", 0))
@@ -327,14 +278,8 @@ class _Pass:
     ) -> Relay | None:
         """Store the transaction with the next nonce, unless its payment was decided or dropped meanwhile."""
         with transaction.atomic():
-            request = lock_request(authorization.request_id)
-            self._require_lease()
-            rows = Authorization.objects.select_for_update(of=("self",), no_key=True)
-            stored = rows.filter(pk=authorization.pk, ended_at__isnull=True).first()
+            request, stored = self._locked(authorization)
             if stored is None or stored.day is None:
-                return None
-            if request.amount_remaining != stored.amount:
-                drop_unsent(request, self._now(), actor="sponsoring", message=CHANGED)
                 return None
             reserved = stored.cost or 0
             cost = max(self._rules.max_cost(unsigned) + data_fee, reserved)
@@ -361,31 +306,12 @@ class _Pass:
             self._point_to(stored, signed.hash)
         return relay
 
-    def _point_to(self, authorization: Authorization, transaction_hash: str) -> None:
-        """Let the payment follow the newest transaction, unless another one has used the authorization."""
-        payment = Payment.objects.select_related("lookup").get(pk=authorization.payment_id)
-        if payment.is_open and payment.lookup.block_number is None:
-            follow(payment, transaction_hash, self._now())
 
-    def _require_lease(self) -> None:
-        """Lock the account's row until the transaction ends. Raises _LeaseLost."""
-        held = GasAccount.objects.select_for_update(no_key=True).filter(
-            pk=self._account.pk, claim_id=self._lease.claim_id
-        )
-        if not (self._lease.holds(self._account.pk) and held.exists()):
-            raise _LeaseLost
-
-
-def settle_cost(authorization: Authorization) -> None:
-    """Write what the authorization cost, once nothing of it can be mined any more."""
-    relays = list(Relay.objects.filter(authorization=authorization))
-    if any(relay.succeeded is not None and relay.fee is None for relay in relays):
-        return  # the receipt doesn't show all of the fee, so the most that it can be stays reserved
-    if all(relay.ended_at is not None for relay in relays):
-        spent = sum(relay.fee or 0 for relay in relays)
-        row = Authorization.objects.filter(pk=authorization.pk)
-        if relays or row.filter(ended_at__isnull=False).exists():
-            row.update(cost=spent)
+def _place(relay: Relay) -> int:
+    """Return the relay's nonce."""
+    if relay.nonce is None:
+        raise TypeError("a gas account's transaction has a nonce")
+    return relay.nonce
 
 
 def _fees(unsigned: dict[str, Any]) -> dict[str, Any]:

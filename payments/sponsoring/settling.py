@@ -3,6 +3,9 @@
 One that was used is found by the token's log, whether or not anything was submitted here. One that can't be used any
 more is dead: two nodes say so of one block that is as deep as the chain requires and whose own time is past the end of
 the signature. Our clock decides nothing.
+
+On Solana only the operator's account can send what a payer signed. Its transaction is decided once it is in a final
+block, or once two nodes have a final block above the last height at which it can land, and no such transaction.
 """
 
 import logging
@@ -15,6 +18,7 @@ from django.utils import timezone
 
 from chains.client import ChainClient, ChainError
 from chains.facts.authorizations import AuthorizationStates
+from chains.facts.cosigning import CosigningClient, Fate
 from chains.families import get_client
 from chains.models import Chain
 from config.api.log_context import log_context
@@ -22,12 +26,12 @@ from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
 from payments.evaluation.verdicts import Finality
-from payments.models import Authorization, FailureCode, Lookup, Payment, PaymentRequest
+from payments.models import Authorization, FailureCode, Lookup, Payment, PaymentRequest, Relay
 from payments.requests.events import record_failed
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import move_payment
-from payments.sponsoring.relaying import deep_enough, settle_cost
-from payments.sponsoring.terms import ends_at
+from payments.sponsoring.passes import settle_cost
+from payments.sponsoring.relaying import deep_enough
 from payments.sponsoring.uses import attach, find_uses
 from payments.verification.outcomes import Failed, failed_columns, failed_lookup
 
@@ -89,11 +93,11 @@ def _settle(
 ) -> set[int]:
     """Connect the used ones with their transactions, and end the dead ones; return the ids of those that ended."""
     reader = client.authorizations
-    if reader is None:
-        return set()
     ended = {each.pk for each in authorizations if _is_completed(each) and _end(each, None, lease, now())}
     left = [each for each in authorizations if each.pk not in ended]
-    if not left:
+    if client.cosigning is not None and left:
+        return ended | _settle_cosigned(client.cosigning, left, lease, now)
+    if reader is None or not left:
         return ended
     finality = Finality.parse(chain.confirmations, chain.confirmations_fallback)
     head = client.look_up([], with_finality=finality.tag is not None).head
@@ -112,6 +116,34 @@ def _settle(
     for each in left:
         fate = _fate(each, deep, found)
         if fate is not None and _end(each, fate.code, lease, now()):
+            ended.add(each.pk)
+    return ended
+
+
+def _settle_cosigned(
+    reader: CosigningClient,
+    authorizations: Sequence[Authorization],
+    lease: Lease,
+    now: Callable[[], datetime],
+) -> set[int]:
+    """End those whose transaction is in a final block, and the dead ones; return the ids of those that ended."""
+    relays = Relay.objects.filter(authorization__in=authorizations)
+    hashes = {relay.authorization_id: relay.hashes[0] for relay in relays}
+    heights = {hashes[each.pk]: each.last_valid_height or 0 for each in authorizations if each.pk in hashes}
+    fates = reader.fates(heights) if heights else {}
+    # What the operator's account did not sign is in no block.
+    height = reader.height() if len(heights) < len(authorizations) else 0
+    ended = set()
+    for each in authorizations:
+        hash_ = hashes.get(each.pk, "")
+        fate = fates.get(hash_)
+        if not hash_ and (each.last_valid_height or 0) < height:
+            fate = Fate.EXPIRED
+        if fate is Fate.LANDED:
+            # It decides its payment, also one that failed because it seemed dead.
+            attach(each, hash_, now(), actor="discovery")
+        code = FailureCode.AUTHORIZATION_EXPIRED if fate is Fate.EXPIRED else None
+        if fate is not None and _end(each, code, lease, now(), hash_=hash_):
             ended.add(each.pk)
     return ended
 
@@ -136,17 +168,27 @@ def _fate(
         if (use := found.get(authorization.pk)) is None:
             return None
         return _Fate(None if use[1] else FailureCode.AUTHORIZATION_USED)
-    is_over = deep.block.time >= ends_at(authorization.valid_before)
+    is_over = authorization.ends_at is not None and deep.block.time >= authorization.ends_at
     return _Fate(FailureCode.AUTHORIZATION_EXPIRED) if is_over else None
 
 
-def _end(authorization: Authorization, code: FailureCode | None, lease: Lease, now: datetime) -> bool:
-    """End the authorization and, with a code, its open payment. Return False if the lease was lost."""
+def _end(
+    authorization: Authorization,
+    code: FailureCode | None,
+    lease: Lease,
+    now: datetime,
+    *,
+    hash_: str | None = None,
+) -> bool:
+    """End the authorization and, with a code, its open payment. Return False if the lease was lost.
+
+    An empty `hash_` means that nothing was sent: False is returned if a worker has stored a transaction meanwhile.
+    """
     with transaction.atomic():
         request = lock_request(authorization.request_id)
         rows = Authorization.objects.select_for_update(of=("self",), no_key=True)
         stored = rows.filter(pk=authorization.pk, claim_id=lease.claim_id).first()
-        if stored is None:
+        if stored is None or (hash_ == "" and Relay.objects.filter(authorization=stored).exists()):
             return False
         if code is not None and stored.payment is not None:
             fail(stored.payment, request, code, now)

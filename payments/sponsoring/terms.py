@@ -1,11 +1,11 @@
 """When the operator pays the network fee for a payer, and for how much. Pure, apart from the settings."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.conf import settings
 
-from chains.families.base import Authorizations
+from chains.families.base import Authorizations, Cosigning
 from chains.models import Chain
 from payments.models import PaymentRequest
 
@@ -17,11 +17,18 @@ MAX_GAS = 200_000
 MERCHANTS_SHARE = 2
 REQUESTS_SHARE = 100
 FAILED_RELAYS = 2
+MAX_ACCOUNTS = 20
+"""How many recipients' token accounts the operator opens for one merchant on a chain, in all."""
 
 
 def rules_of(chain: Chain) -> Authorizations | None:
     """Return how signatures move tokens on the chain; None if they don't."""
     return chain.family.authorizations if chain.is_installed else None
+
+
+def cosigning_of(chain: Chain) -> Cosigning | None:
+    """Return how the operator's account signs the payer's transactions on the chain; None if it doesn't."""
+    return chain.family.cosigning if chain.is_installed else None
 
 
 def key_of(chain: Chain) -> str:
@@ -31,7 +38,7 @@ def key_of(chain: Chain) -> str:
 
 def address_of(chain: Chain) -> str:
     """Return the address of the operator's account on the chain; empty without a key. Raises ValueError."""
-    rules, key = rules_of(chain), key_of(chain)
+    rules, key = chain.family.sponsoring if chain.is_installed else None, key_of(chain)
     return rules.address_of(key) if rules is not None and key else ""
 
 
@@ -45,12 +52,14 @@ def is_allowed(request: PaymentRequest) -> bool:
     """Whether the settings, the merchant and the catalogue allow a sponsored payment of this request."""
     token, chain = request.token, request.chain
     return (
-        rules_of(chain) is not None
+        chain.is_installed
+        and chain.family.sponsoring is not None
         and token.authorization is not None
         and key_of(chain) != ""
         and budget_of(chain) > 0
         and request.merchant.sponsored_payments
         and request.references
+        and (rules_of(chain) is not None or token.trailing_data)
         and not request.is_refund
     )
 
@@ -58,10 +67,6 @@ def is_allowed(request: PaymentRequest) -> bool:
 def valid_before(request: PaymentRequest, now: datetime) -> int:
     """Return the end of a signature that is built now, in Unix seconds."""
     return int(min(now + LIFETIME, request.expires_at).timestamp())
-
-
-def ends_at(valid_before_seconds: int) -> datetime:
-    return datetime.fromtimestamp(valid_before_seconds, UTC)
 
 
 def has_room(cost: int, *, budget: int, spent: int, of_merchant: int, of_request: int) -> bool:

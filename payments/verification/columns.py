@@ -19,9 +19,9 @@ def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str
     """
     if facts is None or not facts.sender:
         return {}
-    if payment.bound_by == Payment.BoundBy.AUTHORIZATION:
-        # Keep the payer as the sender: a gas account sends the transaction, and `payments.sponsoring` follows its
-        # nonces.
+    if payment.is_sponsored or payment.bound_by == Payment.BoundBy.AUTHORIZATION:
+        # Keep the payer as the sender: the operator's account sends the transaction, and `payments.sponsoring`
+        # follows it.
         return {"network_fee": facts.network_fee if facts.block else None}
     is_storable = facts.nonce is not None and facts.nonce <= _LARGEST_NONCE
     return {

@@ -19,6 +19,12 @@ RIGHT = {
 NODES = ("BASE_RPC_URL", "BASE_RPC_URL_2")
 # What no message may contain, whatever else is wrong with the value.
 PASSWORD = "hunter2"
+# A key pair of Solana, and the same in base58.
+KEY_PAIR = bytes.fromhex(
+    "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+    "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"
+)
+KEY_PAIR_TEXT = "1GMkH3brNXiNNs1tiFZHu4yZSRrzJwxi5wB9bHFtMikjwpAW9DMZzU2Pqakc5it8X3N5vPmqdN7KF4CCUpmKhq"
 
 
 def faults_of(**different: str) -> list[str]:

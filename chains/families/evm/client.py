@@ -62,6 +62,8 @@ _NO_RULES = fees.FeeRules()
 class EvmClient(DepositReader):
     """A client of one EVM chain. `ChainClient` documents the methods."""
 
+    cosigning = None
+
     def __init__(
         self,
         urls: Sequence[str],

@@ -1,8 +1,10 @@
 """The Solana family: mainnet and its test clusters."""
 
 from chains.client import ChainClient, SolanaInstructions, SolanaTransaction
-from chains.families.base import CallRules, Family, Network, WalletLinks, Wording
+from chains.families.base import CallRules, Cosigning, Family, Network, WalletLinks, Wording
 from chains.families.solana import normalisation
+from chains.families.solana.cosigning.signing import address_of, fee_payer_of, sign
+from chains.families.solana.cosigning.vetting import read_signed
 from chains.families.solana.links import solana_pay
 from chains.families.solana.references import reference_key
 from chains.families.solana.signatures import is_signed_by_key
@@ -40,6 +42,13 @@ FAMILY = Family(
     # The customer signs the whole transaction. Programs have no common layout of data, so an ID may be anywhere in it.
     call_rules=CallRules(selector_bytes=None, payer_signs_all=True),
     actions=(SolanaTransaction, SolanaInstructions),
+    cosigning=Cosigning(
+        kind="solana",
+        address_of=address_of,
+        read_signed=read_signed,
+        fee_payer_of=fee_payer_of,
+        sign=sign,
+    ),
     # The System Program.
     native_alias="11111111111111111111111111111111",
     links=WalletLinks(make=solana_pay, bind=True),

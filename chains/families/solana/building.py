@@ -1,14 +1,16 @@
 """Build a Solana transfer: read the wallet's balances, simulate the transaction, and return it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median_low
 from typing import Any
 
 from solders.instruction import Instruction
 
 from chains.client import ChainError, Refusal, TransferRefused
+from chains.facts.cosigning import CannotSponsor
 from chains.families.solana.accounts import (
+    TOKEN,
     TOKEN_2022,
     TOKEN_PROGRAMS,
     Account,
@@ -25,6 +27,7 @@ from chains.families.solana.references import reference_key
 from chains.families.solana.results import blockhash, mapping, result_of, sequence, value_of, whole
 from chains.families.solana.simulation import PAYER_LEFT_TOO_LITTLE, read_simulation
 from chains.families.solana.unsigned_transfers import (
+    MAX_SPONSORED_FEE,
     Budget,
     Mint,
     Part,
@@ -51,7 +54,8 @@ _NEW_ACCOUNTS: Sequence[Call] = [
 class Order:
     """The requested transfer; `token` is a mint, or empty for the native coin.
 
-    `memo_reference` is the reference in the memo, if the recipient's token account requires one.
+    `memo_reference` is the reference in the memo, if the recipient's token account requires one. `sponsor` pays the fee
+    and, if it `may_open` the recipient's token account, its rent; without a sponsor the sender pays both.
     """
 
     token: str
@@ -60,13 +64,33 @@ class Order:
     amount: int
     reference: bytes | None
     memo_reference: bytes | None = None
+    sponsor: str = ""
+    may_open: bool = True
+
+    @property
+    def fee_payer(self) -> str:
+        return self.sponsor or self.sender
+
+
+@dataclass(frozen=True)
+class Built:
+    """An unsigned transaction in base64. With a sponsor, it is valid in blocks up to `last_valid_height`.
+
+    `fee` is its network fee and `deposit` the rent of the recipient's new token account, in lamports.
+    """
+
+    transaction: str
+    fee: int
+    deposit: int
+    last_valid_height: int
 
 
 @dataclass(frozen=True)
 class _Wallet:
-    """The payer's balances. Amounts are in lamports, `holdings` (those to spend) in the token's base units."""
+    """The balances to pay with. Amounts are in lamports, `holdings` (those to spend) in the token's base units."""
 
     coins: int
+    """Those of the account that pays the fee."""
     holdings: tuple[Holding, ...]
     mint: Account | None
     recipient: Account | None
@@ -74,20 +98,24 @@ class _Wallet:
     """The recipient's associated token account under each token program."""
     price: int
     blockhash: str
+    last_valid_height: int
     rent_minimum: int
     """The rent-exempt minimum of an account without data."""
     new_account: dict[str, int]
     """The rent of a new token account under each token program."""
 
 
-def build(rpc: JsonRpc, order: Order) -> str:
-    """Simulate the transfer; return the unsigned transaction in base64. Raises TransferRefused and ChainError."""
+def build(rpc: JsonRpc, order: Order) -> Built:
+    """Simulate the transfer; return the unsigned transaction. Raises TransferRefused and ChainError.
+
+    For an order with a sponsor, CannotSponsor is raised if the sponsor may not or can't pay.
+    """
     wallet = rpc.batch(_calls(order), lambda results: _wallet(order, results))
     problem = why_not_payable(wallet.recipient)
     if problem:
         raise TransferRefused(Refusal.WOULD_FAIL, note=problem)
     instructions, deposit = _instructions(order, wallet)
-    trial = unsigned(order.sender, instructions, Budget(_TRIAL_UNITS, 0), wallet.blockhash)
+    trial = unsigned(order.fee_payer, instructions, Budget(_TRIAL_UNITS, 0), wallet.blockhash)
     options = {"encoding": "base64", "sigVerify": False, "replaceRecentBlockhash": True, **CONFIRMED}
     simulation = rpc.batch(
         [("simulateTransaction", [trial, options])], lambda results: read_simulation(results[0])
@@ -98,10 +126,13 @@ def build(rpc: JsonRpc, order: Order) -> str:
     budget = budget_for(
         simulation.units if has_passed and simulation.units is not None else _TRIAL_UNITS, wallet.price
     )
-    _require_coins(wallet, spent + budget.fee)
+    if order.sponsor:
+        budget = replace(budget, signatures=2).at_most(MAX_SPONSORED_FEE)
+    _require_coins(order, wallet, spent + budget.fee)
     if not has_passed:
         raise TransferRefused(Refusal.WOULD_FAIL, note=simulation.note)
-    return unsigned(order.sender, instructions, budget, wallet.blockhash)
+    transaction = unsigned(order.fee_payer, instructions, budget, wallet.blockhash)
+    return Built(transaction, budget.fee, deposit, wallet.last_valid_height)
 
 
 def account_deposit(rpc: JsonRpc, token: str, recipient: str) -> int:
@@ -119,7 +150,7 @@ def account_deposit(rpc: JsonRpc, token: str, recipient: str) -> int:
 
 
 def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int]:
-    """Return the instructions, and the payer's deposit for the recipient's new token account."""
+    """Return the instructions, and the deposit for the recipient's new token account."""
     if not order.token:
         if wallet.coins < order.amount:
             raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=order.amount - wallet.coins)
@@ -128,6 +159,11 @@ def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int
     program = wallet.mint.owner if wallet.mint else ""
     mint, receiving = Mint(order.token, program, decimals), wallet.receiving[program]
     deposit = 0 if receiving else wallet.new_account[program]
+    if order.sponsor and program != TOKEN:
+        # Its extensions may run other programs, which the sponsor would pay for.
+        raise CannotSponsor(f"{order.token} is not a token of the SPL Token program")
+    if order.sponsor and deposit and not order.may_open:
+        raise CannotSponsor(f"{order.recipient} has no token account, and none may be opened for it")
     moves = token_transfer(
         mint,
         order.sender,
@@ -135,6 +171,8 @@ def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int
         _parts(wallet.holdings, order.amount),
         order.reference,
         memo=_memo(order) if requires_memo(receiving) else None,
+        # The account may be closed before the transfer lands; a sponsor opens none that it did not reserve coin for.
+        opened_by=None if order.sponsor and receiving else order.fee_payer,
     )
     return moves, deposit
 
@@ -156,15 +194,17 @@ def _memo(order: Order) -> str:
     return reference_key(reference) if reference else ""
 
 
-def _require_coins(wallet: _Wallet, needed: int) -> None:
-    """Raise TransferRefused unless the wallet keeps exactly zero or at least the rent-exempt minimum."""
+def _require_coins(order: Order, wallet: _Wallet, needed: int) -> None:
+    """Raise unless the account that pays the fee keeps exactly zero or at least the rent-exempt minimum."""
     left = wallet.coins - needed
     if left != 0 and left < wallet.rent_minimum:
+        if order.sponsor:
+            raise CannotSponsor(f"{order.sponsor} lacks {wallet.rent_minimum - left} lamports")
         raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=wallet.rent_minimum - left)
 
 
 def _calls(order: Order) -> list[Call]:
-    accounts = [order.sender, order.recipient]
+    accounts = [order.fee_payer, order.recipient]
     if order.token:
         accounts += [order.token, *_receiving(order.token, order.recipient)]
     calls: list[Call] = [
@@ -188,18 +228,20 @@ def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
     accounts = [read_account(account) for account in sequence(value_of(stored))]
     if len(accounts) != (5 if order.token else 2):
         raise ChainError("the node did not return every account")
-    sender, recipient = accounts[:2]
+    fee_payer, recipient = accounts[:2]
     mint = accounts[2] if order.token else None
     receiving = accounts[3:] if order.token else [None] * len(_TOKEN_ACCOUNT_BYTES)
     entries = sequence(value_of(rest[len(_TOKEN_ACCOUNT_BYTES)])) if order.token else []
+    block = mapping(value_of(latest))
     return _Wallet(
-        coins=sender.lamports if sender else 0,
+        coins=fee_payer.lamports if fee_payer else 0,
         holdings=tuple(spendable(map(read_holding, entries))),
         mint=mint,
         recipient=recipient,
         receiving=dict(zip(_TOKEN_ACCOUNT_BYTES, receiving, strict=True)),
         price=unit_price(prices),
-        blockhash=blockhash(mapping(value_of(latest)).get("blockhash")),
+        blockhash=blockhash(block.get("blockhash")),
+        last_valid_height=whole(block.get("lastValidBlockHeight")) if order.sponsor else 0,
         rent_minimum=whole(result_of(rent_minimum)),
         new_account={
             program: whole(result_of(result))

@@ -43,6 +43,7 @@ from chains.families.solana.accounts import (
     why_not_payable,
 )
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
+from chains.families.solana.cosigning.client import CosigningReader
 from chains.families.solana.discovery import ReferenceSearch
 from chains.families.solana.results import blockhash, result_of, sequence, value_of, whole
 from chains.families.solana.signatures import is_signed_by_key
@@ -88,6 +89,7 @@ class SolanaClient:
         self._genesis = next((genesis for name, genesis, _ in _CLUSTERS if name == network), None)
         identity = Identity(_GENESIS, self._is_right_cluster, (("getSlot", [CONFIRMED]), whole))
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
+        self.cosigning = CosigningReader(self._rpc)
         self._fees = FeeBook(clock)
         self._failing = Failing()
         self._search = ReferenceSearch(self._rpc, lambda hashes: self.look_up(hashes, with_finality=False))
@@ -149,7 +151,7 @@ class SolanaClient:
     ) -> str:
         """Return the unsigned v0 transfer in base64, valid as long as its blockhash (about a minute)."""
         order = building.Order(token, sender, recipient, amount, reference, memo_reference)
-        return building.build(self._rpc, order)
+        return building.build(self._rpc, order).transaction
 
     def prepare(self, action: Action, *, sender: str, spending: Spending, simulate: bool = True) -> str:
         """Return the unsigned transaction in base64; see `preparing`. Raises TransferRefused."""

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
@@ -25,20 +25,28 @@ from chains.families.solana.references import reference_key
 
 SIGNATURE_FEE = 5_000
 """Lamports for each signature."""
+MAX_SPONSORED_FEE = 50_000
+"""The maximum network fee of a sponsored transaction in lamports, whatever budget the wallet sets."""
 _MICRO = 10**6
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A transaction's limit of compute units, and its price for each in millionths of a lamport."""
+    """A transaction's limit of compute units, its price for each in millionths of a lamport, and its signatures."""
 
     units: int
     price: int
+    signatures: int = 1
 
     @property
     def fee(self) -> int:
-        """The fee in lamports, with one signature."""
-        return SIGNATURE_FEE + -(-self.units * self.price // _MICRO)
+        """The fee in lamports."""
+        return self.signatures * SIGNATURE_FEE + -(-self.units * self.price // _MICRO)
+
+    def at_most(self, fee: int) -> "Budget":
+        """Return the budget with a lower price if it would cost more than this, in lamports."""
+        price = max(fee - self.signatures * SIGNATURE_FEE, 0) * _MICRO // self.units
+        return replace(self, price=min(self.price, price))
 
 
 @dataclass(frozen=True)
@@ -78,14 +86,19 @@ def token_transfer(
     reference: bytes | None,
     *,
     memo: str | None = None,
+    opened_by: str | None,
 ) -> list[Instruction]:
     """Return the instructions that create the recipient's token account if needed, and move the parts there.
 
-    Each transfer carries the reference. With `memo`, a memo is directly before each transfer.
+    Each transfer carries the reference. With `memo`, a memo is directly before each transfer. `opened_by` pays the rent
+    of a new token account; None if there is one already.
     """
     payer, owner = Pubkey.from_string(sender), Pubkey.from_string(recipient)
     address, program = Pubkey.from_string(mint.address), Pubkey.from_string(mint.program)
-    instructions = [create_idempotent_associated_token_account(payer, owner, address, program)]
+    instructions = []
+    if opened_by is not None:
+        opener = Pubkey.from_string(opened_by)
+        instructions.append(create_idempotent_associated_token_account(opener, owner, address, program))
     for part in parts:
         move = transfer_checked(
             TransferCheckedParams(
@@ -111,12 +124,13 @@ def unsigned(
     blockhash: str,
     tables: Sequence[AddressLookupTableAccount] = (),
 ) -> str:
-    """Return the v0 transaction in base64, with zeros in place of the payer's signature."""
+    """Return the v0 transaction in base64, with zeros in place of its signatures; `payer` pays the fee."""
     limits = [set_compute_unit_limit(budget.units), set_compute_unit_price(budget.price)]
     message = MessageV0.try_compile(
         Pubkey.from_string(payer), [*limits, *instructions], tables, Hash.from_string(blockhash)
     )
-    transaction = VersionedTransaction.populate(message, [Signature.default()])
+    signatures = [Signature.default()] * message.header.num_required_signatures
+    transaction = VersionedTransaction.populate(message, signatures)
     return base64.b64encode(bytes(transaction)).decode("ascii")
 
 

@@ -3,7 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chains.catalogue import CatalogueError, read_catalogue, store_catalogue, verify_catalogue
+from chains.catalogue import CatalogueError, read_catalogue, store_catalogue
+from chains.monitoring.catalogue import verify_catalogue
 
 
 class Command(BaseCommand):

@@ -67,9 +67,9 @@ def smuggled(
     return Instruction(program, words, [*front, *handed, called])
 
 
-def plant_approving(ledger: LocalLedger) -> Pubkey:
+def plant_approving(ledger: LocalLedger, program: Pubkey | None = None) -> Pubkey:
     """Put a program there that does nothing, and succeeds; return its address."""
-    program = Keypair().pubkey()
+    program = program or Keypair().pubkey()
     done = _op(_MOVE, 0) + _op(_EXIT)
     _plant(ledger, program, done + _op(_CALL, 0, 1, value=-1) + _op(_EXIT))
     return program

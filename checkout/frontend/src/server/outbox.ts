@@ -26,6 +26,18 @@ export interface OwnTransaction extends TrackedTransaction {
   isLetGo: boolean;
 }
 
+/** A transfer that the customer signed here, and that another account sends. */
+export interface SignedTransfer {
+  routeId: string;
+  /** Null once the server has it. */
+  authorization: Authorization | null;
+  /** The server's payment for it; null until then. */
+  paymentId: string | null;
+  sentAt: number;
+  /** How long its route should take; null if unknown. */
+  seconds: number | null;
+}
+
 interface Memory {
   unsent: SentTransaction[];
   acknowledged: string[];

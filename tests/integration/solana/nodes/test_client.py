@@ -8,16 +8,17 @@ import pytest
 from django.core.management import CommandError
 from solders.keypair import Keypair
 
-from chains.catalogue import CatalogueError, read_catalogue, verify_catalogue
+from chains.catalogue import CatalogueError, read_catalogue
 from chains.client import ChainError
 from chains.families import get_client
 from chains.families.solana.client import SolanaClient
 from chains.models import Chain, Token
+from chains.monitoring.catalogue import verify_catalogue
 from demo.services import surfnet
 from demo.services.process import REPOSITORY
 from tests.fault_proxy import forged, proxying
 from tests.support.chains.catalogue_files import load, write
-from tests.support.solana.accounts import make_scaling_mint
+from tests.support.solana.accounts import make_fee_mint, make_scaling_mint
 from tests.support.solana.ledger import LocalLedger, new_address
 
 MAINNET, DEVNET = 1151111081099710, 1151111081099712
@@ -52,6 +53,21 @@ def test_catalogue_of_the_local_world_matches_its_chain(
     chains[0]["tokens"][1]["decimals"] = 9
     with pytest.raises(CatalogueError, match="decimals"):
         verify_catalogue(chains)
+
+
+def test_sponsored_token_must_belong_to_the_plain_program(
+    local_ledger: LocalLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_SOLANA_RPC_URL", local_ledger.url)
+    chains = read_catalogue(REPOSITORY / "demo" / "solana" / "catalogue.json")
+    assert chains[0]["tokens"][1]["authorization"] == {"type": "solana"}
+    chains[0]["tokens"][1]["contract_address"] = make_fee_mint(local_ledger, holder_units=1)
+    with pytest.raises(
+        CatalogueError, match="can't have an authorization: it is not a token of the SPL Token"
+    ):
+        verify_catalogue(chains)
+    chains[0]["tokens"][1]["authorization"] = None
+    assert verify_catalogue(chains) == []
 
 
 @pytest.mark.django_db

@@ -78,14 +78,29 @@ def test_authorization_is_optional_and_names_its_domain(tmp_path: Path) -> None:
     assert usdc.authorization is None
 
 
-def test_authorization_on_solana_is_rejected(tmp_path: Path) -> None:
-    mint = token(
-        contract_address="EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
-        authorization={"type": "eip3009", "name": "USD Coin", "version": "2"},
-    )
-    solana = chain(chain_type="solana", confirmations="finalized", routers={}, tokens=[mint])
-    with pytest.raises(CommandError, match="only tokens with EIP-3009 on EVM chains"):
-        load(write(tmp_path, [solana]))
+def solana(**fields: Any) -> dict[str, Any]:
+    """Return a chain whose only token has these fields."""
+    mint = token(**{"contract_address": "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", **fields})
+    return chain(chain_type="solana", confirmations="finalized", routers={}, tokens=[mint])
+
+
+def test_authorization_on_solana_has_only_a_type(tmp_path: Path) -> None:
+    load(write(tmp_path, [solana(authorization={"type": "solana"})]))
+    usdc = Token.objects.get()
+    assert (usdc.authorization, usdc.authorization_domain) == ({"type": "solana"}, None)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"authorization": {"type": "eip3009"}},
+        {"authorization": {"type": "solana", "name": "USD Coin"}},
+        {"authorization": {"type": "solana"}, "contract_address": ""},
+    ],
+)
+def test_other_authorizations_on_solana_are_rejected(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(CommandError, match="authorization"):
+        load(write(tmp_path, [solana(**wrong)]))
     assert not Token.objects.exists()
 
 

@@ -116,6 +116,17 @@ def test_authorizations_have_the_domain_of_their_contracts() -> None:
     assert separators == SEPARATORS
 
 
+def test_sponsored_tokens_on_solana_are_those_of_circle() -> None:
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in FILES]
+    tokens = [token for file in files for chain in file["chains"] for token in chain["tokens"]]
+    rules = {"type": "solana"}
+    assert {token["contract_address"] for token in tokens if token.get("authorization") == rules} == {
+        "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
+        "HzwqbKZw8HxMN6bF2yFZNrht3c2iXXzpKcFu7uBEDKtr",
+        "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU",
+    }
+
+
 def test_nothing_bridged_can_be_chosen_by_mistake() -> None:
     bridged = [token for chain in MAINNET for token in chain["tokens"] if "bridged" in token["tags"]]
     assert len(bridged) == 10

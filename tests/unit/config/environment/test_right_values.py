@@ -9,7 +9,7 @@ import pytest
 from config.environment.checking import check
 from config.environment.declared import Environment
 from payments.providers.registry import get_provider
-from tests.support.settings import KEY, RIGHT, faults_of
+from tests.support.settings import KEY, KEY_PAIR, KEY_PAIR_TEXT, RIGHT, faults_of
 
 
 def test_the_right_settings_have_no_fault() -> None:
@@ -52,6 +52,9 @@ def test_the_right_settings_have_no_fault() -> None:
         ("EVENTS_URL", "", ""),
         ("SPONSOR_EVM_KEY", "", ""),
         ("SPONSOR_EVM_KEY", "0X" + "AB" * 32, "0x" + "ab" * 32),
+        ("SPONSOR_SOLANA_KEY", "", ""),
+        ("SPONSOR_SOLANA_KEY", KEY_PAIR_TEXT, KEY_PAIR.hex()),
+        ("SPONSOR_SOLANA_KEY", str(list(KEY_PAIR)), KEY_PAIR.hex()),
         ("SPONSOR_DAILY_BUDGET", "", {}),
         ("SPONSOR_DAILY_BUDGET", "8453:0.05, 137:20", {8453: Decimal("0.05"), 137: Decimal(20)}),
         ("RATE_SOURCES", "", ["feeds", "coinbase", "coinbase_rates", "kraken", "coingecko", "ecb"]),

@@ -3,7 +3,7 @@
 import pytest
 
 from config.environment.declared import declared
-from tests.support.settings import KEY, PASSWORD, faults_of
+from tests.support.settings import KEY, KEY_PAIR, PASSWORD, faults_of
 
 # Each setting with what it must not be. Of settings with the same parser, one has all its values.
 WRONG = {
@@ -93,6 +93,24 @@ WRONG = {
     "WORKER_CONCURRENCY": ["zero"],
     "EVENTS_URL": ["pay.example.com"],
     "SPONSOR_EVM_KEY": ["0x" + "f" * 64, "0" * 64, "1" * 63, "secret", "1" * 65],
+    "SPONSOR_SOLANA_KEY": [
+        *(
+            "secret",
+            "0" * 88,
+            "1" * 64,
+            "1" * 63,
+            "z" * 88,
+            "[]",
+            "[1, 2]",
+            "[300]",
+            "[" * 300,
+            '["a"]',
+            "{}",
+        ),
+        str(list(KEY_PAIR)[:63]),
+        str([*KEY_PAIR[:63], KEY_PAIR[63] ^ 1]),
+        "0x" + KEY_PAIR.hex(),
+    ],
     "SPONSOR_DAILY_BUDGET": [
         "1",
         "1:",

@@ -86,8 +86,9 @@ class Bench:
         """Return the transfer of `amount` from the associated account, and of these parts."""
         mint = Mint(str(self.mint.pubkey()), str(self.program), 6)
         sources = [Part(self.account, amount), *parts]
+        payer = str(self.payer.pubkey())
         moves = token_transfer(
-            mint, str(self.payer.pubkey()), recipient or self.recipient, sources, reference, memo=memo
+            mint, payer, recipient or self.recipient, sources, reference, memo=memo, opened_by=payer
         )
         return self._unsigned(moves)
 

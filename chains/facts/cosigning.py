@@ -1,0 +1,94 @@
+"""Transactions that a payer signs first, and the operator's account last as their fee payer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from chains.facts.authorizations import Sent
+
+
+@dataclass(frozen=True)
+class Sponsored:
+    """An unsigned transaction whose fee payer is the operator's account.
+
+    It can land in blocks up to the height `last_valid_height`. `fee` is the most that the network takes for it, and
+    `deposit` the rent of the recipient's new token account, 0 without one; both in base units of the native coin.
+    """
+
+    transaction: bytes
+    last_valid_height: int
+    fee: int
+    deposit: int
+
+
+@dataclass(frozen=True)
+class PayerSigned:
+    """A transaction with the payer's valid signature and without the fee payer's. `fee` as in `Sponsored`."""
+
+    transaction: bytes
+    signature: bytes
+    fee: int
+
+
+class Fate(StrEnum):
+    """The certain end of a transaction."""
+
+    LANDED = "landed"
+    """It is in a final block, successful or not."""
+    EXPIRED = "expired"
+    """It is in no block, and can't get into one any more."""
+
+
+class CannotSponsor(Exception):
+    """The operator's account can't pay for this transaction; the message says why, for the log."""
+
+
+class TooLate(Exception):
+    """The transaction's blockhash has expired, or expires too soon to send it."""
+
+
+class CosigningClient(Protocol):
+    """Queries about sponsored transactions on one chain.
+
+    Every method raises ChainError if no node sends a usable response.
+    """
+
+    def token_problems(self, tokens: Sequence[str]) -> list[str]:
+        """Return why each token's transfers can't be sponsored, in order; empty if they can."""
+
+    def height(self) -> int:
+        """Return the height of the newest confirmed block, which `last_valid_height` is compared with."""
+
+    def build(
+        self,
+        *,
+        token: str,
+        payer: str,
+        recipient: str,
+        amount: int,
+        reference: bytes,
+        sponsor: str,
+        may_open: bool,
+    ) -> Sponsored:
+        """Return the simulated, unsigned transfer of the payer's tokens with `sponsor` as the fee payer.
+
+        With `may_open`, the sponsor pays the rent of the recipient's token account if there is none yet. Raises
+        TransferRefused if the payer lacks funds or the transfer would fail, and CannotSponsor.
+        """
+
+    def rehearse(self, signed: PayerSigned, *, last_valid_height: int) -> None:
+        """Simulate a transaction as the payer signed it. Raises TransferRefused, CannotSponsor and TooLate."""
+
+    def send(self, raw: str, *, to_all: bool = False) -> Sent:
+        """Send a signed transaction (base64) to the nodes until one accepts it. Idempotent.
+
+        A node simulates it first, and does not send a transaction that would fail. With `to_all`, send it to every node,
+        because a node may accept it and not pass it on.
+        """
+
+    def fates(self, transactions: Mapping[str, int]) -> dict[str, Fate]:
+        """Return the fates of the transactions, given as hash and `last_valid_height`; those still open are missing.
+
+        If nodes must agree, two have to. No clock decides: a final block above the height does.
+        """

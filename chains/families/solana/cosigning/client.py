@@ -1,0 +1,173 @@
+"""Build, simulate and send transactions whose fee payer is the operator's account, and find out how they ended."""
+
+import base64
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from chains.client import ChainError, Refusal, TransferRefused
+from chains.facts.authorizations import Sent
+from chains.facts.cosigning import CannotSponsor, Fate, PayerSigned, Sponsored, TooLate
+from chains.families.solana import building
+from chains.families.solana.accounts import TOKEN, read_account
+from chains.families.solana.commitments import ACCOUNTS, COMMITMENTS, CONFIRMED, FINALIZED
+from chains.families.solana.results import mapping, result_of, sequence, value_of, whole
+from chains.families.solana.simulation import read_simulation
+from chains.rpc import quorum
+from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_temporary
+
+logger = logging.getLogger(__name__)
+
+MIN_BLOCKS_LEFT: Final = 10
+"""A transaction with fewer blocks left is not accepted: it might not land in time."""
+_MAX_ACCOUNTS: Final = 100
+_MAX_STATUSES: Final = 256
+_ALREADY_PROCESSED: Final = "AlreadyProcessed"
+_BLOCKHASH_EXPIRED: Final = "BlockhashNotFound"
+_SIMULATED: Final = {"encoding": "base64", "sigVerify": False, "replaceRecentBlockhash": False, **CONFIRMED}
+_SENT: Final = {"encoding": "base64", "preflightCommitment": CONFIRMED["commitment"]}
+
+
+class CosigningReader:
+    """Sponsored transactions on one Solana cluster. `CosigningClient` documents the methods."""
+
+    def __init__(self, rpc: JsonRpc) -> None:
+        self._rpc = rpc
+
+    def token_problems(self, tokens: Sequence[str]) -> list[str]:
+        problems: list[str] = []
+        for start in range(0, len(tokens), _MAX_ACCOUNTS):
+            part = list(tokens[start : start + _MAX_ACCOUNTS])
+            problems += self._rpc.batch(
+                [("getMultipleAccounts", [part, ACCOUNTS])],
+                lambda results: [_token_problem(each) for each in sequence(value_of(results[0]))],
+            )
+        return problems
+
+    def height(self) -> int:
+        return self._rpc.batch(
+            [("getBlockHeight", [CONFIRMED])], lambda results: whole(result_of(results[0]))
+        )
+
+    def build(
+        self,
+        *,
+        token: str,
+        payer: str,
+        recipient: str,
+        amount: int,
+        reference: bytes,
+        sponsor: str,
+        may_open: bool,
+    ) -> Sponsored:
+        if sponsor in (payer, recipient):
+            raise CannotSponsor("the account that pays network fees takes part in no payment")
+        order = building.Order(token, payer, recipient, amount, reference, sponsor=sponsor, may_open=may_open)
+        built = building.build(self._rpc, order)
+        transaction = base64.b64decode(built.transaction)
+        return Sponsored(transaction, built.last_valid_height, built.fee, built.deposit)
+
+    def rehearse(self, signed: PayerSigned, *, last_valid_height: int) -> None:
+        text = base64.b64encode(signed.transaction).decode("ascii")
+        calls: list[Call] = [("getBlockHeight", [CONFIRMED]), ("simulateTransaction", [text, _SIMULATED])]
+        height, simulation = self._rpc.batch(
+            calls, lambda results: (whole(result_of(results[0])), read_simulation(results[1]))
+        )
+        if height + MIN_BLOCKS_LEFT > last_valid_height or simulation.error == _BLOCKHASH_EXPIRED:
+            raise TooLate
+        if simulation.payer_cannot_pay or simulation.shortfall:
+            raise CannotSponsor(f"the account that pays network fees lacks coin: {simulation.note}")
+        if simulation.error is not None:
+            raise TransferRefused(Refusal.WOULD_FAIL, note=simulation.note)
+
+    def send(self, raw: str, *, to_all: bool = False) -> Sent:
+        failure: ChainError | None = None
+        is_rejected, is_accepted = False, False
+        for node in self._rpc.each():
+            try:
+                # Parsed outside the batch: a node that does not take the transaction is healthy.
+                (result,) = node.batch([("sendTransaction", [raw, _SENT])], list)
+                is_accepted |= (is_taken := _is_accepted(result))
+                is_rejected |= not is_taken
+            except ChainError as error:
+                failure = error
+            if is_accepted and not to_all:
+                break
+        if is_accepted:
+            return Sent.ACCEPTED
+        if not is_rejected:
+            raise failure or ChainError("no node sent a usable response")
+        return Sent.REJECTED
+
+    def fates(self, transactions: Mapping[str, int]) -> dict[str, Fate]:
+        def query(node: JsonRpc, hashes: Collection[str]) -> dict[str, Fate]:
+            return _fates(node, {each: transactions[each] for each in hashes})
+
+        return quorum.query_items(self._rpc, transactions.keys(), query)
+
+
+def _token_problem(result: Any) -> str:
+    account = read_account(result)
+    if account is None or not account.is_mint or account.owner != TOKEN:
+        return "it is not a token of the SPL Token program"
+    return ""
+
+
+def _is_accepted(result: Any) -> bool:
+    """Whether the node has the transaction now. Raises ChainError if the node can't take any at the moment."""
+    if not isinstance(result, RpcFault):
+        result_of(result)
+        return True
+    if _ALREADY_PROCESSED in result.message or "already been processed" in result.message:
+        return True
+    if is_temporary(result):
+        raise ChainError(f"the node did not take the transaction: {result.message}")
+    logger.warning("a node did not take a transaction: %s", result.message)
+    return False
+
+
+def _fates(node: JsonRpc, transactions: Mapping[str, int]) -> dict[str, Fate]:
+    """Return one node's fates. Raises ChainError.
+
+    The statuses are read after the final height, from a state that includes that block: behind one address there may be
+    several nodes, and one that lags would report a transaction as missing that has landed.
+    """
+    calls: list[Call] = [("getEpochInfo", [FINALIZED]), ("getBlockHeight", [FINALIZED])]
+    info, final = node.batch(
+        calls, lambda results: (mapping(result_of(results[0])), whole(result_of(results[1])))
+    )
+    # Not every node has regard to the commitment of the first call, and only that one returns a slot as well.
+    final, slot = min(final, whole(info.get("blockHeight"))), whole(info.get("absoluteSlot"))
+    hashes = list(transactions)
+    parts = [hashes[start : start + _MAX_STATUSES] for start in range(0, len(hashes), _MAX_STATUSES)]
+    status_calls: list[Call] = [
+        ("getSignatureStatuses", [part, {"searchTransactionHistory": True}]) for part in parts
+    ]
+    statuses = node.batch(
+        status_calls, lambda results: [each for r in results for each in _statuses(r, slot)]
+    )
+    if len(statuses) != len(hashes):
+        raise ChainError("the node left out a transaction's status")
+    fates = {}
+    for hash_, commitment in zip(hashes, statuses, strict=True):
+        if commitment == FINALIZED["commitment"]:
+            fates[hash_] = Fate.LANDED
+        elif commitment is None and transactions[hash_] < final:
+            fates[hash_] = Fate.EXPIRED
+    return fates
+
+
+def _statuses(result: Any, slot: int) -> list[str | None]:
+    context = mapping(mapping(result_of(result)).get("context"))
+    if whole(context.get("slot")) < slot:
+        raise ChainError("the node's state is older than its newest final block")
+    return [_commitment(entry) for entry in sequence(value_of(result))]
+
+
+def _commitment(entry: Any) -> str | None:
+    if entry is None:
+        return None
+    commitment = mapping(entry).get("confirmationStatus")
+    if commitment not in COMMITMENTS:
+        raise ChainError("the node returned an unknown confirmation status")
+    return str(commitment)

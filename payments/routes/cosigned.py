@@ -1,0 +1,94 @@
+"""Build transactions in which the operator's account pays the network fee, for the customer to sign first."""
+
+import base64
+import logging
+from datetime import datetime
+from hashlib import sha256
+
+from django.db import transaction
+
+from chains.client import ChainClient
+from chains.facts.cosigning import CannotSponsor, CosigningClient, Sponsored
+from payments.models import Authorization, GasAccount, Payment, Route
+from payments.routes.answers import Built
+from payments.routes.refusals import expired, require_valid_recipient, unavailable
+from payments.sponsoring import budgets, terms
+
+logger = logging.getLogger(__name__)
+
+# A transaction with fewer blocks left is built again: wallets and customers need time.
+BLOCKS_TO_SIGN = 75
+_SIGNED = "This route's transaction was signed already. Request routes again."
+
+
+def build_cosigned(route: Route, client: ChainClient, now: datetime) -> Built:
+    """Return the unsigned transaction. Raises ApiError, TransferRefused and ChainError."""
+    request, reader, rules = route.request, client.cosigning, terms.cosigning_of(route.chain)
+    if route.amount != request.amount_remaining:
+        raise expired()
+    account = budgets.gas_account(route.chain)
+    if not terms.is_allowed(request) or reader is None or rules is None or account is None:
+        raise unavailable()
+    require_valid_recipient(client, request)
+    existing = Authorization.objects.filter(route=route).first()
+    if existing is not None and existing.signed_at is not None:
+        raise expired(_SIGNED)
+    built = bytes(existing.transaction or b"") if existing is not None else b""
+    is_usable = (
+        existing is not None
+        and rules.fee_payer_of(built) == account.address
+        and (existing.last_valid_height or 0) - reader.height() >= BLOCKS_TO_SIGN
+    )
+    if not is_usable:
+        built = _store(route, _built(route, reader, account), now)
+    return Built(base64.b64encode(built).decode("ascii"), Payment.BoundBy.REFERENCE)
+
+
+def _built(route: Route, reader: CosigningClient, account: GasAccount) -> Sponsored:
+    request = route.request
+    try:
+        return reader.build(
+            token=route.token.contract_address,
+            payer=route.wallet_address,
+            recipient=request.recipient_address,
+            amount=route.amount,
+            reference=bytes(request.reference),
+            sponsor=account.address,
+            may_open=budgets.may_open_account(request),
+        )
+    except CannotSponsor as error:
+        logger.warning("no transaction is sponsored on %s: %s", route.chain.name, error)
+        raise unavailable() from error
+
+
+def _store(route: Route, sponsored: Sponsored, now: datetime) -> bytes:
+    """Store what the customer may sign, in place of what was built before; return it."""
+    request = route.request
+    columns = {
+        "transaction": sponsored.transaction,
+        "last_valid_height": sponsored.last_valid_height,
+        "deposit": sponsored.deposit,
+    }
+    with transaction.atomic():
+        Route.objects.select_for_update(no_key=True).get(pk=route.pk)
+        authorization, is_new = Authorization.objects.get_or_create(
+            route=route,
+            defaults={
+                "request": request,
+                "merchant": request.merchant,
+                "chain": route.chain,
+                "token": route.token,
+                "payer": route.wallet_address,
+                "recipient": request.recipient_address,
+                "amount": route.amount,
+                "nonce": sha256(route.pk.encode()).digest(),
+                "since_block": 0,
+                **columns,
+            },
+        )
+        if not is_new:
+            replaced = Authorization.objects.filter(pk=authorization.pk, signed_at__isnull=True)
+            if not replaced.update(**columns):
+                raise expired(_SIGNED)
+        Route.objects.filter(pk=route.pk).update(built_at=now)
+    return sponsored.transaction

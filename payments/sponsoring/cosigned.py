@@ -1,0 +1,112 @@
+"""Send transactions that payers signed first and the operator's account signs last (Solana), until they are final.
+
+A transaction is fixed once the payer has signed it, and it has no nonce: it is sent again until it is in a final block,
+or until its authorization is dead (`settling`). A node simulates it before each send, so one that would fail now is
+not sent, and costs nothing.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from chains.client import ChainClient, ChainError
+from chains.models import Chain
+from config.due_work.leases import Lease
+from payments.evaluation.verdicts import Finality
+from payments.models import Authorization, FailureCode, GasAccount, Payment, Relay
+from payments.sponsoring import terms
+from payments.sponsoring.passes import LeaseLost, Pass
+
+MAX_WAITING = 64
+_FINAL = Finality.parse("finalized")
+
+
+class CosignedPass(Pass):
+    """One pass over an account's transactions and the payers' transactions that wait for its signature."""
+
+    def __init__(
+        self,
+        chain: Chain,
+        account: GasAccount,
+        lease: Lease,
+        client: ChainClient,
+        now: Callable[[], datetime],
+    ) -> None:
+        rules = terms.cosigning_of(chain)
+        if rules is None or client.cosigning is None:
+            raise ChainError(f"{chain.name} has no transactions with two signatures", permanent=True)
+        super().__init__(chain, account, lease, client, now)
+        self._rules = rules
+
+    def run(self) -> dict[str, Any]:
+        """Do what is due; return the columns of the account to store. Raises ChainError."""
+        waiting = self._end_decided()
+        balance = self._client.balances(self._account.address, [""]).get("")
+        for relay in waiting:
+            self._send(relay)
+        for authorization in self._next()[: max(MAX_WAITING - len(waiting), 0)]:
+            if not self._relay(authorization):
+                self._postpone(authorization)
+        return {"balance": balance, "looked_at": self._now()}
+
+    def _end_decided(self) -> list[Relay]:
+        """End the transactions in final blocks, with what they cost, and the dead ones; return those in no block."""
+        relays = list(self._under_way())
+        if not relays:
+            return []
+        snapshot = self._client.look_up([relay.hashes[0] for relay in relays], with_finality=True)
+        waiting = []
+        for relay in relays:
+            facts = snapshot.transactions.get(relay.hashes[0])
+            if facts is not None and facts.block is not None:
+                if _FINAL.is_reached(facts, snapshot.head):
+                    self._end(relay, succeeded=facts.succeeded, fee=facts.network_fee)
+            elif relay.hashes[0] in snapshot.contradicted:
+                continue
+            elif _is_dead(relay) or self._is_lost(relay):
+                self._end(relay, succeeded=None, fee=None)
+            else:
+                waiting.append(relay)
+        return waiting
+
+    def _is_lost(self, relay: Relay) -> bool:
+        """Whether a fork took a transaction away whose payment was decided. Finality checks report the payment."""
+        is_decided = relay.authorization is None or relay.authorization.ended_at is not None
+        return is_decided and self._now() - relay.signed_at > terms.LIFETIME
+
+    def _relay(self, authorization: Authorization) -> bool:
+        """Sign, store and send the transaction of an authorization; False if the account may not sign it."""
+        unsigned = bytes(authorization.transaction or b"")
+        if not self._key or self._rules.fee_payer_of(unsigned) != self._account.address:
+            return False
+        if not self._lease.holds(self._account.pk):
+            raise LeaseLost
+        relay = self._stored(authorization, unsigned)
+        if relay is not None:
+            self._send(relay)
+        return relay is not None
+
+    def _stored(self, authorization: Authorization, unsigned: bytes) -> Relay | None:
+        """Store the signed transaction, unless its payment was decided or dropped meanwhile."""
+        signed = self._rules.sign(unsigned, self._key)
+        with transaction.atomic():
+            _, stored = self._locked(authorization)
+            if stored is None:
+                return None
+            relay = Relay.objects.create(
+                account=self._account,
+                authorization=stored,
+                hashes=[signed.hash],
+                raw=signed.raw,
+                unsigned=signed.unsigned,
+                signed_at=self._now(),
+            )
+            self._point_to(stored, signed.hash)
+        return relay
+
+
+def _is_dead(relay: Relay) -> bool:
+    payment: Payment | None = relay.authorization.payment if relay.authorization is not None else None
+    return payment is not None and payment.failure_code == FailureCode.AUTHORIZATION_EXPIRED
