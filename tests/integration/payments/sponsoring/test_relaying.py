@@ -148,16 +148,24 @@ def test_account_that_gets_coin_in_time_still_pays(world: SponsoringWorld) -> No
 # --- budgets --------------------------------------------------------------------------------------------------------
 
 
+def _mine_at_same_base_fee(world: SponsoringWorld) -> None:
+    """Mine a block after which a relay costs the same again: the base fee of empty blocks falls."""
+    world.chain.rpc("anvil_setNextBlockBaseFeePerGas", hex(10**9))
+    world.chain.rpc("evm_mine")
+
+
 def test_budget_is_reserved_and_returned(world: SponsoringWorld, settings: Any) -> None:
     def submitted() -> int:
         """Submit a signature that was built while there was enough; return the status."""
         request = world.request()
         signed = world.signed(request)
+        _mine_at_same_base_fee(world)
         settings.SPONSOR_DAILY_BUDGET = {world.row.pk: limit}
         status = world.submit(request, *signed, None).status_code
         settings.SPONSOR_DAILY_BUDGET = {world.row.pk: Decimal(1)}
         return int(status)
 
+    _mine_at_same_base_fee(world)
     first = world.pay(world.request())
     cost = Authorization.objects.get().cost or 0
     # A request gets a hundredth of what others leave: with three reservations, there is less than that.
