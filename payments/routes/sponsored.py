@@ -26,6 +26,8 @@ def offer_sponsored(request: PaymentRequest, wallet_address: str, now: datetime)
     """
     if not terms.is_allowed(request) or request.expires_at - now < terms.LEFT_TO_BUILD:
         return None
+    if wallet_address == request.recipient_address:
+        return None  # a transfer to oneself pays nothing, but costs its fee
     day = now.astimezone(UTC).date()
     is_spent = budgets.spent_on(request.chain, day) >= terms.budget_of(request.chain)
     if is_spent or budgets.is_barred(wallet_address, day):
