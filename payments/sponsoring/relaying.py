@@ -143,12 +143,21 @@ class _Pass:
         self._relay_next([relay for relay in under_way if relay.nonce >= mined], mined)
         return {"balance": balance, "looked_at": self._now()}
 
+    def _hand_over(self) -> None:
+        """Make the account of the current key due, since this one's key was rotated away."""
+        successor = budgets.gas_account(self._chain)
+        if successor is not None and _unsent(self._chain).exists():
+            GasAccount.objects.filter(pk=successor.pk, next_look_at=None).update(next_look_at=self._now())
+
     def _relay_next(self, waiting: Sequence[Relay], mined: int) -> None:
         """Send what waits for its first transaction, beside the transactions that wait to be mined.
 
         New authorizations come first, and a payer has few places: those that can't be sent, and those of one payer,
         must not hold up others.
         """
+        if not self._key:
+            self._hand_over()
+            return
         room = MAX_WAITING - len(waiting)
         places = Counter(relay.authorization.payer for relay in waiting if relay.authorization is not None)
         full = [payer for payer, taken in places.items() if taken >= MAX_WAITING_OF_PAYER]
@@ -302,7 +311,7 @@ class _Pass:
 
     def _relay(self, authorization: Authorization, mined: int) -> bool:
         """Store and send the first transaction of an authorization; False if it would fail or cost too much now."""
-        if not self._key or terms.ends_at(authorization.valid_before) <= self._now():
+        if terms.ends_at(authorization.valid_before) <= self._now():
             return False
         if authorization.day is not None and budgets.is_barred(authorization.payer, authorization.day):
             return False
