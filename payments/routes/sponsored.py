@@ -26,7 +26,9 @@ def offer_sponsored(request: PaymentRequest, wallet_address: str, now: datetime)
     """
     if not terms.is_allowed(request) or request.expires_at - now < terms.LEFT_TO_BUILD:
         return None
-    if terms.address_of(request.chain) in (wallet_address, request.recipient_address):
+    sponsor, recipient = terms.address_of(request.chain), request.recipient_address
+    # A transfer to oneself pays nothing and costs its fee. The sponsor's own money never pays.
+    if wallet_address in (sponsor, recipient) or sponsor == recipient:
         return None
     day = now.astimezone(UTC).date()
     is_spent = budgets.spent_on(request.chain, day) >= terms.budget_of(request.chain)

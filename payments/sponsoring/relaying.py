@@ -124,11 +124,20 @@ class _Pass(Pass):
         self._relay_next([relay for relay in under_way if _place(relay) >= mined], mined)
         return {"balance": balance, "looked_at": self._now()}
 
+    def _hand_over(self) -> None:
+        """Make the account of the current key due, since this one's key was rotated away."""
+        successor = budgets.gas_account(self._chain)
+        if successor is not None and unsent(self._chain).exists():
+            GasAccount.objects.filter(pk=successor.pk, next_look_at=None).update(next_look_at=self._now())
+
     def _relay_next(self, waiting: Sequence[Relay], mined: int) -> None:
         """Send what waits for its first transaction, beside the transactions that wait to be mined.
 
         A payer has few places, because one who empties the account makes all of them fail at once.
         """
+        if not self._key:
+            self._hand_over()
+            return
         room = MAX_WAITING - len(waiting)
         places = Counter(relay.authorization.payer for relay in waiting if relay.authorization is not None)
         full = [payer for payer, taken in places.items() if taken >= MAX_WAITING_OF_PAYER]
@@ -253,7 +262,7 @@ class _Pass(Pass):
 
     def _relay(self, authorization: Authorization, mined: int) -> bool:
         """Store and send the first transaction of an authorization; False if it would fail or cost too much now."""
-        if not self._key or authorization.ends_at is None or authorization.ends_at <= self._now():
+        if authorization.ends_at is None or authorization.ends_at <= self._now():
             return False
         if authorization.day is not None and budgets.is_barred(authorization.payer, authorization.day):
             return False

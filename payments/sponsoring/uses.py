@@ -19,7 +19,7 @@ from payments.requests.new_payments import create_payment
 from payments.requests.transitions import move_payment, note
 from payments.sponsoring.terms import rules_of
 from payments.verification.outcomes import Failed, failed_columns, failed_lookup
-from payments.verification.reopening import reopen
+from payments.verification.reopening import is_given_up, reopen
 from payments.verification.replacements import continuing_columns
 
 FOUND = "Found on the network by the payer's authorization."
@@ -106,6 +106,8 @@ def attach(
                 amount=stored.amount,
                 status_detail=FOUND,
             )
+            if same is not None:
+                _check_now(same, now)
             if Authorization.objects.filter(payment=payment).exists():
                 return payment, False
             Authorization.objects.filter(pk=stored.pk).update(payment=payment)
@@ -117,6 +119,7 @@ def attach(
             return payment, False
         if same is not None:
             _absorb(payment, same, now)
+            _check_now(same, now)
             return same, False
         _follow(payment, transaction_hash, now)
         return payment, False
@@ -166,6 +169,15 @@ def _reopen(payment: Payment) -> None:
     """Verify a payment again that failed because its authorization seemed dead."""
     if payment.status == Payment.Status.FAILED and payment.failure_code in _DEAD:
         reopen(payment, actor="sponsoring", reason="the authorization was used after all")
+
+
+def _check_now(payment: Payment, now: datetime) -> None:
+    """Verify a payment at once whose hash was submitted before the nodes knew the transaction."""
+    if is_given_up(payment):
+        reopen(payment, actor="sponsoring", reason="found on the network")
+    elif payment.is_open:
+        Lookup.objects.filter(of_payment=payment, next_check_at__gt=now).update(next_check_at=now)
+        notify(Channel.PAYMENTS, str(payment.chain_id))
 
 
 def _absorb(payment: Payment, same: Payment, now: datetime) -> None:

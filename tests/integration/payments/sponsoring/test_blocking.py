@@ -147,3 +147,33 @@ def test_partly_paid_request_is_free_for_the_rest(world: SponsoringWorld) -> Non
     assert (rest.status, rest.amount_received) == ("completed", 6 * 10**6)
     request.refresh_from_db()
     assert (request.status, request.amount_paid) == ("completed", request.amount)
+
+
+def test_rotated_key_sends_what_was_signed_before(world: SponsoringWorld, settings: Any) -> None:
+    payment = world.pay(world.request())
+    successor = Account.create()
+    world.chain.rpc("anvil_setBalance", successor.address, hex(COINS))
+    settings.SPONSOR_KEYS = {"evm": "0x" + bytes(successor.key).hex()}
+    world.work_until_decided(payment)
+    assert (payment.status, Relay.objects.get().account.address) == ("completed", successor.address)
+
+
+def test_recipient_that_empties_its_account_fails_no_relay(own_world: SponsoringWorld) -> None:
+    """To store a balance in place of none takes 17,100 gas more than the simulation of the relay."""
+    world = own_world
+    recipient = Account.create()
+    request = world.request()
+    type(request).objects.filter(pk=request.pk).update(recipient_address=recipient.address)
+    request.refresh_from_db()
+    deploy.mint(world.chain.url, world.token.contract_address, recipient.address, 5 * 10**6)
+    payment = world.pay(request)
+    world.chain.rpc("evm_setAutomine", False)
+    world.work()
+    world.chain.rpc("anvil_setBalance", recipient.address, hex(10**18))
+    emptying = world.chain.unsigned_transfer(world.token.contract_address, world.chain.recipient, 5 * 10**6)
+    key = "0x" + bytes(recipient.key).hex()
+    world.chain.send({**emptying, "maxFeePerGas": 10**12, "maxPriorityFeePerGas": 10**11}, key)
+    world.chain.mine()
+    world.chain.rpc("evm_setAutomine", True)
+    world.work_until_decided(payment)
+    assert payment.status == "completed"

@@ -2,12 +2,14 @@
 
 import pytest
 from eth_abi.abi import encode
+from eth_utils.crypto import keccak
 
 from chains.families.evm.abi import selector
 from demo.contracts import deploy
 from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
 from tests.support.payments.sponsoring import SponsoringWorld
 from tests.support.payments.world import make_request
+from tests.verifying import verify_due
 
 
 def completed(world: SponsoringWorld, request: PaymentRequest) -> None:
@@ -169,3 +171,36 @@ def test_payer_can_prove_no_authorized_transfer(world: SponsoringWorld, sender: 
     path = f"payment-requests/{other.pk}/payments/{payment}/proof-message"
     answer = world.post(path, {"wallet_address": world.payer.address}, None)
     assert answer.status_code == 409
+
+
+def front_running(world: SponsoringWorld, route: str, signature: str) -> tuple[str, str]:
+    """Return a stranger's transaction with the signed transfer, not sent yet, and its hash."""
+    call = world.call_of(Authorization.objects.get(route=route), signature)
+    raw = world.chain.sign(
+        {
+            "chainId": world.row.pk, "to": call.to, "value": 0, "data": "0x" + call.data.hex(), "gas": 200_000,
+            "maxFeePerGas": 10**11, "maxPriorityFeePerGas": 10**9,
+        }
+    )  # fmt: skip
+    return "0x" + raw.hex(), "0x" + keccak(raw).hex()
+
+
+@pytest.mark.parametrize("is_submitted", [True, False])
+def test_hash_submitted_before_its_broadcast_is_credited_soon(
+    world: SponsoringWorld,
+    is_submitted: bool,  # noqa: FBT001
+) -> None:
+    """While the nodes don't know it, it is checked more and more rarely; then the stranger broadcasts it."""
+    request = world.request()
+    route, signature = world.signed(request)
+    raw, hash_ = front_running(world, route, signature)
+    if is_submitted:
+        world.submit(request, route, signature)
+    body = {"transaction_hash": hash_, "chain_id": world.row.pk}
+    early = world.post(f"payment-requests/{request.pk}/payments", body, 201)["id"]
+    for _ in range(11):
+        verify_due(now=world.clock)
+        world.clock.forward(minutes=1)
+    world.chain.send_raw(raw)
+    world.work_until_decided(Payment.objects.get(pk=early), passes=5)
+    completed(world, request)
