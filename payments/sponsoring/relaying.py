@@ -333,8 +333,3 @@ def deep_enough(head: Head, finality: Finality) -> int | None:
     if finality.confirmations is not None:
         return max(head.latest - finality.confirmations + 1, 0)
     return head.tagged(finality.tag or "finalized")
-
-
-def accounts_of(chains: Sequence[Chain]) -> list[GasAccount]:
-    """Return the accounts of these chains, for their balances and what waits."""
-    return list(GasAccount.objects.filter(chain__in=chains).select_related("chain"))

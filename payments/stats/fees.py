@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, F, Q, Sum
 
 from payments.models import DailyFees, Payment, Relay
 
@@ -14,7 +14,12 @@ def count_fees(day: date) -> list[DailyFees]:
     ended = Relay.objects.filter(
         ended_at__gte=start, ended_at__lt=start + timedelta(days=1), authorization__isnull=False
     ).order_by()
-    paid = Q(succeeded=True, authorization__payment__status=Payment.Status.COMPLETED)
+    # Others may have sent the transfer, while ours was replaced by an empty one, which succeeds as well.
+    paid = Q(
+        succeeded=True,
+        authorization__payment__status=Payment.Status.COMPLETED,
+        hashes__contains=[F("authorization__payment__transaction_hash")],
+    )
     rows = ended.values_list("authorization__merchant", "account__chain").annotate(
         number=Count("pk", filter=paid), saved=Sum("fee", filter=paid), spent=Sum("fee")
     )

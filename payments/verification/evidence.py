@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Q
 from django.utils import timezone
 
 from chains.client import Snapshot
@@ -75,7 +76,7 @@ def collect_evidence(
     reported = reported_elsewhere(lookups, chain)
     quotes = {**quotes, **quotes_named_in(snapshot, chain)}
     namings = named_quotes_by_hash(snapshot, quotes.values(), chain)
-    forwarders, early = _forwarders(lookups, chain, snapshot), _before_shown(lookups, snapshot)
+    forwarders, early = _addresses(lookups, chain, snapshot)
     authorizations = _authorizations(snapshot, chain)
     rules = chain.family.call_rules
     inputs = {}
@@ -184,25 +185,15 @@ def _payers(snapshot: Snapshot) -> dict[str, frozenset[str]]:
     }
 
 
-def _before_shown(lookups: Sequence[Lookup], snapshot: Snapshot) -> set[str]:
-    """Return the payments whose transaction was mined before their request's deposit address was shown.
+def _addresses(
+    lookups: Sequence[Lookup], chain: Chain, snapshot: Snapshot
+) -> tuple[dict[str, frozenset[str]], set[str]]:
+    """Return the senders that are deposit addresses of any request, by hash, and the payments that came too early.
 
-    Until then a sweep of the address is not known as one, and the merchant may have accepted it. What it swept must not
-    count again.
+    A sender counts if it sent something to these requests' recipients. A payment is too early if its transaction was
+    mined before its request's deposit address was shown: until then a sweep of the address is not known as one, and
+    the merchant may have accepted it. What it swept must not count again.
     """
-    own = [each for each in lookups if each.payment.request.deposit_address and not each.is_difference]
-    shown = DepositAddress.objects.filter(pk__in={each.payment.request_id for each in own})
-    shown_at = dict(shown.values_list("pk", "shown_at")) if own else {}
-    early = set()
-    for each in own:
-        facts, at = snapshot.transactions.get(each.transaction_hash), shown_at.get(each.payment.request_id)
-        if facts is not None and facts.block is not None and at is not None:
-            early |= {each.payment.pk} if facts.block.time < at - CLOCK_ALLOWANCE else set()
-    return early
-
-
-def _forwarders(lookups: Sequence[Lookup], chain: Chain, snapshot: Snapshot) -> dict[str, frozenset[str]]:
-    """Return the deposit addresses of any request that sent something to these requests' recipients."""
     recipients = {lookup.payment.request.recipient_address for lookup in lookups}
     senders = {
         hash_: {transfer.sender for transfer in facts.transfers if transfer.recipient in recipients}
@@ -210,11 +201,19 @@ def _forwarders(lookups: Sequence[Lookup], chain: Chain, snapshot: Snapshot) -> 
         if facts is not None
     }
     possible = set().union(*senders.values()) - {""}
-    if not possible:
-        return {}
-    shown = DepositAddress.objects.filter(chain=chain, address__in=possible)
-    addresses = frozenset(shown.values_list("address", flat=True))
-    return {hash_: addresses.intersection(of_hash) for hash_, of_hash in senders.items()}
+    own = [each for each in lookups if each.payment.request.deposit_address and not each.is_difference]
+    if not possible and not own:
+        return {}, set()
+    wanted = Q(pk__in={each.payment.request_id for each in own}) | Q(chain=chain, address__in=possible)
+    rows = DepositAddress.objects.filter(wanted).values_list("pk", "chain", "address", "shown_at")
+    shown_at = {pk: at for pk, _, _, at in rows}
+    addresses = frozenset(address for _, chain_id, address, _ in rows if chain_id == chain.pk)
+    early = set()
+    for each in own:
+        facts, at = snapshot.transactions.get(each.transaction_hash), shown_at.get(each.payment.request_id)
+        if facts is not None and facts.block is not None and at is not None:
+            early |= {each.payment.pk} if facts.block.time < at - CLOCK_ALLOWANCE else set()
+    return {hash_: addresses.intersection(of_hash) for hash_, of_hash in senders.items()}, early
 
 
 def _authorizations(snapshot: Snapshot, chain: Chain) -> dict[str, dict[tuple[str, bytes], uuid.UUID]]:

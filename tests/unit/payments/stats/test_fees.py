@@ -23,7 +23,10 @@ MINUTE = timedelta(minutes=1)
 
 def relay(request: PaymentRequest, status: str = "completed", at: datetime = NOW, **columns: object) -> Relay:
     authorization = new_authorization(request, status=status, block_number=1)
-    return new_relay(authorization, ended_at=at, **{"succeeded": True, "fee": 10**14, **columns})
+    assert authorization.payment
+    hashes = ["0x" + "ff" * 32, authorization.payment.transaction_hash]
+    filled = {"succeeded": True, "fee": 10**14, "hashes": hashes, **columns}
+    return new_relay(authorization, ended_at=at, **filled)
 
 
 def count() -> None:
@@ -49,6 +52,7 @@ def test_fees_count_for_the_merchant_and_for_all(request_for: Requests) -> None:
         ("failed", {"succeeded": False}, 0, 10**14),  # it reverted
         ("completed", {"succeeded": False}, 0, 10**14),  # somebody else's transaction came first
         ("failed", {}, 0, 10**14),  # an empty transaction took its place
+        ("completed", {"hashes": ["0x" + "ff" * 32]}, 0, 10**14),  # the same, and others sent the transfer
         ("completed", {"succeeded": None, "fee": None}, 0, 0),  # others used its nonce
         ("completed", {"fee": None}, 0, 0),  # its receipt did not show the fee
     ],
