@@ -83,8 +83,8 @@ class CosigningClient(Protocol):
     def send(self, raw: str, *, to_all: bool = False) -> Sent:
         """Send a signed transaction (base64) to the nodes until one accepts it. Idempotent.
 
-        A node simulates it first, and does not send a transaction that would fail. With `to_all`, send it to every node,
-        because a node may accept it and not pass it on.
+        A node simulates it first, and does not send a transaction that would fail. With `to_all`, send it to every
+        node, because a node may accept it and not pass it on.
         """
 
     def fates(self, transactions: Mapping[str, int]) -> dict[str, Fate]:
