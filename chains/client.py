@@ -336,7 +336,7 @@ class ChainClient(Protocol):
     def holdings(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
         """Return the balance of each (address, token) in base units; the token "" is the native coin.
 
-        One node is enough, because a sweep sends the whole balance. Tokens without a valid response are left out.
+        One node is enough: a sweep sends the whole balance anyway. Tokens without a valid response are omitted.
         """
 
     def estimated_gas(self, calls: Sequence[EvmCall]) -> Sequence[int | None]:

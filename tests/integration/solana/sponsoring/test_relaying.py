@@ -120,10 +120,10 @@ class Forking:
         reader = self._client.cosigning
         return {} if self.is_forked or reader is None else reader.fates(transactions)
 
-    def send(self, raw: str) -> Sent:
+    def send(self, raw: str, *, to_all: bool = False) -> Sent:
         self.sent.append(raw)
         reader = self._client.cosigning
-        return reader.send(raw) if reader is not None else Sent.REJECTED
+        return reader.send(raw, to_all=to_all) if reader is not None else Sent.REJECTED
 
 
 def test_transaction_that_a_fork_dropped_is_sent_again(world: CosigningWorld) -> None:
@@ -206,7 +206,7 @@ def test_transaction_that_fails_in_a_block_ends_at_once(
 
 def test_our_clock_ends_no_transaction(world: CosigningWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CosigningReader, "fates", lambda *_: {})
-    monkeypatch.setattr(CosigningReader, "send", lambda *_: Sent.REJECTED)
+    monkeypatch.setattr(CosigningReader, "send", lambda *_, **__: Sent.REJECTED)
     payment = world.pay(world.request())
     world.clock.forward(minutes=20)
     for _ in range(3):
@@ -267,7 +267,7 @@ def test_transaction_that_may_be_sent_holds_cancellation(
     request = world.request()
     payment = world.pay(request)
 
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise ChainError("no response")
 
     with monkeypatch.context() as patched:
