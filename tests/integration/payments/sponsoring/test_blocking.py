@@ -8,7 +8,7 @@ from eth_account import Account
 
 from demo.contracts import deploy
 from payments.models import Authorization, Payment, Relay
-from payments.sponsoring import relaying
+from payments.sponsoring import relaying, terms
 from tests.support.payments.sponsoring import COINS, SponsoringWorld
 from tests.support.payments.world import look_until_decided, pay, submit
 
@@ -177,3 +177,23 @@ def test_recipient_that_empties_its_account_fails_no_relay(own_world: Sponsoring
     world.chain.rpc("evm_setAutomine", True)
     world.work_until_decided(payment)
     assert payment.status == "completed"
+
+
+def test_few_signatures_of_a_request_are_waited_for(
+    own_world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nodes are queried for each that was built, so building many costs us more than the builder."""
+    world = own_world
+    monkeypatch.setattr(terms, "MAX_UNSIGNED", 2)
+    request = world.request()
+    for _ in range(2):
+        world.build(built := world.route(request))
+    answer = world.post("build-transaction", {"route_id": world.route(request)}, None)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "sponsoring_unavailable")
+    assert Authorization.objects.count() == 2
+    assert world.build(built)["typed_data"], "what was built can be built again"
+    world.build(world.route(world.request()))
+    world.pass_time_on_chain(15 * 60)
+    world.work()
+    world.build(world.route(request))
+    assert Authorization.objects.filter(request=request, ended_at__isnull=True).count() == 1
