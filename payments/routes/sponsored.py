@@ -56,6 +56,9 @@ def build_sponsored(route: Route, client: ChainClient, now: datetime) -> Built:
         balance = client.balances(route.wallet_address, [domain.token]).get(domain.token, 0)
         if balance < route.amount:
             raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=route.amount - balance)
+        waiting = Authorization.objects.filter(request=request, signed_at__isnull=True, ended_at__isnull=True)
+        if waiting.count() >= terms.MAX_UNSIGNED:
+            raise unavailable()
         existing = _store(route, client.head(), now)
     if existing.ends_at is None or existing.ends_at - timezone.now() < terms.LEFT_TO_BUILD:
         raise expired()

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 
 from django.db import transaction
 from django.utils import timezone
@@ -67,13 +68,17 @@ def settle_due(
     chain = Chain.objects.get(pk=chain_id)
     with leases.kept(lease), log_context(chain_id=chain_id):
         rows = Authorization.objects.filter(pk__in=lease.keys).select_related("token", "chain", "payment")
-        authorizations = list(rows.order_by("pk"))
-        try:
-            ended = _settle(chain, client(chain), authorizations, lease, now)
-            pauses = {each.pk: _pause(each) for each in authorizations if each.pk not in ended}
-        except ChainError as error:
-            logger.warning("authorizations on %s could not be checked: %s", chain.name, error)
-            pauses = {each.pk: PAUSE_AFTER_FAILURE for each in authorizations}
+        authorizations = list(rows.order_by("token_id", "pk"))
+        pauses: dict[int, timedelta] = {}
+        # One token whose contract fails must not hold up those of others.
+        for _, group in groupby(authorizations, key=lambda each: each.token_id):
+            of_token = list(group)
+            try:
+                ended = _settle(chain, client(chain), of_token, lease, now)
+                pauses |= {each.pk: _pause(each) for each in of_token if each.pk not in ended}
+            except ChainError as error:
+                logger.warning("authorizations on %s could not be checked: %s", chain.name, error)
+                pauses |= {each.pk: PAUSE_AFTER_FAILURE for each in of_token}
         for pk, pause in pauses.items():
             held = Authorization.objects.filter(pk=pk, claim_id=lease.claim_id)
             held.update(next_check_at=now() + pause, **FREE)

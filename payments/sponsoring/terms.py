@@ -17,6 +17,8 @@ MAX_GAS = 200_000
 MERCHANTS_SHARE = 2
 REQUESTS_SHARE = 100
 FAILED_RELAYS = 2
+# Of one request, at a time: nodes are queried for each, and anyone can name a wallet with enough tokens.
+MAX_UNSIGNED = 20
 MAX_ACCOUNTS = 20
 """How many recipients' token accounts the operator opens for one merchant on a chain, in all."""
 

@@ -1,15 +1,17 @@
 """Payers who want to block a chain's gas account, so that the payments of others are not sent."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from eth_account import Account
 
+from chains.models import Token
 from demo.contracts import deploy
 from payments.models import Authorization, Payment, Relay
-from payments.sponsoring import relaying
-from tests.support.payments.sponsoring import COINS, SponsoringWorld
+from payments.sponsoring import relaying, terms
+from tests.support.payments.sponsoring import COINS, RULES, SponsoringWorld
 from tests.support.payments.world import look_until_decided, pay, submit
 
 
@@ -177,3 +179,55 @@ def test_recipient_that_empties_its_account_fails_no_relay(own_world: Sponsoring
     world.chain.rpc("evm_setAutomine", True)
     world.work_until_decided(payment)
     assert payment.status == "completed"
+
+
+def test_few_signatures_of_a_request_are_waited_for(
+    own_world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nodes are queried for each that was built, so building many costs us more than the builder."""
+    world = own_world
+    monkeypatch.setattr(terms, "MAX_UNSIGNED", 2)
+    request = world.request()
+    for _ in range(2):
+        world.build(built := world.route(request))
+    answer = world.post("build-transaction", {"route_id": world.route(request)}, None)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "sponsoring_unavailable")
+    assert Authorization.objects.count() == 2
+    assert world.build(built)["typed_data"], "what was built can be built again"
+    world.build(world.route(world.request()))
+    world.pass_time_on_chain(15 * 60)
+    world.work()
+    world.build(world.route(request))
+    assert Authorization.objects.filter(request=request, ended_at__isnull=True).count() == 1
+
+
+def test_token_that_fails_holds_up_no_other_token(own_world: SponsoringWorld) -> None:
+    world = own_world
+    broken = replace(world, token=another_token(world))
+    deploy.mint(world.chain.url, broken.token.contract_address, world.payer.address, 10 * 10**6)
+    stuck, request = broken.pay(broken.request()), world.request()
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    world.broadcast(route, signature)  # only the token's state and logs show it
+    code = world.chain.rpc("eth_getCode", broken.token.contract_address, "latest")
+    world.chain.rpc("anvil_setCode", broken.token.contract_address, "0x60006000fd")  # as if it was paused
+    assert world.work_until_decided(payment).status == "completed"
+    stuck.refresh_from_db()
+    assert (stuck.status, Relay.objects.count()) == ("pending", 0)
+    world.chain.rpc("anvil_setCode", broken.token.contract_address, code)
+    world.clock.forward(seconds=15)
+    assert world.work_until_decided(stuck).status == "completed"
+
+
+def another_token(world: SponsoringWorld) -> Token:
+    contract = deploy.deploy_token(
+        world.chain.url, artifact="AuthorizedToken", name="USD Coin", symbol="EURC", decimals=6
+    )
+    return Token.objects.create(
+        chain=world.row,
+        symbol="EURC",
+        name="Euro Coin",
+        decimals=6,
+        contract_address=contract,
+        authorization=RULES,
+    )

@@ -8,8 +8,11 @@ from eth_abi.abi import encode
 from chains.families.evm.abi import selector
 from demo.contracts import deploy
 from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
+from payments.refunds.claims import payer_of
+from payments.refunds.services import create_refund
 from payments.requests.lifecycle import expire_due
 from tests.conftest import Api
+from tests.support.nodes.kinds import Nodes
 from tests.support.payments.sponsoring import SponsoringWorld
 from tests.support.payments.world import look_until_decided, pay, submit
 from tests.verifying import relay_due
@@ -136,3 +139,30 @@ def test_payer_who_is_the_recipient_gets_no_sponsored_route(world: SponsoringWor
     request = world.request()
     PaymentRequest.objects.filter(pk=request.pk).update(recipient_address=world.payer.address)
     assert [each["sponsored"] for each in world.routes(request)] == [False]
+
+
+def test_refund_of_a_signed_payment_is_claimed_by_its_payer(world: SponsoringWorld) -> None:
+    """The account that sent the transfer, a stranger's here, has no claim to it."""
+    request = world.request()
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    batched(world, (route, signature))
+    world.work_until_decided(payment)
+    refund = create_refund(
+        request.pk, amount=None, recipient_address=None, payment_id=None, reason=None, actor="test"
+    ).refund
+    assert payer_of(refund).address == world.payer.address
+
+
+def test_signature_inside_another_call_is_credited_by_each_kind(
+    world: SponsoringWorld, each_kind: Nodes
+) -> None:
+    """Also where no trace shows the call: the token's own log names the payer and the nonce."""
+    request = world.request()
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    sent = batched(world, (route, signature))
+    world.work_until_decided(payment)
+    assert (payment.status, payment.transaction_hash) == ("completed", sent), each_kind.kind.name
+    assert state(request) == ("completed", request.amount)
+    assert credited(request) == request.amount

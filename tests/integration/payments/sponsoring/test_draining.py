@@ -1,13 +1,18 @@
 """Payers, merchants and nodes that want the gas account to pay for nothing. Each test measures what it costs."""
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import pytest
 from eth_account import Account
 
 from demo.contracts import deploy
 from payments.models import Authorization, Payment, Relay
 from payments.sponsoring import relaying, terms
+from tests.conftest import Api
 from tests.support.payments.sponsoring import SponsoringWorld
+from tests.threads import at_once
 
 
 def test_one_balance_pays_for_one_signature_at_a_time(world: SponsoringWorld) -> None:
@@ -21,6 +26,22 @@ def test_one_balance_pays_for_one_signature_at_a_time(world: SponsoringWorld) ->
     assert Payment.objects.count() == 1
     world.work_until_decided(payment)
     assert payment.status == "completed"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_signatures_submitted_at_once_share_one_balance(world: SponsoringWorld) -> None:
+    """Each of them passes the simulation, because none of the others is mined."""
+    everything = world.chain.token_balance(world.token.contract_address, world.payer.address) // 10**6
+    requests = [world.request(str(everything // 2)) for _ in range(6)]
+    jobs = [
+        partial(replace(world, public=Api()).submit, each, *world.signed(each), None) for each in requests
+    ]
+    answers = at_once(jobs)
+    assert sorted(each.status_code for each in answers) == [201, 201, 409, 409, 409, 409]
+    assert {each.json()["error"]["code"] for each in answers if each.status_code == 409} == {
+        "insufficient_funds"
+    }
+    assert Payment.objects.count() == 2
 
 
 def test_mined_payment_leaves_the_balance_free(own_world: SponsoringWorld) -> None:

@@ -4,9 +4,14 @@ import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
+from chains.families import get_client
 from chains.families.evm.abi import selector
+from chains.rpc import json_rpc
 from demo.contracts import deploy
 from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
+from tests.processes import eventually
+from tests.support.nodes.oversized import ADDRESS as SHOUTER
+from tests.support.nodes.oversized import Shouter
 from tests.support.payments.sponsoring import SponsoringWorld
 from tests.support.payments.world import make_request
 from tests.verifying import verify_due
@@ -58,10 +63,35 @@ def test_front_run_of_a_sent_relay_pays_once(own_world: SponsoringWorld) -> None
     world.work()
     relay = Relay.objects.get()
     assert (relay.succeeded, Authorization.objects.get().cost) == (False, relay.fee)
+    gas = [int(chain.rpc("eth_getTransactionReceipt", each)["gasUsed"], 16) for each in (theirs, ours)]
+    assert gas[1] < 30_000 < 85_000 < gas[0], "it costs the stranger three times what it costs us"
     for hash_ in (ours, theirs):
         body = {"transaction_hash": hash_, "chain_id": world.row.pk}
         answer = world.post(f"payment-requests/{request.pk}/payments", body, 200)
         assert answer["id"] == payment.pk
+
+
+def test_front_run_after_a_reorganised_relay_pays_once(own_world: SponsoringWorld) -> None:
+    world, chain = own_world, own_world.chain
+    type(world.row).objects.update(confirmations="3")
+    chain.mine(3)
+    request = world.request()
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    world.work()
+    world.work()
+    payment.refresh_from_db()
+    assert payment.status == "processing"
+    chain.reorganise(1)
+    theirs = world.broadcast(route, signature)
+    world.clock.forward(seconds=15)
+    for _ in range(3):
+        world.work()
+    chain.mine(3)
+    world.work_until_decided(payment)
+    assert (payment.status, payment.transaction_hash) == ("completed", theirs)
+    completed(world, request)
+    assert Payment.objects.count() == 1
 
 
 def test_thiefs_reference_behind_the_call_claims_nothing(world: SponsoringWorld) -> None:
@@ -204,3 +234,54 @@ def test_hash_submitted_before_its_broadcast_is_credited_soon(
     world.chain.send_raw(raw)
     world.work_until_decided(Payment.objects.get(pk=early), passes=5)
     completed(world, request)
+
+
+def broadcast_with_logs(world: SponsoringWorld, route: str, signature: str, logs: int) -> str:
+    """Send the signed transfer in a transaction that first writes so many logs; return its hash."""
+    Shouter.place(world.chain)
+    call = world.call_of(Authorization.objects.get(route=route), signature)
+    data = logs.to_bytes(32) + bytes.fromhex(call.to[2:]).rjust(32, b"\0") + call.data
+    key = world.chain.payer_key
+    return str(deploy.send(world.chain.url, key, to=SHOUTER, data=data)["transactionHash"])
+
+
+def test_transfer_after_very_many_logs_is_credited(
+    world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_rpc, "MAX_ORDINARY_BYTES", 64 * 1024)
+    request = world.request()
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    sent = broadcast_with_logs(world, route, signature, 400)
+
+    def is_decided() -> bool:
+        world.work()
+        payment.refresh_from_db()
+        return not payment.is_open
+
+    eventually(is_decided, "the transaction was read")
+    assert (payment.status, payment.transaction_hash) == ("completed", sent)
+    completed(world, request)
+
+
+def test_unreadable_transaction_ends_no_authorization(
+    world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No node can return it, so it is no evidence that the signature was used for something else."""
+    monkeypatch.setattr(json_rpc, "MAX_ORDINARY_BYTES", 64 * 1024)
+    monkeypatch.setattr(json_rpc, "MAX_STREAMED_BYTES", 100 * 1024)
+    request = world.request()
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    sent = broadcast_with_logs(world, route, signature, 400)
+    client = get_client(world.row)
+    eventually(
+        lambda: not client.look_up([sent], with_finality=False).contradicted, "it is known as unreadable"
+    )
+    for _ in range(5):
+        world.work()
+    payment.refresh_from_db()
+    assert payment.is_open
+    assert Authorization.objects.get().ended_at is None
+    request.refresh_from_db()
+    assert (request.status, request.amount_paid) == ("active", 0)
