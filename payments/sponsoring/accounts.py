@@ -16,7 +16,8 @@ from chains.families import get_client
 from chains.models import Chain
 from payments.models import GasAccount
 from payments.sponsoring.budgets import gas_account
-from payments.sponsoring.overview import is_configured, unsent_authorizations
+from payments.sponsoring.overview import unsent_authorizations
+from payments.sponsoring.terms import is_configured
 
 logger = logging.getLogger(__name__)
 

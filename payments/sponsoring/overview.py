@@ -12,7 +12,7 @@ from django.db.models import Count, Min, Q, QuerySet
 from chains.models import Chain
 from payments.models import Authorization, GasAccount, Payment, Relay
 from payments.sponsoring.budgets import spent_on
-from payments.sponsoring.terms import address_of, budget_of, key_of, rules_of
+from payments.sponsoring.terms import address_of, budget_of, is_configured
 
 STUCK_AFTER = timedelta(minutes=5)
 """A transaction of a gas account is stuck if no block has it after this time, though its fees were raised."""
@@ -58,11 +58,6 @@ class Sponsoring:
         return (
             self.account is not None and self.account.balance is not None and self.account.balance < self.left
         )
-
-
-def is_configured(chain: Chain) -> bool:
-    """Whether the operator sponsors payments on the chain."""
-    return rules_of(chain) is not None and key_of(chain) != "" and budget_of(chain) > 0
 
 
 def overview(now: datetime) -> list[Sponsoring]:
