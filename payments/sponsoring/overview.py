@@ -99,20 +99,16 @@ def stuck_relays(chain: Chain, now: datetime) -> QuerySet[Relay]:
     return rows.select_related("account", "authorization").order_by("created_at", "pk")
 
 
-def unsent_authorizations() -> QuerySet[Authorization]:
-    """Return the signed transfers without a stored transaction, unless a block has them in one that others sent."""
-    return Authorization.objects.filter(
+def _unsent() -> dict[int, Waiting]:
+    """Count the signed transfers without a stored transaction, unless a block has them in one that others sent."""
+    rows = Authorization.objects.filter(
         signed_at__isnull=False,
         ended_at__isnull=True,
         relays__isnull=True,
         payment__status__in=Payment.OPEN,
         payment__lookup__block_number__isnull=True,
     )
-
-
-def _unsent() -> dict[int, Waiting]:
-    rows = unsent_authorizations().order_by().values_list("chain")
-    return _waiting(rows.annotate(Count("pk"), Min("signed_at")))
+    return _waiting(rows.order_by().values_list("chain").annotate(Count("pk"), Min("signed_at")))
 
 
 def _unmined() -> dict[int, Waiting]:
