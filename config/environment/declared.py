@@ -208,6 +208,11 @@ class Environment:
                 self.faults.append(value)
             else:
                 self.parsed[name] = value
+        # Keys are parsed into another form, which a library's error may contain. The first half of a pair is private.
+        keys = [
+            str(self.parsed.get(f"SPONSOR_{each}_KEY", "")).removeprefix("0x") for each in ("EVM", "SOLANA")
+        ]
+        self.secrets += [part for key in keys if key for part in (key, key[:64])]
         # Each word of a header's value is a secret, because the value may have a scheme ("Bearer …").
         headers: Any = self.parsed.get("OTEL_EXPORTER_OTLP_HEADERS", {})
         self.secrets += [word for value in headers.values() for word in value.split()]

@@ -87,7 +87,8 @@ class DailyFees(models.Model):
     """The network fees of one day's (UTC) sponsored payments on one chain, for a merchant or, with null, for all.
 
     Transactions of gas accounts count on the day on which they ended. `spent` are the fees of all of them, `saved` of
-    those that made `payments`: what their customers did not pay. In base units of the chain's coin.
+    those that made `payments`: what their customers did not pay. Both include the deposits for token accounts that
+    they opened. In base units of the chain's coin.
     """
 
     day = models.DateField()

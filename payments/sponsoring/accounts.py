@@ -1,7 +1,7 @@
 """Check the balances of the gas accounts in a periodic task, and store them for `/metrics` and the portal.
 
 The relayer stores a balance only while something waits. An account that runs dry offers no relay, so without this task
-its balance would never change again. An account that took another's place gets what that one left unsent.
+its balance would never change again.
 """
 
 import logging
@@ -16,7 +16,7 @@ from chains.families import get_client
 from chains.models import Chain
 from payments.models import GasAccount
 from payments.sponsoring.budgets import gas_account
-from payments.sponsoring.overview import is_configured, unsent_authorizations
+from payments.sponsoring.terms import is_configured
 
 logger = logging.getLogger(__name__)
 
@@ -45,9 +45,6 @@ def check_balances(*, client: Client = get_client, now: Callable[[], datetime] =
         wait(balances.values(), timeout=TIMEOUT_SECONDS)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-    for chain, account in accounts.items():
-        if account.next_look_at is None and unsent_authorizations().filter(chain=chain).exists():
-            GasAccount.objects.filter(pk=account.pk, next_look_at=None).update(next_look_at=now())
     read = 0
     for account, future in balances.items():
         balance = future.result() if future.done() and not future.cancelled() else None

@@ -14,8 +14,8 @@ from chains.client import ChainClient, ChainError
 from chains.families import get_client
 from chains.models import Chain, Token
 from config.doctor.finding import Finding, failed, fine, warning
-from payments.sponsoring.overview import is_configured, stuck_relays
-from payments.sponsoring.terms import REQUESTS_SHARE, address_of, budget_of, key_of, rules_of
+from payments.sponsoring.overview import stuck_relays
+from payments.sponsoring.terms import REQUESTS_SHARE, address_of, budget_of, is_configured, key_of
 
 Client = Callable[[Chain], ChainClient]
 
@@ -43,7 +43,7 @@ def _of_settings() -> Iterator[Finding]:
         chain = chains.get(chain_id)
         if chain is None:
             yield warning(subject, "has no active chain", "Correct the chain's id in SPONSOR_DAILY_BUDGET.")
-        elif rules_of(chain) is None:
+        elif not chain.is_installed or chain.family.sponsoring is None:
             yield warning(subject, f"is for {chain.name}, which can't sponsor payments", "Remove it.")
         elif not key_of(chain):
             advice = f"Set SPONSOR_{chain.chain_type.upper()}_KEY, or remove the budget."
@@ -95,7 +95,8 @@ def _of_stuck(chain: Chain, now: datetime) -> Iterator[Finding]:
     if relay is None:
         return
     minutes = int((now - relay.created_at).total_seconds() // 60)
-    summary = f"nonce {relay.nonce} of {relay.account.address} is in no block after {minutes} minutes"
+    name = "a transaction" if relay.nonce is None else f"nonce {relay.nonce}"
+    summary = f"{name} of {relay.account.address} is in no block after {minutes} minutes"
     if relay.account.address == _address(chain):
         advice = "Check the balance and the budget, and that workers run. Later transactions wait for it."
     else:

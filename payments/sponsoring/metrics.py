@@ -23,8 +23,8 @@ def count_sent(chain: Chain) -> None:
 
 
 def count_ended(chain: Chain, *, succeeded: bool | None, fee: int | None) -> None:
-    """Count a transaction that ended; `succeeded` is None if others used its nonce. `fee` is in base units."""
-    outcome = {True: "succeeded", False: "failed", None: "replaced"}[succeeded]
+    """Count a transaction that ended; `succeeded` is None if no block can have it. `fee` is in base units."""
+    outcome = {True: "succeeded", False: "failed", None: "dropped"}[succeeded]
     RELAYS.labels(str(chain.pk), outcome).inc()
     FEES.labels(str(chain.pk)).inc(_coins(chain, fee or 0))
 

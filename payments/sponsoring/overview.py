@@ -12,7 +12,7 @@ from django.db.models import Count, Min, Q, QuerySet
 from chains.models import Chain
 from payments.models import Authorization, GasAccount, Payment, Relay
 from payments.sponsoring.budgets import spent_on
-from payments.sponsoring.terms import address_of, budget_of, key_of, rules_of
+from payments.sponsoring.terms import address_of, budget_of, is_configured
 
 STUCK_AFTER = timedelta(minutes=5)
 """A transaction of a gas account is stuck if no block has it after this time, though its fees were raised."""
@@ -60,11 +60,6 @@ class Sponsoring:
         )
 
 
-def is_configured(chain: Chain) -> bool:
-    """Whether the operator sponsors payments on the chain."""
-    return rules_of(chain) is not None and key_of(chain) != "" and budget_of(chain) > 0
-
-
 def overview(now: datetime) -> list[Sponsoring]:
     """Return each chain on which payments are sponsored or something waits, by name."""
     unsent, unmined = _unsent(), _unmined()
@@ -104,20 +99,16 @@ def stuck_relays(chain: Chain, now: datetime) -> QuerySet[Relay]:
     return rows.select_related("account", "authorization").order_by("created_at", "pk")
 
 
-def unsent_authorizations() -> QuerySet[Authorization]:
-    """Return the signed transfers without a stored transaction, unless a block has them in one that others sent."""
-    return Authorization.objects.filter(
+def _unsent() -> dict[int, Waiting]:
+    """Count the signed transfers without a stored transaction, unless a block has them in one that others sent."""
+    rows = Authorization.objects.filter(
         signed_at__isnull=False,
         ended_at__isnull=True,
         relays__isnull=True,
         payment__status__in=Payment.OPEN,
         payment__lookup__block_number__isnull=True,
     )
-
-
-def _unsent() -> dict[int, Waiting]:
-    rows = unsent_authorizations().order_by().values_list("chain")
-    return _waiting(rows.annotate(Count("pk"), Min("signed_at")))
+    return _waiting(rows.order_by().values_list("chain").annotate(Count("pk"), Min("signed_at")))
 
 
 def _unmined() -> dict[int, Waiting]:

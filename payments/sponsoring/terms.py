@@ -50,15 +50,18 @@ def budget_of(chain: Chain) -> int:
     return int(amount.scaleb(chain.family.native_decimals))
 
 
+def is_configured(chain: Chain) -> bool:
+    """Whether the operator sponsors payments on the chain."""
+    can_sponsor = chain.is_installed and chain.family.sponsoring is not None
+    return can_sponsor and key_of(chain) != "" and budget_of(chain) > 0
+
+
 def is_allowed(request: PaymentRequest) -> bool:
     """Whether the settings, the merchant and the catalogue allow a sponsored payment of this request."""
     token, chain = request.token, request.chain
     return (
-        chain.is_installed
-        and chain.family.sponsoring is not None
+        is_configured(chain)
         and token.authorization is not None
-        and key_of(chain) != ""
-        and budget_of(chain) > 0
         and request.merchant.sponsored_payments
         and request.references
         and (rules_of(chain) is not None or token.trailing_data)

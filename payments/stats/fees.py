@@ -7,6 +7,9 @@ from django.db.models import Count, F, Q, Sum
 
 from payments.models import DailyFees, Payment, Relay
 
+# What a transaction paid for the recipient's token account (Solana). The customer pays it on the ordinary route.
+_DEPOSIT = "authorization__deposit"
+
 
 def count_fees(day: date) -> list[DailyFees]:
     """Return the rows of one day for each merchant and for all of them. Stores nothing."""
@@ -21,13 +24,20 @@ def count_fees(day: date) -> list[DailyFees]:
         hashes__contains=[F("authorization__payment__transaction_hash")],
     )
     rows = ended.values_list("authorization__merchant", "account__chain").annotate(
-        number=Count("pk", filter=paid), saved=Sum("fee", filter=paid), spent=Sum("fee")
+        number=Count("pk", filter=paid),
+        saved=Sum("fee", filter=paid),
+        saved_deposits=Sum(_DEPOSIT, filter=paid),
+        spent=Sum("fee"),
+        spent_deposits=Sum(_DEPOSIT, filter=Q(succeeded=True)),
     )
-    sums: dict[tuple[Any, int], tuple[int, int, int]] = {}
-    for merchant, chain, number, saved, spent in rows:
+    sums: dict[tuple[Any, int], list[int]] = {}
+    for merchant, chain, number, *amounts in rows:
+        saved_fees, saved_deposits, spent_fees, spent_deposits = (int(each or 0) for each in amounts)
         for key in ((merchant, chain), (None, chain)):
-            payments, saved_before, spent_before = sums.get(key, (0, 0, 0))
-            sums[key] = payments + number, saved_before + int(saved or 0), spent_before + int(spent or 0)
+            so_far = sums.setdefault(key, [0, 0, 0])
+            so_far[0] += number
+            so_far[1] += saved_fees + saved_deposits
+            so_far[2] += spent_fees + spent_deposits
     return [
         DailyFees(day=day, merchant_id=merchant, chain_id=chain, payments=payments, saved=saved, spent=spent)
         for (merchant, chain), (payments, saved, spent) in sums.items()

@@ -3,12 +3,15 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from spl.token import instructions as spl
 from spl.token.constants import TOKEN_PROGRAM_ID
 from spl.token.models import CloseAccountParams, TransferCheckedParams
 
 from payments.models import Authorization, Payment
 from payments.sponsoring import budgets
+from payments.sponsoring.overview import overview
+from payments.stats.fees import count_fees
 from tests.support.payments.cosigning import CosigningWorld
 from tests.support.solana.ledger import new_address, token_account
 
@@ -29,6 +32,16 @@ def test_account_of_a_new_recipient_is_opened(world: CosigningWorld) -> None:
     authorization = world.authorization()
     assert authorization.deposit == world.ledger.balance(str(token_account(request.recipient_address)))
     assert authorization.cost == 10_000 + (authorization.deposit or 0)
+
+
+def test_deposit_counts_among_the_fees_that_customers_saved(world: CosigningWorld) -> None:
+    world.work_until_decided(world.pay(world.new_request()))
+    world.work_until_idle()
+    [fees] = [each for each in count_fees(timezone.now().date()) if each.merchant_id is None]
+    cost = world.authorization().cost
+    assert (fees.chain_id, fees.payments, fees.saved, fees.spent) == (world.row.pk, 1, cost, cost)
+    [row] = overview(timezone.now())
+    assert (row.unsent.number, row.unmined.number, row.spent) == (0, 0, cost)
 
 
 def test_account_is_opened_once_even_before_it_is_there(world: CosigningWorld) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from config import logs
 from config.environment.checking import check
 from config.environment.declared import Environment
 from payments.providers.registry import get_provider
@@ -156,3 +157,24 @@ def test_a_setting_has_the_type_that_its_parser_gives() -> None:
     env: Environment = check(RIGHT)
     assert env.PORT + 1 == 8001
     assert Environment.PORT.default == "8000"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("SPONSOR_EVM_KEY", "0X" + "AB" * 32, "0x" + "ab" * 32),
+        ("SPONSOR_EVM_KEY", "0X" + "AB" * 32, "ab" * 32),
+        ("SPONSOR_SOLANA_KEY", KEY_PAIR_TEXT, KEY_PAIR.hex()),
+        ("SPONSOR_SOLANA_KEY", KEY_PAIR_TEXT, KEY_PAIR[:32].hex()),
+    ],
+)
+def test_sponsor_key_is_masked_in_its_parsed_form_too(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str, shown: str
+) -> None:
+    """A library's error shows the key as it got it, not as the operator wrote it."""
+    monkeypatch.setattr(logs, "_known", None)
+    logs.know_secrets(Environment({**RIGHT, name: text}).secrets)
+    masked = logs.redact(f"bad key {shown}, of {text}")
+    assert shown.removeprefix("0x") not in masked
+    assert text not in masked
+    assert masked.startswith("bad key ")

@@ -1,8 +1,6 @@
 """Balances of the gas accounts are checked though nothing waits to be sent."""
 
 import threading
-from collections.abc import Callable
-from datetime import timedelta
 from typing import Any, cast
 
 import pytest
@@ -11,9 +9,9 @@ from pytest_django import Settings
 
 from chains.client import ChainClient, ChainError
 from chains.models import Chain
-from payments.models import GasAccount, PaymentRequest
+from payments.models import GasAccount
 from payments.sponsoring import accounts
-from tests.support.payments.relays import SPONSOR, new_authorization
+from tests.support.payments.relays import SPONSOR
 
 pytestmark = pytest.mark.django_db
 
@@ -80,26 +78,3 @@ def test_nothing_is_checked_without_sponsoring(sponsored: Chain, settings: Setti
 
     assert accounts.check_balances(client=never) == 0
     assert not GasAccount.objects.exists()
-
-
-def test_account_of_a_new_key_sends_what_the_old_one_left(
-    sponsored: Chain, request_for: Callable[..., PaymentRequest], settings: Settings
-) -> None:
-    old = GasAccount.objects.create(chain=sponsored, address="0x" + "33" * 20)
-    new_authorization(request_for())
-    before = timezone.now()
-    assert check(7) == 1
-    new = GasAccount.objects.get(address=SPONSOR)
-    assert (new.next_look_at or before) > before
-    old.refresh_from_db()
-    assert (old.next_look_at, old.balance) == (None, None)
-
-
-def test_account_that_is_due_keeps_its_time(
-    sponsored: Chain, request_for: Callable[..., PaymentRequest]
-) -> None:
-    soon = timezone.now() + timedelta(seconds=15)
-    GasAccount.objects.create(chain=sponsored, address=SPONSOR, next_look_at=soon)
-    new_authorization(request_for())
-    check(7)
-    assert GasAccount.objects.get().next_look_at == soon

@@ -8,11 +8,12 @@ from typing import cast
 import pytest
 from django.utils import timezone
 from pytest_django import Settings
+from solders.keypair import Keypair
 
 from chains.client import ChainClient, ChainError
 from chains.models import Chain, Token
 from config.doctor.finding import Finding, Level
-from payments.models import PaymentRequest
+from payments.models import PaymentRequest, Relay
 from payments.sponsoring import doctor
 from tests.support.operations.findings import found, levels
 from tests.support.payments.relays import RULES, SPONSOR, SPONSOR_KEY, new_authorization, new_relay
@@ -24,8 +25,9 @@ ACCOUNT = "sponsor on Local Chain"
 
 
 class Node:
-    def __init__(self, balance: int | None) -> None:
+    def __init__(self, balance: int | None, fee: int) -> None:
         self._balance = balance
+        self._fee = fee
 
     def balances(self, *_: object) -> dict[str, int]:
         if self._balance is None:
@@ -33,11 +35,11 @@ class Node:
         return {"": self._balance}
 
     def usual_fee(self, _: str) -> int:
-        return FEE
+        return self._fee
 
 
-def check(balance: int | None = 10**19) -> list[Finding]:
-    findings = list(doctor.check(client=lambda _: cast(ChainClient, Node(balance))))
+def check(balance: int | None = 10**19, fee: int = FEE) -> list[Finding]:
+    findings = list(doctor.check(client=lambda _: cast(ChainClient, Node(balance, fee))))
     text = " ".join(f"{each.subject} {each.summary} {each.advice}" for each in findings)
     assert SPONSOR_KEY[2:] not in text
     return findings
@@ -118,3 +120,28 @@ def test_stuck_nonce_is_named(
     assert finding.subject == "relay on Local Chain"
     assert f"nonce 0 of {address} is in no block after 9 minutes" in finding.summary
     assert finding.advice.startswith(words)
+
+
+def test_solana_account_has_no_nonce_to_name(
+    request_for: Callable[..., PaymentRequest], settings: Settings
+) -> None:
+    """Its transaction expires, or lands."""
+    settings.SPONSOR_KEYS, settings.SPONSOR_DAILY_BUDGET = {}, {}
+    relay = new_relay(new_authorization(request_for()), created_at=timezone.now() - timedelta(minutes=9))
+    Relay.objects.filter(pk=relay.pk).update(nonce=None)
+    [finding] = [each for each in check() if each.level is Level.FAILED]
+    assert finding.summary.startswith(f"a transaction of {SPONSOR} is in no block")
+
+
+def test_solana_chain_is_checked_with_its_own_key(settings: Settings) -> None:
+    chain = Chain.objects.create(id=1, name="Solana", chain_type="solana", native_symbol="SOL")
+    Token.objects.create(
+        chain=chain, symbol="USDC", name="USD Coin", decimals=6,
+        contract_address="EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", authorization={"type": "solana"},
+    )  # fmt: skip
+    pair = Keypair()
+    settings.SPONSOR_KEYS = {"evm": "", "solana": bytes(pair).hex()}
+    settings.SPONSOR_DAILY_BUDGET = {1: Decimal(1)}
+    [finding] = check(2 * 10**9, fee=5_000)
+    assert (finding.level, finding.subject) == (Level.OK, "sponsor on Solana")
+    assert finding.summary == f"{pair.pubkey()} has 2 SOL, and spends 1 SOL a day at most"

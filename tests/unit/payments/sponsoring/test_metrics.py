@@ -60,6 +60,6 @@ def test_ended_relays_count_by_their_outcome_with_their_fees(client: Client, spo
     metrics.count_ended(sponsored, succeeded=False, fee=2 * 10**15)
     metrics.count_ended(sponsored, succeeded=None, fee=None)
     after = read(client.get("/metrics").content.decode())
-    for outcome in ("sent", "succeeded", "failed", "replaced"):
+    for outcome in ("sent", "succeeded", "failed", "dropped"):
         assert after["relays_total", outcome] - before.get(("relays_total", outcome), 0) == 1
     assert after["fees_total",] - before.get(("fees_total",), 0) == pytest.approx(0.003)

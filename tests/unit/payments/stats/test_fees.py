@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from chains.models import Chain
 from merchants.models import Merchant
-from payments.models import DailyFees, PaymentRequest, Relay
+from payments.models import Authorization, DailyFees, PaymentRequest, Relay
 from payments.stats import queries
 from payments.stats.daily import update_statistics
 from payments.stats.queries import Period
@@ -65,6 +65,17 @@ def test_only_fees_of_completed_payments_are_saved(
     count()
     [(_, *sums)] = rows(request.merchant)
     assert sums == [saved, spent]
+
+
+@pytest.mark.parametrize(("succeeded", "counted"), [(True, 2_049_280), (False, 10_000)])
+def test_deposit_of_an_opened_account_counts_as_a_fee(
+    request_for: Requests, succeeded: bool, counted: int
+) -> None:
+    request = request_for()
+    opened = relay(request, fee=10_000, succeeded=succeeded)
+    Authorization.objects.filter(pk=opened.authorization_id).update(deposit=2_039_280)
+    count()
+    assert rows(None) == [(int(succeeded), counted if succeeded else 0, counted)]
 
 
 def test_transaction_counts_on_the_day_on_which_it_ended(request_for: Requests) -> None:
