@@ -9,6 +9,8 @@ from playwright.sync_api import Locator, Page
 from tests.browser.local_world.conftest import World
 
 COMPARE = "Compare two ways to pay"
+# The demo wallet then shows a prompt for each transaction, as most wallets do.
+WITHOUT_BATCHES = "localStorage.setItem('demo-wallet:batches', 'off')"
 
 
 def chain_of(world: World, family: str) -> dict[str, Any] | None:
@@ -48,10 +50,10 @@ def read_request(world: World, request: dict[str, Any]) -> dict[str, Any]:
 def connect_demo_wallet(page: Page, request: dict[str, Any], *, has_batches: bool = False) -> Locator:
     """Open the request's page and connect the demo wallet, up to the review; return the page's panel.
 
-    Without `has_batches`, the wallet shows a prompt for each transaction, as most wallets do.
+    `has_batches`: the wallet may show one prompt for a permission and the payment.
     """
-    position = "on" if has_batches else "off"
-    page.add_init_script(f"localStorage.setItem('demo-wallet:batches', '{position}')")
+    if not has_batches:
+        page.add_init_script(WITHOUT_BATCHES)
     page.goto(request["payment_url"])
     panel = page.locator("#panel")
     panel.get_by_role("button", name="Demo Wallet").click()

@@ -8,7 +8,13 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from demo.services import anvil
 from tests.browser.local_world.conftest import World
-from tests.browser.local_world.paying import COMPARE, chain_named, create_request, turn_switches
+from tests.browser.local_world.paying import (
+    COMPARE,
+    WITHOUT_BATCHES,
+    chain_named,
+    create_request,
+    turn_switches,
+)
 from tests.browser.local_world.test_solana import RECIPIENT, solana
 from tests.browsing import DESKTOP
 from tests.support.accessibility.keyboard import is_focus_seen, press
@@ -32,6 +38,7 @@ def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport=DESKTOP, reduced_motion="reduce")
     context.set_default_timeout(30_000)
     context.add_init_script(_LISTEN)
+    context.add_init_script(WITHOUT_BATCHES)
     yield context.new_page()
     context.close()
 

@@ -27,6 +27,8 @@ const VERSION = "2.0.0";
 const HASH = /^0x[0-9a-f]{64}$/i;
 const LONGEST_ID = 8194;
 const ALL_CHAINS = 0;
+/** Wallets that don't know the method may never answer, and the payment waits for it. */
+const UNABLE_AFTER_MS = 3_000;
 /** Refusals before anything is sent: of an unknown call or capability, a chain, the size, the upgrade, atomicity. */
 const REFUSED: Readonly<Record<string, Refusal>> = {
   "-32602": "batch_refused",
@@ -56,7 +58,7 @@ export function batchesOf(request: Request): Batches {
   return {
     async areAtomic(account, chainId) {
       try {
-        return isAtomic(await inTime(ask("wallet_getCapabilities", [account, [hex(chainId)]])), chainId);
+        return isAtomic(await inTime(ask("wallet_getCapabilities", [account, [hex(chainId)]]), UNABLE_AFTER_MS), chainId);
       } catch {
         return false;
       }

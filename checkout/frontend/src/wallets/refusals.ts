@@ -86,9 +86,9 @@ export function understood(error: unknown, codes: Readonly<Record<string, Refusa
 }
 
 /** Return the answer to a call that opens no prompt; throw "silent" if the wallet doesn't respond in time. */
-export function inTime<T>(answer: Promise<T>): Promise<T> {
+export function inTime<T>(answer: Promise<T>, milliseconds = SILENT_AFTER_MS): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new WalletError("silent", "")), SILENT_AFTER_MS);
+    const timer = setTimeout(() => reject(new WalletError("silent", "")), milliseconds);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

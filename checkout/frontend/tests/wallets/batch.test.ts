@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { EvmTransaction } from "../../src/server/types";
 import { batchesOf, newBatchId, type BatchOutcome } from "../../src/wallets/batch";
 import { refusalOf } from "../../src/wallets/refusals";
@@ -38,6 +38,13 @@ describe("capabilities", () => {
     ["that fail", new Error("no"), false],
   ])("%s are read", async (_, answer, expected) => {
     expect(await isAtomic(answer)).toBe(expected);
+  });
+
+  test("of a silent wallet are none after a moment", async () => {
+    vi.useFakeTimers();
+    const asked = batchesOf(() => new Promise(() => undefined)).areAtomic(PAYER, HERE);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(await asked).toBe(false);
   });
 
   test("are requested for this account and chain", async () => {

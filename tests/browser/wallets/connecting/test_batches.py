@@ -85,6 +85,18 @@ def test_confirmed_batch_is_followed_after_a_reload(
     assert submitted.value.post_data_json["route_id"].startswith("rt_")
 
 
+def test_second_tab_offers_no_payment_beside_a_batch(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
+) -> None:
+    add_wallet(batches="supported", answers={STATUS: [gives({"status": 100})] * 60})
+    review_swap(page, panel, order_there).click()
+    expect(panel).to_contain_text("Confirmed in Stub Wallet.")
+    second = page.context.new_page()
+    second.goto(order_there["payment_url"])
+    expect(second.locator("#panel")).to_contain_text("Confirmed in Stub Wallet.")
+    expect(second.locator("#checkout")).to_have_attribute("data-state", "processing")
+
+
 def test_batch_confirmed_after_a_reload_is_found(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
