@@ -48,7 +48,7 @@ _SETTINGS = {
 }
 _MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
 LOADS = 7
-PROMISED_BYTES = {"EVM": 55_000, "Solana": 58_000}
+PROMISED_BYTES = {"EVM": 55_000, "Solana": 55_000}
 _PHONE = {"width": 390, "height": 844}
 _SLOWER_CPU = 4
 _BARE = b"<!doctype html><html lang=en><meta name=viewport content='width=device-width'><title>Bare</title><h1>Pay</h1>"

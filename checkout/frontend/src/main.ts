@@ -35,6 +35,7 @@ import { Outbox, type OwnTransaction, type Sender, type SignedTransfer } from ".
 import * as progress from "./server/progress";
 import { StatusPoll } from "./server/status";
 import type { Checkout, Payment, SentTransaction } from "./server/types";
+import { shareModules } from "./shared";
 import { onBlockedScript } from "./wallets/blocked";
 import { RecentWallets } from "./wallets/recent";
 import { offerOf, walletConnect } from "./walletconnect/entry";
@@ -104,6 +105,7 @@ class CheckoutPage {
       offersSwaps: checkout.pay_with?.is_routed ?? false,
       mayBatch: () => batches.doubtful(this.outbox.batches) === null,
       depositScript: this.root.dataset.deposit ?? "",
+      payScript: this.root.dataset.pay ?? "",
       sponsoredScript: this.root.dataset.sponsored ?? "",
       events: {
         changed: () => this.render(),
@@ -585,5 +587,6 @@ class CheckoutPage {
   }
 }
 
+shareModules();
 const data = JSON.parse(byId("checkout-data").textContent ?? "") as Checkout;
 new CheckoutPage(data).start();

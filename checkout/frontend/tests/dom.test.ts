@@ -1,3 +1,4 @@
+import { words } from "../src/pay/words";
 import { expect, test } from "vitest";
 import { copy } from "../src/copy";
 import { button, el } from "../src/dom";
@@ -15,7 +16,7 @@ test("amounts in a sentence are kept from being translated", () => {
 });
 
 test("sentence with an amount is one element, also in a button", () => {
-  const pay = button("pay", "primary", copy.pay(untranslated("0.5 SOL")), () => undefined);
+  const pay = button("pay", "primary", words.pay(untranslated("0.5 SOL")), () => undefined);
   expect([pay.children.length, pay.textContent, kept(pay)]).toEqual([1, "Pay 0.5 SOL", ["0.5 SOL"]]);
 });
 
@@ -35,7 +36,7 @@ test("markup in a name stays text", () => {
 });
 
 test("marks in a symbol can't end the element early", () => {
-  const line = el("p", {}, copy.pay("1.00 \u2069US\u2068DC"));
+  const line = el("p", {}, words.pay("1.00 \u2069US\u2068DC"));
   expect(kept(line)).toEqual(["1.00 USDC"]);
   expect(withoutMarks(line.textContent ?? "")).toBe(line.textContent);
 });

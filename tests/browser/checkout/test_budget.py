@@ -2,7 +2,7 @@
 
 import gzip
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Response, Route, ViewportSize, expect
@@ -16,8 +16,9 @@ from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.embedding.wallets import announce
 
 MAX_BYTES = 55_000
-# With the part that Solana's wallets need, which is loaded after the first paint.
-MAX_BYTES_ON_SOLANA = 59_000
+# With the part that Solana's wallets need, which is loaded after the first paint. Deployments serve Brotli, which is
+# 3 kB smaller than the gzip that this test measures.
+MAX_BYTES_ON_SOLANA = 57_000
 SOLANA_RECIPIENT = "11111111111111111111111111111112"
 
 
@@ -65,6 +66,36 @@ def test_wallets_have_their_place_while_the_script_loads(
         panel = page.locator("#panel")
         expect(panel.locator(".skeleton__wallet")).to_be_in_viewport()
         expect(panel).to_contain_text("Choose a wallet to pay 10.50 USDC on Local Chain.")
+        assert_accessible(page)
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("failure", ["error", "no response"])
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_script_that_can_not_be_loaded_is_said_in_place_of_the_wallets(
+    live_server: LiveServer,
+    browser: Browser,
+    checkout: Callable[..., dict[str, Any]],
+    failure: str,
+    motion: Literal["no-preference", "reduce"],
+) -> None:
+    context = browser.new_context(viewport=PHONE, reduced_motion=motion)
+    try:
+        page = context.new_page()
+        page.route("**/checkout.js", lambda route: route.abort() if failure == "error" else None)
+        page.goto(f"{live_server.url}/pay/{checkout()['shortcode']}", wait_until="commit")
+        expect(page.locator(".foot")).to_be_visible()
+        if failure == "no response":
+            expect(page.locator("#unloaded")).to_be_hidden()
+            # Instead of waiting for them.
+            page.evaluate("document.getAnimations().forEach((animation) => animation.finish())")
+        expect(page.locator("#unloaded")).to_have_text(
+            "Part of this page couldn’t be loaded. Check your connection, then reload the page."
+        )
+        expect(page.locator("#unloaded")).to_be_visible()
+        expect(page.locator(".skeleton__wallet")).to_be_hidden()
+        expect(page.locator(".send-yourself a")).to_be_visible()
         assert_accessible(page)
     finally:
         context.close()
@@ -126,6 +157,26 @@ def test_solana_page_keeps_to_the_budget_with_its_script(
     loaded = _loaded(browser, f"{live_server.url}/pay/{order['shortcode']}", "wallet")
     assert "solana.js" in loaded
     assert sum(loaded.values()) <= MAX_BYTES_ON_SOLANA, loaded
+
+
+@pytest.mark.usefixtures("solana")
+def test_page_without_a_solana_wallet_does_not_wait_for_the_script(
+    live_server: LiveServer,
+    browser: Browser,
+    checkout: Callable[..., dict[str, Any]],
+    solana_usdc: Token,
+) -> None:
+    order = checkout(
+        chain_id=solana_usdc.chain_id, token_id=solana_usdc.id, recipient_address=SOLANA_RECIPIENT
+    )
+    context = browser.new_context(viewport=PHONE)
+    try:
+        page = context.new_page()
+        page.route("**/solana.js", lambda _: None)
+        page.goto(f"{live_server.url}/pay/{order['shortcode']}", wait_until="commit")
+        expect(page.locator("#panel")).to_contain_text("No wallet found in this browser")
+    finally:
+        context.close()
 
 
 def test_page_is_compressed_for_the_browser(public: Api, checkout: Callable[..., dict[str, Any]]) -> None:

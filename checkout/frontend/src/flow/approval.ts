@@ -5,6 +5,7 @@
 
 import { copy } from "../copy";
 import { costs, held, isZero } from "../money";
+import { words } from "../pay/words";
 import type { Api } from "../server/api";
 import type { Approval, EvmTransaction } from "../server/types";
 import { approvalNotice, bad, info, type Notice } from "./notices";
@@ -43,7 +44,7 @@ export class ApprovalFlow {
       if (!current() || !transaction) return null;
       const kind = later.length > 0 ? "reset" : "allow";
       if (!(await wallet.matches(transaction, shownAllowance(reviewed, approval, kind)))) {
-        if (current()) this.flow.blocked(reviewed, bad(copy.notices.mismatch), false);
+        if (current()) this.flow.blocked(reviewed, bad(words.notices.mismatch), false);
         return null;
       }
       const rest: Ask[] = kind === "reset" ? ["reset", "allow", "pay"] : ["allow", "pay"];
@@ -83,7 +84,7 @@ export class ApprovalFlow {
     flow.go({ ...reviewed, at: "approving", plan, isMining: true, signed });
     const mined = await this.mined(reviewed, hash, before, current);
     if (!current()) return null;
-    if (mined === "failed") flow.review(reviewed, bad(copy.notices.approvalFailed));
+    if (mined === "failed") flow.review(reviewed, bad(words.notices.approvalFailed));
     if (mined === "elsewhere") flow.review(reviewed, info(copy.notices.wrongNetwork(this.chainName(reviewed))));
     if (typeof mined === "string") return mined === "mined" ? this.settled(reviewed, before, current) : null;
     return mined;
@@ -123,7 +124,7 @@ export class ApprovalFlow {
       await pause(SETTLING_MS);
     }
     // The customer may have allowed the same part again.
-    if (current()) this.flow.review(reviewed, isZero(now.allowance) ? info(copy.notices.approvalUnseen) : partNotice(now));
+    if (current()) this.flow.review(reviewed, isZero(now.allowance) ? info(words.notices.approvalUnseen) : partNotice(now));
     return null;
   }
 
@@ -138,7 +139,7 @@ function isFurther(now: Approval, before: Approval): boolean {
 }
 
 function partNotice({ allowance, required, token }: Approval): Notice {
-  return info(copy.notices.allowedPart(held(allowance), `${costs(required)} ${token.symbol}`));
+  return info(words.notices.allowedPart(held(allowance), `${costs(required)} ${token.symbol}`));
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,6 +1,7 @@
 /** Pays a swap with its approvals by one prompt, if the wallet executes atomic batches (EIP-5792). */
 
 import { copy } from "../copy";
+import { words } from "../pay/words";
 import { ApiError } from "../server/api";
 import type { Approval, EvmTransaction } from "../server/types";
 import { newBatchId, type Batches } from "../wallets/batch";
@@ -61,13 +62,13 @@ export class Batching {
       if (UNAVAILABLE.includes(code)) return "ordinary";
       if (code !== "route_expired") throw error;
       this.flow.routeCache.clear();
-      if (current()) await this.flow.quote(reviewed, current, info(copy.notices.priceChanged(false)), tagOf(route));
+      if (current()) await this.flow.quote(reviewed, current, info(words.notices.priceChanged(false)), tagOf(route));
       return "shown";
     }
     if (!current()) return "shown";
     const matches = await Promise.all(calls.map(({ transaction, shown }) => reviewed.wallet.matches(transaction, shown)));
     if (matches.includes(false)) {
-      this.flow.blocked(reviewed, bad(copy.notices.mismatch), false);
+      this.flow.blocked(reviewed, bad(words.notices.mismatch), false);
       return "shown";
     }
     if (!(await isDue())) return "shown";

@@ -9,12 +9,14 @@ import { refusalOf } from "../wallets/refusals";
 import type { Wallet } from "../wallets/wallet";
 import { choiceOf, isSame, type Choice } from "./choice";
 import { Balances, type Option } from "./balances";
-import { Batching } from "./batching";
+import type { Batching } from "./batching";
 import { bad, connectionNotice, info, type Notice } from "./notices";
-import { Paying } from "./paying";
+import type { Paying } from "./paying";
 import { RouteCache } from "./route-cache";
 import type { Means, PromptKind, Stage } from "./stage";
 import { NEXT, type At, type Chosen, type Connected, type Reviewed, type Step } from "./states";
+
+type PayPart = typeof import("../pay/main");
 
 /** After this time without an answer, the page hints where the wallet's prompt may be hidden. */
 const SLOW_AFTER_MS = 12_000;
@@ -34,9 +36,11 @@ export class Flow implements Stage {
   waitsFor: number | null = null;
   readonly routeCache: RouteCache;
   readonly depositWay: DepositWay;
-  private readonly batching: Batching;
   readonly sponsoredWay: SponsoredWay;
-  private readonly paying: Paying;
+  /** What is needed once a wallet is connected; null until it is loaded. */
+  part: PayPart | null = null;
+  private batching: Batching | null = null;
+  private paying: Paying | null = null;
   private readonly openPrompts: Record<PromptKind, number> = { payment: 0, other: 0 };
   private turn = 0;
   /** Whether this wallet's tokens were shown, and the requested token if its review came before them. */
@@ -47,8 +51,6 @@ export class Flow implements Stage {
 
   constructor(readonly means: Means) {
     this.routeCache = new RouteCache(means.api, means.checkout, means.now);
-    this.batching = new Batching(this, means);
-    this.paying = new Paying(this, means, this.batching);
     this.depositWay = new DepositWay(this, means);
     this.sponsoredWay = new SponsoredWay(this, means);
   }
@@ -64,7 +66,7 @@ export class Flow implements Stage {
 
   /** Whether the wallet will probably ask once for the reviewed payment and its approval. */
   get asksOnce(): boolean {
-    return this.step.at === "review" && this.batching.asksOnce(this.step);
+    return this.step.at === "review" && this.batching?.asksOnce(this.step) === true;
   }
 
   async prompted<T>(kind: PromptKind, answer: Promise<T>): Promise<T> {
@@ -91,6 +93,7 @@ export class Flow implements Stage {
   async choose(wallet: Wallet): Promise<void> {
     const current = this.begin();
     this.go({ at: "connecting", wallet });
+    void this.load();
     try {
       const account = await wallet.connect();
       if (current()) await this.enter({ wallet, account }, current);
@@ -158,7 +161,7 @@ export class Flow implements Stage {
   /** Pay by the reviewed route, unless the review now shows a different one. */
   async pay({ account, route }: Reviewed): Promise<void> {
     const { step } = this;
-    if (step.at === "review" && step.account === account && step.route === route) await this.paying.start(step);
+    if (step.at === "review" && step.account === account && step.route === route) await this.paying?.start(step);
   }
 
   /** Return to the review because the customer can't find the wallet's prompt. A late answer is still handled. */
@@ -229,7 +232,7 @@ export class Flow implements Stage {
       if (!route) return;
       this.review({ wallet, account, option, route, routes }, notice);
       this.means.events.chose(choiceOf(option, route));
-      if (route.type !== "direct") void this.batching.learn(chosen);
+      if (route.type !== "direct") void this.batching?.learn(chosen);
       // The review shows what the wallet lacks.
       void this.balances?.ensure(option.chainId);
     } catch (error) {
@@ -306,7 +309,20 @@ export class Flow implements Stage {
     else this.showTokens(notice);
   }
 
+  /** Load what is needed once a wallet is connected; return false if it can't be loaded. */
+  private async load(): Promise<boolean> {
+    // The server provides the file name, which may contain a digest.
+    const part = this.part ?? (await (import(this.means.payScript) as Promise<PayPart>).catch(() => null));
+    if (!part || this.part) return part !== null;
+    const batching = new part.Batching(this, this.means);
+    Object.assign(this, { part, batching, paying: new part.Paying(this, this.means, batching) });
+    return true;
+  }
+
   private async enter(connected: Connected, current: () => boolean, choice: Choice | null = null): Promise<void> {
+    const isLoaded = await this.load();
+    if (!current()) return;
+    if (!isLoaded) return this.restart(bad(copy.notices.pageIncomplete));
     this.means.events.connected(connected.wallet);
     this.watch(connected.wallet);
     await this.look(connected, current, undefined, choice);

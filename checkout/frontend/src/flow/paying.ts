@@ -1,6 +1,7 @@
 /** From the review to a sent transaction: switch the network, approve the token, build the transaction, send it. */
 
 import { copy } from "../copy";
+import { words } from "../pay/words";
 import { ApiError } from "../server/api";
 import type { Route } from "../server/types";
 import type { Ready } from "../sponsored/entry";
@@ -41,7 +42,7 @@ export class Paying {
     const current = this.flow.begin();
     this.flow.go({ at: "building", ...reviewed });
     const isAlone = await this.exclusive.run(() => this.pay(reviewed, current));
-    if (!isAlone && current()) this.flow.review(reviewed, info(copy.notices.openElsewhere));
+    if (!isAlone && current()) this.flow.review(reviewed, info(words.notices.openElsewhere));
   }
 
   private async pay(reviewed: Reviewed, current: () => boolean): Promise<void> {
@@ -75,7 +76,7 @@ export class Paying {
     const isStillDue = await this.means.isStillDue();
     if (!current()) return false;
     if (!isStillDue) flow.review(reviewed);
-    else if (!flow.routeCache.paysTheRest(route)) await flow.quote(reviewed, current, info(copy.notices.amountChanged), tagOf(route));
+    else if (!flow.routeCache.paysTheRest(route)) await flow.quote(reviewed, current, info(words.notices.amountChanged), tagOf(route));
     else return true;
     return false;
   }
@@ -121,8 +122,8 @@ export class Paying {
       if (!isSame) {
         const isSwap = renewed.type !== "direct";
         const isUnsponsored = route.sponsored && !renewed.sponsored;
-        const changed = isUnsponsored ? copy.sponsored.unavailable : copy.notices.amountChanged;
-        const notice = isSwap ? copy.notices.priceChanged(approval.asks.length > 0) : changed;
+        const changed = isUnsponsored ? copy.sponsored.unavailable : words.notices.amountChanged;
+        const notice = isSwap ? words.notices.priceChanged(approval.asks.length > 0) : changed;
         // Without `routes`: the other routes have expired, too.
         const { wallet, account, option, binding } = reviewed;
         flow.review({ wallet, account, option, route: renewed, ...(binding ? { binding } : {}) }, info(notice));
@@ -147,7 +148,7 @@ export class Paying {
       ? await this.flow.sponsoredWay.matches(ready)
       : built.transaction !== null && (await wallet.matches(built.transaction, this.shown(ready)));
     if (isRight) return ready;
-    if (current()) this.flow.blocked(ready, bad(copy.notices.mismatch), false);
+    if (current()) this.flow.blocked(ready, bad(words.notices.mismatch), false);
     return null;
   }
 
@@ -223,7 +224,7 @@ export class Paying {
       // After any other failure the transaction may have been sent, so the prompt stays recorded as open.
       if (isUnsent) events.promptAnswered(prompt);
       if (refusalOf(error) === "data_refused" && built.binding === "reference" && current()) {
-        return flow.review({ ...reviewed, binding: "payer" }, info(copy.notices.plainPayment(wallet.name)));
+        return flow.review({ ...reviewed, binding: "payer" }, info(words.notices.plainPayment(wallet.name)));
       }
       const notice = paymentNotice(error, wallet);
       // Mention the remaining permission only if nothing was sent: a sent transaction may have used it.
@@ -241,7 +242,7 @@ export class Paying {
     // Approvals can take longer than an offer is valid.
     if (isExpiry(error)) {
       this.flow.routeCache.clear();
-      await this.flow.quote(reviewed, current, info(copy.notices.priceChanged(true)), tagOf(reviewed.route));
+      await this.flow.quote(reviewed, current, info(words.notices.priceChanged(true)), tagOf(reviewed.route));
     } else if (error instanceof ApiError && error.code === "sponsoring_unavailable") {
       await this.flow.sponsoredWay.fallBack(reviewed, info(copy.sponsored.unavailable), current);
     } else if (refused(error)) {
@@ -260,7 +261,7 @@ export class Paying {
 /** Add to the notice that the token permission remains although nothing was paid. */
 function afterPermission({ tone, text }: Notice, { wallet, route }: Reviewed): Notice {
   const isGiven = wallet.family === "evm" && spenderOf(route) !== null && route.from.token.contract_address !== "";
-  return { tone, text: isGiven ? `${text} ${copy.notices.permissionStays(route.from.token.symbol)}` : text };
+  return { tone, text: isGiven ? `${text} ${words.notices.permissionStays(route.from.token.symbol)}` : text };
 }
 
 function routeExpired(): ApiError {

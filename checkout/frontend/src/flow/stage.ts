@@ -53,6 +53,8 @@ export interface Means {
   mayBatch: () => boolean;
   /** The URL of the script that shows the deposit address; empty if the request can't have one. */
   depositScript: string;
+  /** The URL of the script for a connected wallet. */
+  payScript: string;
   /** The URL of the script for sponsored payments; empty if the request can't have one. */
   sponsoredScript: string;
   /** The same wallet on the other chain family, if it has been detected. */

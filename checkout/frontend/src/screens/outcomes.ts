@@ -11,7 +11,7 @@ import type { Checkout, Payment } from "../server/types";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, priceText, screen, smallPrint, spinner } from "./parts";
 import { shopSite, supportLine, transactionBoxes } from "./progress";
-import { providerName } from "./routes";
+import { providerName } from "./providers";
 
 const CHECK_AGAIN = new Set([
   "transaction_not_found",

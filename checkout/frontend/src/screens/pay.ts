@@ -1,24 +1,21 @@
-/** The screens before a transaction is sent: one function per step of the flow. */
+/** The screens before a transaction is sent; those with a connected wallet are in `connected.ts`. */
 
 import { copy } from "../copy";
-import { button, el, initial, type Child } from "../dom";
+import { el, initial, type Child } from "../dom";
 import { FAMILIES } from "../families";
 import type { Notice } from "../flow/notices";
-import type { Chosen, Step } from "../flow/states";
+import type { Step } from "../flow/states";
 import type { Checkout } from "../server/types";
 import type { Wallet } from "../wallets/wallet";
 import { batchNotice } from "./batch";
 import type { PayContext } from "./context";
+import { busyHint, slowHint, waitScreen } from "./hints";
 import type { Screen } from "./panel";
-import { actions, money, noticeBox, paragraph, partialBox, partialText, screen, smallPrint, spinner } from "./parts";
+import { money, noticeBox, paragraph, partialBox, partialText, screen, smallPrint } from "./parts";
 import { supportLine } from "./progress";
-import { approvingScreen, busyHint, confirmingScreen, openApp, provingScreen, slowHint } from "./prompts";
-import { reviewScreen } from "./review";
-import { routesScreen } from "./routes";
-import { tokenScreen } from "./tokens";
 
 export function payScreen(step: Step, context: PayContext): Screen {
-  const { flow, chains, checkout } = context;
+  const { flow, checkout } = context;
   switch (step.at) {
     case "choose":
       return chooseScreen(step.notice, context);
@@ -32,37 +29,9 @@ export function payScreen(step: Step, context: PayContext): Screen {
       if (own) return own;
       return waitScreen("connecting", copy.connecting(name), copy.connectingHelp(name), () => flow.back(), slowHint(step, flow));
     }
-    case "looking":
-      return waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.back(), busyHint(flow));
-    case "tokens":
-      return tokenScreen(step, context);
-    case "quoting": {
-      const hint = busyHint(flow);
-      if (step.option.isRequested) {
-        return waitScreen("quoting", copy.quoting, copy.quotingHelp, () => flow.back(), hint);
-      }
-      const help = copy.findingRoutesHelp(step.option.token.symbol, money(checkout.amount_remaining, checkout));
-      return waitScreen("quoting", copy.findingRoutes, help, () => flow.back(), hint);
-    }
-    case "routes":
-      return routesScreen(step, context);
-    case "blocked":
-      return blockedScreen(step, context);
-    case "review":
-      return reviewScreen(step, context);
-    case "switching": {
-      const name = chains.name(step.option.chainId);
-      const help = copy.switchingHelp(step.wallet.name, name);
-      return waitScreen("switching", copy.switching(name), help, () => flow.leavePrompt(), slowHint(step, flow), openApp(step.wallet));
-    }
-    case "building":
-      return waitScreen("building", copy.building, copy.quotingHelp, null, busyHint(flow));
-    case "approving":
-      return approvingScreen(step, context);
-    case "proving":
-      return provingScreen(step, context);
-    case "confirming":
-      return confirmingScreen(step, context);
+    default:
+      // With a connected wallet; the flow has loaded the part before.
+      return flow.part ? flow.part.connectedScreen(step, context) : waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.back());
   }
 }
 
@@ -141,34 +110,4 @@ function walletIcon({ icon, name }: Wallet): HTMLElement {
 
 function copyLinkButton(): HTMLElement {
   return el("button", { type: "button", id: "copy-link", class: "copy", "data-copy": "payment-url" }, copy.copyPageLink);
-}
-
-function waitScreen(
-  name: string,
-  heading: string,
-  help: string,
-  goBack: (() => void) | null,
-  hint: HTMLElement | null = null,
-  app: HTMLElement | null = null,
-): Screen {
-  const back = goBack && actions(button("back", "quiet", copy.back, goBack));
-  return screen(name, heading, [spinner(), paragraph(help), app, hint, back], hint?.textContent ?? "");
-}
-
-function blockedScreen(step: Chosen & { notice: Notice; canRetry: boolean }, { flow }: PayContext): Screen {
-  const other = flow.means.offersSwaps;
-  return screen(
-    "blocked",
-    copy.blocked,
-    [
-      noticeBox(step.notice),
-      actions(
-        step.canRetry && button("try-again", "primary", copy.tryAgain, () => void flow.retry()),
-        other &&
-          button("other-token", step.canRetry ? "secondary" : "primary", copy.otherToken, () => flow.showTokens()),
-        button("use-another-wallet", "quiet", copy.useAnotherWallet, () => flow.restart()),
-      ),
-    ],
-    step.notice.text,
-  );
 }

@@ -10,7 +10,7 @@ import type { Checkout, Payment } from "../server/types";
 import type { Screen } from "./panel";
 import { estimateLine, isSlow, type Estimate } from "./estimate";
 import { actions, noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
-import { providerName } from "./routes";
+import { providerName } from "./providers";
 import { stepList, type StepState } from "./steps";
 
 const LONG_CROSSING_MS = 15 * 60_000;

@@ -9,6 +9,7 @@ import { shortageOf, type Shortage } from "../flow/shortage";
 import type { Reviewed } from "../flow/states";
 import { untranslated } from "../language";
 import { about, amountOf, costs, dollars, held, isZero, lost, needed, plain, worth } from "../money";
+import { words } from "../pay/words";
 import type { Amount, Checkout, Route, RouteFee } from "../server/types";
 import { otherDirect } from "../sponsored/entry";
 import { batchNotice } from "./batch";
@@ -24,10 +25,10 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
   if (isToItself(step, checkout)) return refusedScreen(step, context);
   const shortage = shortageOf(step.route, (address) => flow.balances?.balanceOf(step.option.chainId, address) ?? null);
   const isLacking = step.notice?.isLacking ?? shortage !== null;
-  const pay = (kind: "primary" | "quiet"): HTMLElement => button("pay", kind, copy.pay(cost), () => void flow.pay(step));
+  const pay = (kind: "primary" | "quiet"): HTMLElement => button("pay", kind, words.pay(cost), () => void flow.pay(step));
   return screen(
     "review",
-    copy.review,
+    words.review,
     [
       noticeBox(step.notice ?? openQuestion(context)),
       context.warning,
@@ -53,23 +54,23 @@ function isToItself({ wallet, account, route }: Reviewed, { recipient_address: r
 }
 
 function refusedScreen(step: Reviewed, context: PayContext): Screen {
-  const ways = actions(button("use-another-wallet", "primary", copy.useAnotherWallet, () => context.flow.restart()));
-  const notice = noticeBox({ tone: "error", text: copy.ownWallet });
-  return screen("review", copy.review, [notice, directFacts(step, context), ways], copy.ownWallet);
+  const ways = actions(button("use-another-wallet", "primary", words.useAnotherWallet, () => context.flow.restart()));
+  const notice = noticeBox({ tone: "error", text: words.ownWallet });
+  return screen("review", words.review, [notice, directFacts(step, context), ways], words.ownWallet);
 }
 
 function shortageText({ kind, required, held: balance, symbol }: Shortage): string {
   const [needs, has] = [`${needed(required)} ${symbol}`, `${held(balance)} ${symbol}`];
-  return kind === "gas" ? copy.noGas(needs, has) : copy.noFunds(needs, has);
+  return kind === "gas" ? words.noGas(needs, has) : words.noFunds(needs, has);
 }
 
 /** The choices for a wallet that can't pay: another token, another wallet, or more of this token. */
 function waysWithout({ account }: Reviewed, flow: Flow): Child[] {
   const offersTokens = flow.means.offersSwaps;
-  const copyAccount = el("button", { type: "button", id: "copy-account", class: "button button--secondary", "data-copy": "account" }, copy.topUp);
+  const copyAccount = el("button", { type: "button", id: "copy-account", class: "button button--secondary", "data-copy": "account" }, words.topUp);
   return [
-    offersTokens && button("other-token", "primary", copy.otherToken, () => flow.showTokens()),
-    button("use-another-wallet", offersTokens ? "secondary" : "primary", copy.useAnotherWallet, () => flow.restart()),
+    offersTokens && button("other-token", "primary", words.otherToken, () => flow.showTokens()),
+    button("use-another-wallet", offersTokens ? "secondary" : "primary", words.useAnotherWallet, () => flow.restart()),
     copyAccount,
     el("span", { id: "account", hidden: "", "data-value": account }),
   ];
@@ -81,7 +82,7 @@ function isAcceptanceNeeded({ warnings = [] }: Route): boolean {
 }
 
 function acceptance({ option }: Reviewed, { chains, checkout }: PayContext): string {
-  return copy.mayNeedAcceptance(chains.name(option.chainId), checkout.merchant.name);
+  return words.mayNeedAcceptance(chains.name(option.chainId), checkout.merchant.name);
 }
 
 /** A batch may have paid, or a prompt may still be open in another tab, or from before a reload. */
@@ -92,16 +93,16 @@ function openQuestion({ promptWasLeftOpen, batch }: PayContext): Notice | undefi
 
 function directWaysOn(flow: Flow): Child[] {
   return [
-    flow.means.offersSwaps && button("other-token", "secondary", copy.payWithAnother, () => flow.showTokens()),
-    button("use-another-wallet", "quiet", copy.useAnotherWallet, () => flow.restart()),
+    flow.means.offersSwaps && button("other-token", "secondary", words.payWithAnother, () => flow.showTokens()),
+    button("use-another-wallet", "quiet", words.useAnotherWallet, () => flow.restart()),
   ];
 }
 
 function swapWaysOn(step: Reviewed, flow: Flow): Child[] {
   const isOneOfTwo = (step.routes?.length ?? 0) > 1;
   return [
-    isOneOfTwo && button("compare", "secondary", copy.compareRoutes, () => flow.compare(step)),
-    button("other-token", "quiet", copy.otherToken, () => flow.showTokens()),
+    isOneOfTwo && button("compare", "secondary", words.compareRoutes, () => flow.compare(step)),
+    button("other-token", "quiet", words.otherToken, () => flow.showTokens()),
   ];
 }
 
@@ -113,11 +114,11 @@ export function costOf(route: Route): string {
 function directFacts(step: Reviewed, { checkout, chains, flow }: PayContext): HTMLElement {
   return facts(
     fact(copy.amount, stacked(el("strong", {}, money(step.route.from.amount, checkout)), priceText(checkout))),
-    fact(copy.network, chains.name(step.option.chainId)),
-    fact(copy.networkFee, feeOrNone(step, flow)),
+    fact(words.network, chains.name(step.option.chainId)),
+    fact(words.networkFee, feeOrNone(step, flow)),
     ...depositFacts(step.route, checkout),
-    addressFact(copy.recipient, checkout.recipient_address, "fact--to"),
-    addressFact(copy.payer, step.account),
+    addressFact(words.recipient, checkout.recipient_address, "fact--to"),
+    addressFact(words.payer, step.account),
   );
 }
 
@@ -129,8 +130,8 @@ function depositFacts(route: Route, checkout: Checkout): Child[] {
   const raw = BigInt(deposit.amount.raw) + BigInt(gas?.amount?.raw ?? 0);
   const coins = untranslated(`${about(amountOf(raw.toString(), deposit.amount.decimals))} ${deposit.token.symbol}`);
   return [
-    fact(copy.accountDeposit, stacked(el("span", {}, coinCost(deposit.amount, deposit.token.symbol, deposit.usd)), copy.accountDepositHelp)),
-    fact(copy.total, stacked(el("strong", {}, money(from.amount, checkout)), `+ ${copy.aboutFee(coins)}`, totalOf(route))),
+    fact(words.accountDeposit, stacked(el("span", {}, coinCost(deposit.amount, deposit.token.symbol, deposit.usd)), words.accountDepositHelp)),
+    fact(words.total, stacked(el("strong", {}, money(from.amount, checkout)), `+ ${words.aboutFee(coins)}`, totalOf(route))),
   ];
 }
 
@@ -146,18 +147,18 @@ function swapFacts(step: Reviewed, context: PayContext): HTMLElement {
     "div",
     {},
     facts(
-      fact(copy.youPay, stacked(el("strong", {}, costOf(route)), dollars(from.usd), copy.onChain(chains.name(from.chain_id)))),
+      fact(words.youPay, stacked(el("strong", {}, costOf(route)), dollars(from.usd), words.onChain(chains.name(from.chain_id)))),
       fact(
-        copy.receives(checkout.merchant.name),
+        words.receives(checkout.merchant.name),
         stacked(
-          el("strong", {}, isZero(more) ? least : copy.atLeast(least)),
+          el("strong", {}, isZero(more) ? least : words.atLeast(least)),
           priceText(checkout),
-          copy.onChain(chains.name(to.chain_id)),
-          isZero(more) ? null : copy.mayBeMore(untranslated(`${about(more)} ${to.token.symbol}`)),
+          words.onChain(chains.name(to.chain_id)),
+          isZero(more) ? null : words.mayBeMore(untranslated(`${about(more)} ${to.token.symbol}`)),
         ),
       ),
-      total ? fact(copy.total, el("strong", {}, total)) : null,
-      fact(copy.time, timeOf(route)),
+      total ? fact(words.total, el("strong", {}, total)) : null,
+      fact(words.time, timeOf(route)),
     ),
   );
 }
@@ -166,7 +167,7 @@ function swapFacts(step: Reviewed, context: PayContext): HTMLElement {
 function totalOf(route: Route): string {
   const usd = totalUsd(route);
   if (usd === null) return "";
-  return route.gas?.usd ? copy.totalAbout(dollars(usd)) : copy.totalBesidesNetwork(dollars(usd));
+  return route.gas?.usd ? words.totalAbout(dollars(usd)) : words.totalBesidesNetwork(dollars(usd));
 }
 
 /** The exact amounts, all fees, and all addresses in the transaction. */
@@ -178,29 +179,29 @@ function swapDetails({ wallet, account, route }: Reviewed, { checkout }: PayCont
   return el(
     "details",
     { class: "more", id: "fees" },
-    el("summary", {}, copy.feesAndDetails),
+    el("summary", {}, words.feesAndDetails),
     facts(
-      fact(copy.exactly, untranslated(`${plain(outlayOf(route))} ${from.token.symbol}`)),
-      fact(copy.fees, fees.length > 0 ? feeList(fees) : copy.noFees),
-      fact(copy.networkFee, networkFee(route)),
-      conversion ? fact(copy.conversionCost, dollars(conversion)) : null,
-      fact(copy.way, wayOf(route)),
-      contract ? addressFact(copy.contract, contract) : null,
-      spender && spender !== contract ? addressFact(copy.spender, spender) : null,
-      addressFact(copy.recipient, checkout.recipient_address),
-      addressFact(copy.payer, account),
+      fact(words.exactly, untranslated(`${plain(outlayOf(route))} ${from.token.symbol}`)),
+      fact(words.fees, fees.length > 0 ? feeList(fees) : words.noFees),
+      fact(words.networkFee, networkFee(route)),
+      conversion ? fact(words.conversionCost, dollars(conversion)) : null,
+      fact(words.way, wayOf(route)),
+      contract ? addressFact(words.contract, contract) : null,
+      spender && spender !== contract ? addressFact(words.spender, spender) : null,
+      addressFact(words.recipient, checkout.recipient_address),
+      addressFact(words.payer, account),
     ),
-    wallet.family === "solana" ? null : smallPrint(copy.swapHelp(wallet.name)),
+    wallet.family === "solana" ? null : smallPrint(words.swapHelp(wallet.name)),
   );
 }
 
 function advice({ wallet, route, notice }: Reviewed & { notice?: Notice }, asksOnce: boolean): Child[] {
   if (route.sponsored) return [smallPrint(copy.sponsored.help(wallet.name))];
-  if (route.type === "direct") return [smallPrint(copy.reviewHelp(wallet.name))];
-  if (wallet.family === "solana") return [smallPrint(copy.swapHelpSolana(wallet.name, costOf(route)))];
+  if (route.type === "direct") return [smallPrint(words.reviewHelp(wallet.name))];
+  if (wallet.family === "solana") return [smallPrint(words.swapHelpSolana(wallet.name, costOf(route)))];
   // After a first attempt, the wallet may have the permission already, so the text doesn't announce a prompt for it.
   const isAllowed = !notice && wallet.family === "evm" && Boolean(route.from.token.contract_address);
-  const help = asksOnce ? copy.batch.asksOnce : copy.swapAllowHelp;
+  const help = asksOnce ? copy.batch.asksOnce : words.swapAllowHelp;
   return [isAllowed && smallPrint(help(wallet.name, `${costs(route.from.amount)} ${route.from.token.symbol}`))];
 }
 
@@ -218,18 +219,18 @@ function feeOrNone(step: Reviewed, flow: Flow): HTMLElement {
 }
 
 function networkFee({ gas, from }: Route): string {
-  if (!gas?.amount) return copy.feeInWallet;
+  if (!gas?.amount) return words.feeInWallet;
   return coinCost(gas.amount, gas.token?.symbol ?? from.chain.native_symbol, gas.usd);
 }
 
 function coinCost(amount: Amount, symbol: string, usd: string | null | undefined): string {
-  return [copy.aboutFee(`${about(amount)} ${symbol}`), worth(amount, usd)].filter(Boolean).join(" · ");
+  return [words.aboutFee(`${about(amount)} ${symbol}`), worth(amount, usd)].filter(Boolean).join(" · ");
 }
 
 function feeList(fees: RouteFee[]): HTMLElement {
   const items = fees.map(({ name, amount, token, usd, included }) => {
     const cost = amount ? untranslated(`${about(amount)} ${token.symbol}`) : "";
-    const note = included ? copy.feeIncluded : copy.feeOnTop;
+    const note = included ? words.feeIncluded : words.feeOnTop;
     return el(
       "li",
       {},

@@ -1,15 +1,16 @@
 /** The comparison of two routes: the cost and duration of each. */
 
-import { copy } from "../copy";
 import { button, el } from "../dom";
 import { outlayOf, toolsOf, totalUsd } from "../flow/route-cache";
 import type { Chosen } from "../flow/states";
 import { untranslated } from "../language";
 import { costs, dollars } from "../money";
+import { words } from "../pay/words";
 import type { Route } from "../server/types";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, money, paragraph, screen } from "./parts";
+import { providerName } from "./providers";
 
 export function routesScreen(step: Chosen & { routes: readonly Route[] }, { checkout, flow }: PayContext): Screen {
   const rows = step.routes.map((route, index) => {
@@ -24,28 +25,22 @@ export function routesScreen(step: Chosen & { routes: readonly Route[] }, { chec
     row.addEventListener("click", () => flow.take(route));
     return el("li", {}, row);
   });
-  return screen("routes", copy.routes, [
-    paragraph(copy.routesHelp(checkout.merchant.name, money(checkout.amount_remaining, checkout))),
+  return screen("routes", words.routes, [
+    paragraph(words.routesHelp(checkout.merchant.name, money(checkout.amount_remaining, checkout))),
     el("ul", { class: "wallets" }, ...rows),
-    actions(button("other-token", "quiet", copy.otherToken, () => flow.showTokens())),
+    actions(button("other-token", "quiet", words.otherToken, () => flow.showTokens())),
   ]);
 }
 
 export function timeOf(route: Route): string {
-  return route.duration_seconds === null ? copy.durationUnknown : copy.duration(route.duration_seconds);
+  return route.duration_seconds === null ? words.durationUnknown : words.duration(route.duration_seconds);
 }
 
 /** "Stargate (LI.FI)". */
 export function wayOf(route: Route): string {
-  return copy.through(providerName(route.provider), toolsOf(route).join(", "));
-}
-
-/** The display name of a routing provider, from the page's data. */
-export function providerName(provider: string | null): string {
-  const names = JSON.parse(document.getElementById("checkout")?.dataset.providers ?? "{}") as Record<string, string>;
-  return names[provider ?? ""] ?? provider ?? "";
+  return words.through(providerName(route.provider), toolsOf(route).join(", "));
 }
 
 function shownTags(route: Route): string[] {
-  return route.tags.flatMap((tag) => copy.tags[tag] ?? []);
+  return route.tags.flatMap((tag) => words.tags[tag] ?? []);
 }

@@ -8,6 +8,7 @@ import type { Notice } from "../flow/notices";
 import type { Connected } from "../flow/states";
 import { untranslated } from "../language";
 import { dollars, held, needed } from "../money";
+import { words } from "../pay/words";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
@@ -30,20 +31,20 @@ export function tokenScreen(step: Connected & { notice?: Notice }, context: PayC
   const left = money(checkout.amount_remaining, checkout);
   return screen(
     "tokens",
-    copy.tokens,
+    words.tokens,
     [
       partialBox(checkout),
       noticeBox(step.notice),
-      paragraph(copy.tokensHelp(checkout.merchant.name, left)),
+      paragraph(words.tokensHelp(checkout.merchant.name, left)),
       flow.isRoutingDown && noticeBox(routingNotice(context, isNative)),
       needsSearch ? searchBox(flow, rows, options, context) : null,
       rows.length > 0 && el("ul", { class: `tokens ${needsSearch ? "tokens--many" : ""}`, id: "tokens" }, ...rows),
-      isEmpty && paragraph(copy.nothingToPayWith(wallet.name)),
+      isEmpty && paragraph(words.nothingToPayWith(wallet.name)),
       quietLine(context, isLoading),
       actions(
         siblingButton(step, flow),
-        !isLoading && button("look-again", "quiet", copy.lookAgain, () => flow.showTokens(undefined, true)),
-        button("use-another-wallet", "quiet", copy.useAnotherWallet, () => flow.restart()),
+        !isLoading && button("look-again", "quiet", words.lookAgain, () => flow.showTokens(undefined, true)),
+        button("use-another-wallet", "quiet", words.useAnotherWallet, () => flow.restart()),
       ),
     ],
     step.notice?.text,
@@ -52,29 +53,29 @@ export function tokenScreen(step: Connected & { notice?: Notice }, context: PayC
 
 function routingNotice({ checkout }: PayContext, isNative: boolean): Notice {
   const wanted = copy.tokenOnChain(checkout.token.symbol, checkout.chain.name);
-  return { tone: "info", text: isNative ? copy.routingDownDirect(wanted) : copy.routingDown };
+  return { tone: "info", text: isNative ? words.routingDownDirect(wanted) : words.routingDown };
 }
 
 function siblingButton({ wallet }: Connected, flow: Flow): Child {
   const sibling = flow.means.siblingOf(wallet);
-  const label = sibling && copy.otherFamily(copy.family(sibling.family));
+  const label = sibling && words.otherFamily(words.family(sibling.family));
   if (!label) return null;
   return button("other-family", "secondary", label, () => void flow.changeFamily());
 }
 
 /** The line about balances that are still loading, and those that couldn't be loaded. */
 function quietLine({ chains, flow }: PayContext, isLoading: boolean): HTMLElement | null {
-  if (isLoading) return smallPrint(copy.loadingTokens);
+  if (isLoading) return smallPrint(words.loadingTokens);
   const missing = flow.balances?.unavailable ?? [];
-  if (missing.length > 0) return smallPrint(copy.unavailableChains(missing.map((id) => chains.name(id)).join(", ")));
-  return flow.balances?.isIncomplete ? smallPrint(copy.walletNotRead) : null;
+  if (missing.length > 0) return smallPrint(words.unavailableChains(missing.map((id) => chains.name(id)).join(", ")));
+  return flow.balances?.isIncomplete ? smallPrint(words.walletNotRead) : null;
 }
 
 /** Hides rows in place, so that the page isn't redrawn while the customer types. */
 function searchBox(flow: Flow, rows: HTMLElement[], options: Option[], { chains }: PayContext): HTMLElement {
-  const nothing = el("p", { class: "help", hidden: "" }, copy.noTokenFound);
+  const nothing = el("p", { class: "help", hidden: "" }, words.noTokenFound);
   const attributes = { id: "token-search", class: "search", type: "search", autocomplete: "off", spellcheck: "false" };
-  const input = el("input", { ...attributes, "aria-label": copy.searchTokens, placeholder: copy.searchTokens });
+  const input = el("input", { ...attributes, "aria-label": words.searchTokens, placeholder: words.searchTokens });
   const narrow = (): void => {
     flow.filter = input.value;
     const words = input.value.toLowerCase().split(/\s+/);
@@ -107,16 +108,16 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
       { class: "token__what" },
       el("bdi", { class: "token__symbol" }, symbol),
       " ",
-      option.isRequested && el("span", { class: "tag" }, copy.noConversion),
-      el("small", {}, copy.onChain(chain)),
+      option.isRequested && el("span", { class: "tag" }, words.noConversion),
+      el("small", {}, words.onChain(chain)),
     ),
     el(
       "span",
       { class: "token__held" },
-      option.balance ? el("span", {}, untranslated(held(option.balance))) : el("small", {}, copy.balanceUnknown),
+      option.balance ? el("span", {}, untranslated(held(option.balance))) : el("small", {}, words.balanceUnknown),
       el("small", {}, ...aside(dollars(option.usd), reason)),
     ),
-    isForeign && el("small", { class: "token__address" }, copy.outsideCatalogue, " ", el("code", {}, address)),
+    isForeign && el("small", { class: "token__address" }, words.outsideCatalogue, " ", el("code", {}, address)),
   ];
   const kind = `token ${option.isRequested ? "token--requested" : ""} ${reason ? "token--short" : ""}`;
   if (reason) return el("li", {}, el("div", { class: kind }, ...parts));
@@ -135,10 +136,10 @@ function aside(...pieces: (string | null)[]): Child[] {
 /** Why a token can't be chosen, or null if it can. */
 function whyNot({ isRequested, isEnough, balance }: Option, { checkout, flow }: PayContext): string | null {
   if (isRequested) {
-    return isEnough || !balance ? null : copy.needed(needed(checkout.amount_remaining));
+    return isEnough || !balance ? null : words.needed(needed(checkout.amount_remaining));
   }
-  if (flow.isRoutingDown) return copy.notOffered;
-  return isEnough ? null : copy.notEnough;
+  if (flow.isRoutingDown) return words.notOffered;
+  return isEnough ? null : words.notEnough;
 }
 
 /** A token's logo with its network's, so that the same symbol on two networks looks different. */

@@ -27,7 +27,8 @@ export function discoverSolanaWallets(setup: SolanaSetup, onChange: WalletsFound
       if (part && !adapted) registered.set(registration, part.solanaWallet(registration, setup.chains));
     }
     const wallets = [...registered.values()].filter((wallet): wallet is Wallet => wallet !== null);
-    onChange(wallets, isTimeOver && (part !== null || loading === null));
+    // Without a registered wallet, the script has nothing to adapt.
+    onChange(wallets, isTimeOver && (part !== null || registered.size === 0));
   };
   const load = (): void => {
     // The server provides the file name, which may contain a digest.

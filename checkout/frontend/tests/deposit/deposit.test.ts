@@ -92,6 +92,7 @@ function flowOf(request: Checkout, script = "../../src/deposit/main"): { flow: F
     offersSwaps: false,
     mayBatch: () => true,
     depositScript: script,
+    payScript: "../../src/pay/main",
     sponsoredScript: "",
     events: { ...events, ...noBatches, signed: async () => null, requestChanged: none },
   });

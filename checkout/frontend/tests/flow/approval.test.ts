@@ -1,8 +1,8 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { copy } from "../../src/copy";
 import { ApprovalFlow, type ApprovalResult } from "../../src/flow/approval";
 import type { Stage } from "../../src/flow/stage";
 import type { Reviewed, Step } from "../../src/flow/states";
+import { words } from "../../src/pay/words";
 import { Api } from "../../src/server/api";
 import type { Approval, EvmTransaction } from "../../src/server/types";
 import { chains, HASH, HERE, json, PAYER, respond, route, STRANGER, usdc, USDC, wallet } from "../fixtures";
@@ -53,7 +53,7 @@ test("lowered allowance is said, and the next prompt comes at once", async () =>
   const ran = await run(approval(0), approval(5_000_000), approval(NEEDED));
   const [first, second] = asking(ran);
   expect(first).not.toHaveProperty("notice");
-  expect(second).toMatchObject({ notice: { text: copy.notices.allowedPart("5.00", "10.50 USDC") }, plan: { asks: ["allow", "pay"], at: 0 } });
+  expect(second).toMatchObject({ notice: { text: words.notices.allowedPart("5.00", "10.50 USDC") }, plan: { asks: ["allow", "pay"], at: 0 } });
   expect([ran.send.mock.calls.length, ran.result]).toEqual([2, { asks: ["allow"] }]);
 });
 
@@ -70,11 +70,11 @@ test("lowered allowance of a token that needs a reset begins with it again", asy
 test("allowance that the server doesn't see yet is not requested twice", async () => {
   const ran = await run(...Array.from({ length: 20 }, () => approval(0)));
   expect([ran.send.mock.calls.length, ran.result]).toEqual([1, null]);
-  expect(ran.review.mock.lastCall?.[1].text).toBe(copy.notices.approvalUnseen);
+  expect(ran.review.mock.lastCall?.[1].text).toBe(words.notices.approvalUnseen);
 });
 
 test("same part allowed again is said in the review", async () => {
   const ran = await run(...Array.from({ length: 20 }, () => approval(5_000_000)));
   expect([ran.send.mock.calls.length, ran.result]).toEqual([1, null]);
-  expect(ran.review.mock.lastCall?.[1].text).toBe(copy.notices.allowedPart("5.00", "10.50 USDC"));
+  expect(ran.review.mock.lastCall?.[1].text).toBe(words.notices.allowedPart("5.00", "10.50 USDC"));
 });

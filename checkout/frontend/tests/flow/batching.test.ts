@@ -3,6 +3,7 @@ import { copy } from "../../src/copy";
 import { Batching, type Outcome } from "../../src/flow/batching";
 import type { Means, Stage } from "../../src/flow/stage";
 import type { Reviewed, Step } from "../../src/flow/states";
+import { words } from "../../src/pay/words";
 import { Api } from "../../src/server/api";
 import type { EvmTransaction } from "../../src/server/types";
 import type { Batches } from "../../src/wallets/batch";
@@ -148,14 +149,14 @@ test.each<[string, Response[]]>([
   ["a call from another account", [approval(approve(AMOUNT)), built({ ...swap, from: RECIPIENT })]],
 ])("batch with %s never reaches the wallet", async (_, responses) => {
   const ran = await run({ responses });
-  expect([ran.outcome, ran.notices, ran.send.mock.calls]).toEqual(["shown", [copy.notices.mismatch], []]);
+  expect([ran.outcome, ran.notices, ran.send.mock.calls]).toEqual(["shown", [words.notices.mismatch], []]);
   expect(ran.events.batchOpened).not.toHaveBeenCalled();
 });
 
 test("expired offer is quoted again before any prompt", async () => {
   const ran = await run({ responses: [approval(approve(AMOUNT)), refusal(409, "route_expired")] });
   expect([ran.outcome, ran.send.mock.calls]).toEqual(["shown", []]);
-  expect(ran.quote.mock.calls[0]?.[2].text).toBe(copy.notices.priceChanged(false));
+  expect(ran.quote.mock.calls[0]?.[2].text).toBe(words.notices.priceChanged(false));
 });
 
 test("request that was paid meanwhile opens no prompt", async () => {

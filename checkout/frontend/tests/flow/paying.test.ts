@@ -1,6 +1,7 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { copy } from "../../src/copy";
 import { Flow } from "../../src/flow/flow";
+import { words } from "../../src/pay/words";
 import { Api } from "../../src/server/api";
 import type { Checkout } from "../../src/server/types";
 import { WalletError } from "../../src/wallets/refusals";
@@ -33,6 +34,14 @@ async function reviewing(
   isStillDue: () => Promise<boolean> = async () => true,
   sign: Wallet["sign"] = async () => "0x1b",
 ): Promise<Page> {
+  const page = opened(isStillDue);
+  respond(json({ routes: [route()] }), json(BUILT), json(BUILT));
+  await page.flow.choose(payer(send, sign));
+  expect(page.flow.step.at).toBe("review");
+  return page;
+}
+
+function opened(isStillDue: () => Promise<boolean> = async () => true, payScript = "../../src/pay/main"): Page {
   const shown = { checkout: checkout() };
   const sent = vi.fn();
   const flow = new Flow({
@@ -45,6 +54,7 @@ async function reviewing(
     offersSwaps: false,
     mayBatch: () => true,
     depositScript: "",
+    payScript,
     sponsoredScript: "",
     events: {
       changed: () => undefined,
@@ -59,9 +69,6 @@ async function reviewing(
       requestChanged: () => undefined,
     },
   });
-  respond(json({ routes: [route()] }), json(BUILT), json(BUILT));
-  await flow.choose(payer(send, sign));
-  expect(flow.step.at).toBe("review");
   return { flow, shown, sent };
 }
 
@@ -72,6 +79,12 @@ async function pay({ flow }: Page): Promise<void> {
 const notice = ({ flow }: Page): string | undefined => ("notice" in flow.step ? flow.step.notice?.text : undefined);
 
 beforeEach(() => vi.stubGlobal("navigator", { locks: locks() }));
+
+test("page whose part for paying can't be loaded says so", async () => {
+  const page = opened(async () => true, "./missing");
+  await page.flow.choose(payer(async () => HASH, async () => "0x1b"));
+  expect([page.flow.step.at, notice(page)]).toEqual(["choose", copy.notices.pageIncomplete]);
+});
 
 test("payment that is still due is sent", async () => {
   const page = await reviewing(async () => HASH);
@@ -115,7 +128,7 @@ test("amount that changed meanwhile is reviewed again", async () => {
   page.shown.checkout = checkout({ amount_remaining: usdc(7_000_000) });
   respond(json({ routes: [route({ id: "route_2" })] }));
   await pay(page);
-  expect([send.mock.calls.length, page.flow.step.at, notice(page)]).toEqual([0, "review", copy.notices.amountChanged]);
+  expect([send.mock.calls.length, page.flow.step.at, notice(page)]).toEqual([0, "review", words.notices.amountChanged]);
 });
 
 test("second tab opens no prompt beside the first one's", async () => {
@@ -127,7 +140,7 @@ test("second tab opens no prompt beside the first one's", async () => {
   void pay(here);
   await vi.waitFor(() => expect(here.flow.isPromptOpen).toBe(true));
   await pay(there);
-  expect([send.mock.calls.length, notice(there)]).toEqual([0, copy.notices.openElsewhere]);
+  expect([send.mock.calls.length, notice(there)]).toEqual([0, words.notices.openElsewhere]);
   // Its customer may leave the prompt and try again there, while it stays open.
   here.flow.leavePrompt();
   expect(here.flow.isPromptOpen).toBe(true);

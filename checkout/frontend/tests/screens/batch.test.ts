@@ -1,7 +1,9 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { copy } from "../../src/copy";
 import type { Reviewed } from "../../src/flow/states";
-import { batchFacts, batchNotice, batchScreen } from "../../src/screens/batch";
+import { words } from "../../src/pay/words";
+import { batchNotice, batchScreen } from "../../src/screens/batch";
+import { batchFacts } from "../../src/screens/batch-facts";
 import { newBatch, type Batch, type BatchEnd } from "../../src/server/batches";
 import { chains, HERE, NOW, PAYER, route, STRANGER, USDC, wallet } from "../fixtures";
 
@@ -51,9 +53,9 @@ test("prompt lists each call, and each contract once", () => {
   ];
   const section = batchFacts(calls, reviewed, chains, "Pay 10.50 USDC");
   const steps = [...section.querySelectorAll("li > span:first-child")].map((item) => item.textContent);
-  expect(steps).toEqual([copy.stepReset("USDC"), copy.stepAllow("10.50 USDC"), "Pay 10.50 USDC"].map(plain));
+  expect(steps).toEqual([words.stepReset("USDC"), words.stepAllow("10.50 USDC"), "Pay 10.50 USDC"].map(plain));
   const names = [...section.querySelectorAll("dt")].map((name) => name.textContent);
-  expect(names).toEqual([copy.network, copy.spender, copy.tokenContract, copy.contract]);
+  expect(names).toEqual([words.network, words.spender, words.tokenContract, words.contract]);
 });
 
 /** The text without the marks around amounts and names. */

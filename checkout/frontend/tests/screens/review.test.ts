@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { copy } from "../../src/copy";
 import type { Notice } from "../../src/flow/notices";
 import { amountOf } from "../../src/money";
+import { words } from "../../src/pay/words";
 import type { PayContext } from "../../src/screens/context";
 import { priceText } from "../../src/screens/parts";
 import { reviewScreen } from "../../src/screens/review";
@@ -65,21 +66,21 @@ const converted = (different: Partial<Route> = {}): Route => {
 
 test("deposit of the recipient's account has a row, and is in the total", () => {
   const facts = reviewed([deposit]);
-  expect(facts[copy.networkFee]).toBe("about 0.000005 SOL · <\u00a0$0.01");
-  expect(facts[copy.accountDeposit]).toBe(`about 0.00203 SOL · $0.41${copy.accountDepositHelp}`);
-  expect(facts[copy.total]).toBe("10.50 USDC+ about 0.00204 SOLabout $10.91");
+  expect(facts[words.networkFee]).toBe("about 0.000005 SOL · <\u00a0$0.01");
+  expect(facts[words.accountDeposit]).toBe(`about 0.00203 SOL · $0.41${words.accountDepositHelp}`);
+  expect(facts[words.total]).toBe("10.50 USDC+ about 0.00204 SOLabout $10.91");
 });
 
 test("payment to an account that exists has neither", () => {
-  expect(Object.keys(reviewed([]))).toEqual([copy.amount, copy.network, copy.networkFee, copy.recipient, copy.payer]);
+  expect(Object.keys(reviewed([]))).toEqual([copy.amount, words.network, words.networkFee, words.recipient, words.payer]);
 });
 
 test("conversion has one total with all of its costs", () => {
   const facts = factsOf(drawn(converted()));
-  expect(facts[copy.total]).toBe("about $10.68");
-  expect(facts[copy.youPay]).toContain("$10.58");
-  expect(facts[copy.conversionCost]).toBe("$0.03");
-  expect(facts[copy.networkFee]).toContain("<\u00a0$0.01");
+  expect(facts[words.total]).toBe("about $10.68");
+  expect(facts[words.youPay]).toContain("$10.58");
+  expect(facts[words.conversionCost]).toBe("$0.03");
+  expect(facts[words.networkFee]).toContain("<\u00a0$0.01");
 });
 
 test("price is beside the amount in the review, and only its rate once a part is paid", () => {
@@ -87,7 +88,7 @@ test("price is beside the amount in the review, and only its rate once a part is
   written.innerHTML = '<b id="price">€9.57</b><b id="rate">1 USDC = €0.9114</b>';
   document.body.append(written);
   expect(factsOf(drawn(route()))[copy.amount]).toBe("10.50 USDC€9.57 · 1 USDC = €0.9114");
-  expect(factsOf(drawn(converted()))[copy.receives("Alice's Bakery")]).toContain("€9.57 · 1 USDC = €0.9114");
+  expect(factsOf(drawn(converted()))[words.receives("Alice's Bakery")]).toContain("€9.57 · 1 USDC = €0.9114");
   const part = checkout({ amount_remaining: usdc(3_000_000) });
   expect(priceText(part)?.replace(/[\u2066-\u2069]/g, "")).toBe("1 USDC = €0.9114");
   written.remove();
@@ -118,6 +119,6 @@ test("wallet that the server found short is offered other ways first", () => {
 
 test("wallet that is the recipient is refused", () => {
   const panel = drawn(route(), { account: RECIPIENT.toLowerCase() });
-  expect(textOf(panel)).toContain(copy.ownWallet);
+  expect(textOf(panel)).toContain(words.ownWallet);
   expect(buttonsOf(panel)).toEqual(["use-another-wallet primary"]);
 });

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { copy } from "../../src/copy";
 import { Flow } from "../../src/flow/flow";
+import { words } from "../../src/pay/words";
 import { reviewScreen } from "../../src/screens/review";
 import type { PayContext } from "../../src/screens/context";
 import { Api, ApiError } from "../../src/server/api";
@@ -60,6 +61,7 @@ async function reviewing(authorize: Wallet["authorize"], script = SCRIPT): Promi
     siblingOf: () => null,
     offersSwaps: false,
     depositScript: "",
+    payScript: "../../src/pay/main",
     sponsoredScript: script,
     mayBatch: () => false,
     events: { ...events, ...noBatches, signed, requestChanged: none },
@@ -127,7 +129,7 @@ test("transfer that differs from the review does not reach the wallet", async ()
   const page = await reviewing(authorize);
   respond(built({ to: STRANGER }));
   await pay(page);
-  expect([authorize.mock.calls.length, notice(page)]).toEqual([0, copy.notices.mismatch]);
+  expect([authorize.mock.calls.length, notice(page)]).toEqual([0, words.notices.mismatch]);
   expect(page.signed).not.toHaveBeenCalled();
 });
 
