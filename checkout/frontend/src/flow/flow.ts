@@ -16,7 +16,11 @@ import { RouteCache } from "./route-cache";
 import type { Means, PromptKind, Stage } from "./stage";
 import { NEXT, type At, type Chosen, type Connected, type Reviewed, type Step } from "./states";
 
-type PayPart = typeof import("../pay/main");
+/** What the flow uses of the script for a connected wallet. The script also has its screens. */
+interface PayPart {
+  Batching: typeof Batching;
+  Paying: typeof Paying;
+}
 
 /** After this time without an answer, the page hints where the wallet's prompt may be hidden. */
 const SLOW_AFTER_MS = 12_000;

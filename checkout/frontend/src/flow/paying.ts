@@ -4,7 +4,6 @@ import { copy } from "../copy";
 import { words } from "../pay/words";
 import { ApiError } from "../server/api";
 import type { Route } from "../server/types";
-import type { Ready } from "../sponsored/entry";
 import { refusalOf, refused } from "../wallets/refusals";
 import type { Shown, Wallet } from "../wallets/wallet";
 import { ApprovalFlow, type ApprovalResult } from "./approval";
@@ -15,7 +14,7 @@ import { bad, info, paymentNotice, proofNotice, switchNotice, walletNotice, type
 import { spenderOf } from "./route-cache";
 import { shownCall } from "./shown";
 import type { Means, Stage } from "./stage";
-import type { Ask, Plan, Reviewed } from "./states";
+import type { Ask, Plan, Ready, Reviewed } from "./states";
 
 
 const PROOF_ATTEMPTS = 4;

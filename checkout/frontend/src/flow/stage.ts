@@ -4,13 +4,12 @@ import type { Chains } from "../chains";
 import type { Api, ApiError } from "../server/api";
 import type { SentBatch } from "../server/batches";
 import type { Sender, SignedTransfer } from "../server/outbox";
-import type { Checkout, SentTransaction } from "../server/types";
-import type { SponsoredWay } from "../sponsored/entry";
+import type { Checkout, Route, SentTransaction } from "../server/types";
 import type { Wallet } from "../wallets/wallet";
 import type { Choice } from "./choice";
 import type { Notice } from "./notices";
 import type { RouteCache } from "./route-cache";
-import type { Chosen, Connected, Reviewed, Step } from "./states";
+import type { Chosen, Connected, Plan, Ready, Reviewed, Step } from "./states";
 
 export interface FlowEvents {
   changed(): void;
@@ -61,11 +60,25 @@ export interface Means {
   siblingOf: (wallet: Wallet) => Wallet | null;
 }
 
+/** What the payment steps need of sponsored payments. */
+export interface SponsoredRoutes {
+  /** The offered routes without those that this wallet or this page can't pay by. */
+  usable(routes: Route[], wallet: Wallet): Route[];
+  /** The new route that replaces this one. */
+  renewed(routes: readonly Route[], route: Route): Route | undefined;
+  /** Whether the built transfer is exactly the reviewed one. */
+  matches(ready: Ready): Promise<boolean>;
+  /** Have the wallet sign the transfer, and submit the signature. */
+  confirm(ready: Ready, plan: Plan, current: () => boolean): Promise<void>;
+  /** Let the customer pay the network fee, and say why. */
+  fallBack(reviewed: Reviewed, notice: Notice, current: () => boolean): Promise<void>;
+}
+
 /** The part of the flow that the payment steps use: the current step, and the transitions to others. */
 export interface Stage {
   readonly step: Step;
   readonly routeCache: RouteCache;
-  readonly sponsoredWay: SponsoredWay;
+  readonly sponsoredWay: SponsoredRoutes;
   readonly means: Means;
   /** Cancel the current operation and start a new one; the returned function tells whether it is still the current one. */
   begin(): () => boolean;

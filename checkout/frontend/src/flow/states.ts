@@ -1,7 +1,7 @@
 /** The states from choosing a wallet to a sent transaction, and the transitions between them. */
 
 import type { DepositPart } from "../deposit/part";
-import type { Route } from "../server/types";
+import type { BuiltTransaction, Route } from "../server/types";
 import type { Signed, Wallet } from "../wallets/wallet";
 import type { Option } from "./balances";
 import type { Notice } from "./notices";
@@ -22,6 +22,9 @@ export interface Reviewed extends Chosen {
   /** The wallet refused the reference, so the payment is a plain transfer that its signature binds. */
   binding?: "payer";
 }
+
+/** What was reviewed, with what the server built for it. */
+export type Ready = Reviewed & { built: BuiltTransaction };
 
 /** A prompt that the wallet shows. */
 export type Ask = "reset" | "allow" | "prove" | "pay";

@@ -6,20 +6,17 @@
 import { copy } from "../copy";
 import { tagOf } from "../flow/choice";
 import { info, walletNotice, type Notice } from "../flow/notices";
-import type { Means, Stage } from "../flow/stage";
-import type { Plan, Reviewed } from "../flow/states";
-import type { BuiltTransaction, Route } from "../server/types";
+import type { Means, SponsoredRoutes, Stage } from "../flow/stage";
+import type { Plan, Ready, Reviewed } from "../flow/states";
+import type { Route } from "../server/types";
 import { refusalOf } from "../wallets/refusals";
 import type { Wallet } from "../wallets/wallet";
 
 type Part = typeof import("./main");
-export type Ready = Reviewed & { built: BuiltTransaction };
 
-/** What the loaded script uses of this one, so that it needs no copy. */
 const kit = { copy, info, walletNotice, refusalOf };
-export type Kit = typeof kit;
 
-export class SponsoredWay {
+export class SponsoredWay implements SponsoredRoutes {
   /** The customer pays the network fee, by choice or because nothing else is possible. */
   private isDeclined = false;
   private part: Part | null = null;

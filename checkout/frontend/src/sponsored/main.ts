@@ -1,11 +1,21 @@
 /** From a built sponsored route to the server's payment: check the transfer, have it signed, submit the signature. */
 
-import type { Means, Stage } from "../flow/stage";
-import type { Plan, Reviewed } from "../flow/states";
+import type { copy } from "../copy";
+import type { info, walletNotice } from "../flow/notices";
+import type { Means, SponsoredRoutes, Stage } from "../flow/stage";
+import type { Plan, Ready, Reviewed } from "../flow/states";
 import type { TypedData, UnsignedTransaction } from "../server/types";
+import type { refusalOf } from "../wallets/refusals";
 import type { Shown, Signed } from "../wallets/wallet";
-import type { Kit, Ready, SponsoredWay } from "./entry";
 import { readTransfer, transferToSign } from "./typed-data";
+
+/** What this script uses of the page's main script, so that it needs no copy. */
+export interface Kit {
+  copy: typeof copy;
+  info: typeof info;
+  walletNotice: typeof walletNotice;
+  refusalOf: typeof refusalOf;
+}
 
 /** What the wallet signs, and what it does. */
 interface Transfer {
@@ -37,7 +47,7 @@ interface Signing {
 /** A signature that the wallet returns is always submitted, even if the customer has navigated away. */
 export async function confirm(
   kit: Kit,
-  way: SponsoredWay,
+  way: SponsoredRoutes,
   stage: Stage,
   means: Means,
   { ready, plan, current }: Signing,
