@@ -18,7 +18,8 @@ export async function summarise(
 ): Promise<Summary> {
   const { payer, mint, amount, decimals, to, opens, reference, fee } = payment;
   const symbol = mint === null ? chain.nativeSymbol : (symbols[mint] ?? "unknown token");
-  const [balance, deposit, warning] = await Promise.all([
+  const [owner, balance, deposit, warning] = await Promise.all([
+    mint === null ? to : (opens?.owner ?? ownerOf(chain, to)),
     mint === null ? coinBalance(chain, payer) : tokenBalance(chain, payer, mint),
     opens ? depositFor(chain, opens.account) : 0n,
     tryOut(chain, transaction),
@@ -28,7 +29,7 @@ export async function summarise(
     title: "Send",
     amount: readable(amount, decimals),
     symbol,
-    counterparty: mint === null || opens ? { label: "To", address: opens?.owner ?? to } : { label: "To account", address: to },
+    counterparty: owner ? { label: "To", address: owner } : { label: "To account", address: to },
     contract: mint,
     balance: `${readable(balance, decimals)} ${symbol}`,
     isShort: balance < amount,
@@ -113,6 +114,14 @@ async function tokenBalance(chain: Chain, owner: string, mint: string): Promise<
   const options = { encoding: "jsonParsed", ...CONFIRMED };
   const { value } = await ask<{ value: Held[] }>(chain, "getTokenAccountsByOwner", [owner, { mint }, options]);
   return value.reduce((sum, { account }) => sum + BigInt(account.data.parsed.info.tokenAmount.amount), 0n);
+}
+
+/** The owner of a token account; null if the node doesn't know it. */
+async function ownerOf(chain: Chain, account: string): Promise<string | null> {
+  const options = { encoding: "jsonParsed", ...CONFIRMED };
+  const { value } = await ask<{ value: { data?: { parsed?: { info?: { owner?: unknown } } } } | null }>(chain, "getAccountInfo", [account, options]);
+  const owner = value?.data?.parsed?.info?.owner;
+  return typeof owner === "string" ? owner : null;
 }
 
 /** What stays with the network for a token account that is still to be made; nothing for one that exists. */

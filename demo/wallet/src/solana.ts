@@ -134,7 +134,7 @@ class DemoSolanaWallet {
     if (payment.payer !== this.#account.address) throw unauthorized();
     const { deposit: _, ...summary } = await summarise(chain, symbols, payment, transaction);
     const fee = { value: "none", detail: "another account pays it" };
-    await confirm({ ...this.#asking, kind: "transaction", summary: { ...summary, fee } });
+    await confirm({ ...this.#asking, kind: "transaction", summary: { ...summary, title: "Sign a transfer", fee } });
     const signedTransaction = transaction.slice();
     signedTransaction.set(ed25519.sign(transaction.slice(1 + 2 * SIGNATURE), this.#key), 1 + SIGNATURE);
     return { signedTransaction };

@@ -14,6 +14,10 @@
       return { accounts: sessionStorage.getItem(mark) ? shown() : [] };
     },
     signMessage: async ({ message }) => [{ signature: bytesOf(await window.signByLedger([...message])) }],
+    signTransaction: async ({ transaction }) => {
+      const signed = await window.signTransaction(btoa(String.fromCharCode(...transaction)));
+      return [{ signedTransaction: Uint8Array.from(atob(signed), (letter) => letter.charCodeAt(0)) }];
+    },
     signAndSendTransaction: async ({ transaction }) => {
       const text = btoa(String.fromCharCode(...transaction));
       return [{ signature: bytesOf(await window.sendByLedger(text)) }];
