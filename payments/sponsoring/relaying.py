@@ -198,8 +198,9 @@ class _Pass(Pass):
     def _signed_again(self, relay: Relay) -> Relay:
         """Store the transaction with higher fees; return the relay.
 
-        An empty one takes its place if its authorization is dead, or if the budget has no room for it while others
-        wait behind it. Unless its own fees are too low, higher ones would not help: the chain or the nodes are slow.
+        An empty one takes its place if its authorization is dead or no longer pays what remains, or if the budget has
+        no room for it while others wait behind it. Unless its own fees are too low, higher ones would not help: the
+        chain or the nodes are slow.
         """
         authorization = relay.authorization
         is_dead = authorization is None or authorization.ended_at is not None
@@ -213,16 +214,17 @@ class _Pass(Pass):
             raise TypeError("a gas account's transaction is an object")
         if self._rules.is_ample(relay.unsigned, empty):
             return relay
-        calls = [] if is_dead else [relay.unsigned]
-        if is_dead or self._holds_up_others(relay):
-            calls.append(empty)
-        raised = [self._rules.raised({**call, **_fees(relay.unsigned)}, empty) for call in calls]
+        fees = _fees(relay.unsigned)
+        raised = [self._rules.raised({**call, **fees}, empty) for call in (relay.unsigned, empty)]
         costs = [self._rules.max_cost(each) + self._reader.data_fee(each) for each in raised]
         with transaction.atomic():
             request = lock_request(authorization.request_id) if authorization is not None else None
             self._require_lease()
+            is_needed = not is_dead and request is not None and _pays_what_remains(authorization, request)
+            may_be_empty = not is_needed or self._holds_up_others(relay)
+            possible = list(zip(raised, costs, strict=True))[0 if is_needed else 1 : 2 if may_be_empty else 1]
             fits = partial(self._reserve, authorization, request)
-            unsigned = next((each for each, cost in zip(raised, costs, strict=True) if fits(cost)), None)
+            unsigned = next((each for each, cost in possible if fits(cost)), None)
             if unsigned is None:
                 return relay
             signed = self._rules.sign(unsigned, _place(relay), self._key)
@@ -321,6 +323,10 @@ def _place(relay: Relay) -> int:
     if relay.nonce is None:
         raise TypeError("a gas account's transaction has a nonce")
     return relay.nonce
+
+
+def _pays_what_remains(authorization: Authorization | None, request: PaymentRequest) -> bool:
+    return authorization is not None and request.amount_remaining == authorization.amount
 
 
 def _fees(unsigned: dict[str, Any]) -> dict[str, Any]:

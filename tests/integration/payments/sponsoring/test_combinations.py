@@ -134,6 +134,33 @@ def test_payment_by_signature_and_by_transfer_overpay_once_each(world: Sponsorin
     assert state(request) == ("completed", 2 * request.amount)
 
 
+def test_stuck_relay_of_a_paid_request_is_taken_back(own_world: SponsoringWorld) -> None:
+    """The base fee rises above its fees. Meanwhile the customer pays by an ordinary transfer."""
+    world, chain = own_world, own_world.chain
+    request = world.request()
+    signed = world.pay(request)
+    before = chain.token_balance(world.token.contract_address, world.payer.address)
+    deploy.mint(chain.url, world.token.contract_address, chain.payer, 10 * 10**6)
+    chain.rpc("evm_setAutomine", False)
+    world.work()
+    base = int(chain.rpc("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
+    paid = pay(chain, request)
+    chain.rpc("anvil_setNextBlockBaseFeePerGas", hex(20 * base))
+    chain.mine()
+    assert look_until_decided(submit(request, paid), world.clock).status == "completed"
+    world.clock.forward(seconds=31)
+    world.work()
+    relay = Relay.objects.get()
+    assert (relay.unsigned["to"], len(relay.hashes)) == (world.sponsor, 2)
+    chain.rpc("evm_setAutomine", True)
+    chain.mine()
+    world.pass_time_on_chain(15 * 60)
+    world.work_until_decided(signed)
+    assert (signed.status, signed.failure_code) == ("failed", "authorization_expired")
+    assert chain.token_balance(world.token.contract_address, world.payer.address) == before
+    assert state(request) == ("completed", request.amount)
+
+
 def test_payer_who_is_the_recipient_gets_no_sponsored_route(world: SponsoringWorld) -> None:
     """A transfer to oneself pays nothing, but would cost the sponsor its fee."""
     request = world.request()
