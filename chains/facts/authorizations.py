@@ -87,9 +87,9 @@ class AuthorizationClient(Protocol):
         """
 
     def data_fee(self, transaction: Mapping[str, Any]) -> int:
-        """Return the amount to reserve for the chain's fee on the data of this unsigned transaction.
+        """Return the amount to reserve for a rollup's fees besides gas: its data's, and the operator's.
 
-        The amount is in base units of the coin, 0 on a chain without such a fee. A transaction can't limit this fee.
+        The amount is in base units of the coin, 0 on a chain without such fees. A transaction can't limit these fees.
         """
 
     def send(self, raw: str, *, to_all: bool = False) -> Sent:

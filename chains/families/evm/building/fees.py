@@ -12,9 +12,10 @@ import rlp
 from eth_abi.abi import encode
 
 from chains.client import EvmCall
+from chains.families.evm.abi import selector
 from chains.families.evm.quantities import json_object, quantity, to_hex
 from chains.families.evm.tokens import word
-from chains.rpc.json_rpc import Call, RpcFault, result_of
+from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure, result_of
 
 _BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block: doubling covers about six full blocks
 _DATA_FEE_MARGIN_PERCENT = 125  # the data fee follows the base fee of Ethereum
@@ -88,6 +89,21 @@ def data_fee_calls(call: EvmCall, rules: FeeRules, chain_id: int) -> list[Call]:
         return []
     data = _GET_L1_FEE + encode(["bytes"], [_encoded(call, chain_id)])
     return [("eth_call", [{"to": rules.l1_oracle, "data": to_hex(data)}, "latest"])]
+
+
+def operator_fee_calls(gas: int, rules: FeeRules) -> list[Call]:
+    """Return the query of the rollup's operator fee for this gas; empty on a chain without a data fee."""
+    if not rules.l1_oracle:
+        return []
+    data = selector("getOperatorFee(uint256)") + encode(["uint256"], [gas])
+    return [("eth_call", [{"to": rules.l1_oracle, "data": to_hex(data)}, "latest"])]
+
+
+def operator_fee(result: Any) -> int:
+    """Return the operator fee in wei; 0 if the oracle is older than this fee. Raises ChainError."""
+    if isinstance(result, RpcFault) and is_execution_failure(result):
+        return 0
+    return word(result)
 
 
 def prices(results: Sequence[Any]) -> Prices:

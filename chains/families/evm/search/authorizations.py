@@ -14,7 +14,7 @@ from chains.client import Block, ChainError, EvmCall
 from chains.facts.authorizations import AuthorizationStates, Sent
 from chains.families.evm.abi import WORD, selector
 from chains.families.evm.authorizations.typed_data import ENDS
-from chains.families.evm.building.fees import FeeRules, data_fee_calls
+from chains.families.evm.building.fees import FeeRules, data_fee_calls, operator_fee, operator_fee_calls
 from chains.families.evm.calls import address_word
 from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity, to_hex
 from chains.families.evm.search.log_queries import check, log_call, logs
@@ -31,7 +31,7 @@ _USED_UP = re.compile(r"nonce (is )?too low|nonce_too_low|oldnonce|old nonce", r
 _ENDS: Final = [to_hex(each) for each in ENDS]
 _STATE: Final = selector("authorizationState(address,bytes32)")
 # The data fee follows the base fee of Ethereum, which can grow by 12.5 % a block: doubling covers six full blocks.
-_DATA_FEE_GROWTH: Final = 2
+_FEE_GROWTH: Final = 2
 
 
 class AuthorizationReader:
@@ -64,8 +64,15 @@ class AuthorizationReader:
         call = EvmCall(
             transaction["to"], data_bytes(transaction["data"]), value=quantity(transaction["value"])
         )
-        calls = data_fee_calls(call, self._fee_rules, self._chain_id)
-        return self._rpc.batch(calls, lambda results: word(results[0])) * _DATA_FEE_GROWTH if calls else 0
+        calls = [
+            *data_fee_calls(call, self._fee_rules, self._chain_id),
+            *operator_fee_calls(quantity(transaction["gas"]), self._fee_rules),
+        ]
+        if not calls:
+            return 0
+        return (
+            self._rpc.batch(calls, lambda results: word(results[0]) + operator_fee(results[1])) * _FEE_GROWTH
+        )
 
     def send(self, raw: str, *, to_all: bool = False) -> Sent:
         failure: ChainError | None = None

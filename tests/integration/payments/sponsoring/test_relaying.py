@@ -211,9 +211,16 @@ def test_two_failed_relays_bar_the_payer_for_the_day(world: SponsoringWorld) -> 
 ORACLE = "0x420000000000000000000000000000000000000F"
 
 
-def charge_for_data(world: SponsoringWorld, fee: int) -> None:
-    """Let the chain charge this fee for the data of each transaction, as its oracle returns it."""
-    world.chain.rpc("anvil_setCode", ORACLE, f"0x7f{fee:064x}5f5260205ff3")
+def charge_for_data(world: SponsoringWorld, fee: int, *, operator_fee: bool = False) -> None:
+    """Let the chain charge this fee for the data of each transaction, as its oracle returns it.
+
+    With `operator_fee`, the oracle returns the same for the operator's; without it, it has no such function.
+    """
+    data_fee_only = (
+        "5f3560e01c6349948e0e14601157" + "5f5ffd" + "5b"
+    )  # if the selector is getL1Fee's, else revert
+    code = ("" if operator_fee else data_fee_only) + f"7f{fee:064x}5f5260205ff3"
+    world.chain.rpc("anvil_setCode", ORACLE, "0x" + code)
     type(world.row).objects.update(l1_fee_oracle=ORACLE)
 
 
@@ -225,6 +232,13 @@ def test_data_fee_of_a_rollup_is_reserved_twice(world: SponsoringWorld) -> None:
     without, with_fee = (each.cost or 0 for each in Authorization.objects.order_by("pk"))
     assert abs(with_fee - without - 2 * fee) < without
     assert with_fee > 2 * fee
+
+
+def test_operator_fee_of_a_rollup_is_reserved_too(world: SponsoringWorld) -> None:
+    fee = 10**15
+    charge_for_data(world, fee, operator_fee=True)
+    world.pay(world.request())
+    assert (Authorization.objects.get().cost or 0) > 4 * fee
 
 
 def test_data_fee_beyond_the_budget_is_not_sponsored(world: SponsoringWorld) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from chains.client import ChainError, EvmCall, Refusal, TransferRefused
+from chains.families.evm.abi import selector
 from chains.families.evm.building import fees
 from chains.families.evm.building import transactions as building
 from chains.families.evm.building.fees import FeeRules, Fees, Prices
@@ -77,6 +78,21 @@ def test_oracle_prices_the_bytes_of_the_whole_transaction() -> None:
 def test_data_fee_has_a_margin_of_a_quarter() -> None:
     results = [block(baseFeePerGas=hex(GWEI)), hex(1), "0x" + (1000).to_bytes(32).hex()]
     assert read(results).data_fee == 1250
+
+
+def test_operator_fee_is_queried_for_the_gas_limit() -> None:
+    [(method, [call, _])] = fees.operator_fee_calls(110_000, FeeRules(ORACLE))
+    assert (method, call["to"]) == ("eth_call", ORACLE)
+    assert call["data"] == "0x" + selector("getOperatorFee(uint256)").hex() + f"{110_000:064x}"
+    assert fees.operator_fee_calls(110_000, NO_RULES) == []
+
+
+def test_oracle_without_operator_fee_counts_as_zero() -> None:
+    assert fees.operator_fee("0x" + f"{7:064x}") == 7
+    assert fees.operator_fee(RpcFault(3, "execution reverted")) == 0
+    for fault in (NO_METHOD, "0x", None):
+        with pytest.raises(ChainError):
+            fees.operator_fee(fault)
 
 
 def test_data_fee_is_queried_only_where_there_is_an_oracle() -> None:

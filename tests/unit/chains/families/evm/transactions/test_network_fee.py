@@ -16,7 +16,10 @@ def test_it_is_the_gas_at_its_price(kind: str | None) -> None:
 
 
 def test_what_a_rollup_charges_for_data_is_added() -> None:
-    assert network_fee({"type": "0x2"}, {**RECEIPT, "l1Fee": hex(7)}) == FEE + 7
+    receipt = {**RECEIPT, "l1Fee": hex(7)}
+    assert network_fee({"type": "0x2"}, receipt) == FEE + 7
+    none = {"operatorFeeScalar": "0x0", "operatorFeeConstant": "0x0"}
+    assert network_fee({"type": "0x2"}, {**receipt, **none}) == FEE + 7
 
 
 @pytest.mark.parametrize(
@@ -30,6 +33,8 @@ def test_what_a_rollup_charges_for_data_is_added() -> None:
         ({}, {"effectiveGasPrice": "cheap"}),
         ({}, {"effectiveGasPrice": hex(2**200)}),
         ({}, {"l1Fee": 7}),
+        ({"type": "0x2"}, {"l1Fee": "0x7", "operatorFeeScalar": "0x1", "operatorFeeConstant": "0x0"}),
+        ({"type": "0x2"}, {"l1Fee": "0x7", "operatorFeeScalar": "0x0", "operatorFeeConstant": "0x1"}),
     ],
 )
 def test_it_is_unknown_where_the_receipt_does_not_show_all_of_it(
