@@ -16,7 +16,11 @@ import { RouteCache } from "./route-cache";
 import type { Means, PromptKind, Stage } from "./stage";
 import { NEXT, type At, type Chosen, type Connected, type Reviewed, type Step } from "./states";
 
-type PayPart = typeof import("../pay/main");
+/** What this file uses of `pay/main.ts`, whose screens import this file. */
+interface PayPart {
+  Batching: typeof Batching;
+  Paying: typeof Paying;
+}
 
 /** After this time without an answer, the page hints where the wallet's prompt may be hidden. */
 const SLOW_AFTER_MS = 12_000;
@@ -315,7 +319,7 @@ export class Flow implements Stage {
     const part = this.part ?? (await (import(this.means.payScript) as Promise<PayPart>).catch(() => null));
     if (!part || this.part) return part !== null;
     const batching = new part.Batching(this, this.means);
-    Object.assign(this, { part, batching, paying: new part.Paying(this, this.means, batching) });
+    Object.assign(this, { part, batching, paying: new part.Paying(this, this.means, batching, this.sponsoredWay) });
     return true;
   }
 

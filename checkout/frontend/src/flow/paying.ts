@@ -4,7 +4,8 @@ import { copy } from "../copy";
 import { words } from "../pay/words";
 import { ApiError } from "../server/api";
 import type { Route } from "../server/types";
-import type { Ready } from "../sponsored/entry";
+import type { SponsoredWay } from "../sponsored/entry";
+import type { Ready } from "../sponsored/part";
 import { refusalOf, refused } from "../wallets/refusals";
 import type { Shown, Wallet } from "../wallets/wallet";
 import { ApprovalFlow, type ApprovalResult } from "./approval";
@@ -31,6 +32,7 @@ export class Paying {
     private readonly flow: Stage,
     private readonly means: Means,
     private readonly batching: Batching,
+    private readonly sponsoredWay: SponsoredWay,
   ) {
     this.approvalFlow = new ApprovalFlow(flow, means.api);
     this.exclusive = new Exclusive(`quittance:${means.checkout().id}`);
@@ -135,7 +137,8 @@ export class Paying {
 
   /** The closest replacement for an expired route, or a message that explains why there is none. */
   private async renewed({ wallet, account, option, route }: Reviewed): Promise<Route | string> {
-    const { routeCache, sponsoredWay } = this.flow;
+    const { routeCache } = this.flow;
+    const { sponsoredWay } = this;
     routeCache.clear();
     const routes = await routeCache.find(account, option);
     if (typeof routes === "string") return routes;
@@ -145,7 +148,7 @@ export class Paying {
   private async checked(ready: Ready, current: () => boolean): Promise<Ready | null> {
     const { wallet, route, built } = ready;
     const isRight = route.sponsored
-      ? await this.flow.sponsoredWay.matches(ready)
+      ? await this.sponsoredWay.matches(ready)
       : built.transaction !== null && (await wallet.matches(built.transaction, this.shown(ready)));
     if (isRight) return ready;
     if (current()) this.flow.blocked(ready, bad(words.notices.mismatch), false);
@@ -208,7 +211,7 @@ export class Paying {
     const { flow } = this;
     const { events } = this.means;
     const { wallet, account, option, route, built, binding } = ready;
-    if (route.sponsored) return flow.sponsoredWay.confirm(ready, plan, current);
+    if (route.sponsored) return this.sponsoredWay.confirm(ready, plan, current);
     if (built.transaction === null) return;
     const reviewed: Reviewed = { wallet, account, option, route, ...(binding ? { binding } : {}) };
     const signed = wallet.read(built.transaction, this.shown(reviewed));
@@ -244,7 +247,7 @@ export class Paying {
       this.flow.routeCache.clear();
       await this.flow.quote(reviewed, current, info(words.notices.priceChanged(true)), tagOf(reviewed.route));
     } else if (error instanceof ApiError && error.code === "sponsoring_unavailable") {
-      await this.flow.sponsoredWay.fallBack(reviewed, info(copy.sponsored.unavailable), current);
+      await this.sponsoredWay.fallBack(reviewed, info(copy.sponsored.unavailable), current);
     } else if (refused(error)) {
       this.flow.review(reviewed, walletNotice(error, reviewed.wallet));
     } else {

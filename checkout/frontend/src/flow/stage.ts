@@ -5,7 +5,6 @@ import type { Api, ApiError } from "../server/api";
 import type { SentBatch } from "../server/batches";
 import type { Sender, SignedTransfer } from "../server/outbox";
 import type { Checkout, SentTransaction } from "../server/types";
-import type { SponsoredWay } from "../sponsored/entry";
 import type { Wallet } from "../wallets/wallet";
 import type { Choice } from "./choice";
 import type { Notice } from "./notices";
@@ -65,7 +64,6 @@ export interface Means {
 export interface Stage {
   readonly step: Step;
   readonly routeCache: RouteCache;
-  readonly sponsoredWay: SponsoredWay;
   readonly means: Means;
   /** Cancel the current operation and start a new one; the returned function tells whether it is still the current one. */
   begin(): () => boolean;

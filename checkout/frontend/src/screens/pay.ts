@@ -14,6 +14,8 @@ import type { Screen } from "./panel";
 import { money, noticeBox, paragraph, partialBox, partialText, screen, smallPrint } from "./parts";
 import { supportLine } from "./progress";
 
+type PayPart = typeof import("../pay/main");
+
 export function payScreen(step: Step, context: PayContext): Screen {
   const { flow, checkout } = context;
   switch (step.at) {
@@ -31,7 +33,7 @@ export function payScreen(step: Step, context: PayContext): Screen {
     }
     default:
       // With a connected wallet; the flow has loaded the part before.
-      return flow.part ? flow.part.connectedScreen(step, context) : waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.back());
+      return flow.part ? (flow.part as PayPart).connectedScreen(step, context) : waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.back());
   }
 }
 

@@ -3,23 +3,17 @@
  * needs is loaded with the routes, if the request can have such a route.
  */
 
-import { copy } from "../copy";
 import { tagOf } from "../flow/choice";
-import { info, walletNotice, type Notice } from "../flow/notices";
+import type { Notice } from "../flow/notices";
 import type { Means, Stage } from "../flow/stage";
 import type { Plan, Reviewed } from "../flow/states";
-import type { BuiltTransaction, Route } from "../server/types";
-import { refusalOf } from "../wallets/refusals";
+import type { Route } from "../server/types";
 import type { Wallet } from "../wallets/wallet";
+import { kit, type Ready, type Way } from "./part";
 
 type Part = typeof import("./main");
-export type Ready = Reviewed & { built: BuiltTransaction };
 
-/** What the loaded script uses of this one, so that it needs no copy. */
-const kit = { copy, info, walletNotice, refusalOf };
-export type Kit = typeof kit;
-
-export class SponsoredWay {
+export class SponsoredWay implements Way {
   /** The customer pays the network fee, by choice or because nothing else is possible. */
   private isDeclined = false;
   private part: Part | null = null;

@@ -4,7 +4,7 @@ import type { Means, Stage } from "../flow/stage";
 import type { Plan, Reviewed } from "../flow/states";
 import type { TypedData, UnsignedTransaction } from "../server/types";
 import type { Shown, Signed } from "../wallets/wallet";
-import type { Kit, Ready, SponsoredWay } from "./entry";
+import type { Kit, Ready, Way } from "./part";
 import { readTransfer, transferToSign } from "./typed-data";
 
 /** What the wallet signs, and what it does. */
@@ -37,7 +37,7 @@ interface Signing {
 /** A signature that the wallet returns is always submitted, even if the customer has navigated away. */
 export async function confirm(
   kit: Kit,
-  way: SponsoredWay,
+  way: Way,
   stage: Stage,
   means: Means,
   { ready, plan, current }: Signing,
