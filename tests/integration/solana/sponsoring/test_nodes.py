@@ -2,14 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from solders.hash import Hash
+from solders.keypair import Keypair
+from solders.message import MessageV0
 from solders.signature import Signature
+from solders.transaction import VersionedTransaction
 
 from chains.client import ChainError
 from chains.facts.authorizations import Sent
-from chains.facts.cosigning import Fate
+from chains.facts.cosigning import Fate, Pending
 from chains.families import get_client
 from chains.families.solana.cosigning.client import CosigningReader
 from chains.models import Chain
@@ -30,6 +35,12 @@ def old(result: dict[str, Any]) -> dict[str, Any]:
     return {"context": {**result["context"], "slot": 1}, "value": [None for _ in result["value"]]}
 
 
+def transaction_with(blockhash: Hash) -> bytes:
+    message = MessageV0.try_compile(Keypair().pubkey(), [], [], blockhash)
+    return bytes(VersionedTransaction.populate(message, [Signature.default()]))
+
+
+OLD = Pending(transaction_with(Hash.default()), 1)
 UNKNOWN = forged("getSignatureStatuses", missing)
 LAGGING = forged("getSignatureStatuses", old)
 
@@ -74,8 +85,16 @@ def landed(world: CosigningWorld) -> str:
 
 def test_fate_is_known_once_a_block_above_the_height_is_final(world: CosigningWorld, landed: str) -> None:
     dead, open_ = (str(Signature.new_unique()) for _ in range(2))
-    fates = reader(world).fates({landed: 1, dead: 1, open_: FAR})
+    fates = reader(world).fates({landed: OLD, dead: OLD, open_: replace(OLD, last_valid_height=FAR)})
     assert fates == {landed: Fate.LANDED, dead: Fate.EXPIRED}
+
+
+def test_transaction_whose_blockhash_is_valid_is_not_dead(world: CosigningWorld) -> None:
+    """One node said its last height, and may have said one that is too low."""
+    world.build(world.route(world.request()))
+    built = bytes(world.authorization().transaction or b"")
+    hash_ = str(Signature.new_unique())
+    assert reader(world).fates({hash_: Pending(built, 1)}) == {}
 
 
 def test_one_node_of_three_declares_no_transaction_dead(
@@ -83,7 +102,7 @@ def test_one_node_of_three_declares_no_transaction_dead(
 ) -> None:
     for node in nodes:
         node.break_with(UNKNOWN)
-        assert reader(world).fates({landed: 1}) == {landed: Fate.LANDED}
+        assert reader(world).fates({landed: OLD}) == {landed: Fate.LANDED}
         node.heal()
 
 
@@ -92,11 +111,11 @@ def test_node_with_a_state_before_its_final_block_is_not_believed(
 ) -> None:
     """Behind one address, a node that lags lacks transactions that landed."""
     nodes[0].break_with(LAGGING)
-    assert reader(world).fates({landed: 1}) == {landed: Fate.LANDED}
+    assert reader(world).fates({landed: OLD}) == {landed: Fate.LANDED}
     for node in nodes:
         node.break_with(LAGGING)
     with pytest.raises(ChainError, match="older than its newest final block"):
-        reader(world).fates({landed: 1})
+        reader(world).fates({landed: OLD})
 
 
 def test_height_that_is_not_final_declares_nothing_dead(
@@ -105,7 +124,7 @@ def test_height_that_is_not_final_declares_nothing_dead(
     dead = str(Signature.new_unique())
     for node in nodes:
         node.break_with(forged("getBlockHeight", lambda _: 1))
-    assert reader(world).fates({dead: 1}) == {}
+    assert reader(world).fates({dead: OLD}) == {}
 
 
 def test_transaction_goes_to_the_next_node_if_one_rejects_it(
