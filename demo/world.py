@@ -33,7 +33,7 @@ from demo.factories import deploy_factories
 from demo.services import anvil, postgres, redis, surfnet
 from demo.services.process import LOCAL, REPOSITORY, Child, ServiceError, claim, is_free, spawn
 from demo.solana.ledger import LAMPORTS_PER_SOL, LedgerRefusal, fund
-from demo.solana.mint import MERCHANT, WALLET, prepare_local_mint
+from demo.solana.mint import MERCHANT, SPONSOR, WALLET, prepare_local_mint
 from demo.world_console import red, say, step, summary
 from demo.world_env import (
     ADMIN_USER,
@@ -215,6 +215,7 @@ def _start_solana(running: list[Child]) -> str | None:
             running.append(chain.child)
             prepare_local_mint(chain.url, WALLET.pubkey())
             fund(chain.url, MERCHANT.pubkey(), LAMPORTS_PER_SOL)  # for the network fees of refunds
+            fund(chain.url, SPONSOR.pubkey(), 10 * LAMPORTS_PER_SOL)
     except ServiceError as error:
         say(f"    The local world goes without Solana. {error}")
         return None

@@ -12,8 +12,8 @@ from cryptography.fernet import Fernet
 
 from demo.aggregator.places import HARBOUR_CHAIN_ID
 from demo.contracts.deploy import USDC
-from demo.services import anvil
-from demo.solana.mint import MERCHANT, WALLET
+from demo.services import anvil, surfnet
+from demo.solana.mint import MERCHANT, SPONSOR, WALLET
 
 ADMIN_USER = "admin"
 
@@ -110,11 +110,17 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "RATE_URL_COINBASE": at.rates,
         "RATE_URL_KRAKEN": at.rates,
         "SPONSOR_EVM_KEY": anvil.SPONSOR_KEY,
-        "SPONSOR_DAILY_BUDGET": f"{anvil.CHAIN_ID}:1,{HARBOUR_CHAIN_ID}:1",
+        "SPONSOR_DAILY_BUDGET": _budget(at),
         "DEMO_WALLET_KEY": anvil.WALLET_KEY,
         "DEMO_MERCHANT_KEY": anvil.MERCHANT_KEY,
         **_solana_environment(at),
     }
+
+
+def _budget(at: Addresses) -> str:
+    """Return the budget of each chain that runs: one coin a day."""
+    chains = [anvil.CHAIN_ID, HARBOUR_CHAIN_ID, *([surfnet.CHAIN_ID] if at.solana else [])]
+    return ",".join(f"{chain_id}:1" for chain_id in chains)
 
 
 def _solana_environment(at: Addresses) -> dict[str, str]:
@@ -123,6 +129,7 @@ def _solana_environment(at: Addresses) -> dict[str, str]:
         return {}
     return {
         "LOCAL_SOLANA_RPC_URL": at.solana,
+        "SPONSOR_SOLANA_KEY": str(SPONSOR),
         "DEMO_SOLANA_WALLET_KEY": WALLET.secret().hex(),
         "DEMO_SOLANA_MERCHANT_KEY": MERCHANT.secret().hex(),
     }

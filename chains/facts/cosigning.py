@@ -31,6 +31,14 @@ class PayerSigned:
     fee: int
 
 
+@dataclass(frozen=True)
+class Pending:
+    """A transaction that may land, as the payer signed it, in blocks up to the height `last_valid_height`."""
+
+    transaction: bytes
+    last_valid_height: int
+
+
 class Fate(StrEnum):
     """The certain end of a transaction."""
 
@@ -87,8 +95,9 @@ class CosigningClient(Protocol):
         node, because a node may accept it and not pass it on.
         """
 
-    def fates(self, transactions: Mapping[str, int]) -> dict[str, Fate]:
-        """Return the fates of the transactions, given as hash and `last_valid_height`; those still open are missing.
+    def fates(self, transactions: Mapping[str, Pending]) -> dict[str, Fate]:
+        """Return the fates of the transactions, by their hashes; those still open are missing.
 
-        If nodes must agree, two have to. No clock decides: a final block above the height does.
+        If nodes must agree, two have to. No clock decides, but a final block above the height and an invalid blockhash.
+        The height alone is not enough: one node said it when the transaction was built.
         """

@@ -13,6 +13,8 @@ MINT = known_key("USDC mint")
 MINT_AUTHORITY = known_key("USDC mint authority")
 WALLET = known_key("demo wallet")
 MERCHANT = known_key("demo merchant")
+SPONSOR = known_key("demo sponsor")
+"""Pays the network fee for customers without SOL."""
 USDC = str(MINT.pubkey())
 DECIMALS = 6
 HOLDER_BALANCE = 25_000

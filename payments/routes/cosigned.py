@@ -9,7 +9,7 @@ from django.db import transaction
 
 from chains.client import ChainClient
 from chains.facts.cosigning import CannotSponsor, CosigningClient, Sponsored
-from payments.models import Authorization, GasAccount, Payment, Route
+from payments.models import Authorization, Payment, Route
 from payments.routes.answers import Built
 from payments.routes.refusals import expired, require_valid_recipient, unavailable
 from payments.sponsoring import budgets, terms
@@ -26,9 +26,9 @@ def build_cosigned(route: Route, client: ChainClient, now: datetime) -> Built:
     request, reader, rules = route.request, client.cosigning, terms.cosigning_of(route.chain)
     if route.amount != request.amount_remaining:
         raise expired()
-    account = budgets.gas_account(route.chain)
-    if not terms.is_allowed(request) or reader is None or rules is None or account is None:
+    if not terms.is_allowed(request) or reader is None or rules is None:
         raise unavailable()
+    sponsor = terms.address_of(route.chain)
     require_valid_recipient(client, request)
     existing = Authorization.objects.filter(route=route).first()
     if existing is not None and existing.signed_at is not None:
@@ -36,15 +36,15 @@ def build_cosigned(route: Route, client: ChainClient, now: datetime) -> Built:
     built = bytes(existing.transaction or b"") if existing is not None else b""
     is_usable = (
         existing is not None
-        and rules.fee_payer_of(built) == account.address
+        and rules.fee_payer_of(built) == sponsor
         and (existing.last_valid_height or 0) - reader.height() >= BLOCKS_TO_SIGN
     )
     if not is_usable:
-        built = _store(route, _built(route, reader, account), now)
+        built = _store(route, _built(route, reader, sponsor), now)
     return Built(base64.b64encode(built).decode("ascii"), Payment.BoundBy.REFERENCE)
 
 
-def _built(route: Route, reader: CosigningClient, account: GasAccount) -> Sponsored:
+def _built(route: Route, reader: CosigningClient, sponsor: str) -> Sponsored:
     request = route.request
     try:
         return reader.build(
@@ -53,7 +53,7 @@ def _built(route: Route, reader: CosigningClient, account: GasAccount) -> Sponso
             recipient=request.recipient_address,
             amount=route.amount,
             reference=bytes(request.reference),
-            sponsor=account.address,
+            sponsor=sponsor,
             may_open=budgets.may_open_account(request),
         )
     except CannotSponsor as error:

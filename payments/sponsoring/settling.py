@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from chains.client import ChainClient, ChainError
 from chains.facts.authorizations import AuthorizationStates
-from chains.facts.cosigning import CosigningClient, Fate
+from chains.facts.cosigning import CosigningClient, Fate, Pending
 from chains.families import get_client
 from chains.models import Chain
 from config.api.log_context import log_context
@@ -134,10 +134,14 @@ def _settle_cosigned(
     """End those whose transaction is in a final block, and the dead ones; return the ids of those that ended."""
     relays = Relay.objects.filter(authorization__in=authorizations)
     hashes = {relay.authorization_id: relay.hashes[0] for relay in relays}
-    heights = {hashes[each.pk]: each.last_valid_height or 0 for each in authorizations if each.pk in hashes}
-    fates = reader.fates(heights) if heights else {}
+    pending = {
+        hashes[each.pk]: Pending(bytes(each.transaction or b""), each.last_valid_height or 0)
+        for each in authorizations
+        if each.pk in hashes
+    }
+    fates = reader.fates(pending) if pending else {}
     # What the operator's account did not sign is in no block.
-    height = reader.height() if len(heights) < len(authorizations) else 0
+    height = reader.height() if len(pending) < len(authorizations) else 0
     ended = set()
     for each in authorizations:
         hash_ = hashes.get(each.pk, "")

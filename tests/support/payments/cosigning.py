@@ -134,6 +134,9 @@ class CosigningWorld:
     def authorization(self) -> Authorization:
         return Authorization.objects.get()
 
+    def reserved(self) -> int:
+        return self.authorization().cost or 0
+
     def spent(self) -> int:
         """Return what the operator's account has paid, in lamports."""
         return COINS - self.ledger.balance(self.sponsor_address)

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from chains.client import ChainError, Refusal, TransferRefused
 from chains.facts.authorizations import Sent
-from chains.facts.cosigning import CannotSponsor, Fate, PayerSigned, Sponsored, TooLate
+from chains.facts.cosigning import CannotSponsor, Fate, PayerSigned, Pending, Sponsored, TooLate
 from chains.families.solana import building
 from chains.families.solana.accounts import TOKEN, read_account
-from chains.families.solana.commitments import ACCOUNTS, COMMITMENTS, CONFIRMED, FINALIZED
+from chains.families.solana.commitments import ACCOUNTS, COMMITMENTS, CONFIRMED, FINALIZED, PROCESSED
+from chains.families.solana.cosigning.signing import blockhash_of
 from chains.families.solana.results import mapping, result_of, sequence, value_of, whole
 from chains.families.solana.simulation import read_simulation
 from chains.rpc import quorum
@@ -99,7 +100,7 @@ class CosigningReader:
             raise failure or ChainError("no node sent a usable response")
         return Sent.REJECTED
 
-    def fates(self, transactions: Mapping[str, int]) -> dict[str, Fate]:
+    def fates(self, transactions: Mapping[str, Pending]) -> dict[str, Fate]:
         def query(node: JsonRpc, hashes: Collection[str]) -> dict[str, Fate]:
             return _fates(node, {each: transactions[each] for each in hashes})
 
@@ -126,7 +127,7 @@ def _is_accepted(result: Any) -> bool:
     return False
 
 
-def _fates(node: JsonRpc, transactions: Mapping[str, int]) -> dict[str, Fate]:
+def _fates(node: JsonRpc, transactions: Mapping[str, Pending]) -> dict[str, Fate]:
     """Return one node's fates. Raises ChainError.
 
     The statuses are read after the final height, from a state that includes that block: behind one address there may be
@@ -148,19 +149,41 @@ def _fates(node: JsonRpc, transactions: Mapping[str, int]) -> dict[str, Fate]:
     )
     if len(statuses) != len(hashes):
         raise ChainError("the node left out a transaction's status")
-    fates = {}
-    for hash_, commitment in zip(hashes, statuses, strict=True):
-        if commitment == FINALIZED["commitment"]:
-            fates[hash_] = Fate.LANDED
-        elif commitment is None and transactions[hash_] < final:
-            fates[hash_] = Fate.EXPIRED
-    return fates
+    found = dict(zip(hashes, statuses, strict=True))
+    over = [
+        each
+        for each, commitment in found.items()
+        if commitment is None and transactions[each].last_valid_height < final
+    ]
+    validity_calls: list[Call] = [
+        ("isBlockhashValid", [blockhash_of(transactions[each].transaction), PROCESSED]) for each in over
+    ]
+    validity = (
+        node.batch(validity_calls, lambda results: [_is_valid(each, slot) for each in results])
+        if over
+        else []
+    )
+    fates = {each: Fate.EXPIRED for each, is_valid in zip(over, validity, strict=True) if not is_valid}
+    landed = [each for each, commitment in found.items() if commitment == FINALIZED["commitment"]]
+    return fates | dict.fromkeys(landed, Fate.LANDED)
 
 
-def _statuses(result: Any, slot: int) -> list[str | None]:
+def _is_valid(result: Any, slot: int) -> bool:
+    _require_slot(result, slot)
+    is_valid = value_of(result)
+    if not isinstance(is_valid, bool):
+        raise ChainError("the node's response is not true or false")
+    return is_valid
+
+
+def _require_slot(result: Any, slot: int) -> None:
     context = mapping(mapping(result_of(result)).get("context"))
     if whole(context.get("slot")) < slot:
         raise ChainError("the node's state is older than its newest final block")
+
+
+def _statuses(result: Any, slot: int) -> list[str | None]:
+    _require_slot(result, slot)
     return [_commitment(entry) for entry in sequence(value_of(result))]
 
 

@@ -19,6 +19,10 @@ def fee_payer_of(transaction: bytes) -> str:
     return str(VersionedTransaction.from_bytes(transaction).message.account_keys[0])
 
 
+def blockhash_of(transaction: bytes) -> str:
+    return str(VersionedTransaction.from_bytes(transaction).message.recent_blockhash)
+
+
 def sign(transaction: bytes, key: str) -> SignedTransaction:
     """Add the fee payer's signature, which is the transaction's id, to one that `read_signed` returned.
 

@@ -1,6 +1,14 @@
 """A payer with the token and no SOL signs a transaction, and the operator's account pays for it."""
 
+import pytest
+from django.utils import timezone
+
+from chains.facts.authorizations import Sent
+from chains.families.solana.cosigning.client import CosigningReader
 from payments.models import Authorization, Payment, Relay
+from payments.sponsoring.accounts import check_balances
+from payments.sponsoring.doctor import check
+from payments.sponsoring.overview import overview
 from tests.support.payments.cosigning import CosigningWorld
 from tests.support.solana.signing import message_of, sign
 
@@ -41,3 +49,29 @@ def test_payer_without_sol_completes_the_request(world: CosigningWorld) -> None:
     assert payment.transaction_hash == relay.hashes[0]
     assert authorization.ended_at is not None
     assert world.submit(request, sponsored["id"], signed, 200)["status"] == "completed"
+
+
+def test_operator_sees_the_account_and_its_budget(world: CosigningWorld) -> None:
+    payment = world.pay(world.request())
+    [row] = overview(timezone.now())
+    assert (row.chain, row.budget, row.spent, row.unsent.number) == (world.row, 10**9, world.reserved(), 1)
+    world.work_until_decided(payment)
+    world.work_until_idle()
+    [row] = overview(timezone.now())
+    assert row.account is not None
+    assert (row.account.address, row.spent, row.unsent.number) == (world.sponsor_address, 10_000, 0)
+    assert check_balances() == 1
+    assert world.account().balance == world.ledger.balance(world.sponsor_address)
+    findings = [(finding.subject, str(finding)) for finding in check()]
+    assert [subject for subject, _ in findings] == ["sponsor on Local Solana"]
+    assert world.sponsor_address in findings[0][1]
+
+
+def test_transaction_in_no_block_is_reported(world: CosigningWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.pay(world.request())
+    monkeypatch.setattr(CosigningReader, "send", lambda *_, **__: Sent.REJECTED)
+    monkeypatch.setattr(CosigningReader, "fates", lambda *_: {})
+    world.work()
+    world.clock.forward(minutes=6)
+    [found] = [each for each in check(now=world.clock) if each.subject == "relay on Local Solana"]
+    assert f"a transaction of {world.sponsor_address} is in no block" in str(found)

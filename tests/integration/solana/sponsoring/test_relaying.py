@@ -11,7 +11,7 @@ from solders.transaction import VersionedTransaction
 
 from chains.client import ChainError, Snapshot
 from chains.facts.authorizations import Sent
-from chains.facts.cosigning import Fate
+from chains.facts.cosigning import Fate, Pending
 from chains.families import get_client
 from chains.families.solana.cosigning.client import CosigningReader
 from chains.models import Chain
@@ -116,7 +116,7 @@ class Forking:
         snapshot = self._client.look_up(hashes, **options)
         return replace(snapshot, transactions=dict.fromkeys(hashes)) if self.is_forked else snapshot
 
-    def fates(self, transactions: dict[str, int]) -> Any:
+    def fates(self, transactions: dict[str, Pending]) -> Any:
         reader = self._client.cosigning
         return {} if self.is_forked or reader is None else reader.fates(transactions)
 

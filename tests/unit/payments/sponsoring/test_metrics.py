@@ -18,8 +18,8 @@ pytestmark = pytest.mark.django_db
 LONG_AGO = timezone.now() - timedelta(minutes=20)
 
 
-def read(text: str) -> dict[tuple[str, ...], float]:
-    """Return the sponsor's samples by their name and further labels."""
+def read(text: str, chain: Chain) -> dict[tuple[str, ...], float]:
+    """Return the chain's samples of sponsored payments by their name and further labels."""
     return {
         (
             sample.name.removeprefix("quittance_sponsor_"),
@@ -27,7 +27,7 @@ def read(text: str) -> dict[tuple[str, ...], float]:
         ): (sample.value)
         for family in text_string_to_metric_families(text)
         for sample in family.samples
-        if sample.name.startswith("quittance_sponsor_")
+        if sample.name.startswith("quittance_sponsor_") and sample.labels["chain"] == str(chain.pk)
     }
 
 
@@ -38,7 +38,7 @@ def test_gauges_show_balance_budget_and_what_waits(
     new_authorization(request_for(), signed_at=LONG_AGO, cost=10**17, day=timezone.now().date())
     new_relay(new_authorization(request_for(), cost=0), created_at=LONG_AGO)
     text = client.get("/metrics").content.decode()
-    seen = read(text)
+    seen = read(text, sponsored)
     assert (seen["balance",], seen["budget",], seen["budget_left",]) == (0.25, 1.0, 0.9)
     assert 1200 <= seen["balance_age_seconds",] < 20_000  # long after, on a machine that is busy
     for state in ("unsent", "unmined"):
@@ -49,17 +49,17 @@ def test_gauges_show_balance_budget_and_what_waits(
 
 def test_chain_without_sponsoring_has_no_gauges(client: Client, chain: Chain) -> None:
     GasAccount.objects.create(chain=chain, address=SPONSOR, balance=10**18, looked_at=LONG_AGO)
-    seen = read(client.get("/metrics").content.decode())
+    seen = read(client.get("/metrics").content.decode(), chain)
     assert not {name for name, *_ in seen} & {"balance", "budget", "budget_left", "waiting"}
 
 
 def test_ended_relays_count_by_their_outcome_with_their_fees(client: Client, sponsored: Chain) -> None:
-    before = read(client.get("/metrics").content.decode())
+    before = read(client.get("/metrics").content.decode(), sponsored)
     metrics.count_sent(sponsored)
     metrics.count_ended(sponsored, succeeded=True, fee=10**15)
     metrics.count_ended(sponsored, succeeded=False, fee=2 * 10**15)
     metrics.count_ended(sponsored, succeeded=None, fee=None)
-    after = read(client.get("/metrics").content.decode())
+    after = read(client.get("/metrics").content.decode(), sponsored)
     for outcome in ("sent", "succeeded", "failed", "dropped"):
         assert after["relays_total", outcome] - before.get(("relays_total", outcome), 0) == 1
     assert after["fees_total",] - before.get(("fees_total",), 0) == pytest.approx(0.003)

@@ -151,6 +151,7 @@ def test_each_field_has_a_meaning_and_an_example() -> None:
         "test",
         "reason",
         "token_address",
+        "transaction",
         "allow_parallel",
         "batch",
         "price",
