@@ -82,6 +82,7 @@ def test_review_and_wallet_name_the_same_deposit(world: World, solana: dict[str,
     """The recipient has no token account: the payment opens it, and the customer knows before the wallet asks."""
     request = create_request(world, solana, str(Keypair().pubkey()))
     panel = connect_demo_wallet(page, request)
+    panel.get_by_role("button", name="Pay it yourself").click()
     facts = panel.locator(".fact")
     panel.get_by_role("button", name="Pay it yourself").click()
     expect(facts.filter(has_text="Account deposit")).to_contain_text("about 0.00203 SOL")
