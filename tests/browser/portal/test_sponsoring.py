@@ -40,7 +40,7 @@ def sponsored(chain: Chain, merchant: Merchant, usdc: Token, settings: Any) -> N
         authorization = new_authorization(make_request(merchant, usdc, "10", "0x" + "11" * 20))
         new_relay(
             authorization,
-            created_at=now - timedelta(minutes=9),
+            created_at=now - timedelta(hours=5),
             hashes=["0x" + "ab" * 32, "0x" + "cd" * 32],
         )
 
@@ -51,7 +51,7 @@ def test_dashboard_shows_sponsors_and_saved_fees(page: Page, portal: str, sponso
     page.goto(portal)
     for name in ("Network fees paid for customers", "Sponsored payments: accounts that pay network fees"):
         expect(page.get_by_role("heading", name=name)).to_be_visible()
-    stuck = page.get_by_text("nonce 0, 9 minutes ago, signed 2 times")
+    stuck = page.get_by_text("nonce 0, 5 hours ago, signed 2 times")
     expect(stuck).to_be_visible()
     expect(stuck.get_by_role("link")).to_have_attribute("href", f"https://explorer.example/tx/0x{'cd' * 32}")
     assert fits(page)

@@ -15,8 +15,6 @@ from tests.support.payments.relays import SPONSOR, SPONSOR_KEY, new_authorizatio
 
 pytestmark = pytest.mark.django_db
 
-LONG_AGO = timezone.now() - timedelta(minutes=20)
-
 
 def read(text: str, chain: Chain) -> dict[tuple[str, ...], float]:
     """Return the chain's samples of sponsored payments by their name and further labels."""
@@ -34,9 +32,10 @@ def read(text: str, chain: Chain) -> dict[tuple[str, ...], float]:
 def test_gauges_show_balance_budget_and_what_waits(
     client: Client, sponsored: Chain, request_for: Callable[..., PaymentRequest]
 ) -> None:
-    GasAccount.objects.create(chain=sponsored, address=SPONSOR, balance=25 * 10**16, looked_at=LONG_AGO)
-    new_authorization(request_for(), signed_at=LONG_AGO, cost=10**17, day=timezone.now().date())
-    new_relay(new_authorization(request_for(), cost=0), created_at=LONG_AGO)
+    long_ago = timezone.now() - timedelta(minutes=20)
+    GasAccount.objects.create(chain=sponsored, address=SPONSOR, balance=25 * 10**16, looked_at=long_ago)
+    new_authorization(request_for(), signed_at=long_ago, cost=10**17, day=timezone.now().date())
+    new_relay(new_authorization(request_for(), cost=0), created_at=long_ago)
     text = client.get("/metrics").content.decode()
     seen = read(text, sponsored)
     assert (seen["balance",], seen["budget",], seen["budget_left",]) == (0.25, 1.0, 0.9)
@@ -48,7 +47,7 @@ def test_gauges_show_balance_budget_and_what_waits(
 
 
 def test_chain_without_sponsoring_has_no_gauges(client: Client, chain: Chain) -> None:
-    GasAccount.objects.create(chain=chain, address=SPONSOR, balance=10**18, looked_at=LONG_AGO)
+    GasAccount.objects.create(chain=chain, address=SPONSOR, balance=10**18, looked_at=timezone.now())
     seen = read(client.get("/metrics").content.decode(), chain)
     assert not {name for name, *_ in seen} & {"balance", "budget", "budget_left", "waiting"}
 
