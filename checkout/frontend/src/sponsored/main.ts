@@ -56,7 +56,9 @@ export async function confirm(
   const { wallet, account, option, route, routes } = ready;
   const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };
   const transfer = await transferOf(ready, means);
-  if (!transfer || !wallet.authorize || !current()) return;
+  if (!current()) return;
+  // It matched before, so its end has come meanwhile.
+  if (!transfer || !wallet.authorize) return stage.review(reviewed, info(copy.notices.proofTooLate));
   stage.go({ at: "confirming", plan, signed: transfer.signed, ...reviewed });
   const cannotSign = info(copy.sponsored.cannotSign(wallet.name));
   let authorization;
