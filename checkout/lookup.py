@@ -64,7 +64,8 @@ def find_payment(payment_id: str, *, of: PaymentRequest) -> Payment:
 def chain_of(chain_id: int, *, active_only: bool = True) -> Chain:
     """Return the chain. Raises ApiError.
 
-    Hashes and refunds also need inactive chains: payments there may be in progress.
+    Pass `active_only=False` for submitted hashes, because a payment on an inactive chain may be in progress, and for
+    refunds, which may be paid in an inactive token.
     """
     chain = find_chain(chain_id, active_only=active_only)
     if chain is None:

@@ -113,8 +113,8 @@ class BuildTransactionSerializer(StrictSerializer):
         default=False,
         allow_null=True,
         help_text=(
-            "Whether the wallet sends the transaction in one atomic batch (EIP-5792 `wallet_sendCalls`), after the "
-            "approvals of `check-approval`. Only for a `swap` route on EVM."
+            "Whether the wallet sends the approvals of `check-approval` and then the transaction in one atomic batch "
+            "(EIP-5792 `wallet_sendCalls`). Only for a `swap` route on EVM."
         ),
     )
     allow_parallel = TrueOrFalseField(

@@ -19,7 +19,8 @@ class StaffMembership(models.Model):
 
     class Role(models.TextChoices):
         SUPPORT = "support", "Support"
-        # The value of release 0.2.0, where it was the only role in a merchant: 0.2.0 can still use this table.
+        # Release 0.2.0 stores this value for its only role within a merchant. It is kept, so that 0.2.0 can still use
+        # this table.
         OWNER = "merchant", "Owner"
         DEVELOPER = "developer", "Developer"
         FINANCE = "finance", "Finance"

@@ -107,8 +107,8 @@ def sight_for_merchant(
 ) -> Sighting | None:
     """Look the transaction up if the result may matter, else return None.
 
-    It matters if the transaction may speed up a payment or be a sweep, if it was partly credited, or if the hash may
-    not be a proposal's id.
+    It matters if the transaction may speed up a payment or be a sweep, if it was credited but may have transfers left
+    for the request, or if the hash was searched for as a proposal's id but may be a transaction hash.
     """
     is_doubtful = _may_be_no_proposal(request, chain, transaction_hash)
     if not is_doubtful and _existing_payment(request, chain, transaction_hash):

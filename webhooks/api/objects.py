@@ -130,7 +130,9 @@ class TestResult(Answer, kw_only=True):
 )
 class Redelivery(Answer, kw_only=True):
     object: Annotated[str, doc("Always `webhook_redelivery`.")] = "webhook_redelivery"
-    since: Annotated[Time, doc("The requested time.")]
+    since: Annotated[
+        Time, doc("The `since` of your call. Deliveries that failed then or later are sent again.")
+    ]
     count: Annotated[int, doc("The number of deliveries that are being sent again.", ge=0)]
 
 

@@ -18,8 +18,9 @@ _TOO_FEW_LAMPORTS = re.compile(r"^Transfer: insufficient lamports (\d{1,20}), ne
 
 @dataclass(frozen=True)
 class Simulation:
-    """The result of a simulation. `units` is None if the node omits it; `accounts` are the requested accounts after it.
+    """The result of a simulation.
 
+    `units` is None if the node doesn't return it. `accounts` are the requested accounts in their state afterwards.
     `note` is the error with the last log line.
     """
 

@@ -79,7 +79,7 @@ export function about(amount: Amount): string {
   return inDigits(joined(whole, fraction.slice(0, places), 0));
 }
 
-/** US dollars, rounded to the cent; empty if the value is not known. Less than a cent is never zero. */
+/** US dollars, rounded to the cent; empty if the value is not known. A value above zero but below a cent is shown as `< $0.01`, not as zero. */
 export function dollars(usd: string | null | undefined): string {
   if (!usd || !DECIMAL.test(usd)) return "";
   const units = scaled(usd);
