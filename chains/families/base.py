@@ -122,14 +122,16 @@ class Authorizations:
     - `domain_separator(domain)` is what the token's contract should return.
     - `is_ended_by(authorization, mentions)` is whether one of the token's logs shows that it was used or cancelled.
 
-    The account that sends it, by its private key:
+    The account that sends the transaction, by its private key:
 
     - `address_of(key)`, and `sign(unsigned transaction, nonce, key)`.
     - `max_cost(unsigned transaction)` in base units of the coin, without the data fee of its chain.
-    - `raised(unsigned transaction, current one)` has fees with which nodes let it take the other's place.
-    - `capped(unsigned transaction, cost)` has fees with which it costs at most this much, without the data fee; None if
-      that is too little to be mined soon. `is_ample(unsigned transaction, current one)`: higher fees would not help.
-    - `empty_call(address)` does nothing: it takes the place of a transaction that is no longer needed.
+    - `raised(unsigned transaction, current one)` returns the transaction with fees high enough for nodes to replace the
+      current one.
+    - `capped(unsigned transaction, cost)` returns the transaction with fees so low that it costs at most `cost`, without
+      the data fee. None if it would then not be mined soon.
+    - `is_ample(unsigned transaction, current one)` is whether the fees are so high that higher ones would not help.
+    - `empty_call(address)` is a call without effect. It replaces a transaction that is no longer needed.
     """
 
     kind: str
