@@ -128,8 +128,8 @@ class Authorizations:
     - `max_cost(unsigned transaction)` in base units of the coin, without the data fee of its chain.
     - `raised(unsigned transaction, current one)` returns the transaction with fees high enough for nodes to replace the
       current one.
-    - `capped(unsigned transaction, cost)` returns the transaction with fees so low that it costs at most `cost`, without
-      the data fee. None if it would then not be mined soon.
+    - `capped(unsigned transaction, cost)` returns the transaction with fees so low that it costs at most `cost`,
+      without the data fee. None if it would then not be mined soon.
     - `is_ample(unsigned transaction, current one)` is whether the fees are so high that higher ones would not help.
     - `empty_call(address)` is a call without effect. It replaces a transaction that is no longer needed.
     """
