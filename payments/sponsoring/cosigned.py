@@ -5,7 +5,7 @@ or until its authorization is dead (`settling`). A node simulates it before each
 not sent, and costs nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,9 +17,10 @@ from config.due_work.leases import Lease
 from payments.evaluation.verdicts import Finality
 from payments.models import Authorization, FailureCode, GasAccount, Payment, Relay
 from payments.sponsoring import terms
-from payments.sponsoring.passes import LeaseLost, Pass
+from payments.sponsoring.passes import PAUSE_POSTPONED, LeaseLost, Pass, pays_what_remains
 
 MAX_WAITING = 64
+MAX_RETRIED = 16
 _FINAL = Finality.parse("finalized")
 
 
@@ -44,12 +45,34 @@ class CosignedPass(Pass):
         """Do what is due; return the columns of the account to store. Raises ChainError."""
         waiting = self._end_decided()
         balance = self._client.balances(self._account.address, [""]).get("")
-        for relay in waiting:
-            self._send(relay)
-        for authorization in self._next()[: max(MAX_WAITING - len(waiting), 0)]:
-            if not self._relay(authorization):
-                self._postpone(authorization)
+        # New ones come first, and those that no node accepts take no room: they could hold up all others.
+        accepted = sum(relay.sent_at is not None and _postponed_at(relay) is None for relay in waiting)
+        self._relay_next(waiting, MAX_WAITING - accepted)
+        for relay in self._to_send_again(waiting):
+            self._send_or_postpone(relay)
         return {"balance": balance, "looked_at": self._now()}
+
+    def _to_send_again(self, waiting: Sequence[Relay]) -> list[Relay]:
+        """Return the transactions to send again: all that a node accepted, and some of those that none accepts now.
+
+        Transactions whose request was paid otherwise are not sent again.
+        """
+        useful = [relay for relay in waiting if _is_useful(relay)]
+        postponed = {relay.pk: at for relay in useful if (at := _postponed_at(relay)) is not None}
+        accepted = [relay for relay in useful if relay.pk not in postponed]
+        due = [
+            relay for relay in useful if self._now() - postponed.get(relay.pk, self._now()) >= PAUSE_POSTPONED
+        ]
+        return [*accepted, *sorted(due, key=lambda relay: postponed[relay.pk])[:MAX_RETRIED]]
+
+    def _send_or_postpone(self, relay: Relay) -> None:
+        is_accepted, authorization = self._send(relay), relay.authorization
+        if authorization is None:
+            return
+        if not is_accepted:
+            self._postpone(authorization)
+        elif authorization.postponed_at is not None:
+            Authorization.objects.filter(pk=authorization.pk).update(postponed_at=None)
 
     def _end_decided(self) -> list[Relay]:
         """End the transactions in final blocks, with what they cost, and the dead ones; return those in no block."""
@@ -63,6 +86,9 @@ class CosignedPass(Pass):
             if facts is not None and facts.block is not None:
                 if _FINAL.is_reached(facts, snapshot.head):
                     self._end(relay, succeeded=facts.succeeded, fee=facts.network_fee)
+                elif not facts.succeeded:
+                    # It counts against the payer at once: until it is final, many more could fail.
+                    Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
             elif relay.hashes[0] in snapshot.contradicted:
                 continue
             elif _is_dead(relay) or self._is_lost(relay):
@@ -79,13 +105,13 @@ class CosignedPass(Pass):
     def _relay(self, authorization: Authorization) -> bool:
         """Sign, store and send the transaction of an authorization; False if the account may not sign it."""
         unsigned = bytes(authorization.transaction or b"")
-        if not self._key or self._rules.fee_payer_of(unsigned) != self._account.address:
+        if self._rules.fee_payer_of(unsigned) != self._account.address:
             return False
         if not self._lease.holds(self._account.pk):
             raise LeaseLost
         relay = self._stored(authorization, unsigned)
         if relay is not None:
-            self._send(relay)
+            self._send_or_postpone(relay)
         return relay is not None
 
     def _stored(self, authorization: Authorization, unsigned: bytes) -> Relay | None:
@@ -110,3 +136,15 @@ class CosignedPass(Pass):
 def _is_dead(relay: Relay) -> bool:
     payment: Payment | None = relay.authorization.payment if relay.authorization is not None else None
     return payment is not None and payment.failure_code == FailureCode.AUTHORIZATION_EXPIRED
+
+
+def _postponed_at(relay: Relay) -> datetime | None:
+    return relay.authorization.postponed_at if relay.authorization is not None else None
+
+
+def _is_useful(relay: Relay) -> bool:
+    """Whether the transaction still pays what remains, or its payment is decided and a fork may have dropped it."""
+    authorization = relay.authorization
+    if authorization is None or authorization.payment is None or not authorization.payment.is_open:
+        return True
+    return pays_what_remains(authorization, authorization.request)

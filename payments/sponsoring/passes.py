@@ -1,7 +1,8 @@
 """What a pass over an account's transactions has in common on all chains: the lease, storing, sending and the cost."""
 
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -14,12 +15,14 @@ from config.due_work.leases import Lease
 from payments.models import Authorization, GasAccount, Payment, PaymentRequest, Relay
 from payments.requests.lifecycle import lock_request
 from payments.requests.unsent import drop_unsent
-from payments.sponsoring import metrics, terms
+from payments.sponsoring import budgets, metrics, terms
 from payments.sponsoring.uses import follow
 
 logger = logging.getLogger(__name__)
 
 PAUSE_POSTPONED = timedelta(seconds=5)
+MAX_WAITING_OF_PAYER = 4
+MAX_CONSIDERED = 200
 CHANGED = (
     "Another payment arrived before the signed transfer was sent, so it was not sent. Nothing was paid by it."
 )
@@ -57,6 +60,38 @@ class Pass:
         self._now = now
         self._key = terms.key_of(chain) if terms.address_of(chain) == account.address else ""
 
+    def _relay(self, authorization: Authorization) -> bool:
+        """Store and send the first transaction of an authorization; False if that is not possible now."""
+        raise NotImplementedError
+
+    def _relay_next(self, waiting: Sequence[Relay], room: int) -> None:
+        """Send what waits for its first transaction, `room` at most, beside the transactions that wait to be mined.
+
+        A payer has few places, because one who empties the account makes all of them fail at once.
+        """
+        if not self._key:
+            self._hand_over()
+            return
+        places = Counter(relay.authorization.payer for relay in waiting if relay.authorization is not None)
+        full = [payer for payer, taken in places.items() if taken >= MAX_WAITING_OF_PAYER]
+        for each in self._next().exclude(payer__in=full)[:MAX_CONSIDERED]:
+            if room <= 0:
+                return
+            if places[each.payer] >= MAX_WAITING_OF_PAYER:
+                continue
+            room -= 1
+            is_barred = each.day is not None and budgets.is_barred(each.payer, each.day)
+            if not is_barred and self._relay(each):
+                places[each.payer] += 1
+            else:
+                self._postpone(each)
+
+    def _hand_over(self) -> None:
+        """Make the account of the current key due, since this one's key was rotated away."""
+        successor = budgets.gas_account(self._chain)
+        if successor is not None and unsent(self._chain).exists():
+            GasAccount.objects.filter(pk=successor.pk, next_look_at=None).update(next_look_at=self._now())
+
     def _next(self) -> QuerySet[Authorization]:
         """Return the authorizations to send, new ones first: those that could not be sent must not hold up others."""
         is_due = Q(postponed_at=None) | Q(postponed_at__lte=self._now() - PAUSE_POSTPONED)
@@ -71,7 +106,8 @@ class Pass:
 
     def _under_way(self) -> QuerySet[Relay]:
         rows = Relay.objects.filter(account=self._account, ended_at__isnull=True)
-        return rows.select_related("authorization__token", "authorization__payment").order_by("nonce")
+        related = ("authorization__token", "authorization__payment", "authorization__request")
+        return rows.select_related(*related).order_by("nonce")
 
     def _end(self, relay: Relay, *, succeeded: bool | None, fee: int | None) -> None:
         with transaction.atomic():
@@ -81,7 +117,8 @@ class Pass:
                 settle_cost(relay.authorization)
         metrics.count_ended(self._chain, succeeded=succeeded, fee=fee)
 
-    def _send(self, relay: Relay) -> None:
+    def _send(self, relay: Relay) -> bool:
+        """Send the stored bytes; return whether a node may have accepted them."""
         if not self._lease.holds(self._account.pk):
             raise LeaseLost
         # A node that accepted it may not have passed it on.
@@ -90,8 +127,9 @@ class Pass:
             if relay.sent_at is None and len(relay.hashes) == 1:
                 metrics.count_sent(self._chain)
             Relay.objects.filter(pk=relay.pk).update(sent_at=self._now())
-        else:
-            logger.warning("no node takes %s of %s", relay, self._account)
+            return True
+        logger.warning("no node takes %s of %s", relay, self._account)
+        return False
 
     def _send_raw(self, raw: str, *, to_all: bool) -> Sent:
         """Send signed bytes to the nodes. Raises ChainError."""
@@ -109,7 +147,7 @@ class Pass:
         self._require_lease()
         rows = Authorization.objects.select_for_update(of=("self",), no_key=True)
         stored = rows.filter(pk=authorization.pk, ended_at__isnull=True).first()
-        if stored is not None and request.amount_remaining != stored.amount:
+        if stored is not None and not pays_what_remains(stored, request):
             drop_unsent(request, self._now(), actor="sponsoring", message=CHANGED)
             return request, None
         return request, stored
@@ -127,6 +165,10 @@ class Pass:
         )
         if not (self._lease.holds(self._account.pk) and held.exists()):
             raise LeaseLost
+
+
+def pays_what_remains(authorization: Authorization | None, request: PaymentRequest) -> bool:
+    return authorization is not None and request.amount_remaining == authorization.amount
 
 
 def settle_cost(authorization: Authorization) -> None:

@@ -13,8 +13,7 @@ On Solana there are no nonces, and the account only adds its signature to the pa
 """
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -35,7 +34,7 @@ from payments.models import Authorization, GasAccount, PaymentRequest, Relay
 from payments.requests.lifecycle import lock_request
 from payments.sponsoring import budgets, terms
 from payments.sponsoring.cosigned import CosignedPass
-from payments.sponsoring.passes import LeaseLost, Pass, unsent
+from payments.sponsoring.passes import LeaseLost, Pass, pays_what_remains, unsent
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +44,6 @@ PAUSE = timedelta(seconds=2)
 PAUSE_AFTER_FAILURE = timedelta(seconds=15)
 # Nodes accept only some waiting transactions of one account.
 MAX_WAITING = 16
-MAX_WAITING_OF_PAYER = 4
-MAX_CONSIDERED = 200
 SENT_AGAIN_AFTER = timedelta(seconds=10)
 STUCK_AFTER = timedelta(seconds=30)
 STUCK_BLOCKS = 3
@@ -111,46 +108,19 @@ class _Pass(Pass):
             raise ChainError(f"{chain.name} has no transfers by signature", permanent=True)
         super().__init__(chain, account, lease, client, now)
         self._rules, self._reader = rules, reader
+        self._mined = 0
 
     def run(self) -> dict[str, Any]:
         """Do what is due; return the columns of the account to store. Raises ChainError."""
         mined = self._client.transaction_counts([self._account.address])[self._account.address]
+        self._mined = mined
         self._end_mined(mined)
         balance = self._client.balances(self._account.address, [""]).get("")
-        under_way = list(self._under_way())
-        for relay in under_way:
-            if _place(relay) >= mined:
-                self._push(relay)
-        self._relay_next([relay for relay in under_way if _place(relay) >= mined], mined)
+        waiting = [relay for relay in self._under_way() if _place(relay) >= mined]
+        for relay in waiting:
+            self._push(relay)
+        self._relay_next(waiting, MAX_WAITING - len(waiting))
         return {"balance": balance, "looked_at": self._now()}
-
-    def _hand_over(self) -> None:
-        """Make the account of the current key due, since this one's key was rotated away."""
-        successor = budgets.gas_account(self._chain)
-        if successor is not None and unsent(self._chain).exists():
-            GasAccount.objects.filter(pk=successor.pk, next_look_at=None).update(next_look_at=self._now())
-
-    def _relay_next(self, waiting: Sequence[Relay], mined: int) -> None:
-        """Send what waits for its first transaction, beside the transactions that wait to be mined.
-
-        A payer has few places, because one who empties the account makes all of them fail at once.
-        """
-        if not self._key:
-            self._hand_over()
-            return
-        room = MAX_WAITING - len(waiting)
-        places = Counter(relay.authorization.payer for relay in waiting if relay.authorization is not None)
-        full = [payer for payer, taken in places.items() if taken >= MAX_WAITING_OF_PAYER]
-        for each in self._next().exclude(payer__in=full)[:MAX_CONSIDERED]:
-            if room <= 0:
-                return
-            if places[each.payer] >= MAX_WAITING_OF_PAYER:
-                continue
-            room -= 1
-            if self._relay(each, mined):
-                places[each.payer] += 1
-            else:
-                self._postpone(each)
 
     # --- mined transactions -----------------------------------------------------------------------------------------
 
@@ -220,7 +190,7 @@ class _Pass(Pass):
         with transaction.atomic():
             request = lock_request(authorization.request_id) if authorization is not None else None
             self._require_lease()
-            is_needed = not is_dead and request is not None and _pays_what_remains(authorization, request)
+            is_needed = not is_dead and request is not None and pays_what_remains(authorization, request)
             may_be_empty = not is_needed or self._holds_up_others(relay)
             possible = list(zip(raised, costs, strict=True))[0 if is_needed else 1 : 2 if may_be_empty else 1]
             fits = partial(self._reserve, authorization, request)
@@ -262,11 +232,9 @@ class _Pass(Pass):
 
     # --- new transactions -------------------------------------------------------------------------------------------
 
-    def _relay(self, authorization: Authorization, mined: int) -> bool:
+    def _relay(self, authorization: Authorization) -> bool:
         """Store and send the first transaction of an authorization; False if it would fail or cost too much now."""
         if authorization.ends_at is None or authorization.ends_at <= self._now():
-            return False
-        if authorization.day is not None and budgets.is_barred(authorization.payer, authorization.day):
             return False
         if not self._lease.holds(self._account.pk):
             raise LeaseLost
@@ -279,14 +247,12 @@ class _Pass(Pass):
             return False
         if not isinstance(unsigned, dict) or int(unsigned["gas"], 16) > terms.MAX_GAS:
             return False
-        relay = self._stored(authorization, unsigned, self._reader.data_fee(unsigned), mined)
+        relay = self._stored(authorization, unsigned, self._reader.data_fee(unsigned))
         if relay is not None:
             self._send(relay)
         return relay is not None
 
-    def _stored(
-        self, authorization: Authorization, unsigned: dict[str, Any], data_fee: int, mined: int
-    ) -> Relay | None:
+    def _stored(self, authorization: Authorization, unsigned: dict[str, Any], data_fee: int) -> Relay | None:
         """Store the transaction with the next nonce, unless its payment was decided or dropped meanwhile."""
         with transaction.atomic():
             request, stored = self._locked(authorization)
@@ -301,7 +267,7 @@ class _Pass(Pass):
                     return None
                 unsigned, cost = capped, reserved
             account = GasAccount.objects.get(pk=self._account.pk)
-            nonce = mined if account.next_nonce is None else max(account.next_nonce, mined)
+            nonce = max(account.next_nonce or 0, self._mined)
             signed: SignedTransaction = self._rules.sign(unsigned, nonce, self._key)
             relay = Relay.objects.create(
                 account=account,
@@ -323,10 +289,6 @@ def _place(relay: Relay) -> int:
     if relay.nonce is None:
         raise TypeError("a gas account's transaction has a nonce")
     return relay.nonce
-
-
-def _pays_what_remains(authorization: Authorization | None, request: PaymentRequest) -> bool:
-    return authorization is not None and request.amount_remaining == authorization.amount
 
 
 def _fees(unsigned: dict[str, Any]) -> dict[str, Any]:

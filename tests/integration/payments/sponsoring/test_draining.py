@@ -9,7 +9,7 @@ from eth_account import Account
 
 from demo.contracts import deploy
 from payments.models import Authorization, Payment, Relay
-from payments.sponsoring import relaying, terms
+from payments.sponsoring import passes, terms
 from tests.conftest import Api
 from tests.support.payments.sponsoring import SponsoringWorld
 from tests.threads import at_once
@@ -140,7 +140,7 @@ def test_code_that_burns_gas_bars_its_payer_before_finality(own_world: Sponsorin
         world.chain.rpc("anvil_setBalance", flag, "0x1")
         world.chain.mine()
     gas = gas_of_relays(world)
-    assert len(gas) == relaying.MAX_WAITING_OF_PAYER
+    assert len(gas) == passes.MAX_WAITING_OF_PAYER
     # Measured: 86,000 for the delegation and the tokens, 113,000 for each relay.
     assert their_gas > 80_000
     assert max(gas) < 120_000 < terms.MAX_GAS
@@ -172,7 +172,7 @@ def test_payer_who_empties_the_account_fails_few_relays(own_world: SponsoringWor
     world.submit(request := world.request(), *world.signed(request, other))
     world.chain.rpc("evm_setAutomine", False)
     world.work()
-    assert Relay.objects.count() == relaying.MAX_WAITING_OF_PAYER + 1, "the other payer has a place too"
+    assert Relay.objects.count() == passes.MAX_WAITING_OF_PAYER + 1, "the other payer has a place too"
     world.chain.rpc("anvil_setBalance", world.payer.address, hex(10**18))
     everything = world.chain.token_balance(world.token.contract_address, world.payer.address)
     emptying = world.chain.unsigned_transfer(world.token.contract_address, other.address, everything)
@@ -185,6 +185,6 @@ def test_payer_who_empties_the_account_fails_few_relays(own_world: SponsoringWor
     gas = sorted(gas_of_relays(world))
     theirs = int(world.chain.rpc("eth_getTransactionReceipt", sent)["gasUsed"], 16)
     # Measured: 30,000 for the payer's own transfer, 61,000 for each relay that failed, 88,000 for the one that paid.
-    assert len(gas) == relaying.MAX_WAITING_OF_PAYER + 1
+    assert len(gas) == passes.MAX_WAITING_OF_PAYER + 1
     assert max(gas[:-1]) < 65_000 < gas[-1]
     assert theirs < 35_000
