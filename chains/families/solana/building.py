@@ -95,7 +95,7 @@ class _Wallet:
     mint: Account | None
     recipient: Account | None
     receiving: dict[str, Account | None]
-    """The recipient's associated token account under each token program."""
+    """The recipient's associated token account under each token program, if it is open."""
     price: int
     blockhash: str
     last_valid_height: int
@@ -141,10 +141,11 @@ def account_deposit(rpc: JsonRpc, token: str, recipient: str) -> int:
 
     def read(results: Sequence[Any]) -> int:
         mint, *receiving = [read_account(account) for account in sequence(value_of(results[0]))]
+        opened = _opened(receiving)
         rents = [whole(result_of(result)) for result in results[1:]]
         mint_decimals(mint)
         place = list(_TOKEN_ACCOUNT_BYTES).index(mint.owner if mint else "")
-        return 0 if receiving[place] else rents[place]
+        return 0 if opened[place] else rents[place]
 
     return rpc.batch(calls, read)
 
@@ -223,6 +224,11 @@ def _receiving(token: str, recipient: str) -> list[str]:
     return [token_account(recipient, token, program) for program in _TOKEN_ACCOUNT_BYTES]
 
 
+def _opened(receiving: Sequence[Account | None]) -> list[Account | None]:
+    """Return None for an address that only holds coin: anyone can send some before the account is opened."""
+    return [each if each is not None and each.is_token_account else None for each in receiving]
+
+
 def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
     latest, stored, prices, rent_minimum, *rest = results
     accounts = [read_account(account) for account in sequence(value_of(stored))]
@@ -230,7 +236,7 @@ def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
         raise ChainError("the node did not return every account")
     fee_payer, recipient = accounts[:2]
     mint = accounts[2] if order.token else None
-    receiving = accounts[3:] if order.token else [None] * len(_TOKEN_ACCOUNT_BYTES)
+    receiving = _opened(accounts[3:]) if order.token else [None] * len(_TOKEN_ACCOUNT_BYTES)
     entries = sequence(value_of(rest[len(_TOKEN_ACCOUNT_BYTES)])) if order.token else []
     block = mapping(value_of(latest))
     return _Wallet(

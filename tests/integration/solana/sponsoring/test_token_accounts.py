@@ -8,6 +8,7 @@ from spl.token import instructions as spl
 from spl.token.constants import TOKEN_PROGRAM_ID
 from spl.token.models import CloseAccountParams, TransferCheckedParams
 
+from chains.families import get_client
 from payments.models import Authorization, Payment
 from payments.sponsoring import budgets
 from payments.sponsoring.overview import overview
@@ -32,6 +33,24 @@ def test_account_of_a_new_recipient_is_opened(world: CosigningWorld) -> None:
     authorization = world.authorization()
     assert authorization.deposit == world.ledger.balance(str(token_account(request.recipient_address)))
     assert authorization.cost == 10_000 + (authorization.deposit or 0)
+
+
+def test_account_is_opened_although_coin_was_sent_to_its_address(world: CosigningWorld) -> None:
+    """Anyone can send some before: the address then has an account, but no token account."""
+    request = world.new_request()
+    address = str(token_account(request.recipient_address))
+    world.ledger.send(world.ledger.coin_move(address, 10**6))
+    payment = world.work_until_decided(world.pay(request))
+    assert (payment.status, payment.amount_received) == ("completed", request.amount)
+    assert world.authorization().deposit == world.ledger.balance(address) > 10**6
+    assert get_client(world.row).account_deposit(world.token.contract_address, request.recipient_address) == 0
+
+
+def test_deposit_is_shown_although_coin_was_sent_to_the_address(world: CosigningWorld) -> None:
+    recipient, token = new_address(), world.token.contract_address
+    deposit = get_client(world.row).account_deposit(token, recipient)
+    world.ledger.send(world.ledger.coin_move(str(token_account(recipient)), 10**6))
+    assert get_client(world.row).account_deposit(token, recipient) == deposit > 0
 
 
 def test_deposit_counts_among_the_fees_that_customers_saved(world: CosigningWorld) -> None:
