@@ -37,6 +37,7 @@ def build_cosigned(route: Route, client: ChainClient, now: datetime) -> Built:
     is_usable = (
         existing is not None
         and rules.fee_payer_of(built) == sponsor
+        and (not existing.deposit or budgets.may_open_account(request))
         and (existing.last_valid_height or 0) - reader.height() >= BLOCKS_TO_SIGN
     )
     if not is_usable:

@@ -15,6 +15,7 @@ from payments.sponsoring.overview import overview
 from payments.stats.fees import count_fees
 from tests.support.payments.cosigning import CosigningWorld
 from tests.support.solana.ledger import new_address, token_account
+from tests.support.solana.signing import sign
 
 
 def unavailable(world: CosigningWorld, route: str) -> bool:
@@ -75,6 +76,19 @@ def test_account_is_opened_once_even_before_it_is_there(world: CosigningWorld) -
     world.work_until_decided(payment)
     later = world.work_until_decided(world.pay(second))
     assert (later.status, Authorization.objects.latest("pk").deposit) == ("completed", 0)
+
+
+def test_transaction_that_may_not_open_an_account_is_built_again(world: CosigningWorld) -> None:
+    recipient = new_address()
+    first, second = world.request(recipient=recipient), world.request(recipient=recipient)
+    route = world.route(second)
+    world.build(route)
+    payment = world.pay(first)
+    assert unavailable(world, route)
+    world.work_until_decided(payment)
+    answer = world.submit(second, route, sign(world.build(route)["transaction"], world.payer))
+    later = world.work_until_decided(Payment.objects.get(pk=answer["id"]))
+    assert (later.status, Authorization.objects.get(payment=later).deposit) == ("completed", 0)
 
 
 def test_account_that_the_recipient_closes_is_not_opened_again(world: CosigningWorld) -> None:
