@@ -2,7 +2,7 @@
 
 import base64
 import logging
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 
 from django.db import transaction
@@ -41,14 +41,14 @@ def build_cosigned(route: Route, client: ChainClient, now: datetime) -> Built:
         and (existing.last_valid_height or 0) - reader.height() >= BLOCKS_TO_SIGN
     )
     if not is_usable:
-        built = _store(route, _built(route, reader, sponsor), now)
+        built = _store(route, _built(route, reader, sponsor, now), now)
     return Built(base64.b64encode(built).decode("ascii"), Payment.BoundBy.REFERENCE)
 
 
-def _built(route: Route, reader: CosigningClient, sponsor: str) -> Sponsored:
+def _built(route: Route, reader: CosigningClient, sponsor: str, now: datetime) -> Sponsored:
     request = route.request
     try:
-        return reader.build(
+        sponsored = reader.build(
             token=route.token.contract_address,
             payer=route.wallet_address,
             recipient=request.recipient_address,
@@ -60,6 +60,10 @@ def _built(route: Route, reader: CosigningClient, sponsor: str) -> Sponsored:
     except CannotSponsor as error:
         logger.warning("no transaction is sponsored on %s: %s", route.chain.name, error)
         raise unavailable() from error
+    # Nothing is reserved before the customer has signed, but it should not be signed in vain.
+    if not budgets.may_reserve(request, sponsored.fee + sponsored.deposit, now.astimezone(UTC).date()):
+        raise unavailable()
+    return sponsored
 
 
 def _store(route: Route, sponsored: Sponsored, now: datetime) -> bytes:

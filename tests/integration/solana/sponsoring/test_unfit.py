@@ -216,3 +216,16 @@ def test_deposit_counts_against_the_budget(world: CosigningWorld, settings: Any)
     deposit = world.authorization().deposit or 0
     settings.SPONSOR_DAILY_BUDGET = {world.row.pk: world.in_coins(deposit * 100)}
     expect_rejection(world, world.submit(request, route, signed, None), 409, "sponsoring_unavailable")
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_nothing_is_built_that_does_not_fit_the_budget(
+    world: CosigningWorld, settings: Any, is_new: bool
+) -> None:
+    request = world.new_request() if is_new else world.request()
+    route = world.route(request)
+    lamports = 1_000_000 if is_new else 10_000
+    settings.SPONSOR_DAILY_BUDGET = {world.row.pk: world.in_coins(lamports * 100)}
+    answer = world.post("build-transaction", {"route_id": route}, None)
+    expect_rejection(world, answer, 409, "sponsoring_unavailable")
+    assert not Authorization.objects.exists()
