@@ -24,7 +24,7 @@ _SIGNED = "This route's transaction was signed already. Request routes again."
 def build_cosigned(route: Route, client: ChainClient, now: datetime) -> Built:
     """Return the unsigned transaction. Raises ApiError, TransferRefused and ChainError."""
     request, reader, rules = route.request, client.cosigning, terms.cosigning_of(route.chain)
-    if route.amount != request.amount_remaining:
+    if route.amount != request.amount_remaining or request.expires_at - now < terms.LEFT_TO_BUILD:
         raise expired()
     if not terms.is_allowed(request) or reader is None or rules is None:
         raise unavailable()
