@@ -204,7 +204,7 @@ def _require_possible(request: PaymentRequest, authorization: Authorization, now
     require_switched_on(request, request.token)
     if authorization.amount != request.amount_remaining:
         raise expired("This route is for another amount than what remains. Request routes again.")
-    if authorization.ends_at is not None and authorization.ends_at - now < terms.LEFT_TO_SEND:
+    if (authorization.ends_at or request.expires_at) - now < terms.LEFT_TO_SEND:
         raise expired("This signature ends too soon to be sent. Request routes again.")
     if not terms.is_allowed(request) or budgets.is_barred(authorization.payer, now.astimezone(UTC).date()):
         raise unavailable()

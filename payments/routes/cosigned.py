@@ -2,7 +2,7 @@
 
 import base64
 import logging
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 
 from django.db import transaction
@@ -24,7 +24,7 @@ _SIGNED = "This route's transaction was signed already. Request routes again."
 def build_cosigned(route: Route, client: ChainClient, now: datetime) -> Built:
     """Return the unsigned transaction. Raises ApiError, TransferRefused and ChainError."""
     request, reader, rules = route.request, client.cosigning, terms.cosigning_of(route.chain)
-    if route.amount != request.amount_remaining:
+    if route.amount != request.amount_remaining or request.expires_at - now < terms.LEFT_TO_BUILD:
         raise expired()
     if not terms.is_allowed(request) or reader is None or rules is None:
         raise unavailable()
@@ -37,17 +37,18 @@ def build_cosigned(route: Route, client: ChainClient, now: datetime) -> Built:
     is_usable = (
         existing is not None
         and rules.fee_payer_of(built) == sponsor
+        and (not existing.deposit or budgets.may_open_account(request))
         and (existing.last_valid_height or 0) - reader.height() >= BLOCKS_TO_SIGN
     )
     if not is_usable:
-        built = _store(route, _built(route, reader, sponsor), now)
+        built = _store(route, _built(route, reader, sponsor, now), now)
     return Built(base64.b64encode(built).decode("ascii"), Payment.BoundBy.REFERENCE)
 
 
-def _built(route: Route, reader: CosigningClient, sponsor: str) -> Sponsored:
+def _built(route: Route, reader: CosigningClient, sponsor: str, now: datetime) -> Sponsored:
     request = route.request
     try:
-        return reader.build(
+        sponsored = reader.build(
             token=route.token.contract_address,
             payer=route.wallet_address,
             recipient=request.recipient_address,
@@ -59,6 +60,10 @@ def _built(route: Route, reader: CosigningClient, sponsor: str) -> Sponsored:
     except CannotSponsor as error:
         logger.warning("no transaction is sponsored on %s: %s", route.chain.name, error)
         raise unavailable() from error
+    # Nothing is reserved before the customer has signed, but it should not be signed in vain.
+    if not budgets.may_reserve(request, sponsored.fee + sponsored.deposit, now.astimezone(UTC).date()):
+        raise unavailable()
+    return sponsored
 
 
 def _store(route: Route, sponsored: Sponsored, now: datetime) -> bytes:

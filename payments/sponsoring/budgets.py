@@ -27,7 +27,7 @@ def lock(account: GasAccount) -> None:
 
 
 def may_reserve(request: PaymentRequest, cost: int, day: date, *, besides: int | None = None) -> bool:
-    """Whether a relay of this cost fits. The caller holds the lock of the gas account.
+    """Whether a relay of this cost fits. To reserve it, the caller holds the lock of the gas account.
 
     `besides` is the id of an authorization whose own reservation is replaced.
     """

@@ -1,6 +1,6 @@
 """Build a Solana transfer: read the wallet's balances, simulate the transaction, and return it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
 from typing import Any
@@ -43,6 +43,9 @@ _UNITS_MARGIN_PERCENT = 125
 _SPARE_UNITS = 1_000
 # The bounds of the price per compute unit, in millionths of a lamport. Within them, we offer the recent median.
 _LOWEST_PRICE, _HIGHEST_PRICE = 1_000, 300_000
+# How far a new blockhash is valid ahead. Behind one address there may be several nodes, and one of them may lag.
+_BLOCKS_VALID, _BLOCKS_BEHIND = 150, 30
+_HIGHEST = 2**63 - 1
 # The usual size of a new token account; Token-2022 adds extensions.
 _TOKEN_ACCOUNT_BYTES = {TOKEN_PROGRAMS[0]: 165, TOKEN_2022: 182}
 _NEW_ACCOUNTS: Sequence[Call] = [
@@ -95,7 +98,7 @@ class _Wallet:
     mint: Account | None
     recipient: Account | None
     receiving: dict[str, Account | None]
-    """The recipient's associated token account under each token program."""
+    """The recipient's associated token account under each token program, if it is open."""
     price: int
     blockhash: str
     last_valid_height: int
@@ -141,10 +144,11 @@ def account_deposit(rpc: JsonRpc, token: str, recipient: str) -> int:
 
     def read(results: Sequence[Any]) -> int:
         mint, *receiving = [read_account(account) for account in sequence(value_of(results[0]))]
+        opened = _opened(receiving)
         rents = [whole(result_of(result)) for result in results[1:]]
         mint_decimals(mint)
         place = list(_TOKEN_ACCOUNT_BYTES).index(mint.owner if mint else "")
-        return 0 if receiving[place] else rents[place]
+        return 0 if opened[place] else rents[place]
 
     return rpc.batch(calls, read)
 
@@ -216,11 +220,18 @@ def _calls(order: Order) -> list[Call]:
     calls += _NEW_ACCOUNTS
     if order.token:
         calls.append(("getTokenAccountsByOwner", [order.sender, {"mint": order.token}, ACCOUNTS]))
+    if order.sponsor:
+        calls.append(("getBlockHeight", [CONFIRMED]))
     return calls
 
 
 def _receiving(token: str, recipient: str) -> list[str]:
     return [token_account(recipient, token, program) for program in _TOKEN_ACCOUNT_BYTES]
+
+
+def _opened(receiving: Sequence[Account | None]) -> list[Account | None]:
+    """Return None for an address that only holds coin: anyone can send some before the account is opened."""
+    return [each if each is not None and each.is_token_account else None for each in receiving]
 
 
 def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
@@ -230,7 +241,7 @@ def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
         raise ChainError("the node did not return every account")
     fee_payer, recipient = accounts[:2]
     mint = accounts[2] if order.token else None
-    receiving = accounts[3:] if order.token else [None] * len(_TOKEN_ACCOUNT_BYTES)
+    receiving = _opened(accounts[3:]) if order.token else [None] * len(_TOKEN_ACCOUNT_BYTES)
     entries = sequence(value_of(rest[len(_TOKEN_ACCOUNT_BYTES)])) if order.token else []
     block = mapping(value_of(latest))
     return _Wallet(
@@ -241,13 +252,26 @@ def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
         receiving=dict(zip(_TOKEN_ACCOUNT_BYTES, receiving, strict=True)),
         price=unit_price(prices),
         blockhash=blockhash(block.get("blockhash")),
-        last_valid_height=whole(block.get("lastValidBlockHeight")) if order.sponsor else 0,
+        last_valid_height=_last_valid_height(block, results[-1]) if order.sponsor else 0,
         rent_minimum=whole(result_of(rent_minimum)),
         new_account={
             program: whole(result_of(result))
             for program, result in zip(_TOKEN_ACCOUNT_BYTES, rest, strict=False)
         },
     )
+
+
+def _last_valid_height(block: Mapping[str, Any], newest: Any) -> int:
+    """Return the last height of a blockhash. Raises ChainError if it is too far from the newest block's height.
+
+    A transaction with a height that is never reached is never found dead, and holds its request.
+    """
+    last, height = whole(block.get("lastValidBlockHeight")), whole(result_of(newest))
+    if not height <= last <= min(height + _BLOCKS_VALID + _BLOCKS_BEHIND, _HIGHEST):
+        raise ChainError(
+            f"the node's blockhash is valid up to block {last}, and its newest block is {height}"
+        )
+    return last
 
 
 def budget_for(used: int, price: int) -> Budget:

@@ -179,3 +179,42 @@ def test_nothing_is_stored_while_no_node_responds(world: CosigningWorld, nodes: 
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "node_unavailable")
     assert not Payment.objects.exists()
     assert Authorization.objects.get().signed_at is None
+
+
+@pytest.mark.parametrize("height", [1, FAR, 2**64 - 1])
+def test_blockhash_of_another_time_is_not_used(
+    world: CosigningWorld, nodes: list[FaultProxy], height: int
+) -> None:
+    """A transaction with a height that is never reached would never be found dead."""
+
+    def wrong(result: dict[str, Any]) -> dict[str, Any]:
+        return {**result, "value": {**result["value"], "lastValidBlockHeight": height}}
+
+    route = world.route(world.request())
+    nodes[0].break_with(forged("getLatestBlockhash", wrong))
+    world.build(route)
+    assert 1 < (world.authorization().last_valid_height or 0) < FAR
+    Authorization.objects.all().delete()
+    for node in nodes:
+        node.break_with(forged("getLatestBlockhash", wrong))
+    answer = world.post("build-transaction", {"route_id": route}, None)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "node_unavailable")
+    assert not Authorization.objects.exists()
+
+
+def test_height_that_can_not_be_stored_is_not_used(world: CosigningWorld, nodes: list[FaultProxy]) -> None:
+    def wrong(exchange: Exchange) -> None:
+        replies = exchange.truth()
+        for question, reply in zip(exchange.questions, replies, strict=True):
+            if question["method"] == "getLatestBlockhash":
+                reply["result"]["value"]["lastValidBlockHeight"] = 2**63 + 150
+            elif question["method"] == "getBlockHeight":
+                reply["result"] = 2**63
+        exchange.reply(replies)
+
+    route = world.route(world.request())
+    for node in nodes:
+        node.break_with(wrong)
+    answer = world.post("build-transaction", {"route_id": route}, None)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "node_unavailable")
+    assert not Authorization.objects.exists()

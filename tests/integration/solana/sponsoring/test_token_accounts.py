@@ -8,12 +8,14 @@ from spl.token import instructions as spl
 from spl.token.constants import TOKEN_PROGRAM_ID
 from spl.token.models import CloseAccountParams, TransferCheckedParams
 
+from chains.families import get_client
 from payments.models import Authorization, Payment
 from payments.sponsoring import budgets
 from payments.sponsoring.overview import overview
 from payments.stats.fees import count_fees
 from tests.support.payments.cosigning import CosigningWorld
 from tests.support.solana.ledger import new_address, token_account
+from tests.support.solana.signing import sign
 
 
 def unavailable(world: CosigningWorld, route: str) -> bool:
@@ -32,6 +34,24 @@ def test_account_of_a_new_recipient_is_opened(world: CosigningWorld) -> None:
     authorization = world.authorization()
     assert authorization.deposit == world.ledger.balance(str(token_account(request.recipient_address)))
     assert authorization.cost == 10_000 + (authorization.deposit or 0)
+
+
+def test_account_is_opened_although_coin_was_sent_to_its_address(world: CosigningWorld) -> None:
+    """Anyone can send some before: the address then has an account, but no token account."""
+    request = world.new_request()
+    address = str(token_account(request.recipient_address))
+    world.ledger.send(world.ledger.coin_move(address, 10**6))
+    payment = world.work_until_decided(world.pay(request))
+    assert (payment.status, payment.amount_received) == ("completed", request.amount)
+    assert world.authorization().deposit == world.ledger.balance(address) > 10**6
+    assert get_client(world.row).account_deposit(world.token.contract_address, request.recipient_address) == 0
+
+
+def test_deposit_is_shown_although_coin_was_sent_to_the_address(world: CosigningWorld) -> None:
+    recipient, token = new_address(), world.token.contract_address
+    deposit = get_client(world.row).account_deposit(token, recipient)
+    world.ledger.send(world.ledger.coin_move(str(token_account(recipient)), 10**6))
+    assert get_client(world.row).account_deposit(token, recipient) == deposit > 0
 
 
 def test_deposit_counts_among_the_fees_that_customers_saved(world: CosigningWorld) -> None:
@@ -56,6 +76,19 @@ def test_account_is_opened_once_even_before_it_is_there(world: CosigningWorld) -
     world.work_until_decided(payment)
     later = world.work_until_decided(world.pay(second))
     assert (later.status, Authorization.objects.latest("pk").deposit) == ("completed", 0)
+
+
+def test_transaction_that_may_not_open_an_account_is_built_again(world: CosigningWorld) -> None:
+    recipient = new_address()
+    first, second = world.request(recipient=recipient), world.request(recipient=recipient)
+    route = world.route(second)
+    world.build(route)
+    payment = world.pay(first)
+    assert unavailable(world, route)
+    world.work_until_decided(payment)
+    answer = world.submit(second, route, sign(world.build(route)["transaction"], world.payer))
+    later = world.work_until_decided(Payment.objects.get(pk=answer["id"]))
+    assert (later.status, Authorization.objects.get(payment=later).deposit) == ("completed", 0)
 
 
 def test_account_that_the_recipient_closes_is_not_opened_again(world: CosigningWorld) -> None:

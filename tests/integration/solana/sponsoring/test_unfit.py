@@ -1,9 +1,11 @@
 """What the operator's account does not sign: nothing is stored or spent, and the ordinary route is left."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
@@ -13,7 +15,8 @@ from spl.token.constants import TOKEN_PROGRAM_ID
 
 from chains.families.solana.cosigning.vetting import LIGHTHOUSE
 from merchants.models import Merchant
-from payments.models import Authorization, Payment
+from payments.models import Authorization, Payment, PaymentRequest
+from payments.sponsoring.terms import LEFT_TO_BUILD, LEFT_TO_SEND
 from tests.support.payments.cosigning import COINS, CosigningWorld
 from tests.support.solana.programs import plant_approving
 from tests.support.solana.signing import message_of, rebuilt, sign, sign_message
@@ -28,6 +31,10 @@ def expect_rejection(world: CosigningWorld, answer: Any, status: int, code: str)
     assert not Payment.objects.exists()
     assert not Authorization.objects.filter(signed_at__isnull=False).exists()
     assert world.ledger.balance(world.sponsor_address) in (0, COINS)
+
+
+def let_end_in(request: PaymentRequest, left: timedelta) -> None:
+    PaymentRequest.objects.filter(pk=request.pk).update(expires_at=timezone.now() + left)
 
 
 def lighthouse(kind: int, *accounts: Pubkey) -> Instruction:
@@ -139,6 +146,20 @@ def test_transaction_is_the_same_until_it_is_old(world: CosigningWorld) -> None:
     assert world.build(route) == world.build(route)
 
 
+def test_request_that_ends_too_soon_is_not_sponsored(world: CosigningWorld) -> None:
+    request = world.request()
+    built_before, unbuilt = world.route(request), world.route(request)
+    signed = sign(world.build(built_before)["transaction"], world.payer)
+    let_end_in(request, LEFT_TO_BUILD)
+    for route in (built_before, unbuilt):
+        answer = world.post("build-transaction", {"route_id": route}, None)
+        expect_rejection(world, answer, 409, "route_expired")
+    let_end_in(request, LEFT_TO_SEND)
+    expect_rejection(world, world.submit(request, built_before, signed, None), 409, "route_expired")
+    let_end_in(request, LEFT_TO_BUILD)
+    assert world.submit(request, built_before, signed)["sponsored"]
+
+
 def test_payer_without_the_token_builds_nothing(world: CosigningWorld) -> None:
     request = world.request()
     poor = str(world.ledger.new_wallet().pubkey())
@@ -216,3 +237,16 @@ def test_deposit_counts_against_the_budget(world: CosigningWorld, settings: Any)
     deposit = world.authorization().deposit or 0
     settings.SPONSOR_DAILY_BUDGET = {world.row.pk: world.in_coins(deposit * 100)}
     expect_rejection(world, world.submit(request, route, signed, None), 409, "sponsoring_unavailable")
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_nothing_is_built_that_does_not_fit_the_budget(
+    world: CosigningWorld, settings: Any, is_new: bool
+) -> None:
+    request = world.new_request() if is_new else world.request()
+    route = world.route(request)
+    lamports = 1_000_000 if is_new else 10_000
+    settings.SPONSOR_DAILY_BUDGET = {world.row.pk: world.in_coins(lamports * 100)}
+    answer = world.post("build-transaction", {"route_id": route}, None)
+    expect_rejection(world, answer, 409, "sponsoring_unavailable")
+    assert not Authorization.objects.exists()
