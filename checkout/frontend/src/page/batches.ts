@@ -34,12 +34,15 @@ export class BatchWatch {
   async check(): Promise<void> {
     if (this.isChecking) return;
     this.isChecking = true;
-    for (const batch of this.outbox.batches) {
-      const isRecent = Date.now() - batch.sentAt < WATCHED_FOR_MS;
-      const isAsked = !batch.isConfirmed && this.events.isPromptShown();
-      if (isRecent && !isAsked) this.judge(batch, await this.outcome(batch));
+    try {
+      for (const batch of this.outbox.batches) {
+        const isRecent = Date.now() - batch.sentAt < WATCHED_FOR_MS;
+        const isAsked = !batch.isConfirmed && this.events.isPromptShown();
+        if (isRecent && !isAsked) this.judge(batch, await this.outcome(batch));
+      }
+    } finally {
+      this.isChecking = false;
     }
-    this.isChecking = false;
   }
 
   /** Null if the wallet is missing, silent or on another account. */

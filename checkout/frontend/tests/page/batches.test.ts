@@ -123,6 +123,17 @@ test("batch confirmed after the page was closed is found by the page's own id", 
   expect([only(here)?.isConfirmed, here.outbox.promptWasLeftOpen]).toEqual([true, false]);
 });
 
+test("batches are followed after an error", async () => {
+  const here = page();
+  here.says({ is: "mined", hash: HASH });
+  here.mined.mockImplementationOnce(() => {
+    throw new Error("no");
+  });
+  await expect(here.watch.check()).rejects.toThrow("no");
+  await here.watch.check();
+  expect(here.mined).toHaveBeenCalledTimes(2);
+});
+
 test("batch that was never confirmed leaves only its prompt", async () => {
   const here = page({ isConfirmed: false });
   here.says({ is: "unknown" });
