@@ -10,8 +10,8 @@ export type BatchOutcome =
   /** It is not on the chain, and the wallet won't try again. */
   | { is: "unsent" }
   | { is: "reverted" }
-  /** Some calls are on the chain and others not, although atomicity was required. */
-  | { is: "partial" }
+  /** Some calls are on the chain and others not, although atomicity was required. The payment may be one of them. */
+  | { is: "partial"; hash: string | null }
   /** The wallet doesn't know the batch, or gives no usable answer. */
   | { is: "unknown" };
 
@@ -116,7 +116,7 @@ function outcomeOf(answer: unknown, expectedChain: number): BatchOutcome {
       // Our own nodes decide whether it failed: wallets have reported it wrongly.
       return hash && all.length === 1 && atomic !== false ? { is: "mined", hash } : { is: "reverted" };
     case 6:
-      return { is: "partial" };
+      return { is: "partial", hash };
     default:
       return { is: "unknown" };
   }
