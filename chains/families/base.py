@@ -116,6 +116,7 @@ class Authorizations:
     - `kind` is the type in the catalogue.
     - `nonce_of(reference, route ID)` binds an authorization to one route of a request.
     - `typed_data(authorization)` is the content for the wallet to sign.
+    - `can_sign(code)` is whether an account with this code, which is empty for most, has a key of its own.
     - `read_signature(text)` returns a key's signature in one form, and raises SignatureError;
       `is_signed(authorization, signature)` is whether the payer's own key made it.
     - `transfer_call(authorization, signature)` makes the transfer. Any account can send it.
@@ -138,6 +139,7 @@ class Authorizations:
     nonce_of: Callable[[bytes, str], bytes]
     typed_data: Callable[[TransferAuthorization], dict[str, Any]]
     read_signature: Callable[[str], bytes]
+    can_sign: Callable[[bytes], bool]
     is_signed: Callable[[TransferAuthorization, bytes], bool]
     transfer_call: Callable[[TransferAuthorization, bytes], EvmCall]
     domain_separator: Callable[[TokenDomain], bytes]

@@ -112,9 +112,8 @@ def expired(message: str = "This route is no longer valid. Request routes again.
     return ApiError(ErrorCode.ROUTE_EXPIRED, message)
 
 
-def unavailable() -> ApiError:
-    message = "The network fee can't be paid for you at the moment. Pay with the other route."
-    return ApiError(ErrorCode.SPONSORING_UNAVAILABLE, message)
+def unavailable(reason: str = "The network fee can't be paid for you at the moment.") -> ApiError:
+    return ApiError(ErrorCode.SPONSORING_UNAVAILABLE, f"{reason} Pay with the other route.")
 
 
 def refused(route: Route, refused: TransferRefused) -> ApiError:

@@ -52,6 +52,8 @@ def build_sponsored(route: Route, client: ChainClient, now: datetime) -> Built:
     if not terms.is_allowed(request) or rules is None or domain is None:
         raise unavailable()
     require_valid_recipient(client, request)
+    if not rules.can_sign(client.contract_code(route.wallet_address)):
+        raise unavailable("This wallet is a contract account, which can't sign the transfer.")
     if (existing := Authorization.objects.select_related("token").filter(route=route).first()) is None:
         balance = client.balances(route.wallet_address, [domain.token]).get(domain.token, 0)
         if balance < route.amount:

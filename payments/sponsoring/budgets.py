@@ -57,7 +57,7 @@ def may_open_account(request: PaymentRequest) -> bool:
 
 
 def is_barred(payer: str, day: date) -> bool:
-    """Whether too many relays for this payer failed on the chain today."""
+    """Whether too many relays for this payer failed today, on any chain."""
     failed = Relay.objects.filter(authorization__payer=payer, authorization__day=day, succeeded=False)
     return failed.count() >= FAILED_RELAYS
 

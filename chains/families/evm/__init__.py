@@ -71,6 +71,7 @@ FAMILY = Family(
         nonce_of=typed_data.nonce_of,
         typed_data=typed_data.typed_data,
         read_signature=typed_data.read_signature,
+        can_sign=signatures.has_own_key,
         is_signed=typed_data.is_signed,
         transfer_call=typed_data.transfer_call,
         domain_separator=typed_data.domain_separator,

@@ -21,6 +21,8 @@ _REVERTED = re.compile(r"revert|out of gas|invalid opcode|EVM error", re.IGNOREC
 _IS_VALID_SIGNATURE = bytes.fromhex("1626ba7e")
 _YES = _IS_VALID_SIGNATURE.ljust(WORD, b"\0")
 _LONGEST_SIGNATURE = 4096
+_DELEGATION = bytes.fromhex("ef0100")  # EIP-7702, followed by an address
+_DELEGATION_BYTES = 23
 # EIP-1271 sets no limit, and common wallets need far less. Without a limit, a contract that burns gas could keep a node
 # busy until the request times out.
 _MAX_GAS = 10_000_000
@@ -35,6 +37,11 @@ def is_signed_by_key(address: str, message: str, signature: str) -> bool:
         return bool(Account.recover_message(encode_defunct(text=message), signature=raw) == address)
     except (BadSignature, ValidationError, ValueError):
         return False
+
+
+def has_own_key(code: bytes) -> bool:
+    """Return whether an account with this code signs with a key: it has no code, or an EIP-7702 delegation."""
+    return code == b"" or (code.startswith(_DELEGATION) and len(code) == _DELEGATION_BYTES)
 
 
 def is_signed_by_contract(

@@ -163,7 +163,7 @@ class CheckoutPage {
     this.batchWatch = new BatchWatch(this.outbox, () => this.wallets.all, {
       isPromptShown: () => this.flow.step.at === "confirming",
       mined: (batch, hash) => this.batchMined(batch, hash),
-      ended: (batch) => this.batchEnded(batch),
+      ended: (batch, hash) => this.batchEnded(batch, hash),
       changed: () => this.render(),
     });
     enableCopyButtons(this.root, copy.copied, announce);
@@ -263,8 +263,10 @@ class CheckoutPage {
     this.sent({ transaction_hash: hash, chain_id: chainId, route_id: routeId }, by);
   }
 
-  private batchEnded(batch: batches.Batch): void {
+  /** Submit the transaction that may have paid. Not as the page's own: if it did not pay, the batch stays in doubt. */
+  private batchEnded(batch: batches.Batch, hash: string | null): void {
     const { tone, text } = batchNotice(batch);
+    if (hash && !this.outbox.knows(hash)) this.send({ transaction_hash: hash, chain_id: batch.chainId, route_id: batch.routeId });
     if (batch.ended === "unsent" && this.flow.step.at === "choose") this.flow.restart({ tone, text });
     else this.panel.announce(text);
     this.render();

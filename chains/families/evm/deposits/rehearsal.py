@@ -25,6 +25,7 @@ from chains.families.evm.abi import account_bytes, encode_balance_of
 from chains.families.evm.deposits.calls import GAS_PER_SWEEP
 from chains.families.evm.deposits.shipped import FACTORY
 from chains.families.evm.quantities import address, data_bytes, hash32, json_object, to_hex
+from chains.families.evm.signatures import has_own_key
 from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure, is_temporary
 
 _BUILT = json.loads(Path(__file__).with_name("rehearsal.json").read_text())["Rehearsal"]
@@ -35,8 +36,6 @@ _CONTRACT: Any = Web3(BaseProvider(), middleware=[]).eth.contract(abi=_BUILT["ab
 STAGE: Final = Web3.to_checksum_address(keccak(text="quittance: rehearsal of a deposit address")[-20:])
 """The unused address at which the rehearsal runs."""
 
-_DELEGATION = bytes.fromhex("ef0100")
-_DELEGATION_BYTES = 23
 _COINS = 2
 _MAX_PLACES = 20
 # Tokens may keep flags in the highest bits of a balance.
@@ -100,7 +99,7 @@ def _has_code(result: Any) -> bool:
     if isinstance(result, RpcFault):
         raise ChainError(f"the node rejected a call: {result.message}")
     code = data_bytes(result)
-    return code != b"" and not (code.startswith(_DELEGATION) and len(code) == _DELEGATION_BYTES)
+    return not has_own_key(code)
 
 
 def _is_rejected(result: Any) -> bool:

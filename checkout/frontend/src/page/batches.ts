@@ -12,8 +12,8 @@ interface Events {
   isPromptShown(): boolean;
   /** The batch is on the chain, in this transaction. */
   mined(batch: Batch, hash: string): void;
-  /** The page no longer waits for it. */
-  ended(batch: Batch): void;
+  /** The page no longer waits for it. The hash is of a transaction that may have paid all the same. */
+  ended(batch: Batch, hash: string | null): void;
   changed(): void;
 }
 
@@ -34,12 +34,15 @@ export class BatchWatch {
   async check(): Promise<void> {
     if (this.isChecking) return;
     this.isChecking = true;
-    for (const batch of this.outbox.batches) {
-      const isRecent = Date.now() - batch.sentAt < WATCHED_FOR_MS;
-      const isAsked = !batch.isConfirmed && this.events.isPromptShown();
-      if (isRecent && !isAsked) this.judge(batch, await this.outcome(batch));
+    try {
+      for (const batch of this.outbox.batches) {
+        const isRecent = Date.now() - batch.sentAt < WATCHED_FOR_MS;
+        const isAsked = !batch.isConfirmed && this.events.isPromptShown();
+        if (isRecent && !isAsked) this.judge(batch, await this.outcome(batch));
+      }
+    } finally {
+      this.isChecking = false;
     }
-    this.isChecking = false;
   }
 
   /** Null if the wallet is missing, silent or on another account. */
@@ -58,7 +61,7 @@ export class BatchWatch {
     if (end !== null && end !== batch.ended) {
       if (end === "unsent") this.outbox.dropBatch(batch.id);
       else this.outbox.endBatch(batch.id, end);
-      this.events.ended({ ...batch, ended: end });
+      this.events.ended({ ...batch, ended: end }, outcome?.is === "partial" ? outcome.hash : null);
     } else if (isKnown && !batch.isConfirmed) {
       this.events.changed();
     }

@@ -10,8 +10,8 @@ export type BatchOutcome =
   /** It is not on the chain, and the wallet won't try again. */
   | { is: "unsent" }
   | { is: "reverted" }
-  /** Some calls are on the chain and others not, although atomicity was required. */
-  | { is: "partial" }
+  /** Some calls are on the chain and others not, although atomicity was required. The payment may be one of them. */
+  | { is: "partial"; hash: string | null }
   /** The wallet doesn't know the batch, or gives no usable answer. */
   | { is: "unknown" };
 
@@ -43,6 +43,8 @@ const REFUSED: Readonly<Record<string, Refusal>> = {
 const UNKNOWN: Readonly<Record<string, Refusal>> = { "5730": "batch_unknown" };
 /** Wallets of version 1.0 answer with words. */
 const WORDS: Readonly<Record<string, number>> = { PENDING: 100, CONFIRMED: 200 };
+
+type Atomic = { status?: unknown } | null | undefined;
 
 /** Calls a wallet's method (EIP-1193). */
 type Request = (call: { method: string; params: unknown[] }) => Promise<unknown>;
@@ -90,15 +92,15 @@ export function newBatchId(): string {
 
 function isAtomic(answer: unknown, chainId: number): boolean {
   const byChain = Object.entries((answer ?? {}) as Record<string, unknown>);
-  const on = (id: number): unknown => byChain.find(([key]) => Number(key) === id)?.[1];
-  const { atomic } = (on(chainId) ?? on(ALL_CHAINS) ?? {}) as { atomic?: { status?: unknown } | null };
+  const on = (id: number): Atomic => (byChain.find(([key]) => Number(key) === id)?.[1] as { atomic?: Atomic } | null | undefined)?.atomic;
+  // A chain's entry overrides that of all chains for each capability alone.
   // "ready" would first ask the customer to upgrade the account.
-  return atomic?.status === "supported";
+  return (on(chainId) ?? on(ALL_CHAINS))?.status === "supported";
 }
 
 function outcomeOf(answer: unknown, expectedChain: number): BatchOutcome {
   const { status, chainId, atomic, receipts } = (answer ?? {}) as Record<string, unknown>;
-  if (chainId !== undefined && Number(chainId) !== expectedChain) return { is: "unknown" };
+  if (Number(chainId ?? expectedChain) !== expectedChain) return { is: "unknown" };
   const code = WORDS[String(status)] ?? Number(status);
   const all = Array.isArray(receipts) ? receipts.map(hashOf) : [];
   const hash = all[all.length - 1] ?? null;
@@ -114,7 +116,7 @@ function outcomeOf(answer: unknown, expectedChain: number): BatchOutcome {
       // Our own nodes decide whether it failed: wallets have reported it wrongly.
       return hash && all.length === 1 && atomic !== false ? { is: "mined", hash } : { is: "reverted" };
     case 6:
-      return { is: "partial" };
+      return { is: "partial", hash };
     default:
       return { is: "unknown" };
   }

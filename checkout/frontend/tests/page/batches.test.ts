@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { BatchWatch } from "../../src/page/batches";
-import { doubtful, isAwaited, type Batch } from "../../src/server/batches";
+import { doubtful, isAwaited, type Batch, type BatchEnd } from "../../src/server/batches";
 import { Outbox } from "../../src/server/outbox";
 import type { BatchOutcome } from "../../src/wallets/batch";
 import { WalletError } from "../../src/wallets/refusals";
@@ -64,16 +64,20 @@ test("batch that the wallet gave up is forgotten", async () => {
   const here = page();
   here.says({ is: "unsent" });
   await here.watch.check();
-  expect(here.ended).toHaveBeenCalledWith(expect.objectContaining({ ended: "unsent" }));
+  expect(here.ended).toHaveBeenCalledWith(expect.objectContaining({ ended: "unsent" }), null);
   expect(here.outbox.batches).toEqual([]);
 });
 
-test.each(["reverted", "partial"] as const)("batch that is %s ends once, and stays in doubt", async (is) => {
+test.each<[BatchEnd, BatchOutcome, string | null]>([
+  ["reverted", { is: "reverted" }, null],
+  ["partial", { is: "partial", hash: HASH }, HASH],
+])("batch that is %s ends once, and stays in doubt", async (is, outcome, hash) => {
   const here = page();
-  here.says({ is });
+  here.says(outcome);
   await here.watch.check();
   await here.watch.check();
   expect(here.ended).toHaveBeenCalledOnce();
+  expect(here.ended).toHaveBeenCalledWith(expect.objectContaining({ ended: is }), hash);
   expect([only(here)?.ended, isAwaited(only(here)!), doubtful(here.outbox.batches)?.id]).toEqual([is, false, THEIRS]);
 });
 
@@ -121,6 +125,17 @@ test("batch confirmed after the page was closed is found by the page's own id", 
   await here.watch.check();
   expect(here.asked).toHaveBeenCalledWith(OURS, HERE);
   expect([only(here)?.isConfirmed, here.outbox.promptWasLeftOpen]).toEqual([true, false]);
+});
+
+test("batches are followed after an error", async () => {
+  const here = page();
+  here.says({ is: "mined", hash: HASH });
+  here.mined.mockImplementationOnce(() => {
+    throw new Error("no");
+  });
+  await expect(here.watch.check()).rejects.toThrow("no");
+  await here.watch.check();
+  expect(here.mined).toHaveBeenCalledTimes(2);
 });
 
 test("batch that was never confirmed leaves only its prompt", async () => {

@@ -196,6 +196,21 @@ def test_failed_batch_warns_and_leaves_the_ordinary_way(
     assert len(wallet.asked(BATCH)) == 1
 
 
+def test_partial_batch_submits_its_last_transaction(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
+) -> None:
+    """Although only a part was carried out, that part can be the payment."""
+    receipts = [{"transactionHash": "0x" + "56" * 32}, {"transactionHash": HASH}]
+    partial = gives({"status": 600, "atomic": False, "receipts": receipts})
+    add_wallet(batches="supported", answers={STATUS: [partial] * 60})
+    with page.expect_response("**/payments") as submitted:
+        review_swap(page, panel, order_there).click()
+    assert submitted.value.request.post_data_json["transaction_hash"] == HASH
+    notice = panel.get_by_test_id("notice")
+    expect(notice.first).to_contain_text("carried out only a part of the payment.")
+    expect(notice.first).to_contain_text("before you pay again")
+
+
 def test_batch_that_the_wallet_gave_up_can_be_paid_again(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:

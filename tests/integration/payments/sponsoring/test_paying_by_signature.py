@@ -91,6 +91,22 @@ def test_unsponsored_route_takes_no_signature(world: SponsoringWorld) -> None:
         assert (answer.status_code, answer.json()["error"]["code"]) == (409, "route_expired")
 
 
+@pytest.mark.parametrize(
+    ("code", "status"), [("0x60006000f3", 409), ("0xef0100" + "5a" * 20, 200)], ids=["contract", "delegated"]
+)
+def test_only_an_account_with_its_own_key_signs(world: SponsoringWorld, code: str, status: int) -> None:
+    world.chain.rpc("anvil_setCode", world.payer.address, code)
+    answer = world.post("build-transaction", {"route_id": world.route(world.request())}, None)
+    assert answer.status_code == status
+    assert Authorization.objects.exists() == (status == 200)
+    if status == 409:
+        error = answer.json()["error"]
+        assert error["code"] == "sponsoring_unavailable"
+        assert error["message"] == (
+            "This wallet is a contract account, which can't sign the transfer. Pay with the other route."
+        )
+
+
 def test_payer_without_the_token_builds_nothing(world: SponsoringWorld) -> None:
     request = world.request()
     poor = Account.create()
