@@ -104,6 +104,7 @@ class CheckoutPage {
       siblingOf: (wallet) => this.wallets.siblingOf(wallet),
       offersSwaps: checkout.pay_with?.is_routed ?? false,
       mayBatch: () => batches.doubtful(this.outbox.batches) === null,
+      choice: this.outbox,
       depositScript: this.root.dataset.deposit ?? "",
       payScript: this.root.dataset.pay ?? "",
       sponsoredScript: this.root.dataset.sponsored ?? "",

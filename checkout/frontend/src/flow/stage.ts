@@ -50,6 +50,8 @@ export interface Means {
   offersSwaps: boolean;
   /** Whether batches may be offered: not after one whose outcome is in doubt. */
   mayBatch: () => boolean;
+  /** Whether the customer pays the network fee although a sponsored route may be offered; it survives a reload. */
+  choice: { paysFee: boolean };
   /** The URL of the script that shows the deposit address; empty if the request can't have one. */
   depositScript: string;
   /** The URL of the script for a connected wallet. */

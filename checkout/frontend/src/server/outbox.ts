@@ -48,6 +48,8 @@ interface Memory {
   /** When each prompt without an answer was opened; the time also identifies it. */
   prompts: number[];
   batches: Batch[];
+  /** The customer pays the network fee, by choice or because nothing else is possible. */
+  paysFee: boolean;
 }
 
 const PROMPT_MATTERS_FOR_MS = 15 * 60_000;
@@ -120,6 +122,14 @@ export class Outbox {
   /** Remove a signature that the server rejected permanently. */
   dropSigned(route: string): void {
     this.change((memory) => (memory.signed = memory.signed.filter(({ routeId }) => routeId !== route)));
+  }
+
+  get paysFee(): boolean {
+    return this.memory.paysFee;
+  }
+
+  set paysFee(paysFee: boolean) {
+    this.change((memory) => (memory.paysFee = paysFee));
   }
 
   /** Whether a wallet's prompt was opened recently and the page never got the answer. */
@@ -266,7 +276,7 @@ export class Outbox {
   }
 
   private read(): Memory {
-    const empty: Memory = { unsent: [], acknowledged: [], entered: [], own: [], signed: [], prompts: [], batches: [] };
+    const empty: Memory = { unsent: [], acknowledged: [], entered: [], own: [], signed: [], prompts: [], batches: [], paysFee: false };
     try {
       const text = localStorage.getItem(this.key);
       if (text === null) return this.memory ?? empty;

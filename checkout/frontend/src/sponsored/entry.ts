@@ -17,8 +17,6 @@ type Part = typeof import("./main");
 const kit = { copy, info, walletNotice, refusalOf };
 
 export class SponsoredWay implements SponsoredRoutes {
-  /** The customer pays the network fee, by choice or because nothing else is possible. */
-  private isDeclined = false;
   private part: Part | null = null;
 
   constructor(
@@ -40,7 +38,7 @@ export class SponsoredWay implements SponsoredRoutes {
   /** The route to review first: without a network fee if there is one, else that with the tag, else the recommended one. */
   preferred(routes: readonly Route[], tag: string): Route | undefined {
     const ordinary = routes.filter((route) => !route.sponsored);
-    const free = this.isDeclined ? undefined : routes.find((route) => route.sponsored);
+    const free = this.means.choice.paysFee ? undefined : routes.find((route) => route.sponsored);
     return free ?? ordinary.find(({ tags }) => tags.includes(tag)) ?? ordinary[0];
   }
 
@@ -54,13 +52,13 @@ export class SponsoredWay implements SponsoredRoutes {
     const { step: now } = this.stage;
     const other = otherDirect(step);
     if (!other || now.at !== "review" || now.route !== step.route) return;
-    this.isDeclined = !other.sponsored;
+    this.means.choice.paysFee = !other.sponsored;
     this.stage.review({ ...step, route: other });
   }
 
   /** Let the customer pay the network fee, and say why. */
   async fallBack(reviewed: Reviewed, notice: Notice, current: () => boolean): Promise<void> {
-    this.isDeclined = true;
+    this.means.choice.paysFee = true;
     const route = otherDirect(reviewed);
     // Alone, so that the review doesn't offer again what is not possible.
     if (route) this.stage.review({ ...reviewed, route, routes: [route] }, notice);

@@ -91,6 +91,7 @@ function flowOf(request: Checkout, script = "../../src/deposit/main"): { flow: F
     siblingOf: () => null,
     offersSwaps: false,
     mayBatch: () => true,
+    choice: { paysFee: false },
     depositScript: script,
     payScript: "../../src/pay/main",
     sponsoredScript: "",

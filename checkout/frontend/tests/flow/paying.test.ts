@@ -53,6 +53,7 @@ function opened(isStillDue: () => Promise<boolean> = async () => true, payScript
     siblingOf: () => null,
     offersSwaps: false,
     mayBatch: () => true,
+    choice: { paysFee: false },
     depositScript: "",
     payScript,
     sponsoredScript: "",

@@ -5,6 +5,7 @@ import { words } from "../../src/pay/words";
 import { reviewScreen } from "../../src/screens/review";
 import type { PayContext } from "../../src/screens/context";
 import { Api, ApiError } from "../../src/server/api";
+import { Outbox } from "../../src/server/outbox";
 import { WalletError } from "../../src/wallets/refusals";
 import type { Wallet } from "../../src/wallets/wallet";
 import { chains, checkout, HASH, HERE, json, locks, noBatches, NOW, PAYER, RECIPIENT, refusal, respond, route, STRANGER, USDC, wallet } from "../fixtures";
@@ -60,6 +61,7 @@ async function reviewing(authorize: Wallet["authorize"], script = SCRIPT): Promi
     isStillDue: async () => true,
     siblingOf: () => null,
     offersSwaps: false,
+    choice: new Outbox("req_1"),
     depositScript: "",
     payScript: "../../src/pay/main",
     sponsoredScript: script,
@@ -145,6 +147,17 @@ test.each(["unsupported", "data_refused"] as const)("wallet that refuses typed d
   respond(built());
   await pay(page);
   expect([routeId(page), notice(page)]).toEqual(["route_1", copy.sponsored.cannotSign("Stub Wallet")]);
+});
+
+test("wallet that can't sign the transfer pays the network fee after a reload, too", async () => {
+  const page = await reviewing(async () => SIGNATURE);
+  page.signed.mockResolvedValue(new ApiError(400, "signature_invalid", "", null));
+  respond(built());
+  await pay(page);
+  const reloaded = await reviewing(async () => SIGNATURE);
+  expect(routeId(reloaded)).toBe("route_1");
+  if (reloaded.flow.step.at === "review") reloaded.flow.sponsoredWay.change(reloaded.flow.step);
+  expect([routeId(reloaded), new Outbox("req_1").paysFee]).toEqual(["route_2", false]);
 });
 
 test("budget that is used up when the route is built leaves the ordinary way", async () => {
