@@ -202,7 +202,8 @@ def _end(
         if code is not None and stored.payment is not None:
             fail(stored.payment, request, code, now)
         # Only a reorganisation deeper than the required depth can bring a dead one back.
-        may_return = code == FailureCode.AUTHORIZATION_EXPIRED and now < stored.created_at + CHECKED_FOR
+        is_recent = now < stored.created_at + CHECKED_FOR
+        may_return = code == FailureCode.AUTHORIZATION_EXPIRED and hash_ != "" and is_recent
         Authorization.objects.filter(pk=stored.pk).update(
             ended_at=stored.ended_at or now, next_check_at=now + PAUSE_DEAD if may_return else None, **FREE
         )

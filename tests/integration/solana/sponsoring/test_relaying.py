@@ -21,7 +21,7 @@ from payments.models import Authorization, Payment, PaymentRequest, Relay
 from payments.sponsoring.cosigned import CosignedPass
 from tests.conftest import Api
 from tests.support.payments.cosigning import CosigningWorld
-from tests.verifying import relay_due
+from tests.verifying import relay_due, settle_due
 
 
 def decided(payment: Payment) -> tuple[str, str]:
@@ -163,6 +163,15 @@ def test_payer_who_empties_the_account_costs_the_sponsor_nothing(world: Cosignin
     request.refresh_from_db()
     assert (request.status, request.amount_paid) == ("active", 0)
     assert len(world.routes(request)) == 2  # nothing bars the payer: nothing was lost
+
+
+def test_dead_transaction_that_was_not_signed_last_is_unchecked(world: CosigningWorld) -> None:
+    payment = world.pay(world.request())
+    world.pass_blocks(world.authorization().last_valid_height or 0)
+    world.clock.forward(seconds=3)
+    settle_due(now=world.clock)
+    assert decided(payment) == ("failed", "authorization_expired")
+    assert (Relay.objects.count(), world.authorization().next_check_at) == (0, None)
 
 
 def test_account_that_was_drained_after_storing_pays_nothing(world: CosigningWorld) -> None:
