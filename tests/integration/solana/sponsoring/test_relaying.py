@@ -165,7 +165,7 @@ def test_payer_who_empties_the_account_costs_the_sponsor_nothing(world: Cosignin
     assert len(world.routes(request)) == 2  # nothing bars the payer: nothing was lost
 
 
-def test_dead_transaction_that_was_not_signed_last_is_not_checked(world: CosigningWorld) -> None:
+def test_dead_transaction_that_was_not_signed_last_is_unchecked(world: CosigningWorld) -> None:
     payment = world.pay(world.request())
     world.pass_blocks(world.authorization().last_valid_height or 0)
     world.clock.forward(seconds=3)
