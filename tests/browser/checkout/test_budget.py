@@ -73,7 +73,7 @@ def test_wallets_have_their_place_while_the_script_loads(
 
 @pytest.mark.parametrize("failure", ["error", "no response"])
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_script_that_can_not_be_loaded_is_said_in_place_of_the_wallets(
+def test_script_that_fails_to_load_is_named_in_place_of_wallets(
     live_server: LiveServer,
     browser: Browser,
     checkout: Callable[..., dict[str, Any]],
@@ -160,7 +160,7 @@ def test_solana_page_keeps_to_the_budget_with_its_script(
 
 
 @pytest.mark.usefixtures("solana")
-def test_page_without_a_solana_wallet_does_not_wait_for_the_script(
+def test_page_without_solana_wallet_waits_for_no_solana_script(
     live_server: LiveServer,
     browser: Browser,
     checkout: Callable[..., dict[str, Any]],

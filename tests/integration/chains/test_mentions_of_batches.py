@@ -69,7 +69,7 @@ def test_call_that_a_forger_did_not_make_is_not_mentioned(
         assert mentions(world, url, sent, router).mentions == ()
 
 
-def test_call_beside_another_transaction_of_the_account_proves_nothing(
+def test_call_beside_another_of_the_account_proves_nothing(
     world: World, untraced_url: str, router: str
 ) -> None:
     """Its delegation could have changed in between."""

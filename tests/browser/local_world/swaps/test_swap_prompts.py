@@ -60,7 +60,7 @@ def upgraded(world: World) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("upgraded")
-def test_wallet_with_batches_asks_once_for_permission_and_payment(
+def test_wallet_with_batches_shows_one_prompt_for_both(
     world: World, page: Page, request_there: dict[str, Any]
 ) -> None:
     """The demo wallet's account becomes a smart account (EIP-7702) in the transaction that pays."""

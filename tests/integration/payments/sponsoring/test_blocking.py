@@ -48,9 +48,7 @@ def test_emptied_accounts_do_not_hold_up_others(
     assert Relay.objects.count() == 1
 
 
-def test_relay_that_costs_more_than_reserved_is_not_sent_too_cheap(
-    own_world: SponsoringWorld, settings: Any
-) -> None:
+def test_relay_above_its_reservation_is_not_sent_too_cheap(own_world: SponsoringWorld, settings: Any) -> None:
     """Below the base fee it would wait in the pool, and hold up every later nonce."""
     world = own_world
     payment = world.pay(world.request())

@@ -74,7 +74,7 @@ def test_signatures_of_two_requests_in_one_transaction(world: SponsoringWorld) -
         assert credited(request) == request.amount
 
 
-def test_signature_and_another_transfer_of_one_request_in_one_transaction(world: SponsoringWorld) -> None:
+def test_signature_beside_another_transfer_of_its_request(world: SponsoringWorld) -> None:
     """The second transfer carries the request's reference: an overpayment, credited once each."""
     request = world.request()
     route, signature = world.signed(request)

@@ -106,7 +106,7 @@ def test_one_node_of_three_declares_no_transaction_dead(
         node.heal()
 
 
-def test_node_with_a_state_before_its_final_block_is_not_believed(
+def test_node_with_state_before_its_final_block_is_ignored(
     world: CosigningWorld, nodes: list[FaultProxy], landed: str
 ) -> None:
     """Behind one address, a node that lags lacks transactions that landed."""

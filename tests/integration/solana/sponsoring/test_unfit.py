@@ -167,7 +167,7 @@ def test_payer_without_the_token_builds_nothing(world: CosigningWorld) -> None:
     expect_rejection(world, answer, 409, "insufficient_funds")
 
 
-def test_payer_who_moved_the_tokens_before_submitting_is_rejected(world: CosigningWorld) -> None:
+def test_payer_without_tokens_at_submission_is_rejected(world: CosigningWorld) -> None:
     request = world.request()
     route, signed = world.signed(request)
     world.empty_payer()

@@ -46,7 +46,7 @@ def sponsored(request: PaymentRequest, **columns: Any) -> Payment:
     return new_payment(request=request, **{**usual, "bound_by": "authorization", **columns})
 
 
-def test_page_of_a_request_that_can_be_sponsored_names_the_script(request_: PaymentRequest) -> None:
+def test_page_of_sponsorable_request_names_the_script(request_: PaymentRequest) -> None:
     text = page(request_)
     assert f'data-sponsored="{SCRIPT}"' in text
     assert "sponsored.help" in messages_of(text)
@@ -70,9 +70,7 @@ def test_page_without_sponsoring_has_nothing_of_it(request_: PaymentRequest, set
         assert not [key for key in messages_of(text) if "sponsor" in key or "authorization" in key]
 
 
-def test_page_of_a_signed_payment_keeps_its_words_once_sponsoring_is_off(
-    request_: PaymentRequest, settings: Any
-) -> None:
+def test_signed_payment_keeps_words_after_switching_off(request_: PaymentRequest, settings: Any) -> None:
     sponsored(request_)
     settings.SPONSOR_KEYS = {}
     assert "sponsored.beingSent" in messages_of(page(request_))
