@@ -5,8 +5,13 @@ import { button, byId, el } from "./dom";
 import { connectionNotice, info, proofNotice, type Notice } from "./flow/notices";
 import { Outbox } from "./server/outbox";
 import type { Chain } from "./server/types";
+import * as refusals from "./wallets/refusals";
 import type { Wallet } from "./wallets/wallet";
+import * as wallet from "./wallets/wallet";
 import { discoverWallets } from "./wallets/wallets";
+
+// The script for Solana wallets uses these two modules of its page (`shared.ts` lists those of the checkout).
+Object.assign(window, { checkoutModules: { "wallets/refusals": refusals, "wallets/wallet": wallet } });
 
 const place = byId("wallets");
 revealOwn();

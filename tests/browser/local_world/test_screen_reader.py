@@ -203,7 +203,7 @@ def test_solana_payment_is_paid_by_keyboard_and_spoken_once(
         panel,
         "confirming",
         """
-      - heading "Confirm in Demo Wallet" [level=2]
+      - heading "Sign with Demo Wallet" [level=2]
       - heading "What you sign" [level=3]
       - term: Amount
       - definition:
@@ -217,9 +217,9 @@ def test_solana_payment_is_paid_by_keyboard_and_spoken_once(
         page,
         "Connect Demo Wallet",
         "Review and pay",
-        "Confirm in Demo Wallet",
+        "Sign with Demo Wallet",
         "Review and pay. You declined the payment in your wallet. No money has moved.",
-        "Confirm in Demo Wallet",
+        "Sign with Demo Wallet",
         "Payment on its way",
         "Payment complete",
     )

@@ -84,7 +84,6 @@ def test_review_and_wallet_name_the_same_deposit(world: World, solana: dict[str,
     panel = connect_demo_wallet(page, request)
     panel.get_by_role("button", name="Pay it yourself").click()
     facts = panel.locator(".fact")
-    panel.get_by_role("button", name="Pay it yourself").click()
     expect(facts.filter(has_text="Account deposit")).to_contain_text("about 0.00203 SOL")
     expect(facts.filter(has_text="Total")).to_contain_text("+ about 0.00204 SOL")
     picture(page, "review with a deposit on Solana")
