@@ -25,7 +25,7 @@ export type Outcome = "ordinary" | "shown";
 export class Batching {
   /** Whether wallets execute batches, by wallet, account and chain. */
   private readonly atomic = new Map<string, boolean>();
-  /** The wallets that refused one. */
+  /** The wallets that rejected one. */
   private readonly refusing = new Set<string>();
 
   constructor(

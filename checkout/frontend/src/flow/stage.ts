@@ -23,7 +23,7 @@ export interface FlowEvents {
   promptOpened(): number;
   promptAnswered(prompt: number): void;
   sent(transaction: SentTransaction, by: Sender): void;
-  /** A wallet is asked for a batch. */
+  /** A batch is sent to a wallet. */
   batchOpened(batch: SentBatch, by: Sender): void;
   /** The wallet has the batch, under its own id. */
   batchSent(id: string, walletId: string): void;

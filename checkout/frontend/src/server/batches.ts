@@ -4,7 +4,7 @@ import type { Sender } from "./sender";
 
 /** What a batch pays. */
 export interface SentBatch {
-  /** The id that the page gave it, until the wallet answers with another. */
+  /** The id that the page gave it, until the wallet returns another. */
   id: string;
   chainId: number;
   routeId: string;

@@ -141,7 +141,7 @@ export class Outbox {
     return this.memory.batches;
   }
 
-  /** Store that a wallet is asked for a batch. */
+  /** Store that a batch is sent to a wallet. */
   openBatch(sent: SentBatch, by: Sender): void {
     this.change((memory) => memory.batches.push(newBatch(sent, by)));
   }
@@ -256,7 +256,7 @@ export class Outbox {
     this.change((memory) => memory.own.filter((own) => own.hash === hash).forEach(edit));
   }
 
-  /** The batch's prompt has been answered. */
+  /** The wallet has responded to the batch's prompt. */
   private editBatch(id: string, edit: (batch: Batch) => void): void {
     this.change((memory) => {
       const edited = memory.batches.filter((batch) => batch.id === id);

@@ -69,7 +69,7 @@ export function batchesOf(request: Request): Batches {
       const calls = transactions.map(({ to, data, value }) => ({ to, data: data ?? "0x", value: value ?? "0x0" }));
       const batch = { version: VERSION, id, from: account, chainId: hex(chainId), atomicRequired: true, calls };
       const answer = await ask("wallet_sendCalls", [batch], REFUSED);
-      // Version 1.0 answers with the id alone.
+      // Version 1.0 returns the id alone.
       const given = typeof answer === "string" ? answer : (answer as { id?: unknown } | null)?.id;
       return typeof given === "string" && given !== "" && given.length <= LONGEST_ID ? given : id;
     },
@@ -84,7 +84,7 @@ export function batchesOf(request: Request): Batches {
   };
 }
 
-/** A random id, so that the page can ask for the batch even if it was closed before the wallet answered. */
+/** A random id, so that the page can ask for the batch even if it was closed before the wallet responded. */
 export function newBatchId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return [...bytes].reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "0x");

@@ -18,7 +18,7 @@ interface Page {
   says: (answer: BatchOutcome | "silent") => void;
 }
 
-/** A page whose wallet has a batch, or (`isConfirmed` false) was asked for one and never answered. */
+/** A page whose wallet has a batch, or (`isConfirmed` false) got one and never responded. */
 function page({ isConfirmed = true, isShown = false, isInstalled = true } = {}): Page {
   const outbox = new Outbox("req_1");
   BY.prompt = outbox.promptOpened();
@@ -112,7 +112,7 @@ test("lost batch that turns up is submitted", async () => {
   expect(here.mined).toHaveBeenCalledOnce();
 });
 
-test("batch is not asked for after a day, and is no longer in doubt", async () => {
+test("batch is not requested after a day, and is no longer in doubt", async () => {
   const here = page();
   here.outbox.endBatch(THEIRS, "lost");
   minutesLater(24 * 60 + 1);
@@ -146,7 +146,7 @@ test("batch that was never confirmed leaves only its prompt", async () => {
   expect([only(here)?.ended, doubtful(here.outbox.batches), here.outbox.promptWasLeftOpen]).toEqual([null, null, true]);
 });
 
-test("batch whose prompt is open here is not asked for", async () => {
+test("batch whose prompt is open here is not requested", async () => {
   const here = page({ isConfirmed: false, isShown: true });
   await here.watch.check();
   expect(here.asked).not.toHaveBeenCalled();

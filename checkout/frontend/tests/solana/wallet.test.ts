@@ -133,7 +133,7 @@ test("wallet signs a transaction that another account sends", async () => {
   expect(signTransaction).toHaveBeenCalledWith({ account: HERE, chain: "solana:localnet", transaction: Uint8Array.of(2, 0) });
 });
 
-test("wallet that answers with no transaction has not signed", async () => {
+test("wallet that returns no transaction has not signed", async () => {
   const wallet = await connected({ signTransaction: () => [{}] });
   expect(await refusalIn(wallet.authorize!(ADDRESS, ""))).toBe("other");
 });

@@ -180,7 +180,7 @@ test.each<[string, string, string]>([
   expect([routeId(page), notice(page)]).toEqual([id, text]);
 });
 
-test("signature that comes too late is asked for again", async () => {
+test("signature that comes too late is requested again", async () => {
   const page = await reviewing(async () => SIGNATURE);
   page.signed.mockResolvedValue(new ApiError(409, "route_expired", "", null));
   respond(built(), json({ routes: [ORDINARY, route({ id: "route_3", sponsored: true })] }));
