@@ -5,14 +5,13 @@ import logging
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from django.db import transaction
-
 from chains.client import ChainClient
 from chains.facts.cosigning import CannotSponsor, CosigningClient, Sponsored
 from payments.models import Authorization, Payment, Route
 from payments.routes.answers import Built
 from payments.routes.refusals import expired, require_valid_recipient, unavailable
 from payments.sponsoring import budgets, terms
+from payments.sponsoring.offers import store_authorization
 
 logger = logging.getLogger(__name__)
 
@@ -68,32 +67,12 @@ def _built(route: Route, reader: CosigningClient, sponsor: str, now: datetime) -
 
 def _store(route: Route, sponsored: Sponsored, now: datetime) -> bytes:
     """Store what the customer may sign, in place of what was built before; return it."""
-    request = route.request
-    columns = {
+    built = {
         "transaction": sponsored.transaction,
         "last_valid_height": sponsored.last_valid_height,
         "deposit": sponsored.deposit,
     }
-    with transaction.atomic():
-        Route.objects.select_for_update(no_key=True).get(pk=route.pk)
-        authorization, is_new = Authorization.objects.get_or_create(
-            route=route,
-            defaults={
-                "request": request,
-                "merchant": request.merchant,
-                "chain": route.chain,
-                "token": route.token,
-                "payer": route.wallet_address,
-                "recipient": request.recipient_address,
-                "amount": route.amount,
-                "nonce": sha256(route.pk.encode()).digest(),
-                "since_block": 0,
-                **columns,
-            },
-        )
-        if not is_new:
-            replaced = Authorization.objects.filter(pk=authorization.pk, signed_at__isnull=True)
-            if not replaced.update(**columns):
-                raise expired(_SIGNED)
-        Route.objects.filter(pk=route.pk).update(built_at=now)
+    columns = {"nonce": sha256(route.pk.encode()).digest(), "since_block": 0}
+    if store_authorization(route, now, columns, renewed=built) is None:
+        raise expired(_SIGNED)
     return sponsored.transaction

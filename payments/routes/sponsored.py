@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-from django.db import transaction
 from django.utils import timezone
 
 from chains.client import ChainClient, Refusal, TransferRefused
@@ -12,6 +11,7 @@ from payments.routes.cosigned import build_cosigned
 from payments.routes.direct import offer_direct
 from payments.routes.refusals import expired, require_valid_recipient, unavailable
 from payments.sponsoring import budgets, terms
+from payments.sponsoring.offers import store_authorization
 
 # How soon the chain is queried for a signature that was given away, but not submitted here.
 FIRST_CHECK = timedelta(seconds=30)
@@ -71,25 +71,14 @@ def _store(route: Route, head: int, now: datetime) -> Authorization:
     request, rules, domain = route.request, terms.rules_of(route.chain), route.token.authorization_domain
     if rules is None or domain is None:
         raise unavailable()
-    with transaction.atomic():
-        Route.objects.select_for_update(no_key=True).get(pk=route.pk)
-        authorization, _ = Authorization.objects.get_or_create(
-            route=route,
-            defaults={
-                "request": request,
-                "merchant": request.merchant,
-                "chain": route.chain,
-                "token": route.token,
-                "payer": route.wallet_address,
-                "recipient": request.recipient_address,
-                "amount": route.amount,
-                "domain_name": domain.name,
-                "domain_version": domain.version,
-                "valid_before": terms.valid_before(request, now),
-                "nonce": rules.nonce_of(bytes(request.reference), route.pk),
-                "since_block": max(head - SEARCHED_BEFORE, 0),
-                "next_check_at": now + FIRST_CHECK,
-            },
-        )
-        Route.objects.filter(pk=route.pk).update(built_at=now)
+    columns = {
+        "domain_name": domain.name,
+        "domain_version": domain.version,
+        "valid_before": terms.valid_before(request, now),
+        "nonce": rules.nonce_of(bytes(request.reference), route.pk),
+        "since_block": max(head - SEARCHED_BEFORE, 0),
+        "next_check_at": now + FIRST_CHECK,
+    }
+    if (authorization := store_authorization(route, now, columns)) is None:
+        raise expired()
     return authorization

@@ -1,6 +1,7 @@
 """What a pass over an account's transactions has in common on all chains: the lease, storing, sending and the cost."""
 
 import logging
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -39,7 +40,7 @@ def unsent(chain: Chain) -> QuerySet[Authorization]:
     )
 
 
-class Pass:
+class Pass(ABC):
     """One pass over an account's transactions and the authorizations that wait for one.
 
     `_key` is the account's private key, empty if it was replaced.
@@ -60,9 +61,9 @@ class Pass:
         self._now = now
         self._key = terms.key_of(chain) if terms.address_of(chain) == account.address else ""
 
+    @abstractmethod
     def _relay(self, authorization: Authorization) -> bool:
         """Store and send the first transaction of an authorization; False if that is not possible now."""
-        raise NotImplementedError
 
     def _relay_next(self, waiting: Sequence[Relay], room: int) -> None:
         """Send what waits for its first transaction, `room` at most, beside the transactions that wait to be mined.
