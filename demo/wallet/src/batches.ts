@@ -40,7 +40,7 @@ const VERSION = "2.0.0";
 const ABI = parseAbi(["function executeBatch((address target, uint256 value, bytes data)[] calls) payable"]);
 /** What code of an account that delegates by EIP-7702 begins with. */
 const DESIGNATOR = "0xef0100";
-const MOST_CALLS = 20;
+const MAX_CALLS = 20;
 const SENT = "demo-wallet:batches-sent";
 /** The switch for a wallet that knows no batches: `localStorage["demo-wallet:batches"] = "off"`. */
 const SWITCH = "demo-wallet:batches";
@@ -50,7 +50,7 @@ const unsupportedCapability = (name: string) => new ProviderError(5700, `The wal
 const unsupportedChain = (id: unknown) => new ProviderError(5710, `The wallet executes no batches on chain ${String(id)} now.`);
 const duplicateId = () => new ProviderError(5720, "There is a batch with this id already.");
 const unknownId = () => new ProviderError(5730, "The wallet knows no batch with this id.");
-const tooLarge = () => new ProviderError(5740, `A batch has at most ${MOST_CALLS} calls.`);
+const tooLarge = () => new ProviderError(5740, `A batch has at most ${MAX_CALLS} calls.`);
 
 /** Atomic batches (EIP-5792) of an account that delegates to a contract (EIP-7702). */
 export class Batches {
@@ -111,7 +111,7 @@ export class Batches {
     const required = Object.entries(capabilities ?? {}).find(([, { optional }]) => optional !== true);
     if (required) throw unsupportedCapability(required[0]);
     if (!Array.isArray(calls) || calls.length === 0) throw invalidParams("`calls` has no calls.");
-    if (calls.length > MOST_CALLS) throw tooLarge();
+    if (calls.length > MAX_CALLS) throw tooLarge();
     if (!calls.every(isCall)) throw invalidParams("`calls` needs an address, and hex data and values.");
     return calls;
   }

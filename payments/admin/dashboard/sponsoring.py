@@ -17,7 +17,7 @@ from payments.stats import queries
 from payments.stats.queries import ChainFees, Period
 
 MAX_STUCK = 5
-# A budget is as good as used up when a tenth of it is left: a request gets at most a hundredth of that.
+# A budget counts as used up when a tenth of it is left: a request gets at most a hundredth of that.
 _NEARLY_USED = 10
 _STUCK, _LOW, _USED, _FINE, _OFF = "stuck", "low balance", "budget used", "working", "off"
 # Worst first.

@@ -157,7 +157,7 @@ class CosigningWorld:
         raise AssertionError(f"{payment.pk} is {payment.status}: {payment.status_detail}")
 
     def empty_payer(self) -> None:
-        """Move all tokens of the payer elsewhere; somebody else pays the fee."""
+        """Move all tokens of the payer elsewhere; another account pays the fee."""
         moves = self.ledger.token_move(
             str(self.ledger.key.pubkey()),
             self.ledger.token_balance(self.payer_address),

@@ -133,7 +133,7 @@ test.each<[string, Script]>([
   ["meets an earlier release of the server", { responses: [approval(approve(AMOUNT)), refusal(400, "parameter_unknown")] }],
   ["left a batch in doubt", { mayBatch: false }],
   ["pays directly", { reviewed: { route: route() } }],
-  ["refuses the batch", refusing("batch_refused")],
+  ["rejects the batch", refusing("batch_refused")],
 ])("wallet that %s gets the ordinary prompts", async (_, script) => {
   const ran = await run(script);
   expect([ran.outcome, ran.send.mock.calls]).toEqual(["ordinary", []]);

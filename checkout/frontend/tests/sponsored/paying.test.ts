@@ -142,7 +142,7 @@ test("declined signature returns to the review", async () => {
   expect([routeId(page), notice(page), page.signed.mock.calls.length]).toEqual(["route_2", copy.notices.rejectedPayment, 0]);
 });
 
-test.each(["unsupported", "data_refused"] as const)("wallet that refuses typed data (%s) pays the network fee", async (refused) => {
+test.each(["unsupported", "data_refused"] as const)("wallet that rejects typed data (%s) pays the network fee", async (refused) => {
   const page = await reviewing(() => Promise.reject(new WalletError(refused, "")));
   respond(built());
   await pay(page);

@@ -50,7 +50,7 @@ def test_fees_count_for_the_merchant_and_for_all(request_for: Requests) -> None:
     ("status", "columns", "saved", "spent"),
     [
         ("failed", {"succeeded": False}, 0, 10**14),  # it reverted
-        ("completed", {"succeeded": False}, 0, 10**14),  # somebody else's transaction came first
+        ("completed", {"succeeded": False}, 0, 10**14),  # another account's transaction came first
         ("failed", {}, 0, 10**14),  # an empty transaction took its place
         ("completed", {"hashes": ["0x" + "ff" * 32]}, 0, 10**14),  # the same, and others sent the transfer
         ("completed", {"succeeded": None, "fee": None}, 0, 0),  # others used its nonce
