@@ -98,14 +98,16 @@ def payment_badges(payment: Payment) -> str:
 
 
 def transaction_url(payment: Payment) -> str:
-    """Return the transaction's URL on the explorer; empty if it is simulated, or if there is no hash or explorer."""
+    """Return the transaction's URL on the chain's explorer. Return "" if there is no hash or no explorer, or if
+    the payment is simulated.
+    """
     if payment.is_simulated or not payment.own_hash:
         return ""
     return outside(payment.chain.explorer_url, f"tx/{payment.own_hash}")
 
 
 def delivery_url(payment: Payment) -> str:
-    """Return the URL of a swap's delivery on the explorer; empty if simulated or without an explorer."""
+    """Return the URL of a swap's delivery on the explorer; "" if it is simulated or the chain has no explorer."""
     delivery = delivery_of(payment)
     if payment.is_simulated or delivery is None:
         return ""

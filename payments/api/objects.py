@@ -23,7 +23,7 @@ _BoundByText = Annotated[str, Choices(Payment.BoundBy.choices)]
 
 
 class PaymentFields(Answer, kw_only=True):
-    """The fields of a payment that both the merchant and the customer may see."""
+    """Fields that merchants and customers see."""
 
     id: Annotated[str, doc("`pay_` and 24 characters.")]
     object: Annotated[Literal["payment"], doc("Always `payment`.")] = "payment"
@@ -167,7 +167,7 @@ class PaymentFields(Answer, kw_only=True):
 
     @classmethod
     def of(cls, payment: Payment, **own: Any) -> Self:
-        """Return the payment's object. `own` has the fields of the subclass."""
+        """Build the API object. `own` has the fields that a subclass adds."""
         request = payment.request
         decimals = request.token.decimals
         sent_decimals = payment.token.decimals if payment.token else decimals
