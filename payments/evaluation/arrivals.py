@@ -1,7 +1,7 @@
-"""Select the transfers of a transaction that arrived at a request's own addresses. Pure functions.
+"""Select the transfers that arrived at a request's own addresses. Pure functions.
 
-A request's own addresses are its recipient and, once it was shown, its deposit address. A transfer to the deposit
-address counts like one to the recipient. It counts when it arrives there, and not again when it is swept on.
+A request's own addresses are its recipient and its deposit address, if that was shown. A transfer counts when it
+arrives at the deposit address. It doesn't count again when it is swept to the recipient.
 """
 
 from collections import Counter, defaultdict
@@ -18,9 +18,10 @@ def arrived_transfers(
     forwarders: Collection[str],
     signer: str,
 ) -> list[Transfer]:
-    """Return the transfers to the `own` addresses, less the amounts returned to the payers in the same transaction.
+    """Return the transfers to the request's `own` addresses. Deduct what the same transaction returned to the
+    payers.
 
-    `forwarders` are the deposit addresses, of any request, that sent something in the transaction.
+    `forwarders` are the deposit addresses of any request that sent something in this transaction.
 
     On Solana, the account's gain limits the credits too. The gain alone is not enough: a payer who gets the money
     back could be credited with another payer's delivery.
