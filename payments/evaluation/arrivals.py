@@ -36,7 +36,9 @@ def arrived_transfers(
 
 
 def coins_to(address: str, facts: TransactionFacts) -> tuple[Transfer, ...]:
-    """Return the transfers of native coin to this deposit address. If unmined, return the intended transfers."""
+    """Return the transfers of native coin to this deposit address. For an unmined transaction, return the
+    intended transfers.
+    """
     is_mined = facts.block is not None
     moved = facts.transfers if is_mined else facts.intended
     is_usable = address != "" and facts.is_readable and (facts.succeeded or not is_mined)
@@ -44,7 +46,7 @@ def coins_to(address: str, facts: TransactionFacts) -> tuple[Transfer, ...]:
 
 
 def as_one_account(transfers: Sequence[Transfer], recipient: str, deposit_address: str) -> Sequence[Transfer]:
-    """Replace the deposit address, if there is one, by the recipient in these transfers."""
+    """In these transfers, write the recipient in place of the deposit address."""
     if not deposit_address:
         return transfers
 
@@ -65,11 +67,11 @@ def came_out_of(
 
 
 def _deduct_returned(arrived: Sequence[Transfer], returned: Mapping[str, int], signer: str) -> list[Transfer]:
-    """Return `arrived` less the amounts returned to each payer.
+    """Deduct the returned amounts from `arrived`.
 
-    A returned amount is deducted first from transfers that the payer made (those with references before the others),
-    then from other transfers that it paid for or signed. The sender of a transaction controls the number of transfers,
-    so the cost must not be quadratic.
+    Deduct first from transfers that the payer made, beginning with those that carry references. Then deduct from
+    other transfers that the payer paid for or signed. The cost must not be quadratic, since the sender of a
+    transaction chooses how many transfers it has.
     """
     by_payer: dict[str, list[Transfer]] = defaultdict(list)
     for transfer in arrived:
