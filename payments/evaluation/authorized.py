@@ -13,8 +13,7 @@ SENDING = "Signed; the transfer is being sent."
 def being_sent(authorization: Authorization) -> NotYet:
     """Return the verdict if the transaction was not mined or moved no money.
 
-    Another transaction can still use the signature. So the payment keeps its request open, as if a node had seen
-    it.
+    Another transaction can still use the signature. So the request stays open, as if a node had seen a payment.
     """
     token, payer, nonce = authorization.terms.key
     amount, recipient = authorization.amount, authorization.recipient

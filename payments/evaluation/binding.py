@@ -149,8 +149,8 @@ class Evidence:
     def may_be_claimed(self, transfer: Transfer, block: Block, at: datetime) -> bool:
         """Whether the sender can claim the transfer by a proof at this time.
 
-        It can't if the transfer was built for another order, also of another system, or if something else claims
-        it.
+        It can't if something else claims the transfer, or if the transfer was built for another order (also of
+        another system).
         """
         return not (
             transfer.is_marked
@@ -205,8 +205,7 @@ def _is_by(accepted_at: datetime | None, at: datetime) -> bool:
 
 @dataclass(frozen=True)
 class Bound:
-    """The transfers that are bound to a request, each with the amount to credit. `by` is the first transfer's
-    binding.
+    """Transfers that are bound to a request, each with the amount to credit. `by` is the binding of the first.
 
     `proved_at` is when the last of the sender proofs was given. It counts as the time of payment.
     """

@@ -126,9 +126,8 @@ def _limited_delivery(
 ) -> Bound | Unbound:
     """Limit the delivery to the amount that can't belong to another payment.
 
-    In the customer's own transaction, and on Solana, the limit is the reported amount. On Solana, the limit is
-    also the account's gain, less what was credited or is claimed by other payments. Any other delivery counts in
-    full.
+    In the customer's own transaction, and on Solana, the limit is the reported amount. On Solana, the limit is also
+    the account's gain, less what was credited or other payments claim. Any other delivery counts in full.
     """
     amount = transfer.amount
     if delivery.reported is not None and (delivery.is_own or transfer.gain is not None):

@@ -30,8 +30,8 @@ class Proof:
     def covers(self, transfer: Transfer, mined_at: datetime) -> bool:
         """Whether the wallet made the transfer itself, in the time of the proof.
 
-        A transfer that a contract makes for the wallet doesn't count: relayers fill other customers' swaps that
-        way.
+        Transfers that a contract makes for the wallet don't count, because relayers fill other customers' swaps
+        like that.
         """
         is_in_time = self.not_before - CLOCK_ALLOWANCE <= mined_at <= self.not_after
         return is_in_time and transfer.made_by == self.address != ""

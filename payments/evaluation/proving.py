@@ -45,9 +45,7 @@ class Provable:
 
 @dataclass(frozen=True)
 class NotProvable:
-    """The wallet can prove no transfer of this transaction. `is_used` means that something else claims its
-    transfers.
-    """
+    """The wallet can prove no transfer of this transaction. `is_used`: something else claims its transfers."""
 
     message: str
     is_used: bool = False

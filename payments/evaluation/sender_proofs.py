@@ -12,8 +12,7 @@ BINDS_FOR = timedelta(minutes=60)
 
 @dataclass(frozen=True)
 class SenderProof:
-    """A wallet's signature, given after its transaction was mined: the transaction's transfers pay this request
-    only.
+    """A signature from after the transaction: the wallet states that its transfers pay this request only.
 
     - `given_at` is when the signature was verified.
     - `needed` is the unpaid rest of the request at that time, in base units. Once the proof has claimed transfers

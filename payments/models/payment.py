@@ -1,4 +1,4 @@
-"""The payment: one transaction, or one arrival of native coin, that is submitted or found for a request."""
+"""Payments: transactions and arrivals of native coin, submitted or found for a request."""
 
 from datetime import datetime
 
@@ -14,12 +14,11 @@ from payments.models.route import PaymentType, Route
 
 
 def new_payment_id() -> str:
-    """Return a new `pay_` id."""
     return prefixed_id("pay_")
 
 
 class FailureCode(models.TextChoices):
-    """Why a payment failed. The values are part of the public API."""
+    """These values are part of the public API."""
 
     TRANSACTION_REVERTED = "transaction_reverted"
     WRONG_CHAIN = "wrong_chain"
@@ -41,9 +40,9 @@ class FailureCode(models.TextChoices):
     AUTHORIZATION_USED = "authorization_used"
 
 
-# Another check may reverse these failures: the transaction was missing, the nodes could not be read, or only a
-# routing provider reported the failure. Any other failure can be reversed only by a reorganisation, until its block
-# is final.
+# Another check may reverse these failures. The transaction was missing, or the nodes could not be read, or only a
+# routing provider reported the failure. Only a reorganisation can reverse any other failure, until its block is
+# final.
 RETRYABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -55,7 +54,7 @@ RETRYABLE_FAILURES = frozenset(
         FailureCode.SWAP_FAILED,
     }
 )
-# After these failures the merchant can accept the payment: money reached them, but nothing binds it to the request.
+# After these failures, the merchant can accept the payment: money arrived, but nothing links it to the request.
 ACCEPTABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_BOUND,
@@ -63,7 +62,7 @@ ACCEPTABLE_FAILURES = frozenset(
         FailureCode.NOT_VERIFIABLE,
     }
 )
-# Failures of a transaction that is related to the request, although it pays nothing.
+# Failures of transactions that belong to the request but pay nothing.
 _FAILURES_OF_THE_REQUEST = frozenset(
     {
         FailureCode.TRANSACTION_AMBIGUOUS,
@@ -74,7 +73,7 @@ _FAILURES_OF_THE_REQUEST = frozenset(
     }
 )
 MAX_RETRIES = 3
-# The condition of `Payment.is_anyones`, for queries.
+# `Payment.is_anyones` as a condition for queries.
 IS_ANYONES = Q(submitted_publicly=True, bound_by="", accepted_by="", quote__isnull=True) & ~Q(
     failure_code__in=sorted(_FAILURES_OF_THE_REQUEST)
 )
@@ -83,44 +82,46 @@ IS_ANYONES = Q(submitted_publicly=True, bound_by="", accepted_by="", quote__isnu
 class Payment(models.Model):
     """One transaction for one request. Only `payments.requests.transitions` writes `status`.
 
-    Small arrivals at a deposit address become one payment together, with the hash of the last one (`WaitingArrival`).
-    Native coin at a deposit address is found by the address's balance (`payments.coins`). `deposit_sequence` numbers
-    these payments of a request from 1; their `transaction_hash` is null until the transaction is submitted.
+    Small arrivals at a deposit address become one payment, with the hash of the last arrival (`WaitingArrival`).
+    Native coin at a deposit address is found by the address's balance (`payments.coins`). `deposit_sequence`
+    numbers a request's payments of this kind from 1. Their `transaction_hash` is null until the transaction is
+    submitted.
 
-    The lookup of its transaction (`lookup`) has the nodes' results and the time of the next check. A swap is bound by
-    its `quote`; its `Swap` (`swap`) has the provider's results.
+    `lookup` has the nodes' results and the time of the next check. A swap has a `quote`, whose id binds it; `swap`
+    has the provider's results.
 
     Verification:
 
-    - `retries`: the number of times the payment was reopened. `verifying_since`: the start of the current
-      verification.
-    - `unanswered_looks`, `unanswered_since`: the number of consecutive checks without a response of a node or
-      provider, and the time of the first.
-    - `likely_failure`: the expected failure code, which becomes final once the block is deep enough. Until then the
-      payment does not hold its request open and counts toward no cap.
+    - `retries`: how often the payment was reopened.
+    - `verifying_since`: the start of the current verification.
+    - `unanswered_looks`: the number of checks in a row without a usable response of a node or provider.
+      `unanswered_since` is the time of the first.
+    - `likely_failure`: the failure code that becomes final once the block is deep enough. Until then, the payment
+      does not keep its request open and counts toward no cap.
     - `is_in_flight`: the transaction is in a block and bound to the request.
-    - `is_bound_unmined`: the transaction's own bytes bind it to the request, but it is in no block yet. `held_from` is
-      the time at which that first became true; it is never cleared.
+    - `is_bound_unmined`: the transaction's own bytes bind it to the request, but it is in no block yet.
+    - `held_from`: when `is_bound_unmined` first became true. It is never cleared.
 
     Its transaction:
 
-    - `effect`: a digest of the transaction's effect, which is the same after a speed-up. `replaced_hashes`: earlier
-      hashes.
-    - `network_fee`: the fee that its sender paid the network, in base units of the chain's coin; null if unknown.
+    - `effect`: a digest of the transaction's effect. A speed-up has the same digest.
+    - `replaced_hashes`: earlier hashes.
+    - `network_fee`: the fee that the sender paid, in base units of the chain's coin; null if unknown.
     - `carries_others`: the transaction may pay other requests too.
-    - `after_price`: the payment was credited after the price of its request had expired, so that only the merchant's
-      acceptance completes the request.
+    - `after_price`: the payment was credited after the request's price had expired. Only the merchant's acceptance
+      then completes the request.
+    - `is_sponsored`: the payer signed the transfer (`authorization`), and a gas account sends it.
 
-    `is_sponsored`: the payer signed its transfer (`authorization`), and a gas account sends it.
+    Its origin:
 
-    Its origin: `submitter` is a keyed digest of the client address, never the address itself. `accepted_by` is the
-    actor who accepted an unbound transaction as payment, at `accepted_at`. `sender_signed_at` is the time at which
-    the transaction's sender signed for the request afterwards. `is_simulated`: the sandbox created the payment, which
-    is never looked up on a chain.
+    - `submitter`: a keyed digest of the client's IP address, never the address itself.
+    - `accepted_by`, `accepted_at`: who accepted an unbound transaction as payment, and when.
+    - `sender_signed_at`: when the transaction's sender signed for the request, after the transaction.
+    - `is_simulated`: the sandbox created the payment. It is never looked up on a chain.
     """
 
     class Status(models.TextChoices):
-        """The states of a payment; `payments.requests.transitions` has the allowed moves."""
+        """For the allowed changes, see `payments.requests.transitions`."""
 
         PENDING = "pending"
         PROCESSING = "processing"
@@ -130,8 +131,6 @@ class Payment(models.Model):
     Type = PaymentType
 
     class BoundBy(models.TextChoices):
-        """What bound the transaction to the request."""
-
         REFERENCE = "reference"
         PAYER = "payer"
         PROVIDER = "provider"
