@@ -40,9 +40,7 @@ def lent_before(
     ends. Transfers on Solana are skipped, because the account's gain limits them.
     """
     kept = {transfer.slot: transfer.amount for transfer in arrived}
-    brought: dict[
-        str, int
-    ] = {}  # by call: the amount that arrived in it and was not sent on
+    brought: dict[str, int] = {}  # by call: the amount that arrived in it and was not sent on
     passing: set[str] = set()
     lent: set[str] = set()
     owed = 0
