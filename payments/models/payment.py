@@ -147,7 +147,7 @@ class Payment(models.Model):
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
     type = models.CharField(max_length=8, choices=Type.choices, default=Type.DIRECT)
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
-    # Null instead of empty, so that several payments of a request can be without a hash.
+    # Null, not "", so that a request can have several payments without a hash.
     transaction_hash = models.CharField(max_length=90, null=True, blank=True)  # noqa: DJ001
     deposit_sequence = models.PositiveIntegerField(null=True, blank=True, editable=False)
     route = models.ForeignKey(
@@ -266,36 +266,42 @@ class Payment(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Whether the payment is still being verified."""
         return self.status in self.OPEN
 
     @property
     def own_hash(self) -> str:
-        """The hash of its transaction; empty if it is native coin whose transaction was not submitted."""
+        """The transaction's hash. "" for native coin whose transaction was not submitted."""
         return self.transaction_hash or ""
 
     @property
     def is_bound(self) -> bool:
-        """Whether the transaction is known to pay the request: credited, mined and bound, or bound by its bytes."""
+        """Whether the transaction surely pays the request.
+
+        It does if the payment is completed, or if it is open and either mined and bound, or bound by the
+        transaction's bytes.
+        """
         return self.status == self.Status.COMPLETED or (
             self.is_open and (self.is_in_flight or self.is_bound_unmined)
         )
 
     @property
     def is_anyones(self) -> bool:
-        """Whether anyone could have submitted the transaction, because nothing binds it to the request."""
+        """Whether nothing links the transaction to the request, so that anyone could have submitted it."""
         was_bound = self.bound_by != "" or self.accepted_by != "" or self.quote_id is not None
         return self.submitted_publicly and not was_bound and self.failure_code not in _FAILURES_OF_THE_REQUEST
 
     @property
     def attempts(self) -> int:
-        """The number of lookups that did not find the transaction or, for a swap, the reported delivery."""
+        """The number of lookups that did not find the transaction.
+
+        For a swap, lookups of the reported delivery count too.
+        """
         swap = getattr(self, "swap", None)
         return self.lookup.attempts + (swap.attempts if swap is not None else 0)
 
     @property
     def due_at(self) -> datetime | None:
-        """The time of the next query of a chain or provider; null once the payment is decided."""
+        """The time of the next query, or None once the payment is decided."""
         swap = getattr(self, "swap", None)
         delivery = getattr(swap, "delivery", None)
         times = (
@@ -308,7 +314,7 @@ class Payment(models.Model):
 
     @property
     def explorer_url(self) -> str | None:
-        """The transaction's page on the chain's explorer; None if there is no explorer or no known transaction.
+        """The transaction's page on the chain's explorer, or None if there is no explorer or no known transaction.
 
         For a failed proposal, it is the page of the transaction in which the execution failed.
         """
@@ -319,21 +325,24 @@ class Payment(models.Model):
 
     @property
     def delivery_explorer_url(self) -> str | None:
-        """The explorer's page for a separate, real delivery transaction."""
+        """The explorer's page of the delivery, if that is a transaction of its own and not simulated."""
         delivery = getattr(getattr(self, "swap", None), "delivery", None)
         base = "" if delivery is None or self.is_simulated else self.request.chain.explorer_url.rstrip("/")
         return f"{base}/tx/{delivery.transaction_hash}" if delivery is not None and base else None
 
     @property
     def delivery_confirmations_required(self) -> int | None:
-        """The required depth of a separate delivery; None if the chain's finality decides."""
+        """The required depth of the delivery, if that is a transaction of its own.
+
+        None if a tag of the chain decides.
+        """
         rule = self.request.chain.confirmations
         has_delivery = getattr(getattr(self, "swap", None), "delivery", None) is not None
         return int(rule) if has_delivery and rule.isdigit() else None
 
     @property
     def delivered_by(self) -> str | None:
-        """The hash of the verified delivery or, before that, of the delivery that the provider reports."""
+        """The hash of the delivery: the verified one, or before that the one that the provider reports."""
         delivery = getattr(getattr(self, "swap", None), "delivery", None)
         if delivery is not None:
             return str(delivery.transaction_hash)
@@ -341,14 +350,17 @@ class Payment(models.Model):
 
     @property
     def expected_amount(self) -> int:
-        """The amount to expect while the payment is in flight, in base units of the requested token."""
+        """The amount that an unfinished payment will probably add, in base units of the requested token."""
         if self.quote is not None:
             return self.quote.amount_out_min
         return self.amount or 0
 
     @property
     def is_retryable(self) -> bool:
-        """Whether another check may reverse the failure, because of its code or because its block is not final yet."""
+        """Whether another check may reverse the failure.
+
+        It may because of the failure's code, or while the block is not final.
+        """
         is_open_question = (
             self.failure_code in RETRYABLE_FAILURES or self.lookup.finality_check_at is not None
         )
@@ -356,7 +368,7 @@ class Payment(models.Model):
 
     @property
     def retries_left(self) -> int:
-        """The number of retries left for a failed payment; 0 if a retry can't change the result."""
+        """The retries that are left for a failed payment. 0 if a retry can't change the result."""
         if self.failure_code and not self.is_retryable:
             return 0
         return max(MAX_RETRIES - self.retries, 0)
