@@ -144,7 +144,7 @@ class FiguresProgress(models.Model):
 
 
 class AcceptedRate(models.Model):
-    """The last accepted value of one unit of a coin or currency in USD, and the time of its acceptance."""
+    """The last accepted value of one unit of a coin or currency, in USD."""
 
     base = models.CharField(max_length=16, primary_key=True)
     value = models.DecimalField(max_digits=60, decimal_places=30)

@@ -1,6 +1,6 @@
-"""Values of completed payments in the merchants' reporting currencies.
+"""The values of completed payments in the merchants' reporting currencies.
 
-A payment is valued after completion, in another transaction: a missing rate must not delay the payment.
+A payment is valued after its completion, in another transaction, so that a missing rate can't delay the payment.
 `value_due_at` is the time of the next attempt.
 """
 
