@@ -78,7 +78,7 @@ class PaymentRequest(models.Model):
       if the request is for an amount of tokens.
     - `is_refund`: the request carries a refund, so the merchant pays the customer. The API and the portal show the
       `Refund` instead.
-    - `has_refunds`: money of this request was refunded, or will be.
+    - `has_refunds`: at least one refund was created for it.
     - `is_simulated`: the sandbox simulated a payment or the expiry, so no money moved.
     - `payment_link`: the link that created it.
     - `receipts_mailed`: the number of receipts that customers requested by e-mail.
