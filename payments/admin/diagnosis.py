@@ -73,7 +73,7 @@ def of_request(request: PaymentRequest, payments: Sequence[Payment], now: dateti
 
 
 def _is_one_swap(payments: Sequence[Payment]) -> bool:
-    """Tell whether one swap paid the request. Swaps usually deliver slightly more than requested."""
+    """Whether one swap alone paid the request. Swaps usually deliver slightly more than requested."""
     completed = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
     return [payment.type for payment in completed] == [Payment.Type.SWAP]
 

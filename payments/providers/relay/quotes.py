@@ -1,9 +1,8 @@
 """Parse Relay's quotes. Sources: Relay's API reference and recorded responses.
 
-With Relay the customer makes a deposit for an order of its settlement protocol. The quote has to agree with the order,
-whose hash is the id that the deposit names. A quote that lacks a required field or contradicts itself is no usable
-response (ProviderDown). A quote that requires more than an approval and one deposit for its order is no offer
-(NoOffer).
+The customer makes a deposit that contains the hash of an order. The order is part of Relay's settlement protocol,
+and the quote must agree with it. A quote that lacks a required field or contradicts itself is no usable response
+(ProviderDown). A quote that needs more than an approval and one deposit is no offer (NoOffer).
 """
 
 import logging
@@ -22,11 +21,11 @@ logger = logging.getLogger(__name__)
 
 PROVIDER = "relay"
 LONGEST_DURATION = 30 * 24 * 3600
-# The customer needs this long to read the quote, sign it, and have the deposit mined.
+# The customer has to read the quote, sign it, and have the deposit mined. That takes up to this long.
 SHORTEST_ORDER_SECONDS = 300
 _APPROVE = bytes.fromhex("095ea7b3")  # approve(address,uint256)
 _APPROVE_BYTES = 4 + 2 * 32
-# Relay's depository on Solana: deposit_native and deposit_token, each followed by the amount (u64) and the order's id.
+# Calls to Relay's depository on Solana: deposit_native and deposit_token. The amount (u64) and the order's id follow.
 _SOLANA_DEPOSITS = (bytes.fromhex("0d9e0ddf5fd51c06"), bytes.fromhex("0b9c60da27a3b413"))
 _SOLANA_DEPOSIT_BYTES = 8 + 8 + 32
 _MAX_CALL_BYTES = 64 * 1024
@@ -38,7 +37,7 @@ _MAX_TABLES = 32
 _LONGEST_NAME = 60
 _APPROVAL_STEPS = ("approve", "approval")
 _DEPOSIT_STEP = "deposit"
-# Relay's fees, all included in the amount to pay.
+# Relay's fees. The amount to pay includes them all.
 _FEES = {
     "relayerGas": "Network fee at the destination",
     "relayerService": "Relay's fee",
@@ -49,7 +48,7 @@ Json = Mapping[str, Any]
 
 
 def offer_from(body: Any, *, now: float) -> Offer:
-    """Return the offer in a quote; `now` is Unix time in seconds. Raises ProviderDown and NoOffer."""
+    """Parse a quote. `now` is Unix time in seconds. Raises ProviderDown and NoOffer."""
     fields = reading.members(body, "quote")
     details = reading.members(fields.get("details"), "details")
     sent, received = _currency(details, "currencyIn"), _currency(details, "currencyOut")
@@ -107,7 +106,10 @@ def _side(money: Json, account: Any, whose: str) -> Side:
 
 
 def _steps(steps: Any) -> tuple[list[Json], Json, bytes]:
-    """Return the data of the approvals and of the single deposit, and the request id. Rejects other steps."""
+    """Return the data of the approvals, the data of the single deposit, and the request id.
+
+    Other steps are rejected.
+    """
     approvals: list[Json] = []
     deposits: list[Json] = []
     request_ids: set[bytes] = set()
@@ -192,13 +194,13 @@ def _key(fields: Json) -> tuple[str, bool, bool]:
 
 
 def _address(written: Any) -> str:
-    """Return an account of an instruction. Unlike elsewhere, the System Program is allowed."""
+    """Return an account of an instruction. It may be the System Program, which is no account elsewhere."""
     spelled = reading.text(written, "account", limit=64)
     return spelled if spelled == SYSTEM else reading.account(spelled, "account")
 
 
 def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source: Side) -> str | None:
-    """Return the account to approve: the contract of the deposit. Rejects approvals for other accounts."""
+    """Return the account to approve: the deposit's contract. An approval for another account is rejected."""
     if isinstance(action, SolanaInstructions) or source.token == "":
         if approvals:
             raise _refused("it requests an approval where none is needed")
