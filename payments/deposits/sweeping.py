@@ -120,8 +120,8 @@ def plan_sweeps(
 
 
 def _tokens(merchant: Merchant, chain: Chain) -> QuerySet[Token]:
-    """Return the tokens whose balances are read: active tokens, and the tokens that the merchant's requests asked
-    for.
+    """Return the tokens whose balances are read: active tokens, and tokens of the merchant's requests with
+    addresses.
     """
     asked_for = PaymentRequest.objects.filter(merchant=merchant, chain=chain, deposit__isnull=False)
     is_wanted = Q(is_active=True) | Q(pk__in=asked_for.values("token"))

@@ -1,7 +1,7 @@
 """Request quotes from the routing providers in order, and select the offers to show.
 
-Quotas are small, so one search uses at most two quotes. The first provider is asked for its cheapest route. If that
-is acceptable, it is also queried for its fastest. The next provider is queried only if the first has no acceptable
+Quotas are small, so one search uses at most two quotes. The first provider returns its cheapest route. If that is
+acceptable, a second quote requests its fastest. The next provider is queried only if the first has no acceptable
 route or doesn't respond. If there is only one provider, a quick failure is retried once.
 """
 
