@@ -1,4 +1,4 @@
-"""Record the events for merchants, each with its `data.object`, in the transaction of the change."""
+"""Record the events for merchants, in the transaction of the change. Each has a `data.object`."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,11 +18,10 @@ from webhooks.models import Event
 
 
 def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) -> NewEvent | None:
-    """Return the event of a credited payment: `payment.succeeded`, `payment.partially_paid` or
-    `payment.overpaid`.
+    """Return the event of a credited payment: `payment.succeeded`, `payment.partially_paid` or `payment.overpaid`.
 
-    A request has at most one `payment.succeeded`, and a payment at most one of the others. For a refund's carrier, the
-    event is `refund.completed`, or None until the refund is sent in full.
+    A request has one `payment.succeeded` at most, and a payment has one of the other two at most. For a refund's
+    carrier, the event is `refund.completed`. It is None until the whole refund was sent.
     """
     if request.is_refund:
         return refund_completed_event(type_, request, payment)
@@ -35,12 +34,12 @@ def record_credit(type_: EventType, request: PaymentRequest, payment: Payment) -
 
 
 def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
-    """Leave out the None values of steps that have no event, such as some steps of a refund."""
+    """Drop None. Some steps have no event, for example steps of a refund."""
     return [event for event in events if event is not None]
 
 
 def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> None:
-    """Record that a reorganisation removed a completed payment's block or, if `reorged` is false, that it is back."""
+    """Record that a reorganisation removed a completed payment's block. If `reorged` is false, the block is back."""
     event = _event(
         EventType.PAYMENT_REORGED,
         request,
@@ -53,10 +52,10 @@ def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> 
 
 
 def failed_event(request: PaymentRequest, payment: Payment) -> NewEvent | None:
-    """Return `payment.failed`, one for each failure of a payment. Its `amount` is the amount that was due.
+    """Return `payment.failed`. Each failure of a payment has one. Its `amount` is the amount that was due.
 
-    Anyone who has the checkout's URL can submit unbound transactions. So a request has only one event for all of
-    them, and this returns None for the others. For a refund's carrier, the event is `refund.failed`.
+    Anyone with the checkout's URL can submit unbound transactions. So a request has only one event for all of them:
+    the others return None. For a refund's carrier, the event is `refund.failed`.
     """
     if request.is_refund:
         return refund_failed_event(request, payment, _failure_key(payment))

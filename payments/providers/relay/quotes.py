@@ -213,7 +213,7 @@ def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source
 
 
 def _approved(fields: Json) -> tuple[str, str, int]:
-    """Return an approval's token, spender and amount. Callers ignore the amount: our own approvals are exact."""
+    """Return an approval's token, spender and amount. The amount is not used, because our own approvals are exact."""
     data = reading.data_bytes(fields.get("data"), "approval", limit=_MAX_CALL_BYTES)
     if data[:4] != _APPROVE or len(data) != _APPROVE_BYTES:
         raise _refused("its approval is not an ERC-20 approval")
@@ -225,7 +225,7 @@ def _approved(fields: Json) -> tuple[str, str, int]:
 
 
 def _order(fields: Json, now: float) -> RelayOrder:
-    """Return the quote's order after checking its id. Raises NoOffer and ProviderDown."""
+    """Return the quote's order, with its id checked. Raises NoOffer and ProviderDown."""
     protocol = fields.get("protocol")
     second = protocol.get("v2") if isinstance(protocol, dict) else None
     if not isinstance(second, dict) or second.get("orderData") is None:
@@ -246,7 +246,7 @@ def _order(fields: Json, now: float) -> RelayOrder:
 
 
 def _require_agreement(order: RelayOrder, source: Side, target: Side, amount_in: int) -> None:
-    """Raise unless the order agrees with the quote and refunds only the payer or the recipient."""
+    """Raise if the order contradicts the quote, or could refund an account other than the payer and the recipient."""
     _require_equal(chain_named(order.source_chain), source.chain_id, "the chain to pay on")
     _require_equal(order.source_currency, _currency_bytes(source), "the token to pay")
     _require_equal(order.source_amount, amount_in, "the amount to pay")
@@ -289,7 +289,7 @@ def _gas(fees: Any) -> Iterator[Fee]:
 
 
 def _fee(fees: Any, key: str, name: str, *, included: bool) -> Fee | None:
-    """Return one of the fees; None if it is malformed, because fees are only displayed."""
+    """Return a fee, or None if it is malformed: fees are only displayed."""
     try:
         fields = reading.members(reading.members(fees, "fees").get(key), "fee")
         currency = reading.members(fields.get("currency"), "fee's currency")
@@ -308,7 +308,7 @@ def _fee(fees: Any, key: str, name: str, *, included: bool) -> Fee | None:
 
 
 def _tools(route: Any) -> tuple[Tool, ...]:
-    """Return Relay and, if known, the exchange that it uses at the destination."""
+    """Return Relay, and the exchange that it uses at the destination, if known."""
     destination = route.get("destination") if isinstance(route, dict) else None
     router = destination.get("router") if isinstance(destination, dict) else None
     name = reading.shown(router, limit=_LONGEST_NAME)
@@ -319,7 +319,7 @@ def _tools(route: Any) -> tuple[Tool, ...]:
 # --- no offer
 # -----------------------------------------------------------------------------------------------------
 
-# Error codes for "no route", from "Handling Quote Errors" in Relay's documentation.
+# Relay's error codes that mean "no route", from "Handling Quote Errors" in its documentation.
 _NO_OFFERS = {
     "AMOUNT_TOO_LOW": NoOfferCode.AMOUNT_TOO_LOW,
     "SWAP_IMPACT_TOO_HIGH": NoOfferCode.FEES_TOO_HIGH,
@@ -351,7 +351,7 @@ _NO_OFFERS = {
 
 
 def no_offer_from(status: int, body: Any) -> NoOffer | ProviderDown:
-    """Map a 4xx response to a quote; an unknown code is no usable response."""
+    """Map a 4xx response to an error. An unknown code counts as no usable response."""
     code = body.get("errorCode") if isinstance(body, dict) else None
     if isinstance(code, str) and code in _NO_OFFERS:
         return NoOffer(_NO_OFFERS[code])
