@@ -88,13 +88,13 @@ def _failure_key(payment: Payment) -> str:
 
 
 def _is_first_unbound(request: PaymentRequest) -> bool:
-    """Whether this is the first event of the request for an unbound transaction; also records that it was sent."""
+    """Return True for the request's first event about an unbound transaction. Stores that it was sent."""
     first = PaymentRequest.objects.filter(pk=request.pk, unbound_failure_sent=False)
     return first.update(unbound_failure_sent=True) == 1
 
 
 def record_expired(request: PaymentRequest) -> None:
-    """Record once that the request expired without full payment."""
+    """Record that the request expired without full payment. Only recorded once."""
     latest = request.payments.order_by("-created_at").first()
     record_events([_event(EventType.PAYMENT_EXPIRED, request, latest, request.amount, str(request.id))])
 
@@ -123,7 +123,7 @@ def _event(
 def event_object(
     event_type: EventType, request: PaymentRequest, payment: Payment | None, amount: int
 ) -> EventObject:
-    """Return the `data.object` of an event. `amount` is in base units."""
+    """Build the `data.object` of an event. `amount` is in base units."""
     token = request.token
     return EventObject(
         id=payment.id if payment else None,

@@ -1,4 +1,4 @@
-"""Find routes for the remaining amount of a request, and build the transaction of the chosen one."""
+"""Find routes for a request's unpaid rest, and build the transaction of the chosen route."""
 
 from collections.abc import Callable
 
@@ -39,14 +39,14 @@ def find_routes(
     allow_parallel: bool = False,
     asked_by: str = "",
 ) -> list[Route] | NoRoute:
-    """Return the routes from `token` in this wallet to exactly the remaining amount.
+    """Return the routes that pay exactly the unpaid rest with `token` of this wallet.
 
-    The requested token has one direct route, and another one if the operator pays the network fee. Other tokens need
-    quotes of the routing providers, within the quota share of the client `asked_by`. There are no routes while the
-    requested token or its chain is inactive.
+    - The requested token has a direct route. If the operator may pay the network fee, it has a sponsored route too.
+    - Other tokens need quotes of the routing providers. The client `asked_by` has a share of their quotas.
+    - If the requested token or its chain is inactive, there are no routes.
 
-    Raises ApiError if the request is not active, if an open payment covers the remaining amount (unless
-    `allow_parallel`), if a required feature is switched off, or if no provider or node responds.
+    Raises ApiError if the request is not active, if an open payment covers the unpaid rest (unless
+    `allow_parallel`), if a needed feature is switched off, or if no provider or node responds.
     """
     now = timezone.now()
     require_payable(request, now, allow_parallel=allow_parallel)
