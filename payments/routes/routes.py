@@ -59,7 +59,9 @@ def find_routes(
     if token.pk == request.token_id:
         sponsored = offer_sponsored(request, wallet_address, now)
         return [offer_direct(request, wallet_address, now), *([sponsored] if sponsored else [])]
-    if request.is_refund:  # A refund returns exactly the promised amount in the requested token.
+    if (
+        request.is_refund
+    ):  # A refund returns exactly the promised amount, so only the requested token can send it.
         return no_provider(request)
     offered = offer_swaps(request, wallet_address=wallet_address, token=token, asked_by=asked_by)
     require_switched_on(request, token)
@@ -90,14 +92,16 @@ def build_transaction(
 ) -> Built:
     """Build and simulate the unsigned transaction for `route`.
 
-    A direct transfer carries the request's reference if possible. Otherwise, or with `binding` "payer", the payer's
-    signature of the returned message binds it. A provider's id binds a swap. With `is_batch`, the wallet sends the swap
-    and its approvals in one atomic batch. A new quote uses the quota share of the client `asked_by`. A refund's amount
-    is reserved first, in the history by `actor`.
+    - A direct transfer carries the request's reference if possible. Otherwise, or if `binding` is "payer", the
+      wallet signs the returned message, and that signature binds the transfer.
+    - A swap is bound by the provider's id. If `is_batch` is set, the wallet sends the swap and its approvals in one
+      atomic batch.
+    - If a new quote is needed, the client `asked_by` uses its share of the quota.
+    - A refund's amount is reserved. The history names `actor`.
 
-    Raises ApiError if the request is not payable, the route has expired or no longer fits the remaining amount,
-    `binding` is not possible, the wallet lacks funds or gas, the transaction would fail, or no node or provider
-    responds.
+    Raises ApiError if the request can't be paid, if the route has expired or no longer fits the unpaid rest, or if
+    `binding` is not possible. Also if the wallet lacks funds or gas, if the transaction would fail, or if no node
+    or provider responds.
     """
     require_binding(route, binding)
     if is_batch:
@@ -119,7 +123,7 @@ def build_transaction(
         raise refused(route, refusal) from refusal
     except ChainError as error:
         raise no_node(route.chain) from error
-    # Check again: nodes and providers take seconds, and a switch must work within one.
+    # Check again: nodes and providers took seconds, but a switch must work within one.
     require_switched_on(route.request, route.token)
     if route.request.is_refund:
         reserve_to_send(route.request, actor=actor)
