@@ -1,6 +1,7 @@
-"""Limits on public submissions for one request, which protect the nodes from floods.
+"""Limit public submissions for a request, which protects the nodes from floods.
 
-Submissions by the merchant, payments found by discovery, and transactions bound to the request are not limited.
+There is no limit for the merchant's submissions, for payments found by discovery, and for transactions that are
+bound to the request.
 """
 
 from django.db.models import Q
@@ -11,14 +12,13 @@ from payments.submission.sightings import Sighting
 
 # The maximum number of open payments per client address.
 MAX_OPEN_PAYMENTS = 5
-# The maximum number, over the request's lifetime, of payments that a node has seen and that are not older than the
-# request.
+# In a request's lifetime: the maximum number of payments that a node has seen and that aren't older than the request.
 MAX_PUBLIC_PAYMENTS = 30
-# The maximum number, over the request's lifetime, of bound payments that are not mined. Signing one costs nothing.
+# In a request's lifetime: the maximum number of bound payments that are not mined. Signing one costs nothing.
 MAX_UNMINED_PAYMENTS = 100
-# The maximum number, over the request's lifetime, of publicly submitted payments.
+# In a request's lifetime: the maximum number of publicly submitted payments.
 MAX_PUBLIC_ROWS = 200
-# The maximum number of proposals of a request that are searched for at a time. They don't count as open payments.
+# The maximum number of a request's proposals that are searched for at one time. They are not open payments.
 MAX_PROPOSALS = 3
 _RETRY_SECONDS = 30
 _NODE_RETRY_SECONDS = 5
@@ -27,7 +27,7 @@ _OPENED_PUBLICLY = Q(submitted_publicly=True) | Q(reopened_publicly=True)
 
 
 def has_room(request: PaymentRequest, submitter: str) -> bool:
-    """Whether this client may open another payment of the locked request, for any transaction."""
+    """Whether this client may open another payment, for any transaction. The request must be locked."""
     return (
         _open(request, submitter) < MAX_OPEN_PAYMENTS
         and _counted(request) < MAX_PUBLIC_PAYMENTS
@@ -36,15 +36,15 @@ def has_room(request: PaymentRequest, submitter: str) -> bool:
 
 
 def may_reopen(request: PaymentRequest, submitter: str) -> bool:
-    """Whether this client may reopen another payment of the locked request."""
+    """Whether this client may reopen another payment. The request must be locked."""
     return _open(request, submitter) < MAX_OPEN_PAYMENTS
 
 
 def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) -> None:
-    """Raise ApiError unless this client may open a payment of the locked request for the looked-up transaction.
+    """Raise ApiError if this client may not open a payment for this transaction. The request must be locked.
 
-    The code is `too_many_open_payments` beyond 5 open payments of this client, `too_many_payments` beyond 30 or 200
-    over the request's lifetime, and `node_unavailable` if no node could show whether the transaction is bound.
+    The code is `too_many_open_payments` after 5 open payments of this client, `too_many_payments` after 30 or 200
+    in the request's lifetime, and `node_unavailable` if no node could show whether the transaction is bound.
     """
     is_exempt = sighting.is_bound and (sighting.is_mined or _unmined(request) < MAX_UNMINED_PAYMENTS)
     if is_exempt or (sighting.is_answered and has_room(request, submitter)):
