@@ -58,8 +58,9 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
         raise _too_many(request, MAX_PUBLIC_ROWS)
     if sighting.is_older:
         return
-    # A hash that no node knows can't be evaluated, so all open payments of the client count against it. Unknown hashes
-    # don't count against a known transaction: anyone who shares the customer's address could submit five of them.
+    # A hash that no node knows can't be evaluated, so it is limited by all open payments of the client. A known
+    # transaction is not limited by unknown hashes: otherwise, someone with the customer's address could block it with
+    # five of them.
     if _open(request, submitter, is_lenient=sighting.is_known) >= MAX_OPEN_PAYMENTS:
         message = (
             f"{MAX_OPEN_PAYMENTS} payments for this request are being verified. Wait until one is finished."
@@ -72,7 +73,7 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
 
 
 def has_room_for_proposal(request: PaymentRequest) -> bool:
-    """Whether another proposal of the request may be searched for."""
+    """Whether the request may have another proposal to search for."""
     awaited = Payment.objects.filter(
         request=request, status__in=Payment.OPEN, lookup__proposal_check_at__isnull=False
     )
@@ -80,9 +81,9 @@ def has_room_for_proposal(request: PaymentRequest) -> bool:
 
 
 def require_room_for_proposal(request: PaymentRequest) -> None:
-    """Raise ApiError unless another proposal of the locked request may be searched for.
+    """Raise ApiError if the request may not have another proposal to search for. The request must be locked.
 
-    The code is `too_many_open_payments` beyond 3 at a time, and `too_many_payments` beyond 200 payments over the
+    The code is `too_many_open_payments` after 3 at one time, and `too_many_payments` after 200 payments in the
     request's lifetime.
     """
     if has_room_for_proposal(request):
@@ -104,9 +105,10 @@ def _too_many(request: PaymentRequest, limit: int) -> ApiError:
 
 
 def _open(request: PaymentRequest, submitter: str, *, is_lenient: bool = False) -> int:
-    """Return the number of open payments that this client opened.
+    """Return how many open payments this client has opened.
 
-    With `is_lenient`, payments that will likely fail and those whose transaction no node has seen are excluded.
+    With `is_lenient`, two kinds are left out: payments that will probably fail, and payments whose transaction no
+    node has seen.
     """
     opened = Payment.objects.filter(
         _OPENED_PUBLICLY,
@@ -121,7 +123,7 @@ def _open(request: PaymentRequest, submitter: str, *, is_lenient: bool = False) 
 
 
 def _counted(request: PaymentRequest) -> int:
-    """Return the number of submitted payments that are seen, not too old, and not likely to fail."""
+    """Return how many submitted payments were seen by a node, are not too old, and will probably not fail."""
     seen = Payment.objects.filter(
         request=request, submitted_publicly=True, lookup__seen_at__isnull=False, likely_failure=""
     )
@@ -129,7 +131,7 @@ def _counted(request: PaymentRequest) -> int:
 
 
 def _unmined(request: PaymentRequest) -> int:
-    """Return the number of submitted transactions that a node has seen but that are in no block."""
+    """Return how many submitted transactions a node has seen that are in no block."""
     unmined = Payment.objects.filter(
         request=request, submitted_publicly=True, lookup__block_number__isnull=True
     )
