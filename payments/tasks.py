@@ -88,13 +88,13 @@ def expire_requests() -> int:
 
 @shared_task
 def decide_simulated() -> int:
-    """Complete or time out open simulated payments, on staging."""
+    """On staging, complete simulated payments or let them time out."""
     return sandbox.decide_due()
 
 
 @shared_task
 def refresh_token_lists() -> None:
-    """Start refreshing token lists that will soon expire."""
+    """Refresh token lists before they get old."""
     token_list.keep_fresh()
 
 
@@ -106,5 +106,5 @@ def update_statistics() -> int:
 
 @shared_task
 def check_notices() -> int:
-    """Store the notices about payments that members want."""
+    """Store the notices that members want."""
     return notices.check_notices()
