@@ -250,7 +250,7 @@ def looked_up_columns(
 
 
 def failed_columns(failed: Failed, now: datetime) -> dict[str, Any]:
-    """Return the columns of a failed payment, except its status."""
+    """Return a failed payment's columns, except its status."""
     message = failed.message
     return {
         "failure_code": failed.code,
@@ -264,12 +264,12 @@ def failed_columns(failed: Failed, now: datetime) -> dict[str, Any]:
 
 
 def failed_lookup(failed: Failed, now: datetime) -> dict[str, Any]:
-    """Return the columns of the lookup of a failed payment's transaction."""
+    """Return the columns of a failed payment's lookup."""
     payment = failed.payment
     is_mined = failed.looked_up.get("block_number", payment.lookup.block_number) is not None
     return {
         **DECIDED,
-        # A reorganisation can reverse the failure until the block is final.
+        # Until the block is final, a reorganisation can reverse the failure.
         "finality_check_at": now + FIRST_FINALITY_CHECK if is_mined and not payment.is_simulated else None,
         **failed.looked_up,
     }
@@ -278,9 +278,10 @@ def failed_lookup(failed: Failed, now: datetime) -> dict[str, Any]:
 def completed_columns(
     completed: Completed, request: PaymentRequest, received: int, now: datetime, *, carries_others: bool
 ) -> dict[str, Any]:
-    """Return the columns of a payment that completes with `received` base units. Call it before crediting.
+    """Return the columns of a payment that completes with `received` base units. Call this before the request is
+    credited.
 
-    `carries_others`: the transaction has unused transfers that may pay another request.
+    `carries_others` means that the transaction has unused transfers that may pay another request.
     """
     payment, verdict = completed.payment, completed.verdict
     after_price = crediting.is_after_price(request, payment, paid_at(completed))
@@ -299,7 +300,7 @@ def completed_columns(
 
 
 def completed_lookup(completed: Completed, now: datetime) -> dict[str, Any]:
-    """Return the columns of the lookup whose transaction completes the payment."""
+    """Return the columns of a completed payment's lookup."""
     lookup, verdict = completed.lookup, completed.verdict
     return {
         **DECIDED,
@@ -309,15 +310,17 @@ def completed_lookup(completed: Completed, now: datetime) -> dict[str, Any]:
 
 
 def completed_swap(completed: Completed) -> dict[str, Any]:
-    """Return the columns of the completed payment's swap, if it has one."""
+    """Return the columns of a completed payment's swap, if it has one."""
     return provider_columns(completed.lookup, completed.verdict, completed.quote)
 
 
 def paid_at(completed: Completed) -> datetime:
-    """Return the time of payment: usually that of the first block in which our nodes saw the transaction.
+    """Return the time of payment.
 
-    For a delivery, it is the time of its block. For a transfer that its sender proved afterwards, it is the time of the
-    proof; for an unbound transfer that the merchant accepted, the time of the acceptance.
+    - Usually: the time of the first block in which our nodes saw the transaction.
+    - Delivery of a swap: the time of its block.
+    - Transfer that its sender proved afterwards: the time of the proof.
+    - Unbound transfer that the merchant accepted: the time of the acceptance.
     """
     lookup, block, bound = completed.lookup, completed.verdict.block, completed.verdict.bound
     if bound.by == Payment.BoundBy.MANUAL and completed.payment.accepted_at is not None:
@@ -330,7 +333,7 @@ def paid_at(completed: Completed) -> datetime:
 
 
 def _verified(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:
-    """Return the status detail. It names the remaining or overpaid amount, or an expired price, if any."""
+    """Return the status detail. It says how much is unpaid or overpaid, or that the price had expired."""
     symbol, decimals = request.token.symbol, request.token.decimals
     lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
     if after_price:
