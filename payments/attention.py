@@ -1,11 +1,10 @@
 """Find payments and requests that need attention, such as unmatched money and reversed payments.
 
-The dashboard counts with these queries and the lists filter with them, so a count and its list agree. A refund
-resolves a case. Nothing records other solutions, so a case disappears after 30 days. Simulated payments are
-excluded.
+The dashboard and the lists share these queries, so that a count and its list agree. A refund resolves a case. Other
+solutions are not recorded, so a case disappears after 30 days. Simulated payments are excluded.
 
 Each reason for attention (`Matter`) has a partial index that is ordered by time. The queries read the newest rows
-of that index with a limit. Without the limit, the planner would scan the whole table, since it can't know how few
+of that index, with a limit. Without the limit, the planner would scan the whole table, since it can't know how few
 rows match. The indexes ignore refunds, so `_matching` checks each request again with `PaymentRequest.net`.
 """
 

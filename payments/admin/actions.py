@@ -111,7 +111,7 @@ class CheckNow(PaymentAction):
         return "Check finality" if row.status == Payment.Status.COMPLETED else "Check now"
 
     def is_offered(self, row: Payment) -> bool:
-        """Failed payments have the action `Retry` instead; simulated payments have no transaction to check."""
+        """Failed payments have the action `Retry` instead. Simulated payments have no transaction to check."""
         return row.status != Payment.Status.FAILED and not row.is_simulated
 
     def explanation(self, row: Payment) -> str:
@@ -135,8 +135,8 @@ class Accept(PaymentAction):
         return "Accept as payment"
 
     def is_offered(self, row: Payment) -> bool:
-        """Offer it if nothing links the transaction to the request, or if a request that is paid in full is not
-        completed.
+        """Offer it in two cases: nothing links the transaction to the request, or the request is paid in full but
+        not completed.
         """
         return is_acceptable(row)
 

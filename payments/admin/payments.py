@@ -46,7 +46,7 @@ def _arrived(payment: Payment) -> str:
 
 
 def _block(lookup: Lookup) -> str:
-    """Return the block of a transaction; empty if it is not mined."""
+    """Return the block of a transaction, or "" if it is not mined."""
     if lookup.block_number is None:
         return ""
     time = f", {exact(lookup.block_time)}" if lookup.block_time else ""
@@ -162,7 +162,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         return [(title, section) for title, section in filled if section["fields"]]
 
     def listed(self, rows: QuerySet[Payment]) -> QuerySet[Payment]:
-        """Hide refund transactions; the refund's page lists them."""
+        """Hide refund transactions, since the refund's page lists them."""
         return rows.filter(request__is_refund=False)
 
     def found(self, rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:

@@ -84,8 +84,9 @@ def _paid_by(payments: QuerySet[Payment]) -> Q:
 
 
 def _delivered_by(spellings: list[str]) -> QuerySet[Payment]:
-    """Return the swaps that were delivered by these transactions. `of_swap__isnull=False` lets PostgreSQL use the
-    partial index.
+    """Return the swaps that were delivered by these transactions.
+
+    `of_swap__isnull=False` is redundant, but lets PostgreSQL use the partial index.
     """
     lookups = Lookup.objects.filter(transaction_hash__in=spellings, of_swap__isnull=False)
     return Payment.objects.filter(pk__in=list(lookups.values_list("of_swap", flat=True)[:MAX_FOUND]))
@@ -135,7 +136,7 @@ def _refunds_named(text: str) -> Iterator[Q]:
 
 
 def matching_transfers(rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:
-    # The index is on (chain, hash), so the query lists all chains. They are few.
+    # The index is on (chain, hash). The query lists all chains, so that it can use the index.
     chain_ids = list(Chain.objects.values_list("pk", flat=True))
     named = [rows.filter(payment=text)]
     if spellings := hashes(text):

@@ -1,4 +1,4 @@
-"""Build the URLs for customers, as text and as QR codes: of the checkout, and of the merchant's page after payment."""
+"""Build the URLs of the checkout page and of the merchant's page after payment, as text and as QR codes."""
 
 from urllib.parse import urlencode, urlsplit, urlunsplit
 

@@ -231,7 +231,7 @@ class PaymentObject(PaymentFields, kw_only=True):
 
 
 def payment_object(payment: Payment) -> PaymentObject:
-    """The payment's request must be loaded, and so must the tokens and chains of the payment and of the request."""
+    """The payment's request must be loaded. So must the tokens and chains of both."""
     value = payment.value and ValueObject(**payment.value)
     return PaymentObject.of(payment, from_address=payment.from_address or None, value=value)
 

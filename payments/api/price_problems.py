@@ -20,7 +20,7 @@ def error_detail(code: ErrorCode, message: str) -> ErrorDetail:
 class Alternatives:
     """A body must have exactly one of these parameters, such as `amount` or `price`.
 
-    `none` is the error message for a body without any of them, `several` for a body with more than one.
+    The error message is `none` if a body has none of them, and `several` if it has more than one.
     """
 
     names: tuple[str, ...]

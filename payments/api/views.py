@@ -73,7 +73,7 @@ class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
         return merchant_of(self.request).payment_requests.filter(is_refund=False)
 
     def get_permissions(self) -> list[BasePermission]:
-        """To read, any active key is enough. To write, the key needs `writing_needs`."""
+        """Any active key can read. To write, a key needs the permission `writing_needs`."""
         return [HasApiKey() if self.request.method in SAFE_METHODS else self.writing_needs()]
 
     def find(self, id: str) -> PaymentRequest:

@@ -38,7 +38,7 @@ def look_up(
     snapshot = client.look_up(hashes, with_finality=with_finality, mentioning=mentioning)
     if not differences:
         return snapshot
-    # Read these blocks after the head. A block that still exists then has the depth that this head implies.
+    # Read these blocks after the head. If a block still exists then, its depth below that head is certain.
     facts, unclear = _facts_of(client, differences, snapshot.head)
     return replace(
         snapshot,
@@ -64,10 +64,10 @@ def since_blocks(client: ChainClient, rows: Collection[DepositAddress]) -> dict[
 
 
 def facts_of_reading(lookup: Lookup, reading: Reading, before: int) -> TransactionFacts | None:
-    """Turn a balance into a transaction that transferred the payment's amount. Return None if no coin is left.
+    """Express a balance as a transaction that transferred the payment's amount. Return None if no coin is left.
 
-    `before` is the coin that belongs to the request's other payments. The transfer's `gain` is all that the
-    address received. The request's credits can't exceed it.
+    `before` is the coin that belongs to the request's other payments. The transfer's `gain` is all that the address
+    received, and limits the sum of the request's credits.
     """
     payment, left = lookup.payment, reading.received - before
     amount = left if payment.amount is None else min(left, payment.amount)

@@ -46,9 +46,9 @@ def record_reading(request_id: UUID, reading: Reading) -> bool:
 
 
 def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment | None:
-    """Return the payment that includes this transaction's coin and was found by balance. None if there is none.
+    """Return the payment by balance that includes this transaction's coin, or None.
 
-    It is the first such payment in the transaction's block or a later block.
+    It is the first such payment in the transaction's block or a later one.
     """
     if facts.block is None or not coins_to(request.deposit_address or "", facts):
         return None
@@ -57,8 +57,7 @@ def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment
 
 
 def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
-    """Store this transaction as the source of a payment that was found by balance, unless the payment has a
-    source.
+    """Store this transaction as the source of a payment by balance, unless the payment has one.
 
     The request must be locked. The transaction must have sent the whole amount. Otherwise, a person who sends a
     small part in the same block could be shown as the payer of all of it.
@@ -124,8 +123,8 @@ def _store(request: PaymentRequest, parts: Sequence[Part], reading: Reading, amo
     # lookup before the payment, as workers do.
     again = {**looked_up, "next_check_at": timezone.now(), **FREE}
     Lookup.objects.filter(of_payment=submitted).update(**again)
-    # After a reorganisation, the coin may come from another transaction. Without `nonce` and `effect`, this
-    # transaction can't be treated as replaced.
+    # After a reorganisation, another transaction may have sent the coin. Without `nonce` and `effect`, this one never
+    # counts as replaced.
     Payment.objects.filter(pk=submitted.pk).update(**columns, nonce=None, effect="")
     note(submitted, "seen at the deposit address", actor=_ACTOR)
     notify(Channel.PAYMENTS, str(submitted.chain_id))

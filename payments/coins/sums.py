@@ -13,7 +13,10 @@ from payments.models import Payment
 
 
 class Part(NamedTuple):
-    """A payment of native coin at a deposit address. `block` contains the coin; None after a reorganisation."""
+    """A payment of native coin at a deposit address. `block` is the number of the block that showed the coin.
+
+    `block` is None after a reorganisation, until a balance shows the coin again.
+    """
 
     request_id: UUID
     payment_id: str

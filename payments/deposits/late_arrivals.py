@@ -1,9 +1,9 @@
-"""Complete a request if its price expired before the money came to its deposit address, but the money was worth
+"""Complete a request whose price expired before the money came to its deposit address, if the money was worth
 enough.
 
-An exchange may send the money hours late, and the customer can't speed it up. The amount is valued at the rate of
-its arrival. So the customer gains nothing by waiting for a better rate, and the merchant gets at least the
-price's worth.
+An exchange may send the money hours late, and the customer can't speed it up. The money is valued at the rate of
+its arrival. So the customer gains nothing by waiting for a better rate, and the merchant gets at least the price's
+worth.
 """
 
 import logging

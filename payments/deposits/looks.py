@@ -53,7 +53,7 @@ class Step:
     """When an address is checked next (None: never), and the first block of that check.
 
     `next_block` is None while the chain's search covers the address. `swept` is the total that was swept before
-    that block; None leaves the stored total unchanged.
+    that block. If it is None, the stored total doesn't change.
     """
 
     next_look_at: datetime | None
@@ -80,7 +80,7 @@ class Look:
 
 
 def first_look_at(request: PaymentRequest) -> datetime:
-    """Return when an address that is shown now is checked first."""
+    """Return the time of the first check, for an address that is shown now."""
     return request.expires_at + EACH_BLOCK_FOR
 
 

@@ -1,12 +1,11 @@
-"""Find native coin that arrives at deposit addresses. Compare balances, since transfers of native coin leave no
-log.
+"""Find native coin that arrives at deposit addresses. Transfers of native coin leave no log, so compare balances.
 
-Each pass reads the balances of all addresses of a chain at one block, in large batches. If an address received
-more than the known payments account for, the search finds the first block that shows the difference. It stores
-the difference as a payment. Verification then decides whether that payment counts.
+Each pass reads the balances of all addresses of a chain at one block, in large batches. An address may have
+received more than its known payments. The search then finds the first block that shows the difference, and stores
+it as a payment. Verification decides whether that payment counts.
 
-Small arrivals wait until the block that showed them is final, and are credited together, at most once an hour. So
-do all arrivals after the first 30 payments of a request.
+Small arrivals wait until the block that showed them is final. They are credited together, at most once an hour. The
+same holds for all arrivals after the first 30 payments of a request.
 """
 
 from collections import defaultdict
@@ -48,8 +47,8 @@ class Found:
 
 @dataclass(frozen=True)
 class _Range:
-    """Find the first block that shows more than `before`. It is after block `low`; the block of `seen` shows more
-    already.
+    """A search for the first block that shows more than `before`: after block `low`, and at the latest the block of
+    `seen`.
     """
 
     row: DepositAddress
@@ -67,8 +66,7 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
     if not each_block.exists() or not client.search_limits().by_block:
         return 0
     head = client.look_up([], with_finality=True).head
-    # Read the rows before the cursor. Then `swept` can't include a sweep after the cursor, so no sweep is counted
-    # twice.
+    # Read the rows before the cursor. Then `swept` has no sweep after the cursor, and no sweep is counted twice.
     rows = list(with_amounts(each_block))
     if not rows:
         return 0
@@ -177,7 +175,10 @@ def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUI
 
 
 def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, Reading]:
-    """Return the reading at the first block that shows more than before. Found by bisection; addresses share calls."""
+    """Return the balance at the first block that shows more than before.
+
+    The block is found by bisection. Searches with the same next block share a call.
+    """
     places = {each.row.pk: each for each in ranges}
     while True:
         middles: dict[int, list[_Range]] = defaultdict(list)
@@ -212,8 +213,8 @@ def _record(
     payments.
     """
     counts = found_payments(seen.keys())
-    # If the customer submitted the transaction, record its coin at once, even if it is small. Until then, its open
-    # payment keeps the request from ending.
+    # If the customer submitted the transaction, record its coin at once, even if it is small. Its open payment keeps
+    # the request open until then.
     submitted = set(submitted_to(seen.keys()).values_list("request_id", flat=True)) if seen else set()
     count = 0
     for each in ranges:

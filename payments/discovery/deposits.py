@@ -3,8 +3,8 @@
 One search covers all addresses of a chain, with many addresses in each query. Each transaction found becomes a
 payment, like a submitted one. Verification decides how much it pays.
 
-Anyone can send tiny amounts very often. So a transfer waits if it is below a thousandth of the request's amount,
-or if the request has 30 such payments already. Waiting transfers are credited together
+Anyone can send tiny amounts very often. So a transfer waits if it is less than a thousandth of the request's
+amount. It also waits if the request has 30 such payments already. Transfers that wait are credited together
 (`payments.discovery.grouping`).
 """
 

@@ -18,7 +18,7 @@ SPREAD = 20
 
 @dataclass(frozen=True)
 class Position:
-    """A copy of a `MerchantCursor`'s position; the model explains the fields."""
+    """The position of a `MerchantCursor`. The model explains the fields."""
 
     next_block: int | None
     searched_at: datetime | None
@@ -47,9 +47,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Range:
-    """The last block of a search (`until`), and the head when the first part of the range was searched.
+    """The last block of a search (`until`), and the chain's head when its first part was searched.
 
-    `began_at` is when `until` was the head; None if `until` is below the head. The newest `look_back` blocks
+    `began_at` is when `until` was the head. It is None if `until` is below the head. The newest `look_back` blocks
     below `head` may still change, or may not be indexed yet.
     """
 
@@ -80,10 +80,9 @@ def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None
 
 
 def advance(place: Place, searched: Range, reach: int, last: UUID | None) -> Place | None:
-    """Return the place after a search that covered the blocks before `reach`. Return None if the place made no
-    progress.
+    """Return the place after a search of the blocks before `reach`. Return None if it made no progress.
 
-    `last` is the last request that was searched for; None if the search included them all.
+    `last` is the last request that was searched for. It is None if all were.
     """
     reach = max(place.start, min(reach, searched.until + 1))
     is_whole = reach == searched.until + 1

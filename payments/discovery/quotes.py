@@ -43,9 +43,9 @@ def chains_with_quotes(now: datetime) -> set[int]:
 
 
 def watched_quotes(cursor: DiscoveryCursor, now: datetime) -> QuerySet[Quote]:
-    """Return the chain's built quotes whose request is active, or ended less than a day before the last search.
+    """Return the chain's watched quotes. They are built, and their request is active or ended less than a day ago.
 
-    After an outage, the last search is long ago, so swaps made during the outage are still found.
+    The day counts back from the last search, so that swaps made during an outage are still found.
     """
     since = min(cursor.quotes_searched_at or now, now) - AFTERWARDS
     return _watched_since(since).filter(route__chain=cursor.chain_id)
@@ -82,8 +82,8 @@ def search_for_quotes(chain: Chain, client: ChainClient, *, claim_id: UUID, now:
 
 
 def _watched_since(since: datetime) -> QuerySet[Quote]:
-    # `watched_until` has an index. It needs another day: a payment in flight can keep a request active for a day
-    # after its expiry.
+    # Use `watched_until` first, because it has an index. Allow it one more day, since a payment in flight can keep a
+    # request active for a day after its expiry.
     recent = Quote.objects.filter(watched_until__gt=since - timedelta(days=1)).alias(ended_at=_ENDED_AT)
     return recent.filter(Q(route__request__status=PaymentRequest.Status.ACTIVE) | Q(ended_at__gt=since))
 

@@ -115,8 +115,9 @@ class Pass:
         self._finish(merchants)
 
     def _take_group(self) -> list[Place]:
-        """Take the places of the next search from the queue. Store their turn first: if the search fails, others
-        come before them.
+        """Take the places of the next search from the queue.
+
+        Store their turn first, so that others follow if the search fails.
         """
         group = next_group(self.queue, self.limits, self.merchants_at_once)
         ids = {place.merchant_id for place in group}
@@ -231,8 +232,7 @@ class Pass:
         cursor = DiscoveryCursor.objects.filter(chain=self.chain)
         cursor.update(merchants_at_once=at_once if at_once is not None and at_once < merchants else None)
         if self.reached is not None:
-            # The chain's position is only for new merchants, since every other merchant has a cursor. So it may move
-            # now.
+            # The chain's position is used only for new merchants: all others have a cursor. So it may move now.
             stable_until = max(min(self.reached, self.head + 1 - searched_again(self.chain)), 0)
             cursor.update(next_block=Greatest("next_block", Value(stable_until)))
             if self.reached > self.head:

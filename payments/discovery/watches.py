@@ -1,9 +1,8 @@
 """Select the payment requests that a chain is searched for: the *watched* requests.
 
 A transaction carries a reference only if the service built it, or if a wallet made it from a wallet link. So a
-request is watched if a route was built or a link was shown, while it is active and for a day afterwards. A
-request that carries a refund has no deadline. It is watched until the refund's `watched_until`, whatever its
-status.
+request is watched once a route was built or a link was shown, until a day after its end. A request that carries a
+refund has no deadline. It is watched until the refund's `watched_until`, whatever its status.
 """
 
 from collections.abc import Collection

@@ -1,9 +1,16 @@
 """Decide which transfers belong to a request. Pure functions.
 
-A merchant's requests share a public wallet, so a transfer to that wallet does not show which request it pays.
-Only a transfer that is *bound* to a request is credited to it. One of these binds a transfer: the request's
-deposit address, the payer's authorization, the request's reference, a payer's proof, a routing provider's id, or
-the merchant's acceptance. For the delivery of a swap, see `payments.evaluation.deliveries`.
+A merchant's requests share a public wallet, so a transfer to that wallet does not show which request it pays. Only
+a transfer that is *bound* to a request is credited to it. These bind a transfer:
+
+- the request's deposit address
+- the payer's authorization
+- the request's reference
+- a payer's proof
+- a routing provider's id
+- the merchant's acceptance
+
+For the delivery of a swap, see `payments.evaluation.deliveries`.
 """
 
 from collections import Counter
@@ -178,7 +185,7 @@ class Evidence:
     def _may_be_swap(self, transfer: Transfer) -> bool:
         """Whether a swap of any request may have made the transfer.
 
-        It may have if the transfer is within a call that carries a swap's id, or if no call is known to carry it.
+        It may have if a call with a swap's id encloses the transfer, or if it is unknown which call has the id.
         """
         is_unlocated = (self.names_ours and not self.our_calls) or (
             self.names_others and not self.others_calls
@@ -398,13 +405,12 @@ def _is_swapped(transfer: Transfer, evidence: Evidence) -> bool:
 
 
 def _may_be_others_swap(transfer: Transfer, evidence: Evidence) -> bool:
-    """Whether another request's swap may have made the transfer: the transfer is within a call that carries that
-    swap's id.
+    """Whether another request's swap may have made the transfer: a call with that swap's id encloses it.
 
     Other calls with the id don't count, because anyone can add such a call to a transaction that relays a signed
-    operation. If only logs name the swap, its call is unknown, and any transfer may belong to it. There is one
-    exception on EVM chains: contracts pay out swaps there, so a transfer that an account made itself is no swap.
-    On Solana, a wallet's transfer may be the last step of its swap.
+    operation. If only logs name the swap, its call is unknown, and any transfer may belong to it. On EVM chains,
+    contracts pay out swaps, so a transfer that an account made itself is no swap. On Solana, a wallet's transfer
+    may be the last step of its swap.
     """
     if evidence.names_others and not evidence.others_calls:
         return transfer.gain is not None or not transfer.made_by

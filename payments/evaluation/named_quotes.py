@@ -1,9 +1,10 @@
 """Find the quotes whose ids are in a transaction: in calls to pinned contracts, or in their logs. Pure functions.
 
 A quote id is 32 bytes that the server got from the provider for one route. In a call, the id counts at any place.
-In a log, it counts as a whole word. Some calls carry only the first 8 bytes of the id. These count in a log as a
-word padded with zeros, in an EVM call directly after the selector, and in a Solana instruction anywhere
-(`CallRules`).
+In a log, it counts as a whole word.
+
+Some calls carry only the first 8 bytes of the id. In a log, these count as a word that ends with zeros. In an EVM
+call, they count directly after the selector. In a Solana instruction, they count at any place (`CallRules`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -139,10 +140,10 @@ def names(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:
 
 
 def possible_ids(mentions: Sequence[Mention], *, rules: CallRules) -> tuple[set[bytes], set[bytes]]:
-    """Return all bytes in these calls and logs that may be an id or the prefix of an id. Stored quotes are
-    queried with them.
+    """Return all bytes in these calls and logs that may be an id or the prefix of an id. Stored quotes are queried
+    with them.
 
-    In a call, an id can begin at every fourth byte, since arguments can be nested, and it can be at the end.
+    In a call, an id may begin at every fourth byte, where nested arguments are, or be at the end.
     """
     ids: set[bytes] = set()
     prefixes: set[bytes] = set()

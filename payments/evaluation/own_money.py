@@ -35,9 +35,11 @@ def lent_before(
     """Return the slots of arrived transfers that may return money which the recipient sent out before.
 
     `transfers` are all transfers of the transaction in order. `arrived` reached the recipient, less the amounts
-    that went back to the `payers`. If the recipient sends 5 to an account that is not a payer, the next 5 that
-    arrive count as its own money. Native coin that it forwards within a call counts as lent only until that call
-    ends. Transfers on Solana are skipped, because the account's gain limits them.
+    that went back to the `payers`.
+
+    Example: the recipient sends 5 to an account that is not a payer. Then the next 5 that arrive count as its own
+    money. Native coin that it forwards within a call counts as lent only until that call ends. Transfers on Solana
+    are skipped, because the account's gain limits them.
     """
     kept = {transfer.slot: transfer.amount for transfer in arrived}
     brought: dict[str, int] = {}  # by call: the amount that arrived in it and was not sent on

@@ -13,10 +13,10 @@ CLOCK_ALLOWANCE = timedelta(seconds=30)
 
 @dataclass(frozen=True)
 class Proof:
-    """A wallet's proof that it will pay a request, given before the transfer.
+    """A wallet's signed promise to pay a request.
 
-    The wallet's transfers from `not_before` to `not_after` belong to that request. `given_at` is when the proof
-    was verified. `head` is the newest block at that time, if known. `is_ours` means that the proof is for the
+    The wallet's transfers from `not_before` to `not_after` belong to that request. `given_at` is when the signature
+    was verified. `head` is the newest block at that time, if known. `is_ours` means that the promise is for the
     evaluated request.
     """
 

@@ -190,8 +190,8 @@ def evaluate(
 ) -> Verdict:
     """Return whether a transaction pays a request.
 
-    `facts` is the transaction on the chain `chain_id`, `head` the chain's head. `finality` is the depth that is
-    needed.
+    `facts` is the transaction on the chain `chain_id`. `head` is that chain's head, and `finality` the required
+    depth.
     """
     if chain_id != terms.chain_id:
         return Refused(FailureCode.WRONG_CHAIN, WRONG_CHAIN)

@@ -19,9 +19,9 @@ _CREATED = "created"
 
 @dataclass(frozen=True)
 class NewLink:
-    """The validated parameters of a new link.
+    """The validated parameters of a new link. Amounts are base units.
 
-    Exactly one of `amount`, `price` and `min_amount` is set; amounts are base units.
+    Exactly one of `amount`, `price` and `min_amount` is set.
     """
 
     name: str

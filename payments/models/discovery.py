@@ -10,10 +10,11 @@ from merchants.models import Merchant
 class DiscoveryCursor(models.Model):
     """The search on one chain: its due time and its lease, and where the search begins for a new merchant.
 
-    A new merchant has no `MerchantCursor` yet. It had no watched requests before, so its search may skip the blocks
-    before `next_block` (null: unknown) and the blocks mined before `searched_at`. After a failure,
-    `merchants_at_once` limits how many merchants share a search (null: no limit). `watches` is how many requests
-    the last pass searched for.
+    A new merchant has no `MerchantCursor` yet, and had no watched requests before. So its search may skip the
+    blocks before `next_block` (null: unknown), and the blocks mined before `searched_at`.
+
+    After a failure, `merchants_at_once` limits how many merchants share a search (null: no limit). `watches` is how
+    many requests the last pass searched for.
 
     The other columns are the positions of searches that have no cursors per merchant:
 
@@ -47,17 +48,19 @@ class DiscoveryCursor(models.Model):
 class MerchantCursor(models.Model):
     """How far a chain was searched for one merchant. The row exists only while the merchant has watched requests.
 
-    All blocks before `next_block` were searched for every request that was watched then, and are too deep to
-    change. All blocks mined before `searched_at` were searched at least once. `turn_at` is when a search was last
-    tried. If `is_alone` is set, the merchant's own search fails while others succeed, so it shares no search.
+    - `next_block`: all blocks before it were searched for every request that was watched then. They are too deep to
+      change.
+    - `searched_at`: all blocks mined before it were searched at least once.
+    - `turn_at`: when a search was last tried.
+    - `is_alone`: the merchant's own search fails while others succeed. So it shares no search.
 
-    If a merchant has more watched requests than one search can handle, several searches share the work, in the
-    order of the requests' ids. The other columns are the state between these searches:
+    A merchant may have more watched requests than one search can handle. Then several searches share the work, in
+    the order of the requests' ids. The other columns are the state between these searches:
 
     - `after` is the last id that was searched for.
     - `until_block` is the last block of the range.
     - `pass_head` is the head when the first of these searches began.
-    - `pass_began_at` is the time when it began; null if the range was shortened later.
+    - `pass_began_at` is when it began. It is null if the range was shortened later.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="+")

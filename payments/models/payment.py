@@ -275,10 +275,10 @@ class Payment(models.Model):
 
     @property
     def is_bound(self) -> bool:
-        """Whether the transaction surely pays the request.
+        """Whether the transaction is known to pay the request.
 
-        It does if the payment is completed, or if it is open and either mined and bound, or bound by the
-        transaction's bytes.
+        That is certain if the payment is completed. An open payment's transaction must be bound: when it was mined,
+        or by its own bytes.
         """
         return self.status == self.Status.COMPLETED or (
             self.is_open and (self.is_in_flight or self.is_bound_unmined)
@@ -359,7 +359,8 @@ class Payment(models.Model):
     def is_retryable(self) -> bool:
         """Whether another check may reverse the failure.
 
-        It may because of the failure's code, or while the block is not final.
+        Some failures can be reversed because of their code. Any failure can be reversed while the block is not
+        final.
         """
         is_open_question = (
             self.failure_code in RETRYABLE_FAILURES or self.lookup.finality_check_at is not None

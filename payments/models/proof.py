@@ -14,12 +14,12 @@ from payments.models.route import Route
 
 
 class PayerProof(models.Model):
-    """A wallet's signature of a message that names the request, given before the transfer.
+    """A wallet's signature of a message that names the request.
 
     Transfers that `address` itself makes to `recipient_address` from `not_before` to `not_after` belong to the
-    request. A wallet may give proofs for several requests with the same chain, token and recipient. Then the newest
-    proof from before the transfer's block counts. `head_block` is the newest block when the proof was verified. It
-    is null in rows that are older than this column.
+    request. A wallet may sign for several requests with the same chain, token and recipient. Then the newest proof
+    from before the transfer's block counts. `head_block` is the newest block when the proof was verified. It is
+    null in rows that are older than this column.
     """
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="payer_proofs")

@@ -13,8 +13,7 @@ class Quote(models.Model):
 
     - `bound_by` is a unique id of 32 bytes. Call data that contains it binds a transaction to the request.
     - `amount_in` is in base units of the route's token, the other amounts in base units of the requested token.
-    - `action` contains the unsigned transaction; nothing else of it leaves the server. `tracking` never leaves the
-      server.
+    - `action` leaves the server only as the unsigned transaction. `tracking` never leaves the server.
     - `built_at` is when the transaction was returned to the customer. A quote that was never built binds nothing.
     - `watched_until` is the request's expiry as of `built_at`. The chain is searched for the id until a day after
       the request's end.

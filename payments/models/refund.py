@@ -33,16 +33,16 @@ class RefundQuerySet(models.QuerySet["Refund"]):
 class Refund(models.Model):
     """Money that the merchant sends back to the customer: `amount` in base units of the requested token.
 
-    A refund with an address has a `carrier`: a payment request in the opposite direction, by which the merchant
-    pays `amount` to that address. So a refund is built, found and verified like a payment. Its status follows from
-    the payments of its carrier (`standing_of`).
+    Once a refund has an address, it has a `carrier`. That is a payment request in the opposite direction: the
+    merchant pays `amount` to the address. So a refund is built, found and verified like a payment. Its status
+    follows from the payments of its carrier (`standing_of`).
 
     - `code` is the secret part of the URL of the page on which the customer sets an address.
     - `payment` limits the refund to the amount of that payment.
     - `built_at` is when its transaction was last returned for signing. That transaction may still be sent. So a
       payment that failed before then does not make the refund fail, and the amount stays reserved.
-    - `moved_to` is set on a cancelled refund that keeps the old address after a change of address; it is the
-      changed refund. Transfers to the old address reduce the amount of the changed refund.
+    - `moved_to`: if the address of a refund is changed, a new cancelled refund keeps the old address. Its
+      `moved_to` is the changed refund. Transfers to the old address reduce what the changed refund sends.
     - `credited_payments` has the ids of the payments that were credited before the refund was created. Only the
       wallets that made them can set its address.
     - `created_by` is the actor, as in the history. Only the merchant sees it.

@@ -254,7 +254,7 @@ class PaymentRequest(models.Model):
 
     @property
     def amount_remaining(self) -> int:
-        """The unpaid rest; 0 once the request is completed."""
+        """The unpaid rest. It is 0 once the request is completed."""
         return 0 if self.status == self.Status.COMPLETED else max(self.amount - self.net, 0)
 
     @property

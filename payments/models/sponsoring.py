@@ -19,25 +19,25 @@ from payments.models.route import Route
 class Authorization(models.Model):
     """A transfer that a payer can sign for a route. A gas account then sends it.
 
-    The row is stored when the data to sign is built, because anyone who gets the signature can send the transfer,
-    and it counts. A token accepts each nonce of a payer once, so an authorization belongs to at most one payment.
+    The row is stored when the data to sign is built. Anyone who gets the signature can send the transfer, and it
+    counts. A token accepts each nonce of a payer once, so an authorization belongs to at most one payment.
 
     - `domain_name`, `domain_version`: the domain of the token's signatures.
     - `valid_before`: the time until which the signature is valid, in Unix seconds.
     - `since_block`: the transfer can't be mined in an earlier block.
-    - `transaction`, `last_valid_height`: on Solana, these replace the columns above. `transaction` is the
+    - `transaction`, `last_valid_height`: Solana has these instead of the columns above. `transaction` is the
       transaction to sign, and later the transaction with the payer's signature. The operator's account pays the
       fee. It signs last, so no one else can send the transaction. After `last_valid_height`, the transaction can't
       be mined.
     - `deposit`: what the transaction pays for opening the recipient's token account, in base units of the native
       coin. While one authorization's `cost` is reserved or spent, others don't pay for the same account.
     - `signature`, `signed_at`: null until the payer's signature was accepted. Stored before anything is sent.
-    - `day`, `cost`: the share of this day's (UTC) budget that a signed authorization uses, in base units of the
+    - `day`, `cost`: the amount that a signed authorization uses of this day's (UTC) budget, in base units of the
       native coin. It is the maximum cost at first, and later the actual cost.
     - `postponed_at`: when a worker last found that the transfer would fail or cost too much, and did not send it.
-    - `ended_at`: nothing is sent after this time, because the payment is completed or the authorization can't be
-      used any more.
-    - `next_check_at`: when the chain is next searched for its use; null after the last search.
+    - `ended_at`: nothing is sent after this time. The payment is completed, or the authorization can't be used any
+      more.
+    - `next_check_at`: when the chain is next searched for its use. Null after the last search.
     """
 
     route = models.OneToOneField(
@@ -178,7 +178,7 @@ class Relay(models.Model):
     - `hashes`: the hashes of all signed transactions, the current one last.
     - `raw`, `unsigned`: the bytes (hex, on Solana base64) and the content of the current transaction.
     - `signed_at`, `sent_at`: when the current transaction was signed, and when it was last sent.
-    - `ended_at`: when the nonce's block was as deep as the chain requires.
+    - `ended_at`: when the block of the mined transaction was as deep as the chain requires.
     - `succeeded`, `fee`: the mined transaction's result and fee, in base units of the native coin. Null if someone
       else sent it with the account's key. A failure is stored before the block is deep.
     """

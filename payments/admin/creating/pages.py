@@ -172,7 +172,7 @@ class CreatesLinks(Creates):
 
 
 def _merchant_for(request: HttpRequest) -> Merchant | None:
-    """Return the user's own merchant. For users who see several, return the chosen one, or None before the choice."""
+    """Return the user's own merchant. A user who sees several must choose one; None before that."""
     own = merchant_of(request.user)
     if own is not None:
         return own

@@ -29,7 +29,7 @@ class Share:
 
 
 def share_of(row: PaymentRequest | PaymentLink) -> Share:
-    """Return the data for sharing an object; its merchant, token and chain must be loaded."""
+    """Return the data for sharing. The object's merchant, token and chain must be loaded."""
     url = row.url if isinstance(row, PaymentLink) else payment_url(row)
     meta = row._meta
     return Share(

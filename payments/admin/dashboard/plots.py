@@ -1,6 +1,6 @@
 """The dashboard's statistics as cards, plots and a table.
 
-The plots show amounts as the server wrote them, as decimal text. No float can change a digit.
+The server writes amounts as decimal text, and the plots show that text. So no float can change a digit.
 """
 
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ def plots(
     *,
     with_webhooks: bool,
 ) -> dict[str, Any]:
-    """Return the plots for the page's script: the days, and for each plot its kind and its series."""
+    """Return the data of the plots for the page's script: the days, and each plot's kind and series."""
     drawn: dict[str, Any] = {
         "requests": {
             "kind": "stack",

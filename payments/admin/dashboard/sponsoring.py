@@ -17,7 +17,7 @@ from payments.stats import queries
 from payments.stats.queries import ChainFees, Period
 
 MAX_STUCK = 5
-# A budget with less than a tenth left counts as used up, since one request may use at most a hundredth of the rest.
+# A budget counts as used up if less than a tenth is left. One request may use at most a hundredth of the rest.
 _NEARLY_USED = 10
 _STUCK, _LOW, _USED, _FINE, _OFF = "stuck", "low balance", "budget used", "working", "off"
 # Worst first.
